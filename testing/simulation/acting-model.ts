@@ -6,7 +6,7 @@ import type { ErrorCode } from "../../src/domain/errors.ts";
 import type { Provider, ProviderEvent } from "../../src/providers/provider.ts";
 import {
   scriptedProvider,
-  type ScriptedAnswer,
+  type Script,
   type ScriptedPart,
   type ScriptedProvider,
 } from "../../src/providers/scripted/scripted.ts";
@@ -93,17 +93,18 @@ function note(event: ProviderEvent, exchange: SeenExchange): void {
 /** So many model calls of a turn may end with tool calls. */
 const roundsMax = 4;
 
-function answerFor(gates: Gates, summary: boolean): ScriptedAnswer {
+function answerFor(gates: Gates, summary: boolean): ReturnType<Script> {
   const asked = currentAsked();
   if (asked === undefined) return "nobody asked";
   const { random, exchanges } = asked;
   const round = exchanges.length + 1;
   if (summary) return random.chance(0.1) ? [{ fails: "provider_unavailable" }] : `summary by ${asked.marker}.${round}`;
   if (asked.isEndless) return [{ calls: "work", with: { again: true } }];
-  const fault = faultFor(random);
-  if (fault !== null) return fault;
   const wait = (): Promise<void> => gates.wait(currentProcess());
   const parts: ScriptedPart[] = [];
+  const fault = faultFor(random);
+  if (fault === "mid-call") return brokenCall(asked, wait());
+  if (fault !== null) return random.chance(0.3) ? [{ thinks: `${asked.marker} thinks in vain` }, ...fault] : fault;
   if (random.chance(0.3)) parts.push({ waits: wait() });
   if (random.chance(0.25)) parts.push({ thinks: `${asked.marker} thinks ${round}`, opaque: { round } });
   const calls = random.chance(0.45) && round <= roundsMax ? random.below(3) + 1 : 0;
@@ -119,8 +120,8 @@ function answerFor(gates: Gates, summary: boolean): ScriptedAnswer {
   return parts;
 }
 
-const faults: readonly (readonly [number, ErrorCode | "cut" | "empty" | null])[] = [
-  [88, null],
+const faults: readonly (readonly [number, ErrorCode | "cut" | "empty" | "mid-call" | null])[] = [
+  [87, null],
   [4, "provider_rate_limited"],
   [3, "provider_unavailable"],
   [1, "provider_quota_exhausted"],
@@ -128,14 +129,26 @@ const faults: readonly (readonly [number, ErrorCode | "cut" | "empty" | null])[]
   [1, "context_window_exceeded"],
   [1, "cut"],
   [1, "empty"],
+  [1, "mid-call"],
 ];
 
-function faultFor(random: Random): ScriptedAnswer | null {
+function faultFor(random: Random): ScriptedPart[] | "mid-call" | null {
   const fault = random.weighted(faults);
-  if (fault === null) return null;
+  if (fault === null || fault === "mid-call") return fault;
   if (fault === "cut") return [{ cuts: true }];
   if (fault === "empty") return [];
   return [{ fails: fault, retryAfterMs: 5 }];
+}
+
+/** The arguments of a call begin, and never end. */
+async function* brokenCall(
+  { marker, exchanges }: Asked,
+  wait: Promise<void>,
+): AsyncGenerator<ProviderEvent, void, undefined> {
+  const callId = `call_${marker}_${exchanges.length}_broken`;
+  yield { type: "tool_call_started", callId, name: "work" };
+  yield { type: "tool_call_delta", callId, delta: '{"half": ' };
+  await wait;
 }
 
 const calledTools: readonly (readonly [number, string])[] = [

@@ -34,10 +34,11 @@ const weights: readonly (readonly [number, CommandMaker])[] = [
   [2, worldly.forget],
 ];
 
-/** The next thing that happens in this world; some process is always there or on its way. */
+/** The next thing that happens in this world. In some worlds few sessions get long, in others many stay short. */
 export function nextCommand(world: World): Command {
   for (;;) {
-    const command = world.random.weighted(weights)(world);
+    const isMore = world.hasLongSessions && world.random.chance(0.4);
+    const command = (isMore ? goOn : world.random.weighted(weights))(world);
     if (command !== null) return command;
   }
 }

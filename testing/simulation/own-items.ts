@@ -33,7 +33,7 @@ export function compareOwnItems({ asked, row, parent, items }: Comparison): OwnI
   const waiting = new Set(row.status === "awaiting_tool_results" ? row.deferredCalls.map(({ callId }) => callId) : []);
   for (const exchange of asked.exchanges) {
     own.shown.set(exchange, reader.at);
-    if (exchange.isSummary) continue;
+    if (exchange.isSummary || hasFailed(exchange)) continue;
     for (const item of exchange.items) reader.expect(item);
     const { openText } = exchange;
     if (openText !== "") reader.expect({ type: "assistant", text: openText });
@@ -43,6 +43,11 @@ export function compareOwnItems({ asked, row, parent, items }: Comparison): OwnI
   }
   assert.equal(reader.at, items.length, "the turn stored more than was seen");
   return own;
+}
+
+/** It is made again, or the turn fails; what it thought belongs to no answer (C7). */
+function hasFailed({ end }: SeenExchange): boolean {
+  return end?.type === "failed" && end.failure.code !== "interrupted";
 }
 
 class ItemReader {

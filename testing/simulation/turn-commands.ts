@@ -185,10 +185,12 @@ function instruction({ model }: World): string {
 }
 
 /** One that may be used, mostly; a removed one at times. */
-function someSession({ model, random }: World): NaiveSession | undefined {
+function someSession({ model, random, hasLongSessions }: World): NaiveSession | undefined {
   const every = [...model.sessions.values()];
   const inUse = every.filter(({ isRemoved }) => isRemoved !== true);
-  return random.pick(inUse.length > 0 && random.chance(0.9) ? inUse.slice(-6) : every);
+  return random.pick(
+    inUse.length > 0 && random.chance(0.9) ? (hasLongSessions ? inUse.slice(0, 2) : inUse.slice(-6)) : every,
+  );
 }
 
 export const root: CommandMaker = (world) => asking(world, "a root", { request: { instruction: instruction(world) } });

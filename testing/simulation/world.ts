@@ -24,6 +24,8 @@ interface Underway {
 
 export class World {
   readonly random: Random;
+  /** Most requests go on in the sessions that were first. */
+  readonly hasLongSessions: boolean;
   readonly calls = new StoreCalls();
   readonly gates = new Gates();
   readonly model = new NaiveModel();
@@ -44,6 +46,7 @@ export class World {
 
   private constructor(seed: number, place: StorePlace, stores: Stores) {
     this.random = seededRandom(seed);
+    this.hasLongSessions = this.random.chance(0.3);
     this.#place = place;
     this.stores = stores;
     this.actors = [
