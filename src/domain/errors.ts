@@ -52,6 +52,14 @@ export const errorCatalogue = {
   turn_not_continuable: entry(409, "The turn cannot be continued"),
   turn_not_running: entry(409, "The turn is not running"),
   turn_not_finished: entry(409, "The turn is still running", true),
+  // Workspaces and devices
+  workspace_invalid: entry(422, "That is not the id of a workspace"),
+  workspace_unknown: entry(404, "There is no such workspace"),
+  workspace_exists: entry(409, "There is a workspace with this id"),
+  workspace_damaged: entry(500, "A workspace is damaged"),
+  workspace_busy: entry(503, "Another process has the workspace", true),
+  bindings_damaged: entry(500, "The bindings of devices are damaged"),
+  pairing_refused: entry(403, "The pairing code is not valid, or not any more"),
   // The run
   interrupted: entry(409, "The turn was interrupted before it had output"),
   runner_lost: entry(500, "The process that ran the turn ended", true),

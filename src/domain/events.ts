@@ -4,7 +4,7 @@
  */
 import type { Failure, Warning } from "./errors.ts";
 import type { HistorySource } from "./context.ts";
-import type { DeferredCall } from "./tool.ts";
+import type { DeferredCall, ToolCallView, ToolContent } from "./tool.ts";
 import type { Usage } from "./usage.ts";
 
 export type TurnEvent =
@@ -22,7 +22,11 @@ export type TurnEvent =
   | { type: "tool_call_started"; callId: string; name: string }
   | { type: "tool_call_delta"; callId: string; delta: string }
   | { type: "tool_call_ended"; callId: string }
-  | { type: "tool_result"; callId: string; output: string; isError: boolean }
+  /** How a call is shown, before it runs or somebody is asked about it. */
+  | { type: "tool_call_view"; callId: string; view: ToolCallView }
+  /** Output of a call that runs; only a bounded beginning of it. */
+  | { type: "tool_output_delta"; callId: string; delta: string }
+  | { type: "tool_result"; callId: string; output: string; isError: boolean; content?: ToolContent[] }
   /** A message that was given to the running turn, at the moment when the model gets it (V4). */
   | { type: "steered"; text: string }
   | { type: "step_finished"; step: number; usage: Usage }
@@ -72,7 +76,7 @@ export function isTerminal(event: TurnEvent): event is RunFinished | RunFailed {
  * exactly, from any place (V2).
  */
 export type KeptEvent = TurnEvent | { type: "joined"; of: DeltaType; id: string; text: string; lengths: number[] };
-type DeltaType = "text_delta" | "reasoning_delta" | "tool_call_delta";
+type DeltaType = "text_delta" | "reasoning_delta" | "tool_call_delta" | "tool_output_delta";
 
 function deltaParts(event: TurnEvent): { of: DeltaType; id: string; delta: string } | null {
   switch (event.type) {
@@ -80,6 +84,7 @@ function deltaParts(event: TurnEvent): { of: DeltaType; id: string; delta: strin
     case "reasoning_delta":
       return { of: event.type, id: event.messageId, delta: event.delta };
     case "tool_call_delta":
+    case "tool_output_delta":
       return { of: event.type, id: event.callId, delta: event.delta };
     default:
       return null;
@@ -87,7 +92,8 @@ function deltaParts(event: TurnEvent): { of: DeltaType; id: string; delta: strin
 }
 
 function deltaEvent(of: DeltaType, id: string, delta: string): TurnEvent {
-  return of === "tool_call_delta" ? { type: of, callId: id, delta } : { type: of, messageId: id, delta };
+  const isOfCall = of === "tool_call_delta" || of === "tool_output_delta";
+  return isOfCall ? { type: of, callId: id, delta } : { type: of, messageId: id, delta };
 }
 
 export function joinDeltas(events: readonly TurnEvent[]): KeptEvent[] {

@@ -10,10 +10,11 @@ import type { SequencedEvent } from "../domain/events.ts";
 import type { TurnDiff, VerifyReport } from "../domain/explanation.ts";
 import type { Session, SessionPatch } from "../domain/session.ts";
 import type { Step } from "../domain/step.ts";
-import type { ToolDefinition, ToolFeedback } from "../domain/tool.ts";
+import type { ToolCallView, ToolDefinition, ToolFeedback } from "../domain/tool.ts";
 import type { FinishedTurn, Turn } from "../domain/turn.ts";
 import type { SessionCursor, SessionPage, SessionQuery, TextHit } from "../records/record-store.ts";
 import type { IndexInfo, IndexJob, IndexSummary } from "../retrieval/retriever.ts";
+import type { Tool } from "../tools/tool.ts";
 
 export interface Engine {
   /**
@@ -53,6 +54,9 @@ export interface Engine {
   readonly tree: Tree;
   readonly explain: Explain;
   readonly transfer: Transfer;
+  readonly workspaceSessions: WorkspaceSessions;
+  /** The turns from the root to this one, oldest first, over forks (T6). Whoever may see the turn may see them: they are its history. */
+  lineage(caller: Caller, turnId: string): Promise<Turn[]>;
   health(): Promise<HealthReport>;
   /** Lets running turns finish for `graceMs`, then interrupts the rest; nothing is left pending (R4). */
   close(options?: { graceMs?: number }): Promise<void>;
@@ -87,6 +91,13 @@ export interface TurnRequest {
   /** Merged with the conversation context's: same name, these win (E4). */
   tools?: ToolDefinition[];
   toolChoice?: string;
+  /**
+   * Tools of this turn alone that run in this process: of an editor's session, for example. Over configured ones of the
+   * same name. Only for whoever has the engine itself; no wire carries them.
+   */
+  ownTools?: readonly Tool[];
+  /** Asks a person at once whether a call may run; absent: such calls end the turn, and wait (V5). Never rejects. */
+  askApproval?: (question: ApprovalQuestion) => Promise<ApprovalAnswer>;
   /** For a new session only. */
   session?: Omit<
     SessionStart,
@@ -94,6 +105,19 @@ export interface TurnRequest {
   >;
   idempotencyKey?: string;
 }
+
+export interface ApprovalQuestion {
+  sessionId: string;
+  turnId: string;
+  callId: string;
+  name: string;
+  args: Record<string, unknown>;
+  view: ToolCallView;
+  /** Aborts when the turn is stopped: then nobody waits for the answer any more. */
+  signal: AbortSignal;
+}
+
+export type ApprovalAnswer = { approved: true } | { approved: false; reason?: string };
 
 export interface RunningTurn {
   sessionId: string;
@@ -140,6 +164,28 @@ export interface TurnReader {
   response(step: number): Promise<Uint8Array>;
   /** The parts of the user message exactly as the model got them (E2). */
   message(): Promise<string[]>;
+}
+
+/** Sessions as a workspace has them: one after the other, each going on where the last one was (W3, W5). */
+export interface WorkspaceSessions {
+  /**
+   * A new session of the workspace, below the head of the one that was used last there; `fresh`: empty. Where a person
+   * edited the transcript, it begins with what the file says, as an imported turn. Throws `workspace_unknown`.
+   */
+  begin(
+    caller: Caller,
+    start: SessionStart & { workspaceId: string; fresh?: boolean },
+  ): Promise<{ session: Session; warnings: string[] }>;
+  /** A session whose one turn is a conversation that took place elsewhere (W5). */
+  import(
+    caller: Caller,
+    start: SessionStart & { messages: readonly ImportedMessage[] },
+  ): Promise<Session>;
+}
+
+export interface ImportedMessage {
+  role: "user" | "assistant" | "system";
+  text: string;
 }
 
 export interface KeyRing {

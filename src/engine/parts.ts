@@ -9,6 +9,7 @@ import type { Provider } from "../providers/provider.ts";
 import type { RecordStore, Runner } from "../records/record-store.ts";
 import type { Retriever } from "../retrieval/retriever.ts";
 import type { Tool } from "../tools/tool.ts";
+import type { ImportedMessage } from "./engine.ts";
 
 /**
  * The providers by the names that agent contexts use. A map of them is one; so is what loads a driver when the first
@@ -17,6 +18,46 @@ import type { Tool } from "../tools/tool.ts";
 export interface Providers {
   keys(): Iterable<string>;
   get(name: string): Provider | undefined | Promise<Provider | undefined>;
+}
+
+/**
+ * What the engine asks of workspaces (W3–W5, W7). Ids are whatever a request calls its workspace: one that is none of
+ * ours has no settings, and its turns are written down nowhere.
+ */
+export interface WorkspaceParts {
+  /** Null: there is no such workspace. Throws `config_invalid`, `workspace_damaged`. */
+  settings(workspaceId: string): Promise<WorkspaceSettings | null>;
+  /** Where the workspace's next session begins. */
+  standing(workspaceId: string): Promise<WorkspaceStanding>;
+  /** Writes a finished turn into the transcript. Never rejects: what fails is reported, and made up for by the next one. */
+  turnFinished(workspaceId: string, turn: TranscribedTurn): Promise<void>;
+}
+
+/** What counts in a workspace in place of what the engine was made with. */
+export interface WorkspaceSettings {
+  agentContexts: readonly AgentContext[];
+  conversationContexts: readonly ConversationContext[];
+  providers: Providers;
+}
+
+/** `edited`: a person changed the transcript of this session, and it says this now. */
+export type WorkspaceStanding =
+  | { kind: "empty"; warnings: string[] }
+  | { kind: "session"; sessionId: string; warnings: string[] }
+  | { kind: "edited"; sessionId: string | null; messages: ImportedMessage[]; warnings: string[]; adopt(turn: TranscribedTurn): Promise<void> };
+
+export interface TranscribedTurn {
+  sessionId: string;
+  turnId: string;
+  parentTurnId: string | null;
+  provider: string;
+  model: string;
+  /** Of the session, in milliseconds since the epoch. */
+  sessionCreatedAt: number;
+  instruction: string;
+  answer: string;
+  /** The whole conversation before this turn, oldest first; read only where the transcript does not have it. */
+  earlier(): Promise<{ turnId: string; instruction: string; answer: string }[]>;
 }
 
 export interface EngineParts {
@@ -30,6 +71,8 @@ export interface EngineParts {
   tools: readonly Tool[];
   agentContexts: readonly AgentContext[];
   conversationContexts: readonly ConversationContext[];
+  /** Absent: there are no workspaces. */
+  workspaces?: WorkspaceParts;
   limits: EngineLimits;
   /** How many tokens a model can take, or null where that is not known (C4, C6). */
   contextTokens(model: string): number | null;

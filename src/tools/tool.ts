@@ -9,12 +9,19 @@
  *   The engine does not wait for one that does not: the model is told that it did not end.
  * - Its arguments come as the model wrote them: JSON text that may be anything. `run` gets them parsed where they
  *   are a JSON object; else it is not called, and the model is told so.
- * - What it gives back goes to the model as it is, cut at `toolResultCharactersMax`.
+ * - What it gives back may have up to `toolOutputBytesMax`. The model gets it cut at `toolResultCharactersMax`; the
+ *   whole is kept with the turn, and can be had again (`ToolContext.readOutput`).
+ * - `view` changes nothing and answers fast; what it cannot find out it leaves out. It may throw: then the call is
+ *   shown by its name.
  */
-import type { ToolDefinition } from "../domain/tool.ts";
+import type { ToolCallView, ToolContent, ToolDefinition } from "../domain/tool.ts";
 
 export interface Tool {
   readonly definition: ToolDefinition;
+  /** How long a call may take, in milliseconds; absent: `toolTimeMs`. */
+  readonly timeMs?: number;
+  /** How this call is shown; absent: by its name and arguments. */
+  view?(args: Record<string, unknown>): ToolCallView | Promise<ToolCallView>;
   /** Whether this call may only run once a person has allowed it (V5). */
   needsApproval(args: Record<string, unknown>): boolean;
   run(args: Record<string, unknown>, context: ToolContext): Promise<ToolResult>;
@@ -25,9 +32,15 @@ export interface ToolContext {
   turnId: string;
   callId: string;
   signal: AbortSignal;
+  /** Shows output while the call runs; what comes after a bounded amount is dropped. */
+  showOutput(text: string): void;
+  /** The whole output of an earlier call of this session's history, or null: it was not cut, or is not there. */
+  readOutput(callId: string): Promise<string | null>;
 }
 
 export interface ToolResult {
   output: string;
   isError: boolean;
+  /** What people see beside the output: changes of files. */
+  content?: ToolContent[];
 }
