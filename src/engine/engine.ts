@@ -11,6 +11,7 @@ import type { TurnDiff, VerifyReport } from "../domain/explanation.ts";
 import type { Session, SessionPatch } from "../domain/session.ts";
 import type { Step } from "../domain/step.ts";
 import type { ToolCallView, ToolDefinition, ToolFeedback } from "../domain/tool.ts";
+import type { TranscriptMessage } from "../domain/transcript.ts";
 import type { FinishedTurn, Turn } from "../domain/turn.ts";
 import type { SessionCursor, SessionPage, SessionQuery, TextHit } from "../records/record-store.ts";
 import type { IndexInfo, IndexJob, IndexSummary } from "../retrieval/retriever.ts";
@@ -179,13 +180,8 @@ export interface WorkspaceSessions {
   /** A session whose one turn is a conversation that took place elsewhere (W5). */
   import(
     caller: Caller,
-    start: SessionStart & { messages: readonly ImportedMessage[] },
+    start: SessionStart & { messages: readonly TranscriptMessage[] },
   ): Promise<Session>;
-}
-
-export interface ImportedMessage {
-  role: "user" | "assistant" | "system";
-  text: string;
 }
 
 export interface KeyRing {

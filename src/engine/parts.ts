@@ -4,12 +4,12 @@
  */
 import type { BlobStore } from "../blobs/blob-store.ts";
 import type { AgentContext, ConversationContext } from "../domain/context.ts";
+import type { TranscribedTurn, TranscriptStanding } from "../domain/transcript.ts";
 import type { EventLog } from "../live/event-log.ts";
 import type { Provider } from "../providers/provider.ts";
 import type { RecordStore, Runner } from "../records/record-store.ts";
 import type { Retriever } from "../retrieval/retriever.ts";
 import type { Tool } from "../tools/tool.ts";
-import type { ImportedMessage } from "./engine.ts";
 
 /**
  * The providers by the names that agent contexts use. A map of them is one; so is what loads a driver when the first
@@ -28,7 +28,7 @@ export interface WorkspaceParts {
   /** Null: there is no such workspace. Throws `config_invalid`, `workspace_damaged`. */
   settings(workspaceId: string): Promise<WorkspaceSettings | null>;
   /** Where the workspace's next session begins. */
-  standing(workspaceId: string): Promise<WorkspaceStanding>;
+  standing(workspaceId: string): Promise<TranscriptStanding>;
   /** Writes a finished turn into the transcript. Never rejects: what fails is reported, and made up for by the next one. */
   turnFinished(workspaceId: string, turn: TranscribedTurn): Promise<void>;
 }
@@ -38,26 +38,6 @@ export interface WorkspaceSettings {
   agentContexts: readonly AgentContext[];
   conversationContexts: readonly ConversationContext[];
   providers: Providers;
-}
-
-/** `edited`: a person changed the transcript of this session, and it says this now. */
-export type WorkspaceStanding =
-  | { kind: "empty"; warnings: string[] }
-  | { kind: "session"; sessionId: string; warnings: string[] }
-  | { kind: "edited"; sessionId: string | null; messages: ImportedMessage[]; warnings: string[]; adopt(turn: TranscribedTurn): Promise<void> };
-
-export interface TranscribedTurn {
-  sessionId: string;
-  turnId: string;
-  parentTurnId: string | null;
-  provider: string;
-  model: string;
-  /** Of the session, in milliseconds since the epoch. */
-  sessionCreatedAt: number;
-  instruction: string;
-  answer: string;
-  /** The whole conversation before this turn, oldest first; read only where the transcript does not have it. */
-  earlier(): Promise<{ turnId: string; instruction: string; answer: string }[]>;
 }
 
 export interface EngineParts {
