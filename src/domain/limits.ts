@@ -16,6 +16,10 @@ export const limits = {
   /** What the model gets of a tool's result; the rest is cut. */
   toolResultCharactersMax: 65_536,
   toolTimeMs: 120_000,
+  /** Whole outputs of tools that are kept with one turn; what is over is cut for good. */
+  toolOutputsPerTurnBytesMax: 67_108_864,
+  /** Of what a call shows while it runs. */
+  toolShownCharactersMax: 16_384,
   /** Model calls of one turn. */
   stepsPerTurnMax: 50,
   /** The same call, with the same arguments, in one turn; from then on it is answered with an error. */
@@ -96,6 +100,8 @@ export const limits = {
   stateCacheBytesMax: 67_108_864,
   /** B1: more cannot be one text in JavaScript, so it could not be read back. */
   blobBytesMax: 536_870_888,
+  /** B4: how long the files of workspaces and bindings are waited for, while others write them. */
+  fileLockWaitMsMax: 10_000,
   /** B3: what a writer left aside this long ago was left by one that ended. */
   abandonedFileAgeMs: 3_600_000,
 } as const;
