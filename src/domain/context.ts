@@ -64,13 +64,18 @@ export interface ContextManifest {
   historyTurns: number;
 }
 
+/** In mode `ask` nothing is written or run (P4); every other mode may call whatever it offers. */
+export function mayCall(mode: Pick<Mode, "id">, tool: Pick<ToolDefinition, "effect">): boolean {
+  return mode.id !== "ask" || (tool.effect !== "write" && tool.effect !== "run");
+}
+
 /** The modes that always exist (G2). */
 export const builtInModes: Mode[] = [
   { id: "ask", instructions: "", tools: null, forceTool: null },
   {
     id: "edit",
     instructions:
-      'Answer with the changes as one fenced json block: {"root": ".", "files": [{"path", "operation": "create|replace|delete|patch", "content"?, "patches"?: [{"find", "replace", "limit": "once|all"}], "baseSha256"?}]}.',
+      'Where a tool that writes files is offered, make the changes with it. Where none is, answer with the changes as one fenced json block: {"root": ".", "files": [{"path", "operation": "create|replace|delete|patch", "content"?, "patches"?: [{"find", "replace", "limit": "once|all"}], "baseSha256"?}]}.',
     tools: null,
     forceTool: null,
   },

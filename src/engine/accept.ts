@@ -14,7 +14,7 @@ import type { Retriever } from "../retrieval/retriever.ts";
 import type { Tool } from "../tools/tool.ts";
 import type { TurnRequest } from "./engine.ts";
 import { checkFiles, type CheckedFile } from "./gather.ts";
-import type { EngineParts } from "./parts.ts";
+import type { EngineParts, WorkspaceSettings } from "./parts.ts";
 import { checkInstruction } from "./request/envelope.ts";
 import { bootPrompt, mergeTools, toolsHash, toolUse, type ToolUse } from "./request/prompt.ts";
 
@@ -36,6 +36,8 @@ export interface AcceptedRequest {
   prompt: string;
   promptHash: string;
   toolUse: ToolUse;
+  /** Null: nobody can be asked at once. */
+  askApproval: TurnRequest["askApproval"] | null;
   /** The offered tools that run beside the engine; all others are the client's. */
   serverTools: ReadonlyMap<string, Tool>;
   toolsHash: string;
@@ -59,16 +61,12 @@ export async function acceptRequest(
   if (caller.role === "reader") throw new AptoveError("forbidden", "a reader may not run turns");
   checkInstruction(request.instruction, (request.toolResults ?? []).length > 0);
   checkFeedback(request.toolResults ?? []);
-  const { agentContext, conversationContext } = resolveContexts(parts, request, session);
-  const provider = await parts.providers.get(agentContext.provider);
-  if (provider === undefined) {
-    throw new AptoveError(
-      "provider_unknown",
-      `agent context "${agentContext.id}" names the provider "${agentContext.provider}"; configured are: ${quoted(parts.providers.keys())}`,
-    );
-  }
+  const workspaceId = request.workspaceId ?? session?.workspaceId ?? null;
+  const settings = await settingsOf(parts, workspaceId);
+  const { agentContext, conversationContext } = resolveContexts(settings, request, session);
+  const provider = await providerOf(settings, agentContext);
   const mode = named("mode", conversationContext.modes, request.mode ?? "ask");
-  const serverTools = ownTools(parts.tools, request.tools ?? []);
+  const serverTools = ownTools([...parts.tools, ...(request.ownTools ?? [])], request.tools ?? []);
   const defaults = [...[...serverTools.values()].map((tool) => tool.definition), ...conversationContext.tools];
   const tools = mergeTools(defaults, request.tools ?? []);
   const prompt = bootPrompt(conversationContext);
@@ -88,26 +86,42 @@ export async function acceptRequest(
     prompt,
     promptHash: sha256(prompt),
     toolUse: toolUse(tools, mode, request.toolChoice),
+    askApproval: request.askApproval ?? null,
     serverTools,
     toolsHash: toolsHash(tools),
-    workspaceId: request.workspaceId ?? session?.workspaceId ?? null,
+    workspaceId,
     repo: request.repo ?? session?.repo ?? null,
     language: request.language ?? session?.defaultLanguage ?? null,
     pathPrefixes: request.pathPrefixes ?? [],
   };
 }
 
+/** What counts in the workspace of a request; what the engine was made with where it has none (W7). */
+export async function settingsOf(parts: EngineParts, workspaceId: string | null): Promise<WorkspaceSettings> {
+  const own = workspaceId === null ? null : await parts.workspaces?.settings(workspaceId);
+  return own ?? parts;
+}
+
+async function providerOf({ providers }: WorkspaceSettings, agentContext: AgentContext): Promise<Provider> {
+  const provider = await providers.get(agentContext.provider);
+  if (provider !== undefined) return provider;
+  throw new AptoveError(
+    "provider_unknown",
+    `agent context "${agentContext.id}" names the provider "${agentContext.provider}"; configured are: ${quoted(providers.keys())}`,
+  );
+}
+
 /** G2: an unknown id is refused by naming the known ones. */
 export function resolveContexts(
-  parts: EngineParts,
+  known: Pick<WorkspaceSettings, "agentContexts" | "conversationContexts">,
   request: { agentContextId?: string; conversationContextId?: string },
   session: Session | null,
 ): { agentContext: AgentContext; conversationContext: ConversationContext } {
   const agentId = request.agentContextId ?? session?.agentContextId ?? "default";
   const conversationId = request.conversationContextId ?? session?.conversationContextId ?? "default";
   return {
-    agentContext: named("agent context", parts.agentContexts, agentId),
-    conversationContext: named("conversation context", parts.conversationContexts, conversationId),
+    agentContext: named("agent context", known.agentContexts, agentId),
+    conversationContext: named("conversation context", known.conversationContexts, conversationId),
   };
 }
 
@@ -126,7 +140,7 @@ function quoted(names: Iterable<string>): string {
   return [...names].map((name) => `"${name}"`).join(", ") || "none";
 }
 
-/** Of a tool that the request defines anew, the request's counts, and it is the client's (E4). */
+/** Of several with one name the last counts. Of a tool that the request defines anew, the request's, and it is the client's (E4). */
 function ownTools(tools: readonly Tool[], requested: readonly ToolDefinition[]): Map<string, Tool> {
   const redefined = new Set(requested.map((tool) => tool.name));
   const own = tools.filter((tool) => !redefined.has(tool.definition.name));

@@ -9,6 +9,8 @@ export interface EngineCore {
   readonly live: LiveTurns;
   /** Who waits for a session, by its id: the last in line. */
   readonly lines: Map<string, Promise<void>>;
+  /** Turns that are being written into the transcript of a workspace, by its id: the last in line (W4). */
+  readonly transcribing: Map<string, Promise<void>>;
   isShuttingDown: boolean;
 }
 
@@ -18,6 +20,7 @@ export function engineCore(parts: EngineParts): EngineCore {
     histories: new Histories(parts.blobs, parts.records),
     live: new LiveTurns(),
     lines: new Map(),
+    transcribing: new Map(),
     isShuttingDown: false,
   };
 }

@@ -10,9 +10,12 @@ import { runTurn } from "./busy.ts";
 import { followControls, interrupt, steer } from "./control.ts";
 import { createSession, listSessions, listTurns, updateSession, visibleSession, visibleTurn } from "./sessions.ts";
 import { transfer } from "./transfer/transfer.ts";
+import { transcribedAll } from "./transcribe.ts";
 import { tree } from "./tree.ts";
 import { checkPlace, eventsOf } from "./turn-events.ts";
+import { lineage } from "./turn-order.ts";
 import { turnReader } from "./turn-reader.ts";
+import { workspaceSessions } from "./workspace-sessions.ts";
 
 /** Starts: recovers what an earlier process left running, then takes turns. */
 export async function createEngine(parts: EngineParts): Promise<Engine> {
@@ -48,6 +51,11 @@ export async function createEngine(parts: EngineParts): Promise<Engine> {
         (await import("./verify.ts")).verifySession(core, caller, { sessionId, onTurn }),
     },
     transfer: transfer(core),
+    workspaceSessions: workspaceSessions(core),
+    lineage: async (caller, turnId) => {
+      const { id } = await visibleTurn(parts, caller, turnId);
+      return await Array.fromAsync(lineage(parts.records, id));
+    },
     health: () => health(core),
     close: (options) => close(core, house, options?.graceMs ?? parts.limits.shutdownGraceMs),
   };
@@ -161,10 +169,28 @@ async function close(core: EngineCore, house: House, graceMs: number): Promise<v
   for (const live of core.live.all()) live.controller.abort();
   await over();
   await house.stop();
-  // A turn whose end could not be written when it came.
-  await recoverOrReport(core);
-  await parts.records.deleteRunner(parts.runner.id);
-  await parts.log.close();
-  for (const retriever of parts.retrievers.values()) await retriever.close();
-  await parts.records.close();
+  await closeParts(core);
+}
+
+/** Whatever one of them says, all are closed; the first fault is the one to tell. */
+async function closeParts(core: EngineCore): Promise<void> {
+  const { parts } = core;
+  const closings = [
+    () => transcribedAll(core),
+    // A turn whose end could not be written when it came.
+    () => recoverOrReport(core),
+    () => parts.records.deleteRunner(parts.runner.id),
+    () => parts.log.close(),
+    ...[...parts.retrievers.values()].map((retriever) => () => retriever.close()),
+    () => parts.records.close(),
+  ];
+  const faults: unknown[] = [];
+  for (const closing of closings) {
+    try {
+      await closing();
+    } catch (error) {
+      faults.push(error);
+    }
+  }
+  if (faults.length > 0) throw faults[0];
 }

@@ -5,6 +5,7 @@
 import { failureOf, type Failure, type Warning } from "../domain/errors.ts";
 import { joinDeltas, type TurnEvent } from "../domain/events.ts";
 import type { HistoryItem } from "../domain/history.ts";
+import { limits } from "../domain/limits.ts";
 import type { Step } from "../domain/step.ts";
 import { addUsage, noUsage, type RunSummary, type Usage } from "../domain/usage.ts";
 import type { EventLog } from "../live/event-log.ts";
@@ -18,6 +19,9 @@ export class RunRecorder {
   readonly #responses = new Map<number, Uint8Array[]>();
   /** Messages and calls that were begun and not ended, by id: how to end them, and the text so far. */
   readonly #open = new Map<string, { kind: "text" | "reasoning" | "tool_call"; text: string }>();
+  /** By call. */
+  readonly #outputs = new Map<string, string>();
+  #outputBytes = 0;
   #queue: TurnEvent[] = [];
   #flushing: Promise<void> | null = null;
   #logFailed = false;
@@ -71,6 +75,18 @@ export class RunRecorder {
   /** Resolves when every event so far is in the log. */
   async flushed(): Promise<void> {
     await this.#flushing;
+  }
+
+  /** Keeps the whole of an output that the model gets a part of. False: the turn keeps too much already. */
+  keepOutput(callId: string, text: string): boolean {
+    if (this.#outputBytes + text.length > limits.toolOutputsPerTurnBytesMax) return false;
+    this.#outputBytes += text.length;
+    this.#outputs.set(callId, text);
+    return true;
+  }
+
+  output(callId: string): string | null {
+    return this.#outputs.get(callId) ?? null;
   }
 
   warn(warning: Warning): void {
@@ -179,6 +195,7 @@ export class RunRecorder {
       turnId: this.turnId,
       events: joinDeltas([...this.#events, terminal]),
       responses: [...this.#responses].map(([step, chunks]) => encodeResponse(step, chunks)),
+      ...(this.#outputs.size > 0 && { outputs: [...this.#outputs].map(([callId, text]) => ({ callId, text })) }),
     };
   }
 

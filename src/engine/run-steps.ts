@@ -51,12 +51,9 @@ function isTooLongAfterAll({ plan, recorder }: ModelRun, { answer }: RunOutcome)
 }
 
 async function runAllowedCalls(core: EngineCore, given: Omit<ModelRun, "requests">): Promise<TurnPlan> {
-  const { plan, recorder } = given;
+  const { plan } = given;
   const run: ModelRun = { ...given, requests: new TurnRequests(core.parts.blobs, plan) };
   const results = await runApproved(core, run, plan.approved);
-  for (const { callId, output, isError } of results) {
-    recorder.emit({ type: "tool_result", callId, output, isError: isError === true });
-  }
   return withResults(plan, results);
 }
 

@@ -2,18 +2,18 @@
  * Runs the tools that live beside the engine, between two model calls (V5). Whatever a tool does, the model gets
  * a result: tools that throw, hang, flood or are asked for nonsense are answered with an error that says so.
  */
-import { failureOf } from "../domain/errors.ts";
 import { openToolCalls, type ToolCallItem, type ToolResultItem } from "../domain/history.ts";
 import { limits } from "../domain/limits.ts";
 import type { DeferredCall } from "../domain/tool.ts";
-import type { Tool, ToolResult } from "../tools/tool.ts";
+import type { ToolResult } from "../tools/tool.ts";
 import type { AcceptedRequest } from "./accept.ts";
+import { callTool, type ToolCall } from "./call-tool.ts";
 import type { EngineCore } from "./core.ts";
 import type { ModelRun } from "./model-run.ts";
 import { storeStep } from "./model-step.ts";
 
 /** What becomes of a call: it waits outside, or it has a result now or soon. */
-type Fate = { waits: DeferredCall["waitsFor"] } | { result: ToolResult } | { run: Tool; args: Record<string, unknown> };
+type Fate = { waits: DeferredCall["waitsFor"] } | { result: ToolResult } | { run: ToolCall };
 
 /**
  * Gives every call of the last answer that can be answered here its result, in the order of the calls, and says
@@ -24,8 +24,8 @@ export async function runTools(core: EngineCore, run: ModelRun): Promise<Deferre
   const fates = calls.map((call) => ({ call, fate: fateOf(call, run) }));
   // Tools may take long, and a process may end meanwhile: the call that asked for them is kept by then (R2).
   if (fates.some(({ fate }) => "run" in fate)) await storeStep(core.parts, run.recorder);
-  const results = await Promise.all(fates.map(({ call, fate }) => resultOf(core, run, { call, fate })));
-  for (const result of results) if (result !== null) keepResult(run, result);
+  const results = await resultsOf(core, run, fates);
+  for (const result of results) if (result !== null) run.recorder.items.push(result);
   return fates.flatMap(({ call, fate }) =>
     "waits" in fate ? [{ callId: call.callId, name: call.name, arguments: call.arguments, waitsFor: fate.waits }] : [],
   );
@@ -37,34 +37,70 @@ export async function runApproved(
   run: ModelRun,
   calls: readonly ToolCallItem[],
 ): Promise<ToolResultItem[]> {
-  return await Promise.all(
-    calls.map(async (call) => {
-      const fate = fateOf(call, run);
-      const allowed: Fate = "waits" in fate ? allowedFate(call, run.plan.accepted) : fate;
-      const result = await resultOf(core, run, { call, fate: allowed });
-      return result ?? { type: "tool_result", callId: call.callId, output: "failed: no result", isError: true };
-    }),
-  );
+  const fates = calls.map((call) => {
+    const fate = fateOf(call, run);
+    return { call, fate: "result" in fate ? fate : allowedFate(call, run.plan.accepted) };
+  });
+  const results = await resultsOf(core, run, fates);
+  return results.flatMap((result) => (result === null ? [] : [result]));
 }
 
 function allowedFate(call: ToolCallItem, accepted: AcceptedRequest): Fate {
   const tool = accepted.serverTools.get(call.name);
   const args = parseArguments(call.arguments);
   if (tool === undefined || args === null) return failed(`the tool "${call.name}" can no longer be run`);
-  return { run: tool, args };
+  return { run: { call, tool, args, asks: false } };
 }
 
-function keepResult({ recorder }: ModelRun, item: ToolResultItem): void {
-  recorder.items.push(item);
-  recorder.emit({ type: "tool_result", callId: item.callId, output: item.output, isError: item.isError === true });
+interface Decided {
+  call: ToolCallItem;
+  fate: Fate;
+}
+
+/** Calls that only read run side by side. One that changes something waits for all before it, and all after it for it. */
+async function resultsOf(
+  core: EngineCore,
+  run: ModelRun,
+  decided: readonly Decided[],
+): Promise<(ToolResultItem | null)[]> {
+  const started: Promise<ToolResultItem | null>[] = [];
+  let lastChange: Promise<unknown> = Promise.resolve();
+  for (const { call, fate } of decided) {
+    const before = changesSomething(fate) ? Promise.all(started) : lastChange;
+    const result = before.then(() => resultOf(core, run, { call, fate }));
+    started.push(result);
+    if (changesSomething(fate)) lastChange = result;
+  }
+  return await Promise.all(started);
+}
+
+function changesSomething(fate: Fate): boolean {
+  if (!("run" in fate)) return false;
+  const { effect } = fate.run.tool.definition;
+  return fate.run.asks || effect === "write" || effect === "run";
+}
+
+/** Null: somebody else answers it. Listeners hear of a result as soon as it is there. */
+async function resultOf(core: EngineCore, run: ModelRun, { call, fate }: Decided): Promise<ToolResultItem | null> {
+  if ("waits" in fate) return null;
+  const result = "result" in fate ? fate.result : await callTool(core, run, fate.run);
+  const { recorder } = run;
+  const output = bounded(result.output, (whole) => recorder.keepOutput(call.callId, whole) && call.callId);
+  const { isError, content } = result;
+  recorder.emit({
+    type: "tool_result",
+    callId: call.callId,
+    output,
+    isError,
+    ...(content !== undefined && content.length > 0 && { content }),
+  });
+  return { type: "tool_result", callId: call.callId, output, ...(isError && { isError }) };
 }
 
 function fateOf(call: ToolCallItem, { plan, recorder }: ModelRun): Fate {
-  const { serverTools, toolUse } = plan.accepted;
+  const { serverTools, toolUse, askApproval } = plan.accepted;
   const offered = toolUse.allowed ?? toolUse.tools.map((tool) => tool.name);
-  if (!offered.includes(call.name)) {
-    return failed(`there is no tool "${call.name}"; the tools are: ${offered.join(", ") || "none"}`);
-  }
+  if (!offered.includes(call.name)) return failed(notOffered(call.name, plan.accepted, offered));
   const tool = serverTools.get(call.name);
   if (tool === undefined) return { waits: "client" };
   const args = parseArguments(call.arguments);
@@ -77,7 +113,16 @@ function fateOf(call: ToolCallItem, { plan, recorder }: ModelRun): Fate {
       `this call was made ${same.length} times in this turn; its result will not change, so do something else`,
     );
   }
-  return tool.needsApproval(args) ? { waits: "approval" } : { run: tool, args };
+  const asks = tool.needsApproval(args);
+  return asks && askApproval === null ? { waits: "approval" } : { run: { call, tool, args, asks } };
+}
+
+function notOffered(name: string, { mode, toolUse }: AcceptedRequest, offered: readonly string[]): string {
+  const others = offered.join(", ") || "none";
+  const isNarrowed = toolUse.tools.some((tool) => tool.name === name);
+  return isNarrowed
+    ? `mode "${mode.id}" does not allow the tool "${name}"; it allows: ${others}`
+    : `there is no tool "${name}"; the tools are: ${others}`;
 }
 
 function failed(output: string): Fate {
@@ -96,53 +141,14 @@ function parseArguments(text: string): Record<string, unknown> | null {
   }
 }
 
-interface Decided {
-  call: ToolCallItem;
-  fate: Fate;
-}
-
-async function resultOf(core: EngineCore, run: ModelRun, { call, fate }: Decided): Promise<ToolResultItem | null> {
-  if ("waits" in fate) return null;
-  const { output, isError } =
-    "result" in fate ? fate.result : await runOne(core, run, { call, tool: fate.run, args: fate.args });
-  return { type: "tool_result", callId: call.callId, output: bounded(output), ...(isError && { isError }) };
-}
-
-interface Runnable {
-  call: ToolCallItem;
-  tool: Tool;
-  args: Record<string, unknown>;
-}
-
-async function runOne(core: EngineCore, run: ModelRun, { call, tool, args }: Runnable): Promise<ToolResult> {
-  // What was stopped by now must not begin.
-  if (run.signal.aborted) return { output: "interrupted: the call was not run", isError: true };
-  const deadline = core.parts.deadline(limits.toolTimeMs);
-  const signal = AbortSignal.any([run.signal, deadline]);
-  const context = { sessionId: run.sessionId, turnId: run.plan.turnId, callId: call.callId, signal };
-  try {
-    return await Promise.race([tool.run(args, context), untilAborted(signal)]);
-  } catch (error) {
-    if (run.signal.aborted) return { output: "interrupted: the call was stopped", isError: true };
-    if (deadline.aborted) return { output: `failed: no result within ${limits.toolTimeMs / 1000} s`, isError: true };
-    core.parts.report(`the tool "${call.name}" threw`, error);
-    return { output: `failed: ${failureOf(error).message}`, isError: true };
-  }
-}
-
-function untilAborted(signal: AbortSignal): Promise<never> {
-  return new Promise((_resolve, reject) => {
-    if (signal.aborted) reject(signal.reason);
-    signal.addEventListener("abort", () => reject(signal.reason), { once: true });
-  });
-}
-
-/** The beginning and the end say most of what a long output has to say. */
-function bounded(output: string): string {
+/** The beginning and the end say most of what a long output has to say; `keep` gives the name of the whole, or false. */
+function bounded(output: string, keep: (whole: string) => string | false): string {
   const max = limits.toolResultCharactersMax;
   const text = output.toWellFormed();
   if (text.length <= max) return text;
+  const kept = keep(text);
+  const whole = kept === false ? "" : `; all of it is kept as output:${kept}`;
   const head = text.slice(0, (max * 3) / 4);
   const tail = text.slice(text.length - max / 4);
-  return `${head}\n[… ${text.length - max} characters left out …]\n${tail}`.toWellFormed();
+  return `${head}\n[… ${text.length - max} characters left out${whole} …]\n${tail}`.toWellFormed();
 }

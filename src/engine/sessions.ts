@@ -6,7 +6,7 @@ import { limits } from "../domain/limits.ts";
 import { sessionKey, type Session, type SessionPatch } from "../domain/session.ts";
 import { mayBeParent, type Turn } from "../domain/turn.ts";
 import type { SessionPage } from "../records/record-store.ts";
-import { resolveContexts } from "./accept.ts";
+import { resolveContexts, settingsOf } from "./accept.ts";
 import type { SessionListRequest, SessionStart } from "./engine.ts";
 import type { EngineParts } from "./parts.ts";
 
@@ -79,9 +79,10 @@ export async function createSession(parts: EngineParts, caller: Caller, start: S
   mayWrite(caller);
   const origin = start.forkOf === undefined ? null : await forkOrigin(parts, caller, start.forkOf);
   const from = origin?.session ?? null;
-  const { agentContext, conversationContext } = resolveContexts(parts, start, from);
   const name = start.name ?? from?.name ?? "Untitled";
   const workspaceId = start.workspaceId ?? from?.workspaceId;
+  const settings = await settingsOf(parts, workspaceId ?? null);
+  const { agentContext, conversationContext } = resolveContexts(settings, start, from);
   const repo = start.repo ?? from?.repo;
   const defaultLanguage = start.defaultLanguage ?? from?.defaultLanguage;
   const session = blankSession({

@@ -25,6 +25,7 @@ import type { LiveTurn } from "./live-turns.ts";
 import type { Place } from "./place-turn.ts";
 import type { TurnPlan } from "./turn-plan.ts";
 import type { RunRecorder } from "./run-recorder.ts";
+import { transcribe } from "./transcribe.ts";
 import { turnDigest } from "./turn-digest.ts";
 import { blobKeys, encodeBlob } from "./turn-blobs.ts";
 
@@ -40,6 +41,8 @@ export interface Settling {
   /** Calls that wait for somebody outside. */
   deferredCalls: DeferredCall[];
   live: LiveTurn;
+  /** The transcript of its workspace has it already. */
+  isTranscribed?: boolean;
 }
 
 /** Never rejects. */
@@ -146,6 +149,8 @@ async function keepAndFinish(core: EngineCore, settling: Settling, ending: Endin
   core.live.store(settling.live);
   if (result.outcome === "refused") return await lostTurn(core, settling, turn);
   if (state !== null) core.histories.remember(state);
+  const items = state?.entries.at(-1)?.items;
+  if (items !== undefined && settling.isTranscribed !== true) transcribe(core, { turn, session: place.session, items });
   if (plan !== null && plan.first !== null) core.histories.rememberBody(pending.id, plan.first.request.body);
   await dropLog(core, recorder);
   return turn;

@@ -3,7 +3,7 @@
  *
  * - `opening.json`: the instruction, the user message, the first request. Written before the model is called.
  * - `request-2.json`, …: requests of later model calls, each written before its call.
- * - `run.json`: events and responses. Written when the run ends.
+ * - `run.json`: events, responses, and the outputs of tools that were too long for the model. Written when the run ends.
  * - `state.json`: the history since the base turn (K2). Written when the run ends well.
  *
  * Blobs are immutable. A recovery writes under another name, and the turn's row says which one counts.
@@ -43,6 +43,8 @@ export interface RunBlob {
   events: KeptEvent[];
   /** The exact bytes of each step's response: as text where they are UTF-8, else in base64. */
   responses: { step: number; text?: string; base64?: string }[];
+  /** Whole outputs of tools, of which the model got a part. Absent: there are none. */
+  outputs?: { callId: string; text: string }[];
 }
 
 interface BlobTypes {

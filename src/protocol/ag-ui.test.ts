@@ -32,6 +32,18 @@ const samples: { [K in TurnEvent["type"]]: Extract<TurnEvent, { type: K }> } = {
   tool_call_started: { type: "tool_call_started", callId: "call_1", name: "search" },
   tool_call_delta: { type: "tool_call_delta", callId: "call_1", delta: "{" },
   tool_call_ended: { type: "tool_call_ended", callId: "call_1" },
+  tool_call_view: {
+    type: "tool_call_view",
+    callId: "call_1",
+    view: {
+      title: "Edit a.ts",
+      kind: "edit",
+      locations: [{ path: "/p/a.ts", line: 3 }],
+      content: [{ type: "diff", path: "/p/a.ts", oldText: "a", newText: "b" }],
+      permission: { key: "write /p", label: "change files in /p" },
+    },
+  },
+  tool_output_delta: { type: "tool_output_delta", callId: "call_1", delta: "ok" },
   tool_result: { type: "tool_result", callId: "call_1", output: "", isError: true },
   steered: { type: "steered", text: "and the tests" },
   step_finished: { type: "step_finished", step: 1, usage },

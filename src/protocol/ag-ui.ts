@@ -5,18 +5,20 @@
  */
 import type { AGUIEventByType, EventType, Interrupt, TokenUsage } from "@ag-ui/core";
 import type { Warning } from "../domain/errors.ts";
-import type { GatheredContext, RunFinished, SequencedEvent } from "../domain/events.ts";
-import type { DeferredCall } from "../domain/tool.ts";
+import type { GatheredContext, RunFinished, SequencedEvent, TurnEvent } from "../domain/events.ts";
+import type { DeferredCall, ToolCallView } from "../domain/tool.ts";
 import type { Usage } from "../domain/usage.ts";
 
 type Named<K extends EventType> = { [E in K]: Omit<AGUIEventByType[E], "type"> & { type: `${E}` } }[K];
 type Custom = Omit<Named<EventType.CUSTOM>, "name" | "value">;
 
-/** What AG-UI has no event for: what was gathered for the model, messages to the running turn (V4), warnings. */
+/** What AG-UI has no event for: what was gathered for the model, messages to the running turn (V4), how a call is shown and what it says while it runs, warnings. */
 export type AptoveCustomEvent = Custom &
   (
     | { name: "aptove.context"; value: GatheredContext }
     | { name: "aptove.steered"; value: { text: string } }
+    | { name: "aptove.tool_call_view"; value: { callId: string; view: ToolCallView } }
+    | { name: "aptove.tool_output"; value: { callId: string; delta: string } }
     | { name: "aptove.warning"; value: Warning }
   );
 
@@ -79,6 +81,10 @@ export function toAgUi({ event }: SequencedEvent, run: RunIds): AgUiEvent {
       return { type: "TOOL_CALL_ARGS", toolCallId: event.callId, delta: event.delta };
     case "tool_call_ended":
       return { type: "TOOL_CALL_END", toolCallId: event.callId };
+    case "tool_call_view":
+      return { type: "CUSTOM", name: "aptove.tool_call_view", value: { callId: event.callId, view: event.view } };
+    case "tool_output_delta":
+      return { type: "CUSTOM", name: "aptove.tool_output", value: { callId: event.callId, delta: event.delta } };
     case "tool_result":
       return toolResult(event);
     case "steered":
@@ -96,8 +102,8 @@ function stepName(step: number): string {
   return `step-${step}`;
 }
 
-function toolResult(event: { callId: string; output: string; isError: boolean }): AgUiEvent {
-  const { callId, output, isError } = event;
+function toolResult(event: Extract<TurnEvent, { type: "tool_result" }>): AgUiEvent {
+  const { callId, output, isError, content } = event;
   const messageId = `result-${callId}`;
   return {
     type: "TOOL_CALL_RESULT",
@@ -105,7 +111,7 @@ function toolResult(event: { callId: string; output: string; isError: boolean })
     toolCallId: callId,
     content: output,
     role: "tool",
-    metadata: { isError },
+    metadata: { isError, ...(content !== undefined && { content }) },
   };
 }
 

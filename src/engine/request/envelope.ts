@@ -12,6 +12,11 @@ export function userMessage(mode: string, instruction: string, context: string |
   return { type: "user", parts: context === null ? [first] : [first, context] };
 }
 
+/** The instruction that stands in a user message, as the person wrote it. */
+export function instructionOf({ parts }: UserItem): string {
+  return (parts[0] ?? "").replace(/^\[MODE: [^\]\n]*\]\n\n\[INSTRUCTION\]\n/, "");
+}
+
 /** Refuses what no model can be given: nothing, NULs, half characters, a text over the limit. */
 export function checkInstruction(instruction: string, mayBeEmpty: boolean): void {
   if (instruction.trim() === "") {

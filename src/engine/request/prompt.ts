@@ -1,7 +1,7 @@
 /**
  * The boot prompt and the tool list: what stands unchanged at the front of every request of a session (E6).
  */
-import type { ConversationContext, Mode } from "../../domain/context.ts";
+import { mayCall, type ConversationContext, type Mode } from "../../domain/context.ts";
 import { AptoveError } from "../../domain/errors.ts";
 import { sha256 } from "../../domain/ids.ts";
 import { limits } from "../../domain/limits.ts";
@@ -64,7 +64,9 @@ export interface ToolUse {
 /** Which tools a turn offers, narrowed by its mode; refuses a forced tool that is not there (E4). */
 export function toolUse(tools: ToolDefinition[], mode: Mode, requestedChoice: string | undefined): ToolUse {
   const names = tools.map((tool) => tool.name);
-  const allowed = mode.tools === null ? null : names.filter((name) => mode.tools?.includes(name));
+  const callable = tools.filter((tool) => mayCall(mode, tool) && (mode.tools?.includes(tool.name) ?? true));
+  const isNarrowed = mode.tools !== null || callable.length < tools.length;
+  const allowed = isNarrowed ? callable.map((tool) => tool.name) : null;
   const choice = requestedChoice ?? mode.forceTool;
   if (choice !== null && !(allowed ?? names).includes(choice)) {
     const known = (allowed ?? names).map((name) => `"${name}"`).join(", ") || "none";
@@ -74,5 +76,6 @@ export function toolUse(tools: ToolDefinition[], mode: Mode, requestedChoice: st
 }
 
 export function toolsHash(tools: readonly ToolDefinition[]): string {
-  return sha256(JSON.stringify(tools));
+  // What the model is never told does not make it another list.
+  return sha256(JSON.stringify(tools.map(({ effect: _effect, ...shown }) => shown)));
 }

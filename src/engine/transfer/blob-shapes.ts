@@ -2,7 +2,13 @@
 import type { GatheredContext, KeptEvent } from "../../domain/events.ts";
 import type { HistoryItem } from "../../domain/history.ts";
 import type { HistorySummary, SentChunk, SentFile, StateEntry, StateFile } from "../../domain/lineage.ts";
-import type { ToolFeedback } from "../../domain/tool.ts";
+import type {
+  ToolCallView,
+  ToolContent,
+  ToolFeedback,
+  ToolLocation,
+  ToolPermission,
+} from "../../domain/tool.ts";
 import type { RecipePiece, RequestRecipe } from "../request/recipe.ts";
 import type { OpeningBlob, RequestBlob, RunBlob } from "../turn-blobs.ts";
 import { deferredCall, failure, historySource, stopReason, usage, warning } from "./row-shapes.ts";
@@ -116,6 +122,35 @@ function began<K extends "reasoning_started" | "reasoning_ended" | "text_started
   return fields<{ type: K; messageId: string }>({ type: literal(type) as Shape<K>, messageId: text }, {});
 }
 
+const toolContent = variants<ToolContent, "type">("type", {
+  text: fields<Extract<ToolContent, { type: "text" }>>({ type: literal("text"), text }, {}),
+  diff: fields<Extract<ToolContent, { type: "diff" }>>(
+    { type: literal("diff"), path: text, oldText: orNull(text), newText: text },
+    {},
+  ),
+});
+
+const toolCallView = fields<ToolCallView>(
+  {
+    title: text,
+    kind: oneOf({
+      read: true,
+      edit: true,
+      delete: true,
+      move: true,
+      search: true,
+      execute: true,
+      think: true,
+      fetch: true,
+      other: true,
+    }),
+    locations: list(fields<ToolLocation>({ path: text }, { line: number })),
+    content: list(toolContent),
+    permission: orNull(fields<ToolPermission>({ key: text, label: text }, {})),
+  },
+  {},
+);
+
 const event = variants<KeptEvent, "type">("type", {
   run_started: fields<Event<"run_started">>(
     { type: literal("run_started"), sessionId: id, turnId: id, parentTurnId: orNull(id) },
@@ -142,9 +177,17 @@ const event = variants<KeptEvent, "type">("type", {
     {},
   ),
   tool_call_ended: fields<Event<"tool_call_ended">>({ type: literal("tool_call_ended"), callId: text }, {}),
+  tool_call_view: fields<Event<"tool_call_view">>(
+    { type: literal("tool_call_view"), callId: text, view: toolCallView },
+    {},
+  ),
+  tool_output_delta: fields<Event<"tool_output_delta">>(
+    { type: literal("tool_output_delta"), callId: text, delta: text },
+    {},
+  ),
   tool_result: fields<Event<"tool_result">>(
     { type: literal("tool_result"), callId: text, output: text, isError: flag },
-    {},
+    { content: list(toolContent) },
   ),
   steered: fields<Event<"steered">>({ type: literal("steered"), text }, {}),
   step_finished: fields<Event<"step_finished">>({ type: literal("step_finished"), step: ordinal, usage }, {}),
@@ -162,7 +205,7 @@ const event = variants<KeptEvent, "type">("type", {
   joined: fields<Event<"joined">>(
     {
       type: literal("joined"),
-      of: oneOf({ text_delta: true, reasoning_delta: true, tool_call_delta: true }),
+      of: oneOf({ text_delta: true, reasoning_delta: true, tool_call_delta: true, tool_output_delta: true }),
       id: text,
       text,
       lengths: list(count),
@@ -178,5 +221,5 @@ export const runShape = fields<RunBlob>(
     events: list(event),
     responses: list(fields<RunBlob["responses"][number]>({ step: ordinal }, { text, base64: text })),
   },
-  {},
+  { outputs: list(fields<NonNullable<RunBlob["outputs"]>[number]>({ callId: text, text }, {})) },
 );

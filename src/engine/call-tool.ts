@@ -1,0 +1,127 @@
+/** One call of a tool that lives beside the engine: shown, allowed by a person where it must be, and run (V5, P4). */
+import { failureOf } from "../domain/errors.ts";
+import type { ToolCallItem } from "../domain/history.ts";
+import { limits } from "../domain/limits.ts";
+import type { ToolCallView } from "../domain/tool.ts";
+import type { Tool, ToolContext, ToolResult } from "../tools/tool.ts";
+import type { EngineCore } from "./core.ts";
+import type { ApprovalAnswer } from "./engine.ts";
+import type { ModelRun } from "./model-run.ts";
+import { readBlob } from "./turn-blobs.ts";
+
+export interface ToolCall {
+  call: ToolCallItem;
+  tool: Tool;
+  args: Record<string, unknown>;
+  /** A person must allow it first; there is somebody to ask. */
+  asks: boolean;
+}
+
+/** Never rejects. */
+export async function callTool(core: EngineCore, run: ModelRun, toolCall: ToolCall): Promise<ToolResult> {
+  try {
+    // What was stopped by now must not begin.
+    if (run.signal.aborted) return notRun;
+    const view = await viewOf(toolCall);
+    if (view !== null) run.recorder.emit({ type: "tool_call_view", callId: toolCall.call.callId, view });
+    const refusal = toolCall.asks ? await ask(run, toolCall, view ?? plainView(toolCall)) : null;
+    if (run.signal.aborted) return notRun;
+    return refusal ?? (await runInTime(core, run, toolCall));
+  } catch (error) {
+    if (run.signal.aborted) return notRun;
+    core.parts.report(`the tool "${toolCall.call.name}" could not be called`, error);
+    return failed(failureOf(error).message);
+  }
+}
+
+const notRun: ToolResult = { output: "interrupted: the call was not run", isError: true };
+
+function failed(reason: string): ToolResult {
+  return { output: `failed: ${reason}`, isError: true };
+}
+
+/** Null: it is shown by its name. */
+async function viewOf({ tool, args }: ToolCall): Promise<ToolCallView | null> {
+  try {
+    return (await tool.view?.(args)) ?? null;
+  } catch {
+    // It says what a call is about, and a call may be about nothing that can be said; running it tells.
+    return null;
+  }
+}
+
+function plainView({ call }: ToolCall): ToolCallView {
+  return { title: call.name, kind: "other", locations: [], content: [], permission: null };
+}
+
+/** Null: it may run. */
+async function ask(run: ModelRun, { call, args }: ToolCall, view: ToolCallView): Promise<ToolResult | null> {
+  const { askApproval } = run.plan.accepted;
+  const question = {
+    sessionId: run.sessionId,
+    turnId: run.plan.turnId,
+    callId: call.callId,
+    name: call.name,
+    args,
+    view,
+    signal: run.signal,
+  };
+  const nobody: ApprovalAnswer = { approved: false, reason: "there is nobody to ask" };
+  const answer = await Promise.race([askApproval?.(question) ?? nobody, untilAborted(run.signal)]);
+  if (answer.approved) return null;
+  return { output: `denied: ${answer.reason ?? "the user did not allow this call"}`, isError: true };
+}
+
+async function runInTime(core: EngineCore, run: ModelRun, { call, tool, args }: ToolCall): Promise<ToolResult> {
+  const timeMs = tool.timeMs ?? limits.toolTimeMs;
+  const deadline = core.parts.deadline(timeMs);
+  const signal = AbortSignal.any([run.signal, deadline]);
+  try {
+    return await Promise.race([tool.run(args, toolContext(core, run, { call, signal })), untilAborted(signal)]);
+  } catch (error) {
+    if (run.signal.aborted) return { output: "interrupted: the call was stopped", isError: true };
+    if (deadline.aborted) return failed(`no result within ${timeMs / 1000} s`);
+    core.parts.report(`the tool "${call.name}" threw`, error);
+    return failed(failureOf(error).message);
+  }
+}
+
+function toolContext(
+  core: EngineCore,
+  { sessionId, plan, recorder }: ModelRun,
+  { call: { callId }, signal }: { call: ToolCallItem; signal: AbortSignal },
+): ToolContext {
+  let room: number = limits.toolShownCharactersMax;
+  return {
+    sessionId,
+    turnId: plan.turnId,
+    callId,
+    signal,
+    showOutput: (text) => {
+      const delta = text.slice(0, room).toWellFormed();
+      // The call may have been given up by now: nothing follows its result.
+      if (delta === "" || signal.aborted) return;
+      room -= delta.length;
+      recorder.emit({ type: "tool_output_delta", callId, delta });
+    },
+    readOutput: async (id) => recorder.output(id) ?? (await earlierOutput(core, plan, id)),
+  };
+}
+
+/** The whole output of a call of an earlier turn of this history. */
+async function earlierOutput({ parts }: EngineCore, { state }: ModelRun["plan"], id: string): Promise<string | null> {
+  const entry = state.entries.findLast(({ items }) =>
+    items.some((item) => item.type === "tool_result" && item.callId === id),
+  );
+  const turn = entry === undefined ? null : await parts.records.getTurn(entry.turnId);
+  if (turn === null || turn.blobs.run === null) return null;
+  const { outputs = [] } = await readBlob<"run">(parts.blobs, turn.blobs.run, turn.id);
+  return outputs.find(({ callId }) => callId === id)?.text ?? null;
+}
+
+function untilAborted(signal: AbortSignal): Promise<never> {
+  return new Promise((_resolve, reject) => {
+    if (signal.aborted) reject(signal.reason);
+    signal.addEventListener("abort", () => reject(signal.reason), { once: true });
+  });
+}
