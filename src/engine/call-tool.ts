@@ -76,13 +76,16 @@ async function runInTime(core: EngineCore, run: ModelRun, { call, tool, args }: 
   const timeMs = tool.timeMs ?? limits.toolTimeMs;
   const deadline = core.parts.deadline(timeMs);
   const signal = AbortSignal.any([run.signal, deadline]);
+  const context = toolContext(core, run, { call, signal });
   try {
-    return await Promise.race([tool.run(args, toolContext(core, run, { call, signal })), untilAborted(signal)]);
+    return await Promise.race([tool.run(args, context), untilAborted(signal)]);
   } catch (error) {
     if (run.signal.aborted) return { output: "interrupted: the call was stopped", isError: true };
     if (deadline.aborted) return failed(`no result within ${timeMs / 1000} s`);
     core.parts.report(`the tool "${call.name}" threw`, error);
     return failed(failureOf(error).message);
+  } finally {
+    context.endShowing();
   }
 }
 
@@ -90,17 +93,18 @@ function toolContext(
   core: EngineCore,
   { sessionId, plan, recorder }: ModelRun,
   { call: { callId }, signal }: { call: ToolCallItem; signal: AbortSignal },
-): ToolContext {
+): ToolContext & { endShowing(): void } {
   let room: number = limits.toolShownCharactersMax;
   return {
+    // Whatever the tool still says: nothing follows the result.
+    endShowing: () => (room = 0),
     sessionId,
     turnId: plan.turnId,
     callId,
     signal,
     showOutput: (text) => {
       const delta = text.slice(0, room).toWellFormed();
-      // The call may have been given up by now: nothing follows its result.
-      if (delta === "" || signal.aborted) return;
+      if (delta === "") return;
       room -= delta.length;
       recorder.emit({ type: "tool_output_delta", callId, delta });
     },

@@ -178,10 +178,7 @@ export interface WorkspaceSessions {
     start: SessionStart & { workspaceId: string; fresh?: boolean },
   ): Promise<{ session: Session; warnings: string[] }>;
   /** A session whose one turn is a conversation that took place elsewhere (W5). */
-  import(
-    caller: Caller,
-    start: SessionStart & { messages: readonly TranscriptMessage[] },
-  ): Promise<Session>;
+  import(caller: Caller, start: SessionStart & { messages: readonly TranscriptMessage[] }): Promise<Session>;
 }
 
 export interface KeyRing {

@@ -52,6 +52,7 @@ async function createKey(
     name,
     prefix: secret.slice(0, secretPrefix.length + 4),
     hash: sha256(secret),
+    deviceId: null,
     createdAt: parts.now(),
     expiresAt: expiresAt ?? null,
     lastUsedAt: null,

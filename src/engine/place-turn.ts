@@ -38,7 +38,14 @@ export async function placeTurn(core: EngineCore, caller: Caller, request: TurnR
   return { request, place: await placeContinue(core, caller, request) };
 }
 
-export const newRoot: Place = { session: null, model: null, parent: null, head: null, originTurnId: null, rerunOf: null };
+export const newRoot: Place = {
+  session: null,
+  model: null,
+  parent: null,
+  head: null,
+  originTurnId: null,
+  rerunOf: null,
+};
 
 async function placeContinue({ parts }: EngineCore, caller: Caller, request: TurnRequest): Promise<Place> {
   const session = await visibleSession(parts, caller, request.sessionId ?? "");

@@ -35,7 +35,10 @@ async function begin(
     case "session":
       return await goOn(core, caller, { start, sessionId: standing.sessionId, warnings });
     case "edited": {
-      const { session, transcribed } = await importConversation(core, caller, { ...start, messages: standing.messages });
+      const { session, transcribed } = await importConversation(core, caller, {
+        ...start,
+        messages: standing.messages,
+      });
       await standing.adopt(transcribed);
       // Below it like below any other: the session that was imported stays what the file said.
       return await goOn(core, caller, { start, sessionId: session.id, warnings });

@@ -2,13 +2,7 @@
 import type { GatheredContext, KeptEvent } from "../../domain/events.ts";
 import type { HistoryItem } from "../../domain/history.ts";
 import type { HistorySummary, SentChunk, SentFile, StateEntry, StateFile } from "../../domain/lineage.ts";
-import type {
-  ToolCallView,
-  ToolContent,
-  ToolFeedback,
-  ToolLocation,
-  ToolPermission,
-} from "../../domain/tool.ts";
+import type { ToolCallView, ToolContent, ToolFeedback, ToolLocation, ToolPermission } from "../../domain/tool.ts";
 import type { RecipePiece, RequestRecipe } from "../request/recipe.ts";
 import type { OpeningBlob, RequestBlob, RunBlob } from "../turn-blobs.ts";
 import { deferredCall, failure, historySource, stopReason, usage, warning } from "./row-shapes.ts";
