@@ -104,7 +104,7 @@ async function addPerson(
   const key = `aptove_${newId()}`;
   const createdAt = Date.now();
   await records.insertUser({ id: userId, orgId, name: role, role, createdAt });
-  const unused = { expiresAt: null, lastUsedAt: null, revokedAt: null };
+  const unused = { deviceId: null, expiresAt: null, lastUsedAt: null, revokedAt: null };
   await records.insertKey({
     id: newId(),
     orgId,

@@ -5,10 +5,12 @@
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import type { ApiKey, User } from "../src/domain/caller.ts";
+import type { PairingCode } from "../src/domain/device.ts";
 import type { Session } from "../src/domain/session.ts";
 import type { Step } from "../src/domain/step.ts";
 import { mayBeParent, type Turn } from "../src/domain/turn.ts";
 import type {
+  DeviceOwner,
   HeadMove,
   IdempotentRequest,
   RecordStore,
@@ -19,7 +21,7 @@ import type {
 import { runTurn } from "../src/records/suite/samples.ts";
 
 /** The versions of which records are kept. */
-export const storedVersions = [1, 2, 3];
+export const storedVersions = [1, 2, 3, 4];
 
 interface Expected {
   sessions: Session[];
@@ -31,6 +33,8 @@ interface Expected {
   idempotent: IdempotentRequest[];
   headMoves: HeadMove[];
   controls: TurnControl[];
+  devices: DeviceOwner[];
+  pairingCodes: PairingCode[];
   searches: { words: string[]; matches: TextHit["matches"] }[];
 }
 
@@ -45,10 +49,13 @@ export function storedRecords(version: number, engine: "sqlite" | "postgres"): s
 
 /** Reads everything back, and goes on with a session. */
 export async function readsStoredRecords(store: RecordStore, version: number): Promise<void> {
-  const stored = JSON.parse(read(version, "expected.json")) as Expected;
+  // Versions before 4 knew no devices.
+  const unpaired = { devices: [], pairingCodes: [] };
+  const stored = { ...unpaired, ...(JSON.parse(read(version, "expected.json")) as Expected) };
   // Versions 1 and 2 kept no sums of costs, and the turns in these rows of theirs have none.
   const sessions = stored.sessions.map((session) => (version < 3 ? { ...session, costUsd: 0 } : session));
-  const expected = { ...stored, sessions };
+  const keys = stored.keys.map((key) => (version < 4 ? { ...key, deviceId: null } : key));
+  const expected = { ...stored, sessions, keys };
   for (const session of expected.sessions) assert.deepEqual(await store.getSession(session.id), session);
   for (const turn of expected.turns) {
     assert.deepEqual(await store.getTurn(turn.id), turn);
@@ -73,6 +80,10 @@ async function readsPeople(store: RecordStore, expected: Expected): Promise<void
   for (const request of expected.idempotent) {
     assert.deepEqual(await store.findIdempotent(request.userId, request.key), request);
   }
+  for (const device of expected.devices) {
+    assert.deepEqual(await store.ownDevice({ ...device, userId: "somebody else", at: 0 }), device);
+  }
+  for (const code of expected.pairingCodes) assert.deepEqual(await store.getPairingCode(code.id), code);
 }
 
 async function readsTree(store: RecordStore, expected: Expected): Promise<void> {

@@ -3,6 +3,8 @@ export interface Caller {
   orgId: string;
   userId: string;
   role: Role;
+  /** The device whose token it is that the caller came with; absent: another key, or none (P3). */
+  deviceId?: string;
 }
 
 export type Role = "admin" | "member" | "reader";
@@ -25,6 +27,8 @@ export interface ApiKey {
   /** The first characters of the secret, to tell keys apart in a list. */
   prefix: string;
   hash: string;
+  /** Null: it is not the token of a device (P3). */
+  deviceId: string | null;
   createdAt: number;
   expiresAt: number | null;
   lastUsedAt: number | null;

@@ -14,6 +14,7 @@
  * Each test opens a store of its own. Stores that `reopen` gives are closed by the tests.
  */
 import { suite } from "node:test";
+import { deviceTests } from "./suite/devices.ts";
 import { finishingTests } from "./suite/finishing.ts";
 import { forestTests } from "./suite/forests.ts";
 import { headTests } from "./suite/heads.ts";
@@ -44,6 +45,7 @@ export function recordStoreSuite(name: string, open: OpenForTest): void {
     searchTests(open);
     runTests(open);
     peopleTests(open);
+    deviceTests(open);
     processTests(open);
   });
 }

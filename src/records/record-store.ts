@@ -15,6 +15,7 @@
  * belong to the caller: a driver neither keeps nor changes them.
  */
 import type { ApiKey, User } from "../domain/caller.ts";
+import type { PairingCode } from "../domain/device.ts";
 import type { Session, SessionPatch } from "../domain/session.ts";
 import type { Step } from "../domain/step.ts";
 import type { ArchivedTurn, FinishedTurn, PendingTurn, Turn, TurnDraft, TurnStatus } from "../domain/turn.ts";
@@ -114,6 +115,19 @@ export interface RecordStore {
   /** False when there is no such key in the org, or it was revoked before. */
   revokeKey(orgId: string, id: string, at: number): Promise<boolean>;
   touchKey(id: string, at: number): Promise<void>;
+
+  // Devices (P3)
+  /** Whom a device id belongs to: the first who was named with it, for ever. Atomic over processes. */
+  ownDevice(device: DeviceOwner): Promise<DeviceOwner>;
+  /** Forgets the codes that expired before this one was made. */
+  insertPairingCode(code: PairingCode): Promise<void>;
+  getPairingCode(id: string): Promise<PairingCode | null>;
+  /**
+   * Gives a device its token for an open code: one that was not claimed, did not expire and has tries left. Where no open
+   * code has the hash, every open one loses a try. One transaction, and of many at once one after the other: a guess
+   * that comes after the last try finds nothing, whatever process it comes through.
+   */
+  claimPairingCode(claim: PairingClaim): Promise<ClaimResult>;
 
   /** Bytes that the whole store takes, as well as the driver can tell (B7). */
   size(): Promise<number>;
@@ -287,6 +301,25 @@ export interface TextMatch {
   /** The text around the first word in this place, on one line; `…` stands where it was cut. */
   excerpt: string;
 }
+
+export interface DeviceOwner {
+  deviceId: string;
+  orgId: string;
+  userId: string;
+  /** When the id was first used. */
+  at: number;
+}
+export interface PairingClaim {
+  /** Of the code that somebody gave. */
+  hash: string;
+  at: number;
+  /** The token to be; it belongs to whoever made the code. */
+  key: Omit<ApiKey, "orgId" | "userId" | "deviceId">;
+  /** The device gets the first of these that is nobody else's. A token that it had before is revoked. */
+  deviceIds: readonly string[];
+}
+/** `refused`: there is no such open code. */
+export type ClaimResult = { outcome: "claimed"; key: ApiKey } | { outcome: "refused" };
 
 /** What another process asks of the one that runs the turn. */
 export interface TurnControl {

@@ -3,6 +3,7 @@
  * process. A method runs from its first to its last line without waiting, so each is a transaction by itself.
  */
 import type { RecordStore } from "../record-store.ts";
+import { deviceRecords } from "./devices.ts";
 import { importRecords } from "./imports.ts";
 import { peopleRecords } from "./people.ts";
 import { emptyRows, type Rows } from "./rows.ts";
@@ -22,6 +23,7 @@ export function memoryRecords(): RecordStore {
     ...searchRecords(rows),
     ...runRecords(rows),
     ...peopleRecords(rows),
+    ...deviceRecords(rows),
     size: () => Promise.resolve(bytesOf(rows)),
     close: () => Promise.resolve(),
   });

@@ -1,10 +1,11 @@
 /** The tables of the memory store: maps from a row's key to the row. */
 import type { ApiKey, User } from "../../domain/caller.ts";
+import type { PairingCode } from "../../domain/device.ts";
 import { AptoveError } from "../../domain/errors.ts";
 import type { Session } from "../../domain/session.ts";
 import type { Step } from "../../domain/step.ts";
 import type { Turn } from "../../domain/turn.ts";
-import type { HeadMove, IdempotentRequest, Runner, TurnControl, TurnText } from "../record-store.ts";
+import type { DeviceOwner, HeadMove, IdempotentRequest, Runner, TurnControl, TurnText } from "../record-store.ts";
 
 export interface Rows {
   sessions: Map<string, Session>;
@@ -23,6 +24,9 @@ export interface Rows {
   runners: Map<string, Runner>;
   users: Map<string, User>;
   keys: Map<string, ApiKey>;
+  /** By what they call themselves. */
+  devices: Map<string, DeviceOwner>;
+  pairingCodes: Map<string, PairingCode>;
 }
 
 export function emptyRows(): Rows {
@@ -38,6 +42,8 @@ export function emptyRows(): Rows {
     runners: new Map(),
     users: new Map(),
     keys: new Map(),
+    devices: new Map(),
+    pairingCodes: new Map(),
   };
 }
 

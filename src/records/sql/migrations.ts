@@ -145,6 +145,29 @@ const migrations: readonly Migration[] = [
     statements: () => [`alter table sessions add column cost_usd double precision not null default 0`],
     rewrite: summedCosts,
   },
+  {
+    statements: ({ id }) => [
+      `alter table api_keys add column device_id ${id}`,
+      `create index api_keys_by_device on api_keys (device_id) where device_id is not null`,
+      `create table devices (
+        id ${id} not null primary key,
+        org_id ${id} not null,
+        user_id ${id} not null,
+        first_used_at bigint not null
+      )`,
+      `create table pairing_codes (
+        id ${id} not null primary key,
+        org_id ${id} not null,
+        user_id ${id} not null references users (id),
+        hash text not null,
+        created_at bigint not null,
+        expires_at bigint not null,
+        tries_left integer not null,
+        claimed_at bigint,
+        key_id ${id} references api_keys (id)
+      )`,
+    ],
+  },
 ];
 
 /** Version 2: sessions are found by name and origin, and turns by what version 1 has of their texts, the summaries. */

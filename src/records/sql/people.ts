@@ -67,11 +67,22 @@ function rowToUser(row: Tables["users"]): User {
   return { id: row.id, orgId: row.org_id, createdAt: row.created_at, ...doc };
 }
 
-function keyToRow({ id, orgId, userId, hash, createdAt, lastUsedAt, revokedAt, ...doc }: ApiKey): ApiKeyRow {
+export function keyToRow({
+  id,
+  orgId,
+  userId,
+  deviceId,
+  hash,
+  createdAt,
+  lastUsedAt,
+  revokedAt,
+  ...doc
+}: ApiKey): ApiKeyRow {
   return {
     id,
     org_id: orgId,
     user_id: userId,
+    device_id: deviceId,
     hash,
     created_at: createdAt,
     last_used_at: lastUsedAt,
@@ -86,6 +97,7 @@ function rowToKey(row: ApiKeyRow): ApiKey {
     id: row.id,
     orgId: row.org_id,
     userId: row.user_id,
+    deviceId: row.device_id,
     hash: row.hash,
     createdAt: row.created_at,
     lastUsedAt: row.last_used_at,

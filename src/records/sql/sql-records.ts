@@ -2,6 +2,7 @@
 import type { Kysely } from "kysely";
 import type { RecordStore } from "../record-store.ts";
 import { controlRecords } from "./controls.ts";
+import { deviceRecords } from "./devices.ts";
 import type { SqlDialect } from "./sql-dialect.ts";
 import { withRecordsFaults } from "./faults.ts";
 import { importRecords } from "./imports.ts";
@@ -33,6 +34,7 @@ export async function sqlRecords(engine: SqlEngine): Promise<RecordStore> {
     ...runRecords(db),
     ...controlRecords(db),
     ...peopleRecords(db),
+    ...deviceRecords(db, dialect),
     open: () => migrate(db, engine),
     size: () => engine.size(),
     close: () => db.destroy(),

@@ -18,6 +18,8 @@ export interface Tables {
   runners: { id: string; started_at: number; doc: string };
   users: { id: string; org_id: string; created_at: number; doc: string };
   api_keys: ApiKeyRow;
+  devices: DeviceRow;
+  pairing_codes: PairingCodeRow;
 }
 
 export const tableNames = Object.keys({
@@ -32,6 +34,8 @@ export const tableNames = Object.keys({
   runners: true,
   users: true,
   api_keys: true,
+  devices: true,
+  pairing_codes: true,
 } satisfies Record<keyof Tables, true>);
 
 export interface SessionRow {
@@ -101,10 +105,31 @@ export interface HeadMoveRow {
   moved_at: number;
 }
 
+export interface DeviceRow {
+  /** What the device calls itself. */
+  id: string;
+  org_id: string;
+  user_id: string;
+  first_used_at: number;
+}
+
+export interface PairingCodeRow {
+  id: string;
+  org_id: string;
+  user_id: string;
+  hash: string;
+  created_at: number;
+  expires_at: number;
+  tries_left: number;
+  claimed_at: number | null;
+  key_id: string | null;
+}
+
 export interface ApiKeyRow {
   id: string;
   org_id: string;
   user_id: string;
+  device_id: string | null;
   hash: string;
   created_at: number;
   last_used_at: number | null;

@@ -14,6 +14,7 @@ function keyOf(id: string, over: Partial<ApiKey> = {}): ApiKey {
     name: awkwardText,
     prefix: "apt_12",
     hash: `hash of ${id}`,
+    deviceId: null,
     createdAt: noon,
     expiresAt: null,
     lastUsedAt: null,
@@ -44,6 +45,7 @@ export function peopleTests(open: OpenForTest): void {
       expiresAt: noon + 2,
       lastUsedAt: noon + 3,
       revokedAt: noon + 4,
+      deviceId: "laptop",
     });
     const elsewhere = keyOf("key-c", { orgId: "org-2" });
     for (const key of [full, plain, elsewhere]) await store.insertKey(key);

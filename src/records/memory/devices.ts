@@ -1,0 +1,56 @@
+/** Devices and pairing codes in memory. */
+import type { ApiKey } from "../../domain/caller.ts";
+import type { PairingCode } from "../../domain/device.ts";
+import type { DeviceOwner, PairingClaim, RecordStore } from "../record-store.ts";
+import { insert, type Rows } from "./rows.ts";
+
+type DeviceRecords = Pick<RecordStore, "ownDevice" | "insertPairingCode" | "getPairingCode" | "claimPairingCode">;
+
+export function deviceRecords(rows: Rows): DeviceRecords {
+  return {
+    async ownDevice(device) {
+      return ownerOf(rows, device);
+    },
+    async insertPairingCode(code) {
+      for (const [id, { expiresAt }] of rows.pairingCodes) {
+        if (expiresAt <= code.createdAt) rows.pairingCodes.delete(id);
+      }
+      insert(rows.pairingCodes, code.id, code);
+    },
+    async getPairingCode(id) {
+      return rows.pairingCodes.get(id) ?? null;
+    },
+    async claimPairingCode(claim) {
+      const open = [...rows.pairingCodes.values()].filter((code) => isOpen(code, claim.at));
+      const code = open.find(({ hash }) => hash === claim.hash);
+      if (code === undefined) {
+        for (const each of open) rows.pairingCodes.set(each.id, { ...each, triesLeft: each.triesLeft - 1 });
+        return { outcome: "refused" };
+      }
+      const key = tokenFor(rows, code, claim);
+      rows.pairingCodes.set(code.id, { ...code, claimedAt: claim.at, keyId: key.id });
+      return { outcome: "claimed", key };
+    },
+  };
+}
+
+function isOpen(code: PairingCode, at: number): boolean {
+  return code.claimedAt === null && code.triesLeft > 0 && code.expiresAt > at;
+}
+
+function tokenFor(rows: Rows, { orgId, userId }: PairingCode, { key, deviceIds, at }: PairingClaim): ApiKey {
+  const isOwn = (deviceId: string): boolean => ownerOf(rows, { deviceId, orgId, userId, at }).userId === userId;
+  const token: ApiKey = { ...key, orgId, userId, deviceId: deviceIds.find(isOwn) ?? null };
+  for (const former of rows.keys.values()) {
+    const isFormer = former.deviceId !== null && former.deviceId === token.deviceId && former.revokedAt === null;
+    if (isFormer) rows.keys.set(former.id, { ...former, revokedAt: at });
+  }
+  insert(rows.keys, token.id, token);
+  return token;
+}
+
+function ownerOf(rows: Rows, device: DeviceOwner): DeviceOwner {
+  const owner = rows.devices.get(device.deviceId) ?? device;
+  rows.devices.set(device.deviceId, owner);
+  return owner;
+}

@@ -1,0 +1,133 @@
+/** Devices and pairing codes in SQL (P3). */
+import type { Kysely, Transaction } from "kysely";
+import type { ApiKey } from "../../domain/caller.ts";
+import type { PairingCode } from "../../domain/device.ts";
+import type { ClaimResult, DeviceOwner, PairingClaim, RecordStore } from "../record-store.ts";
+import { keyToRow } from "./people.ts";
+import type { SqlDialect } from "./sql-dialect.ts";
+import type { PairingCodeRow, Tables } from "./tables.ts";
+
+type DeviceRecords = Pick<RecordStore, "ownDevice" | "insertPairingCode" | "getPairingCode" | "claimPairingCode">;
+
+export function deviceRecords(db: Kysely<Tables>, dialect: SqlDialect): DeviceRecords {
+  return {
+    async ownDevice(device) {
+      // Nearly always somebody's already, and looking does not take the lock for writing.
+      return (await findOwner(db, device)) ?? (await db.transaction().execute((tx) => ownDevice(tx, device)));
+    },
+    insertPairingCode: (code) =>
+      db.transaction().execute(async (tx) => {
+        await tx.deleteFrom("pairing_codes").where("expires_at", "<=", code.createdAt).execute();
+        await tx.insertInto("pairing_codes").values(codeToRow(code)).execute();
+      }),
+    async getPairingCode(id) {
+      const row = await db.selectFrom("pairing_codes").selectAll().where("id", "=", id).executeTakeFirst();
+      return row === undefined ? null : rowToCode(row);
+    },
+    claimPairingCode: (claim) => db.transaction().execute((tx) => claimCode(tx, dialect, claim)),
+  };
+}
+
+/** All open codes are held from the first line to the end, so guesses that come at once are counted one by one. */
+async function claimCode(tx: Transaction<Tables>, dialect: SqlDialect, claim: PairingClaim): Promise<ClaimResult> {
+  const open = await tx
+    .selectFrom("pairing_codes")
+    .selectAll()
+    .where("claimed_at", "is", null)
+    .where("tries_left", ">", 0)
+    .where("expires_at", ">", claim.at)
+    .orderBy("id")
+    .modifyEnd(dialect.hold("update"))
+    .execute();
+  const code = open.find(({ hash }) => hash === claim.hash);
+  if (code === undefined) {
+    await tx
+      .updateTable("pairing_codes")
+      .set((eb) => ({ tries_left: eb("tries_left", "-", 1) }))
+      .where("claimed_at", "is", null)
+      .where("tries_left", ">", 0)
+      .where("expires_at", ">", claim.at)
+      .execute();
+    return { outcome: "refused" };
+  }
+  const key = await insertToken(tx, rowToCode(code), claim);
+  await tx
+    .updateTable("pairing_codes")
+    .set({ claimed_at: claim.at, key_id: key.id })
+    .where("id", "=", code.id)
+    .execute();
+  return { outcome: "claimed", key };
+}
+
+async function insertToken(
+  tx: Transaction<Tables>,
+  { orgId, userId }: PairingCode,
+  { key, deviceIds, at }: PairingClaim,
+): Promise<ApiKey> {
+  const deviceId = await firstOwn(tx, deviceIds, { orgId, userId, at });
+  if (deviceId !== null) {
+    await tx
+      .updateTable("api_keys")
+      .set({ revoked_at: at })
+      .where("device_id", "=", deviceId)
+      .where("revoked_at", "is", null)
+      .execute();
+  }
+  const token: ApiKey = { ...key, orgId, userId, deviceId };
+  await tx.insertInto("api_keys").values(keyToRow(token)).execute();
+  return token;
+}
+
+async function firstOwn(
+  tx: Transaction<Tables>,
+  deviceIds: readonly string[],
+  user: Omit<DeviceOwner, "deviceId">,
+): Promise<string | null> {
+  for (const deviceId of deviceIds) {
+    if ((await ownDevice(tx, { deviceId, ...user })).userId === user.userId) return deviceId;
+  }
+  return null;
+}
+
+async function ownDevice(tx: Transaction<Tables>, device: DeviceOwner): Promise<DeviceOwner> {
+  const { deviceId, orgId, userId, at } = device;
+  await tx
+    .insertInto("devices")
+    .values({ id: deviceId, org_id: orgId, user_id: userId, first_used_at: at })
+    .onConflict((conflict) => conflict.column("id").doNothing())
+    .execute();
+  return (await findOwner(tx, device)) ?? device;
+}
+
+async function findOwner(db: Kysely<Tables>, { deviceId }: DeviceOwner): Promise<DeviceOwner | null> {
+  const row = await db.selectFrom("devices").selectAll().where("id", "=", deviceId).executeTakeFirst();
+  return row === undefined ? null : { deviceId, orgId: row.org_id, userId: row.user_id, at: row.first_used_at };
+}
+
+function codeToRow(code: PairingCode): PairingCodeRow {
+  return {
+    id: code.id,
+    org_id: code.orgId,
+    user_id: code.userId,
+    hash: code.hash,
+    created_at: code.createdAt,
+    expires_at: code.expiresAt,
+    tries_left: code.triesLeft,
+    claimed_at: code.claimedAt,
+    key_id: code.keyId,
+  };
+}
+
+function rowToCode(row: PairingCodeRow): PairingCode {
+  return {
+    id: row.id,
+    orgId: row.org_id,
+    userId: row.user_id,
+    hash: row.hash,
+    createdAt: row.created_at,
+    expiresAt: row.expires_at,
+    triesLeft: row.tries_left,
+    claimedAt: row.claimed_at,
+    keyId: row.key_id,
+  };
+}

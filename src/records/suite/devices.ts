@@ -1,0 +1,164 @@
+/** What a store must do with devices and the codes by which they are paired (P3). */
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import type { ApiKey } from "../../domain/caller.ts";
+import type { PairingCode } from "../../domain/device.ts";
+import { newId } from "../../domain/ids.ts";
+import type { ClaimResult, PairingClaim, RecordStore } from "../record-store.ts";
+import { ada, awkwardText, noon, openTwice, org, type OpenForTest } from "./samples.ts";
+
+const bob = "user-bob";
+const life = 300_000;
+
+async function withPeople(store: RecordStore): Promise<void> {
+  for (const id of [ada, bob]) {
+    await store.insertUser({ id, orgId: org, name: id, role: "member", createdAt: noon });
+  }
+}
+
+function codeOf(hash: string, over: Partial<PairingCode> = {}): PairingCode {
+  const times = { createdAt: noon, expiresAt: noon + life, claimedAt: null };
+  return { id: newId(), orgId: org, userId: ada, hash, triesLeft: 5, keyId: null, ...times, ...over };
+}
+
+function claimOf(hash: string, over: Partial<PairingClaim> = {}): PairingClaim {
+  const id = newId();
+  const unused = { expiresAt: null, lastUsedAt: null, revokedAt: null };
+  const key = { id, name: awkwardText, prefix: "apt_12", hash: `token ${id}`, createdAt: noon + 1, ...unused };
+  return { hash, at: noon + 1, key, deviceIds: [`made ${id}`], ...over };
+}
+
+async function claimed(store: RecordStore, claim: PairingClaim): Promise<ApiKey> {
+  const result = await store.claimPairingCode(claim);
+  assert.equal(result.outcome, "claimed");
+  return result.key;
+}
+
+async function triesLeft(store: RecordStore, { id }: PairingCode): Promise<number | undefined> {
+  return (await store.getPairingCode(id))?.triesLeft;
+}
+
+const outcomes = (results: readonly ClaimResult[]): string[] => results.map(({ outcome }) => outcome).toSorted();
+
+export function deviceTests(open: OpenForTest): void {
+  codeTests(open);
+  guessTests(open);
+  deviceIdTests(open);
+}
+
+function codeTests(open: OpenForTest): void {
+  test("[P3] a code gives one device a token of the user who made it", async (context) => {
+    const { store } = await open(context);
+    await withPeople(store);
+    const code = codeOf("right", { userId: bob });
+    await store.insertPairingCode(code);
+    assert.deepEqual(await store.getPairingCode(code.id), code);
+    const claim = claimOf("right", { deviceIds: ["phone"] });
+    const key = await claimed(store, claim);
+    assert.deepEqual(key, { ...claim.key, orgId: org, userId: bob, deviceId: "phone" });
+    assert.deepEqual(await store.findKey(key.hash), key);
+    assert.deepEqual(await store.getPairingCode(code.id), { ...code, claimedAt: claim.at, keyId: key.id });
+  });
+
+  test("[P3] a code is used once, and not after its time", async (context) => {
+    const { store } = await open(context);
+    await withPeople(store);
+    await store.insertPairingCode(codeOf("used"));
+    await claimed(store, claimOf("used"));
+    await store.insertPairingCode(codeOf("late"));
+    const refused = [claimOf("used"), claimOf("late", { at: noon + life })];
+    for (const claim of refused) {
+      assert.deepEqual(await store.claimPairingCode(claim), { outcome: "refused" });
+      assert.equal(await store.findKey(claim.key.hash), null);
+    }
+    await claimed(store, claimOf("late", { at: noon + life - 1 }));
+  });
+
+  test("[P3] codes that expired are forgotten when a new one is made", async (context) => {
+    const { store } = await open(context);
+    await withPeople(store);
+    const [old, newer, newest] = [codeOf("a"), codeOf("b", { expiresAt: noon + life + 1 }), codeOf("c")];
+    for (const code of [old, newer]) await store.insertPairingCode(code);
+    await store.insertPairingCode({ ...newest, createdAt: noon + life, expiresAt: noon + 2 * life });
+    assert.equal(await store.getPairingCode(old.id), null);
+    assert.deepEqual(await store.getPairingCode(newer.id), newer);
+    assert.equal(await store.getPairingCode("no code"), null);
+  });
+
+  test("[P3] of many who claim a code at once one gets a token", async (context) => {
+    const { store } = await open(context);
+    await withPeople(store);
+    await store.insertPairingCode(codeOf("right"));
+    const results = await Promise.all([1, 2, 3, 4].map(() => store.claimPairingCode(claimOf("right"))));
+    assert.deepEqual(outcomes(results), ["claimed", "refused", "refused", "refused"]);
+    assert.equal((await store.listKeys(org)).length, 1);
+  });
+}
+
+function guessTests(open: OpenForTest): void {
+  test("[P3] a wrong guess costs every open code a try, and no other; the last try is the end of it", async (context) => {
+    const { store } = await open(context);
+    await withPeople(store);
+    const [first, second] = [codeOf("first"), codeOf("second", { userId: bob, triesLeft: 2 })];
+    const [used, late] = [codeOf("used"), codeOf("late", { expiresAt: noon + 1 })];
+    for (const code of [first, second, used, late]) await store.insertPairingCode(code);
+    await claimed(store, claimOf("used"));
+    for (const hash of ["wrong", "used"]) await store.claimPairingCode(claimOf(hash));
+    const left = await Promise.all([first, second, used, late].map((code) => triesLeft(store, code)));
+    assert.deepEqual(left, [3, 0, 5, 5]);
+    assert.deepEqual(await store.claimPairingCode(claimOf("second")), { outcome: "refused" });
+    assert.deepEqual([await triesLeft(store, first), await triesLeft(store, second)], [2, 0]);
+    await claimed(store, claimOf("first"));
+  });
+
+  test("[P3] [B4] guesses that come at once, through two processes, are counted one by one", async (context) => {
+    const stores = await openTwice(context, open);
+    if (stores === null) return;
+    const [here, there] = stores;
+    await withPeople(here);
+    const code = codeOf("right");
+    await here.insertPairingCode(code);
+    const guesses = Array.from({ length: 12 }, (_, n) => (n % 2 === 0 ? here : there).claimPairingCode(claimOf("no")));
+    assert.deepEqual(new Set(outcomes(await Promise.all(guesses))), new Set(["refused"]));
+    assert.equal(await triesLeft(there, code), 0);
+    assert.deepEqual(await there.claimPairingCode(claimOf("right")), { outcome: "refused" });
+
+    await there.insertPairingCode(codeOf("again"));
+    const both = await Promise.all([here, there].map((store) => store.claimPairingCode(claimOf("again"))));
+    assert.deepEqual(outcomes(both), ["claimed", "refused"]);
+  });
+}
+
+function deviceIdTests(open: OpenForTest): void {
+  test("[P3] [W2] a device id belongs to the first who is named with it, for ever", async (context) => {
+    const { store } = await open(context);
+    await withPeople(store);
+    const first = { deviceId: "laptop", orgId: org, userId: ada, at: noon };
+    assert.deepEqual(await store.ownDevice(first), first);
+    assert.deepEqual(await store.ownDevice({ ...first, at: noon + 1 }), first);
+    assert.deepEqual(await store.ownDevice({ ...first, userId: bob }), first);
+    const others = await Promise.all(
+      [ada, bob, ada, bob].map((userId) => store.ownDevice({ ...first, deviceId: "tablet", userId })),
+    );
+    assert.equal(new Set(others.map(({ userId }) => userId)).size, 1);
+  });
+
+  test("[P3] a device gets the first id that is nobody else's, and its former token ends", async (context) => {
+    const { store } = await open(context);
+    await withPeople(store);
+    const pair = async (userId: string, deviceIds: string[]): Promise<ApiKey> => {
+      await store.insertPairingCode(codeOf("code", { userId }));
+      return await claimed(store, claimOf("code", { deviceIds, at: noon + 2 }));
+    };
+    const former = await pair(ada, ["phone"]);
+    const foreign = await pair(bob, ["phone", "bobs-phone"]);
+    assert.equal(foreign.deviceId, "bobs-phone");
+    assert.equal((await store.findKey(former.hash))?.revokedAt, null);
+    const again = await pair(ada, ["phone", "unused"]);
+    assert.equal(again.deviceId, "phone");
+    assert.equal((await store.findKey(former.hash))?.revokedAt, noon + 2);
+    assert.equal((await store.findKey(foreign.hash))?.revokedAt, null);
+    // Revoked or not, it is not up for grabs.
+    assert.equal((await pair(bob, ["phone", "bobs-other"])).deviceId, "bobs-other");
+  });
+}
