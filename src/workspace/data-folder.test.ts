@@ -62,6 +62,9 @@ test("[B6] a new folder is made for its owner alone, whatever the umask", async 
     blobs: join(dir, "blobs"),
     live: join(dir, "live"),
     index: join(dir, "index"),
+    workspaces: join(dir, "workspaces"),
+    bindings: join(dir, "bindings.toml"),
+    locks: join(dir, "locks"),
   });
   process.umask(0o777);
   const narrow = join(dir, "narrow");

@@ -19,6 +19,12 @@ export interface DataFolder {
   /** Events of running turns. */
   live: string;
   index: string;
+  /** A folder for each workspace, by its id (W1). */
+  workspaces: string;
+  /** Which workspace each device has (W2). */
+  bindings: string;
+  /** What lies here keeps processes apart and says nothing (B4). */
+  locks: string;
 }
 
 export interface Surroundings {
@@ -69,6 +75,9 @@ export function dataFolderAt(dir: string): DataFolder {
     blobs: join(dir, "blobs"),
     live: join(dir, "live"),
     index: join(dir, "index"),
+    workspaces: join(dir, "workspaces"),
+    bindings: join(dir, "bindings.toml"),
+    locks: join(dir, "locks"),
   };
 }
 
