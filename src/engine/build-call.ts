@@ -91,6 +91,6 @@ export function rebuiltWarning(accepted: AcceptedRequest, why: string): Warning 
 export function droppedWarnings(request: PreparedRequest): Warning[] {
   return request.dropped.map(({ kind, count }) => ({
     code: "reasoning_dropped",
-    message: `${count} ${kind} items of another provider or model were left out`,
+    message: `${count} ${kind} items were left out: another provider or model wrote them, or nothing follows them`,
   }));
 }

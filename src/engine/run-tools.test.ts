@@ -276,7 +276,7 @@ test("[C5] thoughts of another provider are left out with a warning, also where 
   const next = await other.ask("", { sessionId: parked.sessionId, toolResults });
   assert.deepEqual(
     next.warnings.filter(({ code }) => code === "reasoning_dropped").map(({ message }) => message),
-    ["1 reasoning items of another provider or model were left out"],
+    ["1 reasoning items were left out: another provider or model wrote them, or nothing follows them"],
   );
   assert.ok(second.exchanges.at(-1)?.context.every((item) => item.type !== "reasoning"));
 });

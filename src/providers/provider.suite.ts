@@ -56,7 +56,12 @@ function prepareTests(open: OpenForTest): void {
     const { provider } = await opened(open, context, "text");
     const { defaultModel: model, name } = provider;
     const own: HistoryItem = { type: "reasoning", provider: name, model, text: "hm" };
-    const call = { ...textCall("hello"), model, items: [own, ...textCall("hello").items] };
+    const answered: HistoryItem = { type: "assistant", text: "hello too" };
+    const call = {
+      ...textCall("hello"),
+      model,
+      items: [...textCall("hello").items, own, answered, ...textCall("and?").items],
+    };
     const events = await collect(provider, provider.prepare(call));
     assertOrder(events);
     assert.equal(events.at(-1)?.type, "finished");

@@ -256,9 +256,10 @@ test("item references and reasoning without ciphertext live as long as their res
     ],
   });
   await accepted(fake, { model: "m", input: "one" });
+  const said = { role: "assistant", content: "a" };
   const reference = { model: "m", input: [{ type: "item_reference", id: "rs_t000002" }, user("b")] };
   await accepted(fake, reference);
-  const bare = { model: "m", input: [{ type: "reasoning", id: "rs_t000002", summary: [] }, user("b")] };
+  const bare = { model: "m", input: [{ type: "reasoning", id: "rs_t000002", summary: [] }, said, user("b")] };
   await accepted(fake, bare);
   fake.forget("all");
   for (const body of [reference, bare]) {
@@ -266,6 +267,19 @@ test("item references and reasoning without ciphertext live as long as their res
     assert.deepEqual([fault.status, fault.param, fault.code], [404, "input", null]);
     assert.match((await refused(fake, { ...body, store: false })).message, /Items are not persisted when `store`/);
   }
+});
+
+test("reasoning with nothing behind it is refused, as by the real one", async (context) => {
+  const fake = await started(context);
+  fake.next({
+    output: [
+      { type: "reasoning", summary: ["hm"] },
+      { type: "message", text: "a" },
+    ],
+  });
+  await accepted(fake, { model: "m", input: "one" });
+  const dangling = { model: "m", input: [{ type: "reasoning", id: "rs_t000002", summary: [] }, user("b")] };
+  assert.match((await refused(fake, dangling)).message, /provided without its required following item/);
 });
 
 test("a key is needed, and the right one; its error shows only its ends", async (context) => {

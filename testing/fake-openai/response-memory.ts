@@ -35,6 +35,7 @@ export class ResponseMemory {
     for (const [index, item] of own.entries()) this.#checkOwn(item, `input[${index}]`, body);
     const assembled = [...before, ...own];
     checkCalls(assembled);
+    checkReasoning(assembled);
     return assembled;
   }
 
@@ -88,6 +89,19 @@ function checkCipher(item: ResponseReasoningItem, at: string, model: string): vo
   if (cipher === encryptedFor(model, item.id)) return;
   const message = `The encrypted content ${cipher.slice(0, 4)}...${cipher.slice(-4)} could not be verified.`;
   throw new Refusal(message, { param: `${at}.encrypted_content`, code: "invalid_encrypted_content" });
+}
+
+/** Reasoning stands in front of what it led to, with nothing but more reasoning between. */
+function checkReasoning(items: readonly ResponseInputItem[]): void {
+  for (const [index, item] of items.entries()) {
+    if (item.type !== "reasoning") continue;
+    const next = items.slice(index + 1).find(({ type }) => type !== "reasoning");
+    const isOutcome =
+      next?.type === "function_call" || (next !== undefined && "role" in next && next.role === "assistant");
+    if (isOutcome) continue;
+    const message = `Item '${item.id}' of type 'reasoning' was provided without its required following item.`;
+    throw new Refusal(message, { param: "input" });
+  }
 }
 
 /** Every call needs its output, and every output its call. */

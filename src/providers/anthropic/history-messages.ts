@@ -14,6 +14,7 @@ import type { HistoryItem, ReasoningItem, ToolCallItem, ToolResultItem } from ".
 import { sha256 } from "../../domain/ids.ts";
 import { modelFamily } from "../../domain/model-family.ts";
 import { argumentsObject } from "../call-arguments.ts";
+import { withoutDanglingReasoning, type ReasoningRole } from "../dangling-reasoning.ts";
 import { isBlank, sendableText } from "./sendable-text.ts";
 
 export interface HistoryMessages {
@@ -32,7 +33,7 @@ interface Piece {
 export function historyMessages(items: readonly HistoryItem[], model: string, providerName: string): HistoryMessages {
   const readable = items.filter((item) => item.type !== "reasoning" || isReadable(item, model, providerName));
   const all = readable.flatMap(piecesOf);
-  const pieces = withoutDanglingThinking(all);
+  const pieces = withoutDanglingReasoning(all, roleOf);
   const names = pieces.flatMap(({ block }) => (block.type === "tool_use" ? [block.name] : []));
   return {
     messages: endingAsAllowed(messagesOf(pieces)),
@@ -94,15 +95,9 @@ function wireName(name: string): string {
   return name.replaceAll(/[^a-zA-Z0-9_-]/g, "_").slice(0, 128) || "_";
 }
 
-/** An answer that was cut while the model thought ends with thinking, and is refused like that. */
-function withoutDanglingThinking(pieces: readonly Piece[]): Piece[] {
-  let isFollowed = false;
-  const kept = pieces.toReversed().filter(({ role, block }) => {
-    const isThinking = block.type === "thinking" || block.type === "redacted_thinking";
-    if (!isThinking) isFollowed = role === "assistant";
-    return !isThinking || isFollowed;
-  });
-  return kept.toReversed();
+function roleOf({ role, block }: Piece): ReasoningRole {
+  if (block.type === "thinking" || block.type === "redacted_thinking") return "reasoning";
+  return role === "assistant" ? "outcome" : "other";
 }
 
 function messagesOf(pieces: readonly Piece[]): MessageParam[] {

@@ -111,8 +111,9 @@ test("[C1] [C3] a replay without storing, byte for byte: everything by value, no
 });
 
 test("[C5] reasoning goes back only to its provider and model family, and only with its ciphertext", () => {
+  const answer: HistoryItem = { type: "assistant", text: "There." };
   const droppedOf = (item: HistoryItem, model = "gpt-5.1"): number =>
-    provider.prepare({ ...first, model, items: [item, question] }).dropped[0]?.count ?? 0;
+    provider.prepare({ ...first, model, items: [item, answer, question] }).dropped[0]?.count ?? 0;
   assert.equal(droppedOf(reasoning), 0);
   assert.equal(droppedOf(reasoning, "gpt-5.1-2026-01-01"), 0);
   assert.equal(droppedOf(reasoning, "gpt-5.1-mini"), 1);
@@ -121,6 +122,25 @@ test("[C5] reasoning goes back only to its provider and model family, and only w
     assert.equal(droppedOf({ ...reasoning, opaque: { id: "rs_1", summary: [], encrypted_content } }), 1);
   }
   assert.equal(droppedOf({ ...reasoning, opaque: "rs_1" }), 1);
+});
+
+test("[C5] [T10] thoughts that led to nothing are left out, and the strict server takes the rest", () => {
+  const thought = (id: string): HistoryItem => ({
+    type: "reasoning",
+    provider: "openai",
+    model: "gpt-5.1",
+    text: "hm",
+    opaque: { id, summary: [], encrypted_content: "cipher" },
+  });
+  const answer: HistoryItem = { type: "assistant", text: "There." };
+  const call: HistoryItem = { type: "tool_call", callId: "c1", name: "look-up", arguments: "{}" };
+  const result: HistoryItem = { type: "tool_result", callId: "c1", output: "found" };
+  const items = [thought("rs_1"), thought("rs_2"), answer, thought("rs_3"), question];
+  const kept = (of: HistoryItem[]): unknown =>
+    (JSON.parse(bodyOf({ ...first, items: of })) as { input: { id?: string }[] }).input.flatMap(({ id }) => id ?? []);
+  assert.deepEqual(kept(items), ["rs_1", "rs_2"]);
+  assert.deepEqual(kept([thought("rs_1"), call, result, thought("rs_2")]), ["rs_1"]);
+  assert.equal(provider.prepare({ ...first, items }).dropped[0]?.count, 1);
 });
 
 test("[C5] a phase that this provider does not know is not sent", () => {

@@ -18,6 +18,7 @@ import type { ModelSettings } from "../../domain/context.ts";
 import type { AssistantItem, HistoryItem, ReasoningItem } from "../../domain/history.ts";
 import { modelFamily } from "../../domain/model-family.ts";
 import type { ToolDefinition } from "../../domain/tool.ts";
+import { withoutDanglingReasoning, type ReasoningRole } from "../dangling-reasoning.ts";
 import type { ModelCall } from "../provider.ts";
 
 /** The wire refuses less. */
@@ -25,14 +26,14 @@ const outputTokensMin = 16;
 
 export interface ResponsesBody {
   body: ResponseCreateParamsStreaming;
-  /** Reasoning items that were left out, because only another provider or model can read them (C5). */
+  /** Reasoning items that were left out: only another provider or model can read them (C5), or nothing follows them. */
   droppedReasoning: number;
 }
 
 /** `providerName` is the name under which this provider's own reasoning is kept in the history. */
 export function responsesBody(call: ModelCall, providerName: string): ResponsesBody {
-  const items = call.items.map((item) => inputItem(item, call.model, providerName));
-  const input = items.filter((item) => item !== null);
+  const readable = call.items.map((item) => inputItem(item, call.model, providerName)).filter((item) => item !== null);
+  const input = withoutDanglingReasoning(readable, roleOf);
   const body: ResponseCreateParamsStreaming = {
     model: call.model,
     store: call.store,
@@ -45,7 +46,14 @@ export function responsesBody(call: ModelCall, providerName: string): ResponsesB
     ...(call.previousResponseId !== null && { previous_response_id: call.previousResponseId }),
     input: call.prompt === null ? input : [systemMessage(call.prompt), ...input],
   };
-  return { body, droppedReasoning: items.length - input.length };
+  return { body, droppedReasoning: call.items.length - input.length };
+}
+
+/** "Item of type 'reasoning' was provided without its required following item" is how the server refuses the others. */
+function roleOf(item: ResponseInputItem): ReasoningRole {
+  if (item.type === "reasoning") return "reasoning";
+  const isOutcome = item.type === "function_call" || ("role" in item && item.role === "assistant");
+  return isOutcome ? "outcome" : "other";
 }
 
 function settings(given: ModelSettings): Partial<ResponseCreateParamsStreaming> {
