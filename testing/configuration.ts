@@ -4,22 +4,32 @@ import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { TestContext } from "node:test";
 import { AptoveError } from "../src/domain/errors.ts";
-import { loadConfiguration } from "../src/workspace/configuration.ts";
+import { mergeLayers, readSharedLayers } from "../src/workspace/configuration.ts";
 import type { LoadedConfiguration } from "../src/workspace/configuration.ts";
 import { temporaryFolder } from "./temporary-folder.ts";
 
 export interface Layers {
   file?: string;
+  /** What a workspace says: the `provider` of its `workspace.toml`, and its own `config.toml`. */
+  workspace?: { provider?: string; config?: string };
   env?: Record<string, string>;
   overrides?: Record<string, unknown>;
 }
+
+/** Where a workspace's `config.toml` would be. */
+export const workspaceFile = "workspaces/w/config.toml";
 
 /** Loads the layers from a data folder of their own. */
 export async function load(t: TestContext, layers: Layers = {}): Promise<LoadedConfiguration & { file: string }> {
   const dataDir = await temporaryFolder(t);
   const file = join(dataDir, "config.toml");
-  if (layers.file !== undefined) writeFileSync(file, layers.file, { mode: 0o600 });
-  return { ...loadConfiguration({ dataDir, env: {}, ...layers }), file };
+  const { file: text, workspace, env = {}, overrides = {} } = layers;
+  if (text !== undefined) writeFileSync(file, text, { mode: 0o600 });
+  const shared = readSharedLayers({ dataDir, env, overrides });
+  if (workspace === undefined) return { ...mergeLayers(shared, null), file };
+  const { provider = null, config } = workspace;
+  const own = config === undefined ? null : { text: config, place: workspaceFile };
+  return { ...mergeLayers(shared, { id: "w", provider, config: own }), file };
 }
 
 /** Why the layers are refused. */

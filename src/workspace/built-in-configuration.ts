@@ -7,18 +7,24 @@ import { changeableLimits, snakeCase } from "./config-fields.ts";
 import type { ChangeableLimit } from "./config-fields.ts";
 import { providerByDefault, settleProviders } from "./configured-providers.ts";
 import type { ConfiguredProviders } from "./configured-providers.ts";
+import { settleMcpServers } from "./mcp-servers.ts";
+import type { McpServerSettings } from "./mcp-servers.ts";
 import { MergedValues } from "./merged-values.ts";
 import type { LayerValues } from "./merged-values.ts";
 
 export interface Configuration {
   /** Who answers, where an agent context does not say otherwise. */
   provider: string;
+  /** Which contexts count where neither request nor session names one (G2). */
+  agentContext: string;
+  conversationContext: string;
   providers: ConfiguredProviders;
   retrieval: { embedding: "lexical" | "openai"; model: string | null; dimension: number | null };
   /** `default` is always there, and first (G1). */
   agentContexts: AgentContext[];
   /** `default` is always there, and first (G1). Each has the modes `ask` and `edit` (G2). */
   conversationContexts: ConversationContext[];
+  mcpServers: McpServerSettings[];
   serve: { host: string; port: number; allowedHosts: string[]; allowedOrigins: string[] };
   /** Null: SQLite in the data folder. */
   records: { url: string | null };
@@ -38,6 +44,8 @@ export function settleConfiguration(merged: LayerValues): Configuration {
   const provider = values.text("provider") ?? providerByDefault(providers);
   return {
     provider,
+    agentContext: values.text("agent_context") ?? "default",
+    conversationContext: values.text("conversation_context") ?? "default",
     providers,
     retrieval: {
       embedding: values.get<"lexical" | "openai">("retrieval.embedding") ?? "lexical",
@@ -48,6 +56,7 @@ export function settleConfiguration(merged: LayerValues): Configuration {
     conversationContexts: values
       .names("conversation_contexts", ["default"])
       .map((id) => conversationContext(values, id)),
+    mcpServers: settleMcpServers(values),
     serve: {
       host: values.get<string>("serve.host") ?? "127.0.0.1",
       port: values.get<number>("serve.port") ?? 4270,

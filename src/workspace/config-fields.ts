@@ -7,20 +7,20 @@ import {
   apiAddress,
   choice,
   named,
+  nameOf,
   number,
   prose,
   providerName,
   secretKey,
+  sharedTable,
   table,
   text,
   texts,
   tools,
   url,
 } from "./config-forms.ts";
-import type { ConfigField, TableField, ValueField } from "./config-forms.ts";
-
-/** Names of contexts and modes: they appear in URLs and in messages to the model, so they are kept plain. */
-export const namePattern = /^[a-zA-Z0-9][a-zA-Z0-9_-]{0,63}$/;
+import type { ConfigField, NamedField, TableField, ValueField } from "./config-forms.ts";
+import { mcpServerFields } from "./mcp-servers.ts";
 
 /** Limits that a person may change; the others are part of a rule (see domain/limits.ts). Key, unit last, and the smallest value. */
 export const changeableLimits = {
@@ -144,8 +144,12 @@ const providerTables = table("", {
 /** The whole file. The order is that of the starter file. */
 export const configFields: TableField = table("", {
   provider: providerName("Who answers. Without a key: the built-in offline model.", { env: "APTOVE_PROVIDER" }),
+  agent_context: nameOf("name of an agent context", "Agent context of sessions that name none.", { sample: "default" }),
+  conversation_context: nameOf("name of a conversation context", "Conversation context of sessions that name none.", {
+    sample: "default",
+  }),
   providers: providerTables,
-  retrieval: table("How code is found.", {
+  retrieval: sharedTable("How code is found.", {
     embedding: choice("Who makes the vectors. `lexical` works offline.", ["lexical", "openai"]),
     model: text("Embedding model.", "text-embedding-3-small"),
     dimension: number("Length of the vectors.", { sample: 1_536, min: 8, max: 16_384 }),
@@ -156,20 +160,21 @@ export const configFields: TableField = table("", {
     index: choice("Index to search.", ["local"]),
   }),
   conversation_contexts: conversationContext,
-  serve: table("The server.", {
+  mcp_servers: mcpServerFields,
+  serve: sharedTable("The server.", {
     host: text("Address to listen on.", "127.0.0.1", { env: "APTOVE_HOST" }),
     port: number("Port to listen on; 0 takes a free one.", { sample: 4270, min: 0, max: 65_535, env: "APTOVE_PORT" }),
     allowed_hosts: texts("Further values of the Host header that are answered.", ["aptove.example.org"]),
     allowed_origins: texts("Web origins that may call the server from a browser.", ["https://tools.example.org"]),
   }),
-  records: table("Where sessions are stored. Absent: SQLite in the data folder.", {
+  records: sharedTable("Where sessions are stored. Absent: SQLite in the data folder.", {
     url: url("A PostgreSQL database.", "postgres://user:password@host:5432/aptove", {
       schemes: ["postgres:", "postgresql:"],
       env: "APTOVE_RECORDS_URL",
       isSecret: true,
     }),
   }),
-  limits: table("Limits; the built-in values are good for most.", limitFields()),
+  limits: sharedTable("Limits; the built-in values are good for most.", limitFields()),
 });
 
 /** A key with the path that documentation uses: a name that a person chooses stands as `<id>`. */
@@ -178,21 +183,38 @@ export interface KnownKey {
   /** The same key with the names of the starter file. */
   sample: string;
   field: ValueField;
+  /** It stands in the file of the data folder, and in no workspace's own (W7). */
+  isShared: boolean;
 }
 
 export function knownKeys(): KnownKey[] {
   const found: KnownKey[] = [];
-  const walk = (field: ConfigField, path: string, sample: string): void => {
+  const walk = (field: ConfigField, at: Omit<KnownKey, "field">): void => {
+    const { path, sample, isShared } = at;
     if (field.kind === "value") {
-      found.push({ path, sample, field });
+      found.push({ ...at, field });
     } else if (field.kind === "named") {
-      walk(field.each, `${path}.<id>`, `${sample}.${field.sampleName}`);
+      for (const [name, part] of partsOf(field))
+        walk(part, { path: `${path}.<id>`, sample: `${sample}.${name}`, isShared });
     } else {
       const before = path === "" ? "" : ".";
-      for (const [key, child] of Object.entries(field.keys))
-        walk(child, `${path}${before}${key}`, `${sample}${before}${key}`);
+      for (const [key, child] of Object.entries(field.keys)) {
+        const below = { path: `${path}${before}${key}`, sample: `${sample}${before}${key}` };
+        walk(child, { ...below, isShared: isShared || field.isShared === true });
+      }
     }
   };
-  walk(configFields, "", "");
+  walk(configFields, { path: "", sample: "", isShared: false });
   return found;
+}
+
+/** A named field as the starter file writes it: each name with the keys that stand under it. */
+export function partsOf({ sampleName, apart, each }: NamedField): [string, TableField | ValueField][] {
+  if (apart === undefined || each.kind === "value") return [[sampleName, each]];
+  const entries = Object.entries(each.keys);
+  const isApart = ([key]: [string, ConfigField]): boolean => apart.keys.includes(key);
+  return [
+    [sampleName, { ...each, keys: Object.fromEntries(entries.filter((entry) => !isApart(entry))) }],
+    [apart.sampleName, { ...each, about: "", keys: Object.fromEntries(entries.filter(isApart)) }],
+  ];
 }

@@ -20,15 +20,32 @@ export interface TableField {
   kind: "table";
   about: string;
   keys: Record<string, ConfigField>;
+  /** One for the whole data folder: a workspace's own file may not say it (W7). */
+  isShared?: boolean;
 }
 
 /** A table whose keys are names that a person chooses, each with the same form. */
 export interface NamedField {
   kind: "named";
+  names: NameForm;
   /** A name as a person may choose it, for the starter file. */
   sampleName: string;
-  each: TableField;
+  /** Keys that exclude some of the others stand under a name of their own in the starter file. */
+  apart?: { sampleName: string; keys: readonly string[] };
+  each: TableField | ValueField;
 }
+
+/** Which names may be chosen. None has a dot, which parts the names of a key's path. */
+export interface NameForm {
+  pattern: RegExp;
+  words: string;
+}
+
+/** Names of contexts, modes and servers: they appear in URLs and in messages to the model, so they are kept plain. */
+export const plainNames: NameForm = {
+  pattern: /^[a-zA-Z0-9][a-zA-Z0-9_-]{0,63}$/,
+  words: '1 to 64 letters, digits, "_" or "-"',
+};
 
 export type ConfigField = ValueField | TableField | NamedField;
 
@@ -60,11 +77,15 @@ export function secretKey(): ValueField {
 }
 
 /** Which names there are is known only when all layers are read, so that is checked there. */
-export function providerName(about: string, extra: Extra = {}): ValueField {
-  const form = "name of a provider";
+export function nameOf(form: string, about: string, extra: Extra & { sample: string }): ValueField {
+  const { sample, ...rest } = extra;
   const fault = (value: unknown): string | null =>
     typeof value === "string" && value !== "" ? null : `must be the ${form}`;
-  return { kind: "value", about, form, sample: JSON.stringify("openai"), fault, ...extra };
+  return { kind: "value", about, form, sample: JSON.stringify(sample), fault, ...rest };
+}
+
+export function providerName(about: string, extra: Extra = {}): ValueField {
+  return nameOf("name of a provider", about, { sample: "openai", ...extra });
 }
 
 /** The address of a provider's API. */
@@ -166,10 +187,21 @@ export function tools(about: string): ValueField {
   return { kind: "value", about, form: "list of tables: name, description, parameters, strict", sample: "[]", fault };
 }
 
+export function flag(about: string, sample: boolean): ValueField {
+  const form = "true or false";
+  const fault = (value: unknown): string | null => (typeof value === "boolean" ? null : `must be ${form}`);
+  return { kind: "value", about, form, sample: String(sample), fault };
+}
+
 export function table(about: string, keys: Record<string, ConfigField>): TableField {
   return { kind: "table", about, keys };
 }
 
+/** A table of which there is one for the whole data folder. */
+export function sharedTable(about: string, keys: Record<string, ConfigField>): TableField {
+  return { ...table(about, keys), isShared: true };
+}
+
 export function named(about: string, sampleName: string, keys: Record<string, ConfigField>): NamedField {
-  return { kind: "named", sampleName, each: table(about, keys) };
+  return { kind: "named", names: plainNames, sampleName, each: table(about, keys) };
 }

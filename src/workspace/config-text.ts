@@ -1,13 +1,13 @@
 /** The configuration as text for people: the commented starter file, and the effective values with secrets masked. */
-import { configFields, knownKeys, snakeCase } from "./config-fields.ts";
-import type { ConfigField, TableField, ValueField } from "./config-forms.ts";
-import type { LoadedConfiguration } from "./configuration.ts";
+import { configFields, knownKeys, partsOf } from "./config-fields.ts";
+import type { ConfigField, NamedField, TableField, ValueField } from "./config-forms.ts";
+import type { LoadedConfiguration, ValueSource } from "./configuration.ts";
 
 /** A `config.toml` in which every key stands, commented out, with what it means. */
 export function starterConfig(): string {
   const lines = [
     "## Configuration of aptove. Every key is optional. A line with one # is a key: take the # away to set it.",
-    "## Later words win: this file, then the environment, then what a command or a request says.",
+    "## Later words win: this file, then a workspace's own, then the environment, then what a command or a request says.",
     "## Check it with: aptove config check",
     "",
   ];
@@ -27,7 +27,14 @@ function writeTable(lines: string[], table: TableField, path: string[]): void {
 
 function writeBelow(lines: string[], field: ConfigField, path: string[]): void {
   if (field.kind === "table") writeTable(lines, field, path);
-  else if (field.kind === "named") writeTable(lines, field.each, [...path, field.sampleName]);
+  else if (field.kind === "named") writeNamed(lines, field, path);
+}
+
+function writeNamed(lines: string[], field: NamedField, path: string[]): void {
+  for (const [name, part] of partsOf(field)) {
+    if (part.kind === "table") writeTable(lines, part, [...path, name]);
+    else lines.push(`# [${path.join(".")}]`, `## ${wordsOf(part)}`, `# ${name} = ${part.sample}`, "");
+  }
 }
 
 function wordsOf(field: ValueField): string {
@@ -39,19 +46,20 @@ export interface EffectiveValue {
   key: string;
   /** As TOML; a secret is masked, an absent value is null. */
   value: string | null;
+  layer: ValueSource["layer"];
   /** `built-in`, a file, or the name of a variable. */
   source: string;
 }
 
 /** Every key with its effective value and where that comes from, in the order of the starter file. */
 export function effectiveValues({ configuration, sources }: LoadedConfiguration): EffectiveValue[] {
-  const tree = fileForm(configuration) as Record<string, unknown>;
+  const tree = fileForm(configFields, configuration) as Record<string, unknown>;
   return knownKeys().flatMap(({ path, field }) =>
     expandIds(tree, path).map((key) => {
       const value = valueAt(tree, key);
-      const source = sources.get(key);
+      const { layer, place } = sources.get(key) ?? { layer: "built-in", place: "built-in" };
       const shown = value === undefined || value === null ? null : shownValue(field, value);
-      return { key, value: shown, source: source?.place ?? "built-in" };
+      return { key, value: shown, layer, source: place };
     }),
   );
 }
@@ -73,7 +81,7 @@ function shownValue(field: ValueField, value: unknown): string {
   return JSON.stringify(maskSecret(String(value)));
 }
 
-/** Enough to recognise a secret, too little to use it. */
+/** Enough to recognise a secret, too little to use it. Names of variables that stand for secrets are none. */
 export function maskSecret(secret: string): string {
   const url = URL.parse(secret);
   if (url !== null && url.protocol.startsWith("postgres")) {
@@ -81,16 +89,36 @@ export function maskSecret(secret: string): string {
     for (const name of url.searchParams.keys()) if (/pass|key/i.test(name)) url.searchParams.set(name, "***");
     return url.href;
   }
-  return secret.length < 12 ? "***" : `${secret.slice(0, 3)}***${secret.slice(-3)}`;
+  if (/^https?:\/\//.test(secret)) return maskAddress(secret);
+  return secret
+    .split(/(\$\{\w+\})/)
+    .map((part, index) => (index % 2 === 1 || part === "" ? part : maskText(part)))
+    .join("");
 }
 
-/** The typed configuration in the form of the file: snake case, lists of contexts and modes as tables by id. */
-function fileForm(value: unknown): unknown {
-  if (Array.isArray(value)) {
-    const items: unknown[] = value;
-    const isById = items.length > 0 && items.every((item) => typeof item === "object" && item !== null && "id" in item);
-    return isById ? Object.fromEntries(items.map((item) => [(item as { id: string }).id, fileForm(item)])) : items;
+function maskText(text: string): string {
+  return text.length < 12 ? "***" : `${text.slice(0, 3)}***${text.slice(-3)}`;
+}
+
+/** Keys in addresses stand behind a `=`, or are long parts of the path. */
+function maskAddress(address: string): string {
+  return address.replace(/(?<=[?&][^=&#]*=)[^&#]+/g, maskSecret).replace(/(?<=[^/:]\/)[^/?#]{16,}/g, maskSecret);
+}
+
+/** The typed configuration in the form of the file: its names of keys, lists of contexts and the like as tables by id. */
+function fileForm(field: ConfigField, value: unknown): unknown {
+  if (field.kind === "value") return value;
+  if (field.kind === "table") {
+    const known = Object.entries(field.keys);
+    const of = value as Record<string, unknown>;
+    return Object.fromEntries(known.map(([key, child]) => [key, fileForm(child, of[camelCase(key)])]));
   }
-  if (typeof value !== "object" || value === null) return value;
-  return Object.fromEntries(Object.entries(value).map(([key, item]) => [snakeCase(key), fileForm(item)]));
+  const items = Array.isArray(value)
+    ? value.map((item: { id: string }): [string, unknown] => [item.id, item])
+    : Object.entries(value as Record<string, unknown>);
+  return Object.fromEntries(items.map(([name, item]) => [name, fileForm(field.each, item)]));
+}
+
+function camelCase(key: string): string {
+  return key.replace(/_([a-z])/g, (_all, letter: string) => letter.toUpperCase());
 }

@@ -8,112 +8,8 @@ import { temporaryFolder } from "../../testing/temporary-folder.ts";
 import { limits } from "../domain/limits.ts";
 import { builtInModes } from "../domain/context.ts";
 import { knownKeys } from "./config-fields.ts";
-import type { ValueField } from "./config-forms.ts";
 import { effectiveValues, maskSecret, starterConfig } from "./config-text.ts";
 import { loadConfiguration } from "./configuration.ts";
-import type { Configuration } from "./configuration.ts";
-
-/** Two values of a key that differ from each other and from the built-in one. */
-function twoValues(path: string, field: ValueField): [unknown, unknown] {
-  const tool = (name: string) => ({ name, parameters: { type: "object" } });
-  const candidates: unknown[] = [
-    "openai",
-    "anthropic",
-    "offline",
-    "lexical",
-    "optional",
-    "off",
-    "chain",
-    "replay",
-    "when-changed",
-    "always",
-    "low",
-    "high",
-    "https://one.example.org",
-    "https://two.example.org",
-    "postgres://one/db",
-    "postgres://two/db",
-    "one",
-    "two",
-    2_000,
-    3_000,
-    1.5,
-    0.5,
-    ["one"],
-    ["two"],
-    [tool("one")],
-    [tool("two")],
-  ];
-  const builtIn = builtInValue(path);
-  const [first, second] = candidates.filter(
-    (value) => field.fault(value) === null && JSON.stringify(value) !== JSON.stringify(builtIn),
-  );
-  // A key with only two values, one of them built in, and `index`, which has one: the same twice.
-  const one = first ?? builtIn;
-  return [one, second ?? builtIn];
-}
-
-function builtInValue(path: string): unknown {
-  return valueOf(loadConfiguration({ dataDir: "/nowhere", env: {} }).configuration, path);
-}
-
-/** The value of a key, by the way from the file's names to those of the code. */
-function valueOf(configuration: Configuration, path: string): unknown {
-  let at: unknown = configuration;
-  for (const part of path.split(".")) {
-    const name = part.replace(/_([a-z])/g, (_all, letter: string) => letter.toUpperCase());
-    if (Array.isArray(at)) at = at.find((item: { id: string }) => item.id === part);
-    else at = (at as Record<string, unknown> | undefined)?.[name];
-  }
-  return at;
-}
-
-/** `a.b.c` and a value as the tree of a layer. */
-function treeOf(path: string, value: unknown): Record<string, unknown> {
-  const [first = "", ...rest] = path.split(".");
-  return { [first]: rest.length === 0 ? value : treeOf(rest.join("."), value) };
-}
-
-function tomlOf(path: string, value: unknown): string {
-  const inline = (item: unknown): string => {
-    if (Array.isArray(item)) return `[${item.map(inline).join(", ")}]`;
-    if (typeof item !== "object" || item === null) return JSON.stringify(item);
-    return `{ ${Object.entries(item)
-      .map(([key, inner]) => `${key} = ${inline(inner)}`)
-      .join(", ")} }`;
-  };
-  return `${path} = ${inline(value)}\n`;
-}
-
-/** A compatible server's key has no variable until one is named. */
-const keyVariables: Record<string, string> = {
-  "providers.openai.api_key": "OPENAI_API_KEY",
-  "providers.anthropic.api_key": "ANTHROPIC_API_KEY",
-  "providers.google.api_key": "GOOGLE_API_KEY",
-};
-
-for (const { path: pattern, field } of knownKeys()) {
-  const path = pattern.replaceAll("<id>", "default").replace("modes.default", "modes.ask");
-  test(`[W7] [G1] [G2] ${pattern}: built-in < file < environment < explicit`, async (t) => {
-    const [low, high] = twoValues(path, field);
-    const fromFile = await load(t, { file: tomlOf(path, low) });
-    assert.deepEqual(valueOf(fromFile.configuration, path), low);
-    assert.deepEqual(fromFile.sources.get(path), { layer: "file", place: fromFile.file });
-
-    const explicit = await load(t, { file: tomlOf(path, low), overrides: treeOf(path, high) });
-    assert.deepEqual(valueOf(explicit.configuration, path), high);
-    assert.equal(explicit.sources.get(path)?.layer, "explicit");
-
-    const variable = keyVariables[pattern] ?? field.env;
-    if (variable === undefined) return;
-    const env = { [variable]: String(high) };
-    const fromEnvironment = await load(t, { file: tomlOf(path, low), env });
-    assert.deepEqual(valueOf(fromEnvironment.configuration, path), high);
-    assert.deepEqual(fromEnvironment.sources.get(path), { layer: "environment", place: variable });
-    const over = await load(t, { env, overrides: treeOf(path, low) });
-    assert.deepEqual(valueOf(over.configuration, path), low);
-  });
-}
 
 test("[G1] [G2] with nothing configured there are the default contexts, with the modes ask and edit", async (t) => {
   const { configuration, sources, warnings } = await load(t);
@@ -281,7 +177,7 @@ test("[W7] the starter file changes nothing as it is, and is valid with every ke
   const uncommented = text.replaceAll(/^# /gm, "");
   const { sources } = await load(t, { file: uncommented });
   for (const { sample } of knownKeys()) {
-    assert.equal(sources.get(sample)?.layer, "file", `${sample} is not in the starter file`);
+    assert.equal(sources.get(sample)?.layer, "global", `${sample} is not in the starter file`);
   }
   assert.doesNotThrow(() => parse(uncommented));
 });
@@ -292,7 +188,7 @@ test("[W7] [E8] the effective values name their sources and mask every secret", 
     env: { OPENAI_API_KEY: "sk-very-secret-key-of-mine" },
   });
   const values = new Map(effectiveValues(loaded).map(({ key, ...rest }) => [key, rest]));
-  assert.deepEqual(values.get("serve.port"), { value: "5000", source: loaded.file });
+  assert.deepEqual(values.get("serve.port"), { value: "5000", layer: "global", source: loaded.file });
   assert.equal(values.get("providers.openai.api_key")?.source, "OPENAI_API_KEY");
   assert.equal(values.get("serve.host")?.source, "built-in");
   assert.equal(values.get("conversation_contexts.default.modes.edit.tools")?.value, null);

@@ -1,0 +1,171 @@
+/**
+ * One layer of the configuration (W7): from the text of a file, or a tree of values, to values by key path. Each layer
+ * is checked by itself, so that a fault names where it stands.
+ */
+import { readFileSync } from "node:fs";
+import { distance } from "fastest-levenshtein";
+import { parse as parseToml, TomlError } from "smol-toml";
+import { AptoveError } from "../domain/errors.ts";
+import { configFields, knownKeys } from "./config-fields.ts";
+import { isTable } from "./config-forms.ts";
+import type { ConfigField, NamedField, TableField, ValueField } from "./config-forms.ts";
+import { keyVariables } from "./configured-providers.ts";
+import { chosenNames } from "./merged-values.ts";
+import type { LayerValues } from "./merged-values.ts";
+
+/** Where the effective value of a key comes from. `place` is a file, or the name of a variable. */
+export interface ValueSource {
+  layer: "built-in" | "global" | "workspace" | "environment" | "explicit";
+  place: string;
+}
+
+export interface Layer {
+  values: LayerValues;
+  source(key: string): ValueSource;
+}
+
+export type Environment = Readonly<Record<string, string | undefined>>;
+
+export interface ConfigFault {
+  /** File or variable. */
+  place: string;
+  key: string;
+  message: string;
+}
+
+export function configInvalid(faults: readonly ConfigFault[]): AptoveError {
+  const detail = faults.map(({ place, key, message }) => `${place}: ${key} ${message}`).join("; ");
+  return new AptoveError("config_invalid", detail, { facts: { faults } });
+}
+
+export function placeOf({ layer, place }: ValueSource): string {
+  return layer === "environment" ? `environment variable ${place}` : place;
+}
+
+/** Null: there is no such file. Throws `config_invalid`. */
+export function readConfigText(file: string): string | null {
+  let bytes: Buffer;
+  try {
+    bytes = readFileSync(file);
+  } catch (error) {
+    const code = (error as NodeJS.ErrnoException).code;
+    if (code === "ENOENT") return null;
+    throw new AptoveError("config_invalid", `${file} cannot be read (${code})`, { cause: error });
+  }
+  try {
+    // Leaves out the byte order mark that some editors write.
+    return new TextDecoder("utf-8", { fatal: true }).decode(bytes);
+  } catch (error) {
+    throw new AptoveError("config_invalid", `${file} is not UTF-8 text`, { cause: error });
+  }
+}
+
+/** Throws `config_invalid` with the line. */
+export function parseConfigText(text: string, place: string): Record<string, unknown> {
+  try {
+    return parseToml(text);
+  } catch (error) {
+    if (!(error instanceof TomlError)) throw error;
+    const reason = error.message.split("\n")[0]?.replace("Invalid TOML document: ", "");
+    throw new AptoveError("config_invalid", `${place}:${error.line}:${error.column}: ${reason}`, { cause: error });
+  }
+}
+
+interface LayerTree {
+  tree: Record<string, unknown>;
+  place: string;
+  /** Where keys belong that count for the whole data folder, in a layer that may not have them; absent: it may. */
+  sharedPlace?: string;
+}
+
+/** Checks a tree against the known keys and gives its values by key path; faults are added to `faults`. */
+export function flatten({ tree, place, sharedPlace }: LayerTree, faults: ConfigFault[]): LayerValues {
+  const values: LayerValues = new Map();
+  const add = (key: string, message: string): void => void faults.push({ place, key, message });
+  const walk = (field: ConfigField, value: unknown, key: string): void => {
+    if (field.kind === "value") {
+      const message = field.fault(value);
+      if (message === null) values.set(key, value);
+      else add(key, message);
+    } else if (!isTable(value)) {
+      add(key, "must be a table");
+    } else if (field.kind === "named") {
+      walkNamed(field, value, key);
+    } else if (field.isShared === true && sharedPlace !== undefined) {
+      add(key, `is the same for every workspace; it belongs into ${sharedPlace}`);
+    } else {
+      for (const [name, child] of Object.entries(value)) {
+        const path = key === "" ? name : `${key}.${name}`;
+        const known = Object.hasOwn(field.keys, name) ? field.keys[name] : undefined;
+        if (known !== undefined) walk(known, child, path);
+        else add(path, `is not known; did you mean "${nearestKey(field, key, name)}"?`);
+      }
+    }
+  };
+  const walkNamed = ({ names, each }: NamedField, value: Record<string, unknown>, key: string): void => {
+    for (const [name, child] of Object.entries(value)) {
+      const path = `${key}.${name}`;
+      if (names.pattern.test(name)) {
+        if (each.kind === "table" && isTable(child)) values.set(path, {});
+        walk(each, child, path);
+      } else {
+        add(path, `is not a name: ${names.words}`);
+      }
+    }
+  };
+  walk(configFields, tree, "");
+  return values;
+}
+
+/** The nearest key: of the same table first; of the whole file where only there the name is nearer. */
+function nearestKey(table: TableField, tableKey: string, name: string): string {
+  const siblings = Object.keys(table.keys).map((key) => (tableKey === "" ? key : `${tableKey}.${key}`));
+  const all = [...siblings, ...knownKeys().map(({ path }) => path)];
+  const last = (path: string): string => path.slice(path.lastIndexOf(".") + 1);
+  let best = { path: siblings[0] ?? "", steps: Infinity };
+  for (const path of all) {
+    const steps = distance(last(path), name);
+    if (steps < best.steps) best = { path, steps };
+  }
+  return best.path;
+}
+
+/** The key of the tables whose names are names of providers. */
+export const serversKey = "providers.compatible";
+
+/** The variables that hold keys have their names from the other layers, `over` the highest first. */
+export function environmentLayer(env: Environment, over: readonly LayerValues[], faults: ConfigFault[]): Layer {
+  const servers = new Set(over.flatMap((values) => chosenNames(values.keys(), serversKey)));
+  const named = (path: string): string | undefined =>
+    over.find((values) => values.has(path))?.get(path) as string | undefined;
+  const variables = keyVariables([...servers], named);
+  for (const { path, field } of knownKeys()) {
+    // A variable has no place for a name, so it means the default context.
+    if (field.env !== undefined) variables.set(path.replace("<id>", "default"), [field.env]);
+  }
+  const values: LayerValues = new Map();
+  const places = new Map<string, string>();
+  for (const [key, usual] of variables) {
+    const variable = usual.find((name) => (env[name] ?? "") !== "");
+    const text = variable === undefined ? undefined : env[variable];
+    if (variable === undefined || text === undefined) continue;
+    const field = fieldAt(key);
+    const value = field.fromText === undefined ? text : field.fromText(text);
+    const message = field.fault(value);
+    places.set(key, variable);
+    if (message === null) values.set(key, value);
+    else faults.push({ place: placeOf({ layer: "environment", place: variable }), key, message });
+  }
+  return { values, source: (key) => ({ layer: "environment", place: places.get(key) ?? "APTOVE_PROVIDER" }) };
+}
+
+/** The field of a key that is known to exist. */
+export function fieldAt(key: string): ValueField {
+  let field: ConfigField = configFields;
+  for (const segment of key.split(".")) {
+    if (field.kind === "table") field = field.keys[segment] as ConfigField;
+    else if (field.kind === "named") field = field.each;
+  }
+  if (field.kind !== "value") throw new AptoveError("internal", `${key} is not a key of the configuration`);
+  return field;
+}
