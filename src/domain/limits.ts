@@ -16,10 +16,56 @@ export const limits = {
   /** What the model gets of a tool's result; the rest is cut. */
   toolResultCharactersMax: 65_536,
   toolTimeMs: 120_000,
+  /** P5: a larger file is neither read nor changed by a tool; what one call of `read` gives of a file. */
+  toolFileBytesMax: 10_485_760,
+  readLinesMax: 2_000,
+  readCharactersMax: 49_152,
+  readLineCharactersMax: 2_000,
+  /** P5: what `list` shows, and how many files it and `search` look at, for how long. */
+  listedEntriesMax: 500,
+  listedFilesMax: 100_000,
+  listMs: 10_000,
+  /** P5: what `search` gives, and how long it may take. */
+  searchMatchesMax: 200,
+  searchCharactersMax: 32_768,
+  searchLineCharactersMax: 300,
+  searchContextLinesMax: 20,
+  searchedFileBytesMax: 4_194_304,
+  searchMs: 10_000,
+  /** P5: a change of a file that takes more is told by its size. */
+  diffCharactersMax: 262_144,
+  /** P5: commands. A command that writes more is ended; of what it wrote, the end is kept. */
+  commandMs: 120_000,
+  commandMsMax: 600_000,
+  commandOutputBytesMax: 2_097_152,
+  commandFloodBytesMax: 268_435_456,
+  /** Between the signal that asks a command to end and the one that ends it. */
+  commandGraceMs: 2_000,
   /** Whole outputs of tools that are kept with one turn; what is over is cut for good. */
   toolOutputsPerTurnBytesMax: 67_108_864,
   /** Of what a call shows while it runs. */
   toolShownCharactersMax: 16_384,
+  /** P5: how long an MCP server may take to start, and for how long the first list of tools waits for those that do. */
+  mcpStartMs: 30_000,
+  mcpStartWaitMs: 10_000,
+  /** How soon one that ended, or that did not start, is started again. */
+  mcpRestartMs: 15_000,
+  /** One call that shows progress all along; `toolTimeMs` without a sign of life ends it earlier. */
+  mcpCallMsMax: 600_000,
+  /** One message; a longer one ends the connection. */
+  mcpMessageBytesMax: 16_777_216,
+  /** What is taken from one server in a tenth of a second, once it said as much as the longest message; the rest waits. */
+  mcpBytesPerBeatMax: 2_097_152,
+  mcpMessagesPerBeatMax: 500,
+  /** Offered, of all servers together; and what one server may list. */
+  mcpToolsMax: 96,
+  mcpToolsListedMax: 1_000,
+  mcpToolSchemaBytesMax: 65_536,
+  mcpToolDescriptionCharactersMax: 4_096,
+  /** Names, descriptions and schemas of all that is offered: they are sent with every request. */
+  mcpToolsBytesMax: 524_288,
+  /** A server's log; the one before it is kept. */
+  mcpLogBytesMax: 1_048_576,
   /** Model calls of one turn. */
   stepsPerTurnMax: 50,
   /** The same call, with the same arguments, in one turn; from then on it is answered with an error. */
@@ -48,6 +94,11 @@ export const limits = {
   fieldCharactersMax: 4_096,
   labelsPerSessionMax: 64,
   metadataCharactersMax: 65_536,
+  /** P3: how long a pairing code is good, and how many wrong guesses there may be meanwhile. */
+  pairingCodeMs: 300_000,
+  pairingTriesMax: 5,
+  /** How soon an open connection learns that another process revoked its key. */
+  keyPollMs: 500,
   concurrentRunsPerUserMax: 32,
   requestsPerMinuteMax: 1_200,
   pageSizeDefault: 50,
@@ -100,6 +151,16 @@ export const limits = {
   stateCacheBytesMax: 67_108_864,
   /** B1: more cannot be one text in JavaScript, so it could not be read back. */
   blobBytesMax: 536_870_888,
+  /** W2, W1: what devices and people may call themselves and their workspaces. */
+  deviceIdCharactersMax: 255,
+  workspaceNameCharactersMax: 200,
+  /** W6: how exact the mark of a workspace's last use is, and how long a use spares it whatever is asked. */
+  useMarkMs: 60_000,
+  recentUseMs: 3_600_000,
+  /** W5: a larger transcript is not read, but put aside. */
+  transcriptBytesMax: 67_108_864,
+  /** Sessions of a workspace whose transcripts are kept beside `session.md`; the store has the others. */
+  transcriptsMax: 50,
   /** B4: how long the files of workspaces and bindings are waited for, while others write them. */
   fileLockWaitMsMax: 10_000,
   /** B3: what a writer left aside this long ago was left by one that ended. */

@@ -3,7 +3,9 @@ import { limits } from "../domain/limits.ts";
 import { AptoveError } from "../domain/errors.ts";
 import { engineCore, type EngineCore } from "./core.ts";
 import type { Contexts, Engine, HealthReport, Indexes } from "./engine.ts";
+import { devices } from "./devices.ts";
 import { keyRing } from "./key-ring.ts";
+import { KeyWatch } from "./key-watch.ts";
 import type { EngineParts } from "./parts.ts";
 import { dropLeftLogs, recoverLostTurns, stopOutlivedTurns } from "./recover.ts";
 import { runTurn } from "./busy.ts";
@@ -24,6 +26,7 @@ export async function createEngine(parts: EngineParts): Promise<Engine> {
   await recoverLostTurns(core);
   await dropLeftLogs(core);
   const house = keepHouse(core);
+  const watch = new KeyWatch(parts);
   return {
     runTurn: (caller, request) => runTurn(core, caller, request),
     turnEvents: async (caller, turnId, { afterSeq, signal }) => {
@@ -40,7 +43,8 @@ export async function createEngine(parts: EngineParts): Promise<Engine> {
     listTurns: (caller, sessionId, page) =>
       listTurns(parts, caller, { sessionId, before: page.before, limit: page.limit }),
     readTurn: async (caller, id) => turnReader(core, await visibleTurn(parts, caller, id)),
-    keys: keyRing(parts),
+    keys: keyRing(parts, watch),
+    devices: devices(parts, watch),
     indexes: indexes(parts),
     contexts: contexts(parts),
     tree: tree(core),
@@ -57,7 +61,10 @@ export async function createEngine(parts: EngineParts): Promise<Engine> {
       return await Array.fromAsync(lineage(parts.records, id));
     },
     health: () => health(core),
-    close: (options) => close(core, house, options?.graceMs ?? parts.limits.shutdownGraceMs),
+    close: async (options) => {
+      await close(core, house, options?.graceMs ?? parts.limits.shutdownGraceMs);
+      watch.close();
+    },
   };
 }
 

@@ -5,6 +5,7 @@
  */
 import type { ActiveFile } from "../domain/active-file.ts";
 import type { ApiKey, Caller } from "../domain/caller.ts";
+import type { Device } from "../domain/device.ts";
 import type { AgentContext, ConversationContext, ModelSettings } from "../domain/context.ts";
 import type { SequencedEvent } from "../domain/events.ts";
 import type { TurnDiff, VerifyReport } from "../domain/explanation.ts";
@@ -50,6 +51,7 @@ export interface Engine {
 
   /** The parts of the program beside sessions. */
   readonly keys: KeyRing;
+  readonly devices: Devices;
   readonly indexes: Indexes;
   readonly contexts: Contexts;
   readonly tree: Tree;
@@ -188,8 +190,44 @@ export interface KeyRing {
   revoke(caller: Caller, id: string): Promise<void>;
   /** The caller whom a secret belongs to, or null: unknown, revoked or expired. */
   authenticate(secret: string): Promise<Caller | null>;
+  /**
+   * For a connection that stays open: calls once when the secret is not valid any more, at once where this process
+   * revoked it, else within `keyPollMs`. Gives what ends the watch.
+   */
+  watch(secret: string, onEnd: () => void): () => void;
   /** The person who owns a local data folder; made at the first call. */
   owner(): Promise<Caller & { name: string }>;
+}
+
+/** Devices with a token of their own (P3). A token is an API key: `keys.authenticate` takes it. */
+export interface Devices {
+  /** A code by which one device gets a token of the caller's, once and soon. Throws `forbidden` for a reader and for a device. */
+  pair(caller: Caller): Promise<{ id: string; code: string; expiresAt: number }>;
+  /** What became of a code that the caller made; `not_found` some time after its end. */
+  pairing(caller: Caller, id: string): Promise<Pairing>;
+  /**
+   * The token, which is not kept and never shown again, for whoever knows the code. The device keeps the id that it gives
+   * itself, unless that is no id or somebody else's. Throws `pairing_refused`, which costs every open code a try.
+   */
+  claim(request: { code: string; name: string; deviceId?: string }): Promise<{ device: Device; token: string }>;
+  /** The caller's devices, oldest first; for an admin those of the org. */
+  list(caller: Caller): Promise<Device[]>;
+  /** Its token is worthless when this resolves, and its connections are told. `id` is the device's, not its `deviceId`. */
+  revoke(caller: Caller, id: string): Promise<void>;
+  /**
+   * The device that the caller speaks for: the token's own, else the one that is named, which from then on is the
+   * caller's for ever; null: none. Throws `device_refused` for another one than the token's and for somebody else's.
+   */
+  resolve(caller: Caller, named: string | null): Promise<string | null>;
+}
+
+export interface Pairing {
+  id: string;
+  /** `ended`: it expired, or there were too many wrong guesses. */
+  state: "open" | "claimed" | "ended";
+  expiresAt: number;
+  /** Of a claimed one. */
+  device: Device | null;
 }
 
 export interface Indexes {

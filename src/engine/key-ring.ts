@@ -4,6 +4,7 @@ import type { ApiKey, Caller } from "../domain/caller.ts";
 import { AptoveError } from "../domain/errors.ts";
 import { isId, newId, sha256 } from "../domain/ids.ts";
 import type { KeyRing } from "./engine.ts";
+import { validKey, type KeyWatch } from "./key-watch.ts";
 import type { EngineParts } from "./parts.ts";
 
 /** One org for now: the owner of a data folder and the keys that they make belong to it. */
@@ -16,7 +17,7 @@ const secretPrefix = "aptove_";
 /** A key's last use is noted at most this often: a busy client must not cost a write per request. */
 const touchEveryMs = 60_000;
 
-export function keyRing(parts: EngineParts): KeyRing {
+export function keyRing(parts: EngineParts, watch: KeyWatch): KeyRing {
   return {
     create: (caller, key) => createKey(parts, caller, key),
     list: async (caller) => {
@@ -28,14 +29,24 @@ export function keyRing(parts: EngineParts): KeyRing {
       if (!isId(id) || !(await parts.records.revokeKey(caller.orgId, id, parts.now()))) {
         throw new AptoveError("not_found", `there is no key ${JSON.stringify(id)} that is in use`);
       }
+      await watch.look();
     },
     authenticate: (secret) => authenticate(parts, secret),
+    watch: (secret, onEnd) => watch.add(secret, onEnd),
     owner: () => owner(parts),
   };
 }
 
 function adminOnly(caller: Caller): void {
   if (caller.role !== "admin") throw new AptoveError("forbidden", "only an admin may see or change keys");
+  // A key that a lost device made would outlive the device's own token.
+  if (caller.deviceId !== undefined) throw new AptoveError("forbidden", "a device may not see or change keys");
+}
+
+/** A new secret, and what is kept of it. */
+export function newSecret(): { secret: string; kept: Pick<ApiKey, "prefix" | "hash"> } {
+  const secret = secretPrefix + randomBytes(32).toString("base64url");
+  return { secret, kept: { prefix: secret.slice(0, secretPrefix.length + 4), hash: sha256(secret) } };
 }
 
 async function createKey(
@@ -44,14 +55,13 @@ async function createKey(
   { name, expiresAt }: { name: string; expiresAt?: number },
 ): Promise<{ key: ApiKey; secret: string }> {
   adminOnly(caller);
-  const secret = secretPrefix + randomBytes(32).toString("base64url");
+  const { secret, kept } = newSecret();
   const key: ApiKey = {
     id: newId(),
     orgId: caller.orgId,
     userId: caller.userId,
     name,
-    prefix: secret.slice(0, secretPrefix.length + 4),
-    hash: sha256(secret),
+    ...kept,
     deviceId: null,
     createdAt: parts.now(),
     expiresAt: expiresAt ?? null,
@@ -65,13 +75,14 @@ async function createKey(
 /** The hash of a secret of 256 random bits is looked up as it is: there is nothing to guess, and no timing to learn from. */
 async function authenticate(parts: EngineParts, secret: string): Promise<Caller | null> {
   if (!secret.startsWith(secretPrefix)) return null;
-  const key = await parts.records.findKey(sha256(secret));
-  const now = parts.now();
-  if (key === null || key.revokedAt !== null || (key.expiresAt !== null && key.expiresAt <= now)) return null;
+  const key = await validKey(parts, sha256(secret));
+  if (key === null) return null;
   const user = await parts.records.getUser(key.userId);
   if (user === null) return null;
+  const now = parts.now();
   if (key.lastUsedAt === null || now - key.lastUsedAt > touchEveryMs) await parts.records.touchKey(key.id, now);
-  return { orgId: user.orgId, userId: user.id, role: user.role };
+  const { deviceId } = key;
+  return { orgId: user.orgId, userId: user.id, role: user.role, ...(deviceId !== null && { deviceId }) };
 }
 
 async function owner(parts: EngineParts): Promise<Caller & { name: string }> {

@@ -1,0 +1,133 @@
+/** Devices: each has a token of its own, which it gets for a pairing code and loses when it is revoked (P3). */
+import { randomBytes } from "node:crypto";
+import type { ApiKey, Caller } from "../domain/caller.ts";
+import { isDeviceId, pairingAlphabet, pairingCodeLength, pairingCodeText, shownPairingCode } from "../domain/device.ts";
+import type { Device } from "../domain/device.ts";
+import { AptoveError } from "../domain/errors.ts";
+import { isId, newId, sha256 } from "../domain/ids.ts";
+import { limits } from "../domain/limits.ts";
+import type { Devices, Pairing } from "./engine.ts";
+import { newSecret } from "./key-ring.ts";
+import type { KeyWatch } from "./key-watch.ts";
+import type { EngineParts } from "./parts.ts";
+import { mayWrite } from "./sessions.ts";
+
+export function devices(parts: EngineParts, watch: KeyWatch): Devices {
+  return {
+    pair: (caller) => pair(parts, caller),
+    pairing: (caller, id) => pairing(parts, caller, id),
+    claim: async (request) => {
+      const claimed = await claim(parts, request);
+      // A device that is paired again has lost the token that it had.
+      await watch.look();
+      return claimed;
+    },
+    list: async (caller) => (await tokensOf(parts, caller)).map(deviceOf),
+    revoke: async (caller, id) => {
+      await revoke(parts, caller, id);
+      await watch.look();
+    },
+    resolve: (caller, named) => resolve(parts, caller, named),
+  };
+}
+
+async function pair(parts: EngineParts, caller: Caller): Promise<{ id: string; code: string; expiresAt: number }> {
+  mayWrite(caller);
+  if (caller.deviceId !== undefined) throw new AptoveError("forbidden", "a device may not pair another one");
+  // 32 signs: five bits of each byte give each of them as often.
+  const code = [...randomBytes(pairingCodeLength)].map((byte) => pairingAlphabet[byte & 31]).join("");
+  const createdAt = parts.now();
+  const id = newId();
+  const expiresAt = createdAt + limits.pairingCodeMs;
+  await parts.records.insertPairingCode({
+    id,
+    orgId: caller.orgId,
+    userId: caller.userId,
+    hash: sha256(code),
+    createdAt,
+    expiresAt,
+    triesLeft: limits.pairingTriesMax,
+    claimedAt: null,
+    keyId: null,
+  });
+  return { id, code: shownPairingCode(code), expiresAt };
+}
+
+async function pairing(parts: EngineParts, caller: Caller, id: string): Promise<Pairing> {
+  const code = isId(id) ? await parts.records.getPairingCode(id) : null;
+  if (code === null || code.userId !== caller.userId) {
+    throw new AptoveError("not_found", `there is no pairing code ${JSON.stringify(id)}, or not any more`);
+  }
+  const { expiresAt, keyId } = code;
+  if (keyId !== null) {
+    const key = (await parts.records.listKeys(code.orgId)).find((each) => each.id === keyId);
+    if (key !== undefined && isToken(key)) return { id, state: "claimed", expiresAt, device: deviceOf(key) };
+  }
+  const isOpen = code.triesLeft > 0 && expiresAt > parts.now();
+  return { id, state: isOpen ? "open" : "ended", expiresAt, device: null };
+}
+
+async function claim(
+  parts: EngineParts,
+  { code, name, deviceId }: { code: string; name: string; deviceId?: string },
+): Promise<{ device: Device; token: string }> {
+  const token = newSecret();
+  const at = parts.now();
+  const unused = { expiresAt: null, lastUsedAt: null, revokedAt: null };
+  const result = await parts.records.claimPairingCode({
+    hash: sha256(pairingCodeText(code)),
+    at,
+    key: { id: newId(), name, ...token.kept, createdAt: at, ...unused },
+    deviceIds: [...(deviceId !== undefined && isDeviceId(deviceId) ? [deviceId] : []), newId()],
+  });
+  if (result.outcome === "refused" || !isToken(result.key)) {
+    throw new AptoveError("pairing_refused", "it is wrong, was used, or is too old; make another: aptove device pair");
+  }
+  return { device: deviceOf(result.key), token: token.secret };
+}
+
+/** The caller's own that are valid; those of the whole org for an admin, who may revoke any of them. */
+async function tokensOf(parts: EngineParts, caller: Caller): Promise<Token[]> {
+  const keys = await parts.records.listKeys(caller.orgId);
+  const seesAll = caller.role === "admin" && caller.deviceId === undefined;
+  return keys.filter(isToken).filter((key) => key.revokedAt === null && (seesAll || key.userId === caller.userId));
+}
+
+async function revoke(parts: EngineParts, caller: Caller, id: string): Promise<void> {
+  const token = (await tokensOf(parts, caller)).find((each) => each.id === id);
+  if (token === undefined) throw new AptoveError("not_found", `there is no device ${JSON.stringify(id)}`);
+  // Whoever found a lost device must not lock its owner out of the others.
+  if (caller.deviceId !== undefined && caller.deviceId !== token.deviceId) {
+    throw new AptoveError("forbidden", "a device may revoke itself only");
+  }
+  await parts.records.revokeKey(caller.orgId, id, parts.now());
+}
+
+async function resolve(parts: EngineParts, caller: Caller, named: string | null): Promise<string | null> {
+  if (named === null || named === caller.deviceId) return caller.deviceId ?? null;
+  if (!isDeviceId(named)) {
+    const form = "1 to 128 letters, digits and . _ : @ -";
+    throw new AptoveError("request_invalid", `a device id has ${form}, and not ${JSON.stringify(named)}`);
+  }
+  if (caller.deviceId !== undefined) {
+    throw new AptoveError("device_refused", "the token belongs to another device than the one that is named");
+  }
+  const owner = await parts.records.ownDevice({
+    deviceId: named,
+    orgId: caller.orgId,
+    userId: caller.userId,
+    at: parts.now(),
+  });
+  if (owner.userId === caller.userId) return named;
+  throw new AptoveError("device_refused", "it belongs to somebody else; take another id");
+}
+
+type Token = ApiKey & { deviceId: string };
+
+function isToken(key: ApiKey): key is Token {
+  return key.deviceId !== null;
+}
+
+function deviceOf({ id, deviceId, userId, name, createdAt, lastUsedAt }: Token): Device {
+  return { id, deviceId, userId, name, createdAt, lastUsedAt };
+}

@@ -1,0 +1,63 @@
+/** Tells open connections that the key they came with is worthless now: revoked, replaced or expired (P3, H4). */
+import type { ApiKey } from "../domain/caller.ts";
+import { sha256 } from "../domain/ids.ts";
+import { limits } from "../domain/limits.ts";
+import type { EngineParts } from "./parts.ts";
+
+/** The key of a secret while it is valid. */
+export async function validKey(parts: EngineParts, secretHash: string): Promise<ApiKey | null> {
+  const key = await parts.records.findKey(secretHash);
+  if (key === null || key.revokedAt !== null) return null;
+  return key.expiresAt !== null && key.expiresAt <= parts.now() ? null : key;
+}
+
+export class KeyWatch {
+  readonly #parts: EngineParts;
+  /** Who wants to know, by the hash of the secret. */
+  readonly #watchers = new Map<string, Set<() => void>>();
+  #timer: NodeJS.Timeout | null = null;
+
+  constructor(parts: EngineParts) {
+    this.#parts = parts;
+  }
+
+  /** Calls once when the secret is no key that is valid any more. Gives what ends the watch. */
+  add(secret: string, onEnd: () => void): () => void {
+    const hash = sha256(secret);
+    const watchers = this.#watchers.get(hash) ?? new Set();
+    this.#watchers.set(hash, watchers.add(onEnd));
+    this.#timer ??= setInterval(() => void this.look(), limits.keyPollMs).unref();
+    return () => {
+      watchers.delete(onEnd);
+      if (watchers.size === 0 && this.#watchers.get(hash) === watchers) this.#forget(hash);
+    };
+  }
+
+  /** Looks now, and not only when it is time: after a change that this process made. Never rejects. */
+  async look(): Promise<void> {
+    try {
+      for (const hash of this.#watchers.keys()) {
+        if ((await validKey(this.#parts, hash)) === null) this.#end(hash);
+      }
+    } catch (error) {
+      this.#parts.report("whether keys of open connections are still valid could not be read", error);
+    }
+  }
+
+  close(): void {
+    for (const hash of this.#watchers.keys()) this.#forget(hash);
+  }
+
+  #end(hash: string): void {
+    const watchers = this.#watchers.get(hash) ?? [];
+    this.#forget(hash);
+    for (const onEnd of watchers) onEnd();
+  }
+
+  #forget(hash: string): void {
+    this.#watchers.delete(hash);
+    if (this.#watchers.size > 0 || this.#timer === null) return;
+    clearInterval(this.#timer);
+    this.#timer = null;
+  }
+}
