@@ -113,12 +113,13 @@ async function providerOf({ providers }: WorkspaceSettings, agentContext: AgentC
 
 /** G2: an unknown id is refused by naming the known ones. */
 export function resolveContexts(
-  known: Pick<WorkspaceSettings, "agentContexts" | "conversationContexts">,
+  known: Omit<WorkspaceSettings, "providers">,
   request: { agentContextId?: string; conversationContextId?: string },
   session: Session | null,
 ): { agentContext: AgentContext; conversationContext: ConversationContext } {
-  const agentId = request.agentContextId ?? session?.agentContextId ?? "default";
-  const conversationId = request.conversationContextId ?? session?.conversationContextId ?? "default";
+  const { agentContextId = "default", conversationContextId = "default" } = known.defaults ?? {};
+  const agentId = request.agentContextId ?? session?.agentContextId ?? agentContextId;
+  const conversationId = request.conversationContextId ?? session?.conversationContextId ?? conversationContextId;
   return {
     agentContext: named("agent context", known.agentContexts, agentId),
     conversationContext: named("conversation context", known.conversationContexts, conversationId),

@@ -18,10 +18,12 @@ export async function interrupt(core: EngineCore, caller: Caller, target: Contro
   mayWrite(caller);
   const running = await runningTurn(core, caller, target);
   if (running === null) return null;
-  if (running.live === null)
-    await note(core, caller, { id: newId(), turnId: running.turnId, kind: "interrupt", text: "" });
-  else running.live.controller.abort();
-  return running.turnId;
+  const { live, turnId } = running;
+  if (live === null) {
+    return (await note(core, caller, { id: newId(), turnId, kind: "interrupt", text: "" })) ? turnId : null;
+  }
+  live.controller.abort();
+  return turnId;
 }
 
 export interface Steering {
@@ -42,13 +44,21 @@ export async function steer(
   if (running === null) throw notRunning();
   const id = idempotencyKey === undefined ? newId() : idOf(`${caller.userId}\n${idempotencyKey}\n${running.turnId}`);
   const { live, turnId } = running;
-  if (live === null) await note(core, caller, { id, turnId, kind: "steer", text });
-  else if (live.takesSteers || live.steered.has(id)) give(live, { id, text });
-  else throw notRunning();
+  const isTaken =
+    live === null ? await note(core, caller, { id, turnId, kind: "steer", text }) : give(live, { id, text });
+  if (!isTaken) throw notRunning();
   return turnId;
 }
 
-function give(live: LiveTurn, { id, text }: { id: string; text: string }): void {
+/** False: the turn takes no more messages. */
+function give(live: LiveTurn, { id, text }: { id: string; text: string }): boolean {
+  if (live.steered.has(id)) return true;
+  if (!live.takesSteers) return false;
+  keep(live, { id, text });
+  return true;
+}
+
+function keep(live: LiveTurn, { id, text }: { id: string; text: string }): void {
   if (live.steered.has(id)) return;
   live.steered.add(id);
   live.steers.push({ text });
@@ -82,13 +92,14 @@ async function runningTurn(core: EngineCore, caller: Caller, target: ControlTarg
   return pending === null ? null : { turnId: pending.id, live: live.get(pending.id) ?? null };
 }
 
+/** False: the turn has ended by now. */
 async function note(
   core: EngineCore,
   caller: Caller,
   what: Pick<TurnControl, "id" | "turnId" | "kind" | "text">,
-): Promise<void> {
+): Promise<boolean> {
   const { parts } = core;
-  await parts.records.insertControl({ ...what, userId: caller.userId, at: parts.now() });
+  return await parts.records.insertControl({ ...what, userId: caller.userId, at: parts.now() });
 }
 
 /** Carries out what other processes want of the turns that run here. */
@@ -96,7 +107,8 @@ export async function followControls(core: EngineCore): Promise<void> {
   for (const control of await core.parts.records.takeControls(core.parts.runner.id)) {
     const live = core.live.get(control.turnId);
     if (control.kind === "interrupt") live?.controller.abort();
-    else if (live !== undefined) give(live, control);
+    // Its sender was told that it is taken: what comes too late for the model is kept with the turn (V4).
+    else if (live !== undefined) keep(live, control);
   }
 }
 

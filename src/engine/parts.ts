@@ -38,6 +38,13 @@ export interface WorkspaceSettings {
   agentContexts: readonly AgentContext[];
   conversationContexts: readonly ConversationContext[];
   providers: Providers;
+  /** Which of the contexts count where neither the request nor the session names one (G2); absent: those called `default`. */
+  defaults?: ContextIds;
+}
+
+export interface ContextIds {
+  agentContextId: string;
+  conversationContextId: string;
 }
 
 export interface EngineParts {
@@ -51,6 +58,8 @@ export interface EngineParts {
   tools: readonly Tool[];
   agentContexts: readonly AgentContext[];
   conversationContexts: readonly ConversationContext[];
+  /** As in `WorkspaceSettings`. */
+  defaults?: ContextIds;
   /** Absent: there are no workspaces. */
   workspaces?: WorkspaceParts;
   limits: EngineLimits;

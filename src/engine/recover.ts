@@ -77,6 +77,7 @@ async function recoverIfLost(core: EngineCore, turn: PendingTurn): Promise<boole
     head: null,
     steps: [],
     text: null,
+    controls: "drop",
   });
   await parts.log.drop(turn.id);
   return result.outcome === "finished";

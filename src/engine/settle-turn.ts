@@ -20,6 +20,7 @@ import {
   type RunEnd,
 } from "../domain/turn.ts";
 import type { ModelAnswer } from "./call-model.ts";
+import { followControls } from "./control.ts";
 import type { EngineCore } from "./core.ts";
 import type { LiveTurn } from "./live-turns.ts";
 import type { Place } from "./place-turn.ts";
@@ -41,6 +42,8 @@ export interface Settling {
   /** Calls that wait for somebody outside. */
   deferredCalls: DeferredCall[];
   live: LiveTurn;
+  /** From 1. A message from another process may come while the end is being kept: then it is kept once more, with it (R3). */
+  attempt?: number;
   /** The transcript of its workspace has it already. */
   isTranscribed?: boolean;
 }
@@ -114,11 +117,11 @@ function closeInterrupted(items: readonly HistoryItem[]): HistoryItem[] {
 }
 
 async function keepAndFinish(core: EngineCore, settling: Settling, ending: Ending): Promise<FinishedTurn> {
-  const { pending, place, plan, recorder } = settling;
+  const { pending, place, plan, recorder, attempt = 1 } = settling;
   const state = plan === null || ending.status === "failed" ? null : nextState(pending, plan, ending.items);
   const run = encodeBlob("run", recorder.runBlob(ending.terminal));
   const stateBytes = state === null ? null : encodeBlob("state", stateFile(state));
-  const keys = { run: blobKeys.run(pending.id), state: state === null ? null : blobKeys.state(pending.id) };
+  const keys = { run: blobKeys.run(pending.id, attempt), state: state === null ? null : blobKeys.state(pending.id) };
   await Promise.all([
     // Nothing is added to the live log once the row is written: from then on anybody may take the log away.
     recorder.flushed(),
@@ -145,7 +148,13 @@ async function keepAndFinish(core: EngineCore, settling: Settling, ending: Endin
     head: isHead ? { from: place.head } : null,
     steps: recorder.unstoredStep === null ? [] : [recorder.unstoredStep],
     text: turnText(settling, ending),
+    controls: "take first",
   });
+  if (result.outcome === "controlled") {
+    await followControls(core);
+    leaveSteers(settling);
+    return await keepAndFinish(core, { ...settling, attempt: attempt + 1 }, ending);
+  }
   core.live.store(settling.live);
   if (result.outcome === "refused") return await lostTurn(core, settling, turn);
   if (state !== null) core.histories.remember(state);
@@ -258,6 +267,7 @@ async function failWithoutBlobs(core: EngineCore, settling: Settling, reason: Fa
       head: null,
       steps: recorder.unstoredStep === null ? [] : [recorder.unstoredStep],
       text: null,
+      controls: "drop",
     });
     core.live.store(settling.live);
     // Also where the store had done what it said had failed: then the turn ended as it should.

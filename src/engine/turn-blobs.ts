@@ -58,7 +58,7 @@ export const blobKeys = {
   opening: (turnId: string, attempt: string | null) =>
     `turns/${turnId}/opening${attempt === null ? "" : `-${attempt}`}.json`,
   request: (turnId: string, step: number) => `turns/${turnId}/request-${step}.json`,
-  run: (turnId: string) => `turns/${turnId}/run.json`,
+  run: (turnId: string, attempt: number) => `turns/${turnId}/run${attempt === 1 ? "" : `-${attempt}`}.json`,
   recoveredRun: (turnId: string) => `turns/${turnId}/run-recovered.json`,
   state: (turnId: string) => `turns/${turnId}/state.json`,
 } as const;

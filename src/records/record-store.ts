@@ -88,8 +88,11 @@ export interface RecordStore {
   search(query: TextQuery): Promise<TextHit[]>;
 
   // Control of turns that run in another process (R3)
-  /** Of an id that is there already nothing is changed. */
-  insertControl(control: TurnControl): Promise<void>;
+  /**
+   * False: its turn is not pending, and nothing was written. Of an id that is there already nothing is changed. A control
+   * of which this said true is taken, or `finishTurn` is told of it.
+   */
+  insertControl(control: TurnControl): Promise<boolean>;
   /** Takes, each exactly once and oldest first, what is there for the pending turns of a runner; drops what is there for finished turns. */
   takeControls(runnerId: string): Promise<TurnControl[]>;
 
@@ -197,9 +200,17 @@ export interface TurnFinish {
    * rerun replaces, null for a session without a head. Null: the head stays where it is.
    */
   head: { from: string | null } | null;
+  /** What becomes of controls that nobody took: they keep the turn from ending, or are dropped (R3). */
+  controls: "take first" | "drop";
 }
-/** `refused`: the turn is not pending, or another runner's. Nothing was changed. */
-export type FinishResult = { outcome: "finished" } | { outcome: "refused"; turn: Turn | null };
+/**
+ * `refused`: the turn is not pending, or another runner's. `controlled`: there are controls to take first. Nothing was
+ * changed by either.
+ */
+export type FinishResult =
+  | { outcome: "finished" }
+  | { outcome: "refused"; turn: Turn | null }
+  | { outcome: "controlled" };
 
 /** A process that runs turns. */
 export interface Runner {

@@ -36,7 +36,9 @@ export function runRecords(rows: Rows): RunRecords {
       rows.runners.delete(id);
     },
     async insertControl(control) {
+      if (rows.turns.get(control.turnId)?.status !== "pending") return false;
       if (!rows.controls.has(control.id)) insert(rows.controls, control.id, control);
+      return true;
     },
     async takeControls(runnerId) {
       const taken: TurnControl[] = [];

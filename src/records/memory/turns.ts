@@ -94,12 +94,15 @@ function openTurn(rows: Rows, { turn: draft, newSession, expectedHead, idempoten
   return { outcome: "opened", turn };
 }
 
-function finishTurn(rows: Rows, { turn, steps, text, runnerId, head }: TurnFinish): FinishResult {
+function finishTurn(rows: Rows, { turn, steps, text, runnerId, head, controls }: TurnFinish): FinishResult {
   const stored = rows.turns.get(turn.id) ?? null;
   const session = rows.sessions.get(turn.sessionId);
   if (stored?.status !== "pending" || stored.runnerId !== runnerId || session === undefined) {
     return { outcome: "refused", turn: stored };
   }
+  const untaken = [...rows.controls.values()].filter((control) => control.turnId === turn.id);
+  if (untaken.length > 0 && controls === "take first") return { outcome: "controlled" };
+  for (const { id } of untaken) rows.controls.delete(id);
   insertSteps(rows, steps);
   if (text !== null) rows.texts.set(turn.id, text);
   rows.turns.set(turn.id, turn);

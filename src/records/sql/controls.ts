@@ -1,24 +1,44 @@
 /** Controls in SQL: what one process asks of the runner of a turn (R3). */
-import type { Kysely } from "kysely";
+import type { Kysely, Transaction } from "kysely";
 import type { RecordStore, TurnControl } from "../record-store.ts";
+import type { SqlDialect } from "./sql-dialect.ts";
 import type { Tables } from "./tables.ts";
 import { pending } from "./turns.ts";
 
-export function controlRecords(db: Kysely<Tables>): Pick<RecordStore, "insertControl" | "takeControls"> {
+export function controlRecords(
+  db: Kysely<Tables>,
+  dialect: SqlDialect,
+): Pick<RecordStore, "insertControl" | "takeControls"> {
   return {
-    async insertControl({ id, turnId, at, ...doc }) {
-      await db
-        .insertInto("controls")
-        .values({ id, turn_id: turnId, sent_at: at, doc: JSON.stringify(doc) })
-        .onConflict((conflict) => conflict.column("id").doNothing())
-        .execute();
-    },
+    insertControl: (control) => db.transaction().execute((tx) => insertControl(tx, dialect, control)),
     async takeControls(runnerId) {
       // Runners ask often and there is hardly ever anything: looking must not take the lock for writing.
       const any = await db.selectFrom("controls").select("id").limit(1).executeTakeFirst();
       return any === undefined ? [] : await takeControls(db, runnerId);
     },
   };
+}
+
+async function insertControl(
+  tx: Transaction<Tables>,
+  dialect: SqlDialect,
+  { id, turnId, at, ...doc }: TurnControl,
+): Promise<boolean> {
+  // Whoever finishes the turn comes before this, and then it is not pending; or after it, and then it finds the control.
+  const running = await tx
+    .selectFrom("turns")
+    .select("id")
+    .where("id", "=", turnId)
+    .where("status", "=", pending)
+    .modifyEnd(dialect.hold("update"))
+    .executeTakeFirst();
+  if (running === undefined) return false;
+  await tx
+    .insertInto("controls")
+    .values({ id, turn_id: turnId, sent_at: at, doc: JSON.stringify(doc) })
+    .onConflict((conflict) => conflict.column("id").doNothing())
+    .execute();
+  return true;
 }
 
 async function takeControls(db: Kysely<Tables>, runnerId: string): Promise<TurnControl[]> {

@@ -32,7 +32,7 @@ export async function sqlRecords(engine: SqlEngine): Promise<RecordStore> {
     ...importRecords(db, dialect),
     ...searchRecords(db, dialect),
     ...runRecords(db),
-    ...controlRecords(db),
+    ...controlRecords(db, dialect),
     ...peopleRecords(db),
     ...deviceRecords(db, dialect),
     open: () => migrate(db, engine),

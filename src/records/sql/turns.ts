@@ -44,7 +44,7 @@ export const agent = sql.lit<"agent">("agent");
 export function turnRecords(db: Kysely<Tables>, dialect: SqlDialect): TurnRecords {
   return {
     openTurn: (opening) => openTurn(db, dialect, opening),
-    finishTurn: (finish) => db.transaction().execute((tx) => finishTurn(tx, finish)),
+    finishTurn: (finish) => db.transaction().execute((tx) => finishTurn(tx, dialect, finish)),
     getTurn: (id) => getTurn(db, id),
     async listTurns(sessionId, { before, limit }) {
       let select = db.selectFrom("turns").selectAll().where("session_id", "=", sessionId);
@@ -226,18 +226,24 @@ async function refusalBySession(
   return null;
 }
 
-async function finishTurn(tx: Transaction<Tables>, finish: TurnFinish): Promise<FinishResult> {
+async function finishTurn(tx: Transaction<Tables>, dialect: SqlDialect, finish: TurnFinish): Promise<FinishResult> {
   const { turn, steps, text, runnerId, head: headMove } = finish;
-  const { status, doc, runner_id, lease_expires_at } = turnToRow(turn);
-  const { numUpdatedRows } = await tx
-    .updateTable("turns")
-    .set({ status, doc, runner_id, lease_expires_at })
+  // Held before controls are looked for, so that nobody sends one between that and the end (R3).
+  const own = await tx
+    .selectFrom("turns")
+    .select("id")
     .where("id", "=", turn.id)
     .where("status", "=", pending)
     .where("runner_id", "=", runnerId)
+    .modifyEnd(dialect.hold("update"))
     .executeTakeFirst();
-  if (numUpdatedRows === 0n) return { outcome: "refused", turn: await getTurn(tx, turn.id) };
+  if (own === undefined) return { outcome: "refused", turn: await getTurn(tx, turn.id) };
+  const isControlled = await tx.selectFrom("controls").select("id").where("turn_id", "=", turn.id).executeTakeFirst();
+  if (isControlled !== undefined && finish.controls === "take first") return { outcome: "controlled" };
+  if (isControlled !== undefined) await tx.deleteFrom("controls").where("turn_id", "=", turn.id).execute();
 
+  const { status, doc, runner_id, lease_expires_at } = turnToRow(turn);
+  await tx.updateTable("turns").set({ status, doc, runner_id, lease_expires_at }).where("id", "=", turn.id).execute();
   if (steps.length > 0) await tx.insertInto("steps").values(steps.map(stepToRow)).execute();
   if (text !== null) {
     const row = { session_id: turn.sessionId, sequence: turn.sequence, ...textToRow(text) };

@@ -10,6 +10,7 @@ import {
   draftOf,
   failed,
   finish,
+  finishOf,
   noon,
   open as opened,
   openingOf,
@@ -79,14 +80,39 @@ export function runTests(open: OpenForTest): void {
     const before = controlOf(newId(), {});
     const turn = await opened(store, openingOf(draftOf(await startSession(store))));
     const during = controlOf(turn.id, {});
-    await store.insertControl(before);
-    await store.insertControl(during);
+    assert.equal(await store.insertControl(before), false);
+    assert.equal(await store.insertControl(during), true);
     await finish(store, failed(turn));
     assert.deepEqual(await store.takeControls(runner), []);
-    // Their ids are free: nothing of them was left.
-    await store.insertControl(during);
-    await store.insertControl(before);
+    assert.equal(await store.insertControl(during), false);
     assert.deepEqual(await store.takeControls(runner), []);
+  });
+
+  test("[R3] a turn that is told to take its controls first does not end before it did", async (context) => {
+    const { store } = await open(context);
+    const turn = await opened(store, openingOf(draftOf(await startSession(store))));
+    const end = finishOf(failed(turn), { controls: "take first" });
+    const control = controlOf(turn.id, {});
+    assert.equal(await store.insertControl(control), true);
+    assert.deepEqual(await store.finishTurn(end), { outcome: "controlled" });
+    assert.deepEqual(await store.finishTurn({ ...end, runnerId: "runner-2" }), { outcome: "refused", turn });
+    assert.deepEqual(await store.getTurn(turn.id), turn);
+    assert.deepEqual(await store.takeControls(runner), [control]);
+    assert.deepEqual(await store.finishTurn(end), { outcome: "finished" });
+  });
+
+  test("[R3] of a control and the end of its turn at once, the control is taken, or its sender is told", async (context) => {
+    const { store, reopen } = await open(context);
+    const other = (await reopen?.()) ?? store;
+    if (other !== store) context.after(() => other.close());
+    for (let round = 0; round < 10; round += 1) {
+      const turn = await opened(store, openingOf(draftOf(await startSession(store))));
+      const [isSent, ended] = await Promise.all([
+        other.insertControl(controlOf(turn.id, {})),
+        store.finishTurn(finishOf(failed(turn), { controls: "take first" })),
+      ]);
+      assert.equal(isSent, ended.outcome === "controlled", JSON.stringify({ isSent, ended }));
+    }
   });
 
   test("[R3] two takers at once share the controls: none is lost, none is given twice", async (context) => {

@@ -179,7 +179,7 @@ export async function open(store: RecordStore, opening: TurnOpening): Promise<Pe
 /** Finishes as the engine does: a continue takes the head over from its parent. */
 export function finishOf(turn: FinishedTurn, over: Partial<TurnFinish> = {}): TurnFinish {
   const head = mayBeParent(turn) ? { from: turn.parentId } : null;
-  return { turn, steps: [], text: null, runnerId: runner, head, ...over };
+  return { turn, steps: [], text: null, runnerId: runner, head, controls: "drop", ...over };
 }
 
 export async function finish(store: RecordStore, turn: FinishedTurn, over: Partial<TurnFinish> = {}): Promise<void> {
