@@ -1,0 +1,92 @@
+/** The providers of a configuration, each opened when the first turn needs it: most commands run none. */
+import assert from "node:assert/strict";
+import { isDeepStrictEqual } from "node:util";
+import type { Providers } from "../engine/parts.ts";
+import type { Provider } from "../providers/provider.ts";
+import { callableProviders } from "../workspace/configured-providers.ts";
+import type { ConfiguredProviders, KeyedProvider } from "../workspace/configured-providers.ts";
+
+export interface LazyProviders extends Providers {
+  /** What they were made from. */
+  configured: ConfiguredProviders;
+}
+
+/**
+ * `given` are added to the configured ones, and take the place of those with their names. One that is configured as it
+ * is in `shared` is the one that is there: a workspace that changes one provider has all others in common.
+ */
+export function lazyProviders(
+  configured: ConfiguredProviders,
+  given: readonly Provider[],
+  shared: LazyProviders | null,
+): LazyProviders {
+  const makers = new Map<string, () => Promise<Provider>>();
+  for (const name of ["offline", ...callableProviders(configured)]) {
+    makers.set(
+      name,
+      once(() => openProvider(configured, name)),
+    );
+  }
+  for (const provider of given) makers.set(provider.name, () => Promise.resolve(provider));
+  const isShared = (name: string): boolean =>
+    shared !== null && isDeepStrictEqual(valuesOf(configured, name), valuesOf(shared.configured, name));
+  return {
+    configured,
+    keys: () => makers.keys(),
+    get: (name) => (makers.has(name) && isShared(name) ? shared?.get(name) : makers.get(name)?.()),
+  };
+}
+
+/** A driver that could not be loaded stays so: what it was made from does not change. */
+function once<T>(make: () => Promise<T>): () => Promise<T> {
+  let made: Promise<T> | null = null;
+  return () => (made ??= make());
+}
+
+/** All that decides what a provider does. */
+function valuesOf(configured: ConfiguredProviders, name: string): unknown {
+  const { compatible, ...builtIn } = configured;
+  return Object.hasOwn(builtIn, name)
+    ? builtIn[name as keyof typeof builtIn]
+    : compatible.find(({ id }) => id === name);
+}
+
+async function openProvider(providers: ConfiguredProviders, name: string): Promise<Provider> {
+  switch (name) {
+    case "offline": {
+      const { offlineProvider } = await import("../providers/offline/offline.ts");
+      return offlineProvider({ tokenDelayMs: providers.offline.delayMs });
+    }
+    case "openai": {
+      const { openaiProvider } = await import("../providers/openai/openai.ts");
+      const { organization } = providers.openai;
+      return openaiProvider({ ...keyed(providers.openai), ...(organization !== null && { organization }) });
+    }
+    case "anthropic": {
+      const { anthropicProvider } = await import("../providers/anthropic/anthropic.ts");
+      const { maxOutputTokens } = providers.anthropic;
+      return anthropicProvider({ ...keyed(providers.anthropic), ...(maxOutputTokens !== null && { maxOutputTokens }) });
+    }
+    case "google": {
+      const { googleProvider } = await import("../providers/google/google.ts");
+      return googleProvider(keyed(providers.google));
+    }
+    default: {
+      const { compatibleProvider } = await import("../providers/compatible/compatible.ts");
+      return compatibleProvider({ name, ...serverOf(providers, name) });
+    }
+  }
+}
+
+/** Of a provider that can be called, so its key is there. */
+function keyed({ apiKey, baseUrl, model }: KeyedProvider): { apiKey: string; baseUrl?: string; model: string } {
+  assert(apiKey !== null);
+  return { apiKey, model, ...(baseUrl !== null && { baseUrl }) };
+}
+
+function serverOf(providers: ConfiguredProviders, name: string): { apiKey?: string; baseUrl: string; model: string } {
+  const server = providers.compatible.find(({ id }) => id === name);
+  assert(server !== undefined && server.baseUrl !== null && server.model !== null);
+  const { apiKey, baseUrl, model } = server;
+  return { baseUrl, model, ...(apiKey !== null && { apiKey }) };
+}
