@@ -149,6 +149,8 @@ export const limits = {
   livePollMs: 25,
   idempotencyKeyCharactersMax: 255,
   stateCacheBytesMax: 67_108_864,
+  /** W7: workspaces whose configuration is kept as worked out, with their opened providers. */
+  workspaceConfigurationsKept: 256,
   /** B1: more cannot be one text in JavaScript, so it could not be read back. */
   blobBytesMax: 536_870_888,
   /** W2, W1: what devices and people may call themselves and their workspaces. */

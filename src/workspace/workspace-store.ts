@@ -15,9 +15,10 @@
  */
 import { AptoveError } from "../domain/errors.ts";
 import type { Millis } from "../domain/ids.ts";
+import { limits } from "../domain/limits.ts";
 
 export interface WorkspaceStore {
-  /** With everything that W1 lists, empty. Throws `workspace_exists`, and `request_invalid` for a name that is no line of text. */
+  /** With everything that W1 lists, empty. Throws `workspace_exists`, and `request_invalid` as `checkWords` does. */
   create(workspace: NewWorkspace): Promise<Workspace>;
   load(id: string): Promise<Workspace | null>;
   /** In any order. */
@@ -35,7 +36,7 @@ export interface WorkspaceStore {
   loadConfig(id: string): Promise<{ text: string; place: string } | null>;
   /** What was allowed for ever, by key, with when. */
   permissions(id: string): Promise<Map<string, Millis>>;
-  /** Stores what `change` makes of the permissions as they are; nobody else changes them meanwhile. */
+  /** Stores what `change` makes of the permissions as they are; nobody else changes them meanwhile. Throws `request_invalid` as `checkPermission` does. */
   changePermissions(id: string, change: (permissions: Map<string, Millis>) => void): Promise<void>;
 }
 
@@ -73,4 +74,24 @@ export function checkWorkspaceId(text: string): void {
   if (isWorkspaceId(text)) return;
   const shown = JSON.stringify(text.length > 80 ? `${text.slice(0, 80)}…` : text);
   throw new AptoveError("workspace_invalid", `${shown} is neither "default" nor a UUID of version 4 in lower case`);
+}
+
+/** For drivers: throws `request_invalid` where the name of a workspace or of its provider is no line of text. */
+export function checkWords(words: { name?: string | null; provider?: string | null }): void {
+  for (const [what, text] of Object.entries(words)) {
+    if (text === null || text === undefined || isLine(text, limits.workspaceNameCharactersMax)) continue;
+    const detail = `the ${what} of a workspace must be one line of 1 to ${limits.workspaceNameCharactersMax} characters`;
+    throw new AptoveError("request_invalid", detail);
+  }
+}
+
+/** For drivers: throws `request_invalid` for the key of a permission that could not be read back as it was. */
+export function checkPermission(key: string): void {
+  if (key !== "" && key.length <= limits.fieldCharactersMax && key.isWellFormed()) return;
+  const detail = `what is allowed for ever must be named by 1 to ${limits.fieldCharactersMax} characters of text`;
+  throw new AptoveError("request_invalid", detail);
+}
+
+function isLine(text: string, charactersMax: number): boolean {
+  return text.trim() !== "" && text.length <= charactersMax && text.isWellFormed() && !/\p{Cc}/u.test(text);
 }

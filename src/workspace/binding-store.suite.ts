@@ -1,0 +1,173 @@
+/**
+ * What every binding store must do, as tests: run it on your own driver to know that it keeps the contract (B5).
+ */
+import assert from "node:assert/strict";
+import { randomUUID } from "node:crypto";
+import { suite, test, type TestContext } from "node:test";
+import fc from "fast-check";
+import { AptoveError, type ErrorCode } from "../domain/errors.ts";
+import type { BindingStore } from "./binding-store.ts";
+
+export interface OpenBindings {
+  /** A new, empty store. */
+  store: BindingStore;
+  /** The same bindings through a second store, as another process has it. Null where they live in this process only. */
+  reopen: (() => BindingStore) | null;
+}
+/** Opens a store for one test, and registers with `context.after` whatever must be cleared away. */
+export type OpenBindingsForTest = (context: TestContext) => OpenBindings | Promise<OpenBindings>;
+
+/** Registers the tests. `name` is what they are listed under. */
+export function bindingStoreSuite(name: string, open: OpenBindingsForTest): void {
+  suite(name, () => {
+    bindTests(open);
+    settleTests(open);
+    refusalTests(open);
+    processTests(open);
+  });
+}
+
+function bindTests(open: OpenBindingsForTest): void {
+  test("[W2] a device has the workspace that it was bound to last, and none before", async (context) => {
+    const { store } = await open(context);
+    const [one, other] = [randomUUID(), randomUUID()];
+    assert.equal(await store.resolve("phone"), null);
+    await store.bind("phone", one);
+    await store.bind("tablet", "default");
+    await store.bind("phone", other);
+    assert.equal(await store.resolve("phone"), other);
+    assert.equal(await store.resolve("tablet"), "default");
+    assert.deepEqual(await sorted(store), [
+      { deviceId: "phone", workspaceId: other },
+      { deviceId: "tablet", workspaceId: "default" },
+    ]);
+  });
+
+  test("[W2] unbinding takes one device, or all of a workspace, and tells which", async (context) => {
+    const { store } = await open(context);
+    const [one, other] = [randomUUID(), randomUUID()];
+    for (const device of ["a", "b"]) await store.bind(device, one);
+    await store.bind("c", other);
+    assert.equal(await store.unbind("nobody"), false);
+    assert.deepEqual((await store.unbindWorkspace(one)).toSorted(), ["a", "b"]);
+    assert.deepEqual(await store.unbindWorkspace(one), []);
+    assert.equal(await store.resolve("a"), null);
+    assert.equal(await store.resolve("c"), other);
+    assert.equal(await store.unbind("c"), true);
+    assert.equal(await store.unbind("c"), false);
+    assert.deepEqual(await store.list(), []);
+  });
+
+  test("[W2] a device may be called whatever it likes: names never meet, and come back as they were", async (context) => {
+    const { store } = await open(context);
+    const bound = new Map<string, string>();
+    const special = [
+      "__proto__",
+      "constructor",
+      "..",
+      "/etc/passwd",
+      "a.b",
+      'a"b',
+      "a\\",
+      "bindings",
+      "format",
+      "#",
+      " ",
+    ];
+    for (const deviceId of special) bound.set(deviceId, randomUUID());
+    const names = fc.sample(fc.string({ unit: "grapheme", minLength: 1, maxLength: 20 }), { numRuns: 40, seed: 4 });
+    for (const name of names) if (!/\p{Cc}/u.test(name)) bound.set(name, randomUUID());
+    for (const [deviceId, workspaceId] of bound) await store.bind(deviceId, workspaceId);
+    for (const [deviceId, workspaceId] of bound) assert.equal(await store.resolve(deviceId), workspaceId, deviceId);
+    assert.equal((await store.list()).length, bound.size);
+  });
+}
+
+function settleTests(open: OpenBindingsForTest): void {
+  test("[W2] of many first connections of a device one chooses, and all are told the same", async (context) => {
+    const { store, reopen } = await open(context);
+    const stores = [store, reopen?.() ?? store];
+    let made = 0;
+    const choose = async (bound: string | null): Promise<string> => {
+      if (bound !== null) return bound;
+      made += 1;
+      await new Promise((resolve) => setImmediate(resolve));
+      return randomUUID();
+    };
+    const told = await Promise.all(
+      Array.from({ length: 20 }, (_, index) => (stores[index % 2] ?? store).settle("phone", choose)),
+    );
+    assert.equal(new Set(told).size, 1);
+    assert.equal(made, 1);
+    assert.equal(await store.resolve("phone"), told[0]);
+  });
+
+  test("[W2] who is bound may be bound anew, and a choice that fails changes nothing", async (context) => {
+    const { store } = await open(context);
+    const [one, other] = [randomUUID(), randomUUID()];
+    await store.bind("phone", one);
+    const failing = store.settle("phone", () => Promise.reject(new AptoveError("storage_full", "no room")));
+    await assert.rejects(failing, withCode("storage_full"));
+    assert.equal(await store.resolve("phone"), one);
+    const given = await store.settle("phone", async (bound) => {
+      assert.equal(bound, one);
+      return other;
+    });
+    assert.equal(given, other);
+    assert.equal(await store.resolve("phone"), other);
+  });
+}
+
+function refusalTests(open: OpenBindingsForTest): void {
+  test("[W1] [W2] nothing but the id of a workspace is bound", async (context) => {
+    const { store } = await open(context);
+    for (const id of ["..", "", "Default", "default/..", randomUUID().toUpperCase()]) {
+      await assert.rejects(store.bind("phone", id), withCode("workspace_invalid"), id);
+      await assert.rejects(store.unbindWorkspace(id), withCode("workspace_invalid"), id);
+    }
+    assert.deepEqual(await store.list(), []);
+  });
+
+  test("[W2] what cannot name a device is refused", async (context) => {
+    const { store } = await open(context);
+    for (const device of ["", "a\nb", "\0", "x".repeat(256), "\ud800"]) {
+      const calls = [
+        () => store.bind(device, "default"),
+        () => store.resolve(device),
+        () => store.unbind(device),
+        () => store.settle(device, () => Promise.resolve("default")),
+      ];
+      for (const call of calls) await assert.rejects(call(), withCode("request_invalid"), JSON.stringify(device));
+    }
+    assert.deepEqual(await store.list(), []);
+  });
+}
+
+function processTests(open: OpenBindingsForTest): void {
+  test("[W2] [B4] what one process binds, another sees at once, and neither loses the other's", async (context) => {
+    const { store, reopen } = await open(context);
+    if (reopen === null) return context.skip("these bindings live in this process only");
+    const other = reopen();
+    const [one, two] = [randomUUID(), randomUUID()];
+    assert.equal(await other.resolve("phone"), null);
+    await store.bind("phone", one);
+    assert.equal(await other.resolve("phone"), one);
+    await other.bind("phone", two);
+    assert.equal(await store.resolve("phone"), two);
+    const binds = Array.from({ length: 20 }, (_, index) => (index % 2 === 0 ? store : other).bind(`${index}`, one));
+    await Promise.all(binds);
+    assert.equal((await store.list()).length, 21);
+  });
+}
+
+async function sorted(store: BindingStore): Promise<{ deviceId: string; workspaceId: string }[]> {
+  return (await store.list()).toSorted((one, other) => (one.deviceId < other.deviceId ? -1 : 1));
+}
+
+function withCode(code: ErrorCode): (error: unknown) => boolean {
+  return (error) => {
+    assert.ok(error instanceof AptoveError, String(error));
+    assert.equal(error.code, code);
+    return true;
+  };
+}

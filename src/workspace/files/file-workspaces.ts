@@ -1,0 +1,250 @@
+/**
+ * Workspaces in folders of the data folder (W1): `workspaces/<id>/`. A folder comes and goes by one rename, so nobody
+ * finds a part of one; its files are replaced whole, under the workspace's lock (B4).
+ */
+import { randomUUID } from "node:crypto";
+import { lstat, mkdir, readdir, rename, rm, stat, writeFile } from "node:fs/promises";
+import { basename, dirname, join } from "node:path";
+import { AptoveError } from "../../domain/errors.ts";
+import { limits } from "../../domain/limits.ts";
+import { storageFault, systemCode } from "../../domain/storage-fault.ts";
+import type { DataFolder } from "../data-folder.ts";
+import { withFileLock } from "../file-lock.ts";
+import {
+  checkPermission,
+  checkWords,
+  isWorkspaceId,
+  type NewWorkspace,
+  type Workspace,
+  type WorkspaceStore,
+} from "../workspace-store.ts";
+import { permissionsFile, readPermissions, writePermissions } from "./permissions-file.ts";
+import { isAbsence, readWhole, syncFolder } from "./whole-file.ts";
+import { readWorkspace, workspaceText, writeWorkspace, type WorkspaceFile } from "./workspace-file.ts";
+import { workspacePaths, type WorkspacePaths } from "./workspace-paths.ts";
+
+/** What is made and what is deleted stands beside the workspaces under such names, which no id can have. */
+const newPrefix = ".new-";
+const deletedPrefix = ".deleted-";
+
+type Places = Pick<DataFolder, "workspaces" | "locks">;
+
+/** Touches nothing before the first call; the data folder itself must be there. */
+export function fileWorkspaces(data: Places): WorkspaceStore {
+  return new FileWorkspaces(data);
+}
+
+class FileWorkspaces implements WorkspaceStore {
+  readonly #data: Places;
+
+  constructor(data: Places) {
+    this.#data = data;
+  }
+
+  async create({ id, name = null, provider = null, at }: NewWorkspace): Promise<Workspace> {
+    const paths = workspacePaths(this.#data, id);
+    checkWords({ name, provider });
+    const workspace: WorkspaceFile = { id, name, createdAt: at, lastAccessedAt: at, provider, rest: {} };
+    const aside = join(this.#data.workspaces, `${newPrefix}${randomUUID()}`);
+    try {
+      if (await isThere(paths.folder)) throw exists(id);
+      await makeFolder(this.#data.workspaces);
+      await fill(aside, paths, workspaceText(workspace));
+      await rename(aside, paths.folder);
+      await syncFolder(this.#data.workspaces);
+    } catch (error) {
+      await Promise.allSettled([rm(aside, { recursive: true, force: true })]);
+      // Somebody else's is there; its files make it impossible to replace.
+      if (["ENOTEMPTY", "EEXIST", "EPERM"].includes(systemCode(error)) && (await isThere(paths.folder))) {
+        throw exists(id);
+      }
+      throw storageFault(`the workspace ${id} could not be made`, error);
+    }
+    return shown(workspace);
+  }
+
+  async load(id: string): Promise<Workspace | null> {
+    const workspace = await readWorkspace(workspacePaths(this.#data, id), id);
+    return workspace === null ? null : shown(workspace);
+  }
+
+  async list(): Promise<Workspace[]> {
+    const names = await this.#names();
+    const found = await Promise.all(names.filter(isWorkspaceId).map((id) => this.#loadEvenDamaged(id)));
+    return found.filter((workspace) => workspace !== null);
+  }
+
+  async update(id: string, patch: { name?: string | null; provider?: string | null }): Promise<Workspace> {
+    checkWords(patch);
+    const changed = await this.#change(id, (workspace) => ({ ...workspace, ...patch }));
+    if (changed === null) throw unknown(id);
+    return shown(changed);
+  }
+
+  async touch(id: string, at: number): Promise<boolean> {
+    const mark = (workspace: WorkspaceFile): WorkspaceFile | null =>
+      at > workspace.lastAccessedAt ? { ...workspace, lastAccessedAt: at } : null;
+    return (await this.#change(id, mark)) !== null;
+  }
+
+  async delete(id: string, prepare?: (workspace: Workspace) => Promise<boolean>): Promise<boolean> {
+    const paths = workspacePaths(this.#data, id);
+    return await this.#whileThere(paths, false, async () => {
+      const workspace = await this.#loadEvenDamaged(id);
+      if (workspace === null) return false;
+      if (prepare !== undefined && !(await prepare(workspace))) return false;
+      // Nobody who writes the transcript finds the folder gone in the middle of it.
+      await withFileLock(paths.transcriptLock, () => this.#takeAway(paths));
+      return true;
+    });
+  }
+
+  async loadConfig(id: string): Promise<{ text: string; place: string } | null> {
+    const { folder, config } = workspacePaths(this.#data, id);
+    if (!(await isThere(folder))) throw unknown(id);
+    try {
+      const text = await readWhole(config);
+      return text === null ? null : { text, place: config };
+    } catch (error) {
+      if (error instanceof TypeError) {
+        throw new AptoveError("config_invalid", `${config} is not UTF-8 text`, { cause: error });
+      }
+      throw error;
+    }
+  }
+
+  async permissions(id: string): Promise<Map<string, number>> {
+    const paths = workspacePaths(this.#data, id);
+    if (!(await isThere(paths.folder))) throw unknown(id);
+    return (await readPermissions(permissionsFile(paths))).permissions;
+  }
+
+  async changePermissions(id: string, change: (permissions: Map<string, number>) => void): Promise<void> {
+    const paths = workspacePaths(this.#data, id);
+    const isChanged = await this.#whileThere(paths, false, async () => {
+      const file = permissionsFile(paths);
+      const { permissions, rest } = await readPermissions(file);
+      const before = new Map(permissions);
+      change(permissions);
+      for (const key of permissions.keys()) checkPermission(key);
+      const isSame = before.size === permissions.size && [...before].every(([key, at]) => permissions.get(key) === at);
+      if (!isSame) await writePermissions(file, { permissions, rest });
+      return true;
+    });
+    if (!isChanged) throw unknown(id);
+  }
+
+  /** Null: there is no such workspace. `change` gives null where it has nothing to write. */
+  async #change(id: string, change: (workspace: WorkspaceFile) => WorkspaceFile | null): Promise<WorkspaceFile | null> {
+    const paths = workspacePaths(this.#data, id);
+    return await this.#whileThere(paths, null, async () => {
+      const before = await readWorkspace(paths, id);
+      if (before === null) return null;
+      const after = change(before);
+      if (after !== null) await writeWorkspace(paths, after);
+      return after ?? before;
+    });
+  }
+
+  /** Under the workspace's lock; one that is not there gets none, and the answer is `absent`. */
+  async #whileThere<T>(paths: WorkspacePaths, absent: T, body: () => Promise<T>): Promise<T> {
+    if (!(await isThere(paths.folder))) return absent;
+    return await withFileLock(paths.lock, async () => ((await isThere(paths.folder)) ? await body() : absent));
+  }
+
+  /** Everything in one rename, and then for good; with the locks, which the next workspace of that id makes anew. */
+  async #takeAway(paths: WorkspacePaths): Promise<void> {
+    const aside = join(this.#data.workspaces, `${deletedPrefix}${randomUUID()}`);
+    try {
+      await rename(paths.folder, aside);
+      await syncFolder(this.#data.workspaces);
+      await this.#sweep();
+    } catch (error) {
+      throw storageFault(`the workspace ${basename(paths.folder)} could not be deleted`, error);
+    }
+    // Windows deletes nothing that is open; there the empty files stay.
+    if (process.platform === "win32") return;
+    await Promise.all([paths.transcriptLock, paths.lock].map((lock) => rm(lock, { force: true })));
+  }
+
+  /** Takes away what this and earlier deletions have put aside, and what was left by who died while making one. */
+  async #sweep(): Promise<void> {
+    for (const name of await this.#names()) {
+      const path = join(this.#data.workspaces, name);
+      const isOld = name.startsWith(newPrefix) && (await ageOf(path)) > limits.abandonedFileAgeMs;
+      if (isOld || name.startsWith(deletedPrefix)) await rm(path, { recursive: true, force: true });
+    }
+  }
+
+  async #names(): Promise<string[]> {
+    try {
+      return await readdir(this.#data.workspaces);
+    } catch (error) {
+      if (systemCode(error) === "ENOENT") return [];
+      throw storageFault(`${this.#data.workspaces} could not be read`, error);
+    }
+  }
+
+  async #loadEvenDamaged(id: string): Promise<Workspace | null> {
+    try {
+      return await this.load(id);
+    } catch (error) {
+      if (!(error instanceof AptoveError)) throw error;
+      if (error.code !== "workspace_damaged" && error.code !== "data_newer") throw error;
+      const { birthtimeMs, mtimeMs } = await lstat(workspacePaths(this.#data, id).folder);
+      const times = { createdAt: Math.floor(birthtimeMs), lastAccessedAt: Math.floor(mtimeMs) };
+      return { id, name: null, ...times, provider: null, damage: error.detail };
+    }
+  }
+}
+
+/** Makes the folder of a new workspace, with what W1 lists, durable. */
+async function fill(folder: string, paths: WorkspacePaths, text: string): Promise<void> {
+  await mkdir(folder, { mode: 0o700 });
+  const empty = [paths.mcp, paths.skills, paths.memory].map((path) => basename(path));
+  for (const name of empty) await mkdir(join(folder, name), { mode: 0o700 });
+  const file = { mode: 0o600, flush: true };
+  await writeFile(join(folder, basename(paths.workspace)), text, file);
+  await writeFile(join(folder, basename(paths.session)), "", file);
+  await syncFolder(folder);
+}
+
+async function makeFolder(path: string): Promise<void> {
+  try {
+    await mkdir(path, { mode: 0o700 });
+    await syncFolder(dirname(path));
+  } catch (error) {
+    if (systemCode(error) !== "EEXIST") throw error;
+  }
+}
+
+async function isThere(path: string): Promise<boolean> {
+  try {
+    await stat(path);
+    return true;
+  } catch (error) {
+    if (isAbsence(error)) return false;
+    throw storageFault(`${path} could not be read`, error);
+  }
+}
+
+async function ageOf(path: string): Promise<number> {
+  try {
+    return Date.now() - (await lstat(path)).mtimeMs;
+  } catch (error) {
+    if (isAbsence(error)) return 0;
+    throw error;
+  }
+}
+
+function shown({ id, name, createdAt, lastAccessedAt, provider }: WorkspaceFile): Workspace {
+  return { id, name, createdAt, lastAccessedAt, provider, damage: null };
+}
+
+function exists(id: string): AptoveError {
+  return new AptoveError("workspace_exists", `there is a workspace ${id} already`);
+}
+
+function unknown(id: string): AptoveError {
+  return new AptoveError("workspace_unknown", `there is no workspace ${id}; see: aptove workspace list`);
+}

@@ -1,0 +1,83 @@
+/**
+ * The TOML files that aptove writes here: `workspace.toml`, `permissions.toml`, `bindings.toml`. People may read and
+ * correct them; keys that are not known are kept, comments are not. `format` is their version; absent: 1.
+ */
+import { parse, stringify, TomlError } from "smol-toml";
+import { AptoveError } from "../../domain/errors.ts";
+import type { ErrorCode } from "../../domain/errors.ts";
+import { readWhole, replaceWhole } from "./whole-file.ts";
+
+/** Counts up when a file changes in a way that an older version cannot read. */
+const formatVersion = 1;
+
+export type TomlTable = Record<string, unknown>;
+
+export class TomlFile {
+  readonly path: string;
+  readonly #code: ErrorCode;
+  /** What a person does about a damaged one. */
+  readonly #mend: string;
+
+  constructor(path: string, damage: { code: ErrorCode; mend: string }) {
+    this.path = path;
+    this.#code = damage.code;
+    this.#mend = damage.mend;
+  }
+
+  /** Null: it is not there. Throws what `damaged` gives, and `data_newer`. */
+  async read(): Promise<TomlTable | null> {
+    const text = await this.#text();
+    if (text === null) return null;
+    const table = this.#parsed(text);
+    const { format = formatVersion } = table;
+    if (typeof format !== "number" || !Number.isInteger(format) || format < 1) {
+      throw this.damaged("format must be a whole number from 1");
+    }
+    if (format > formatVersion) {
+      const detail = `${this.path} has the format ${format}, this version reads up to ${formatVersion}; update aptove`;
+      throw new AptoveError("data_newer", detail, { facts: { found: format, known: formatVersion } });
+    }
+    return table;
+  }
+
+  async write(heading: string, table: TomlTable): Promise<void> {
+    await replaceWhole(this.path, tomlText(heading, table));
+  }
+
+  /** An error that names the file, or a place in it, what is wrong there, and the mend. */
+  damaged(reason: string, options: { line?: number; column?: number; cause?: unknown } = {}): AptoveError {
+    const { line, column, cause } = options;
+    const place = line === undefined ? this.path : `${this.path}:${line}:${column ?? 1}`;
+    return new AptoveError(this.#code, `${place}: ${reason}; ${this.#mend}`, { cause });
+  }
+
+  async #text(): Promise<string | null> {
+    try {
+      return await readWhole(this.path);
+    } catch (error) {
+      if (error instanceof TypeError) throw this.damaged("is not UTF-8 text", { cause: error });
+      throw error;
+    }
+  }
+
+  #parsed(text: string): TomlTable {
+    try {
+      return parse(text);
+    } catch (error) {
+      if (!(error instanceof TomlError)) throw error;
+      const reason = error.message.split("\n")[0]?.replace("Invalid TOML document: ", "") ?? "";
+      throw this.damaged(reason, { line: error.line, column: error.column, cause: error });
+    }
+  }
+}
+
+export function tomlText(heading: string, table: TomlTable): string {
+  return `# ${heading}\n${stringify({ format: formatVersion, ...table })}\n`;
+}
+
+/** A time of TOML, or ISO 8601 with its zone in a text. Null: it is neither. */
+export function timeOf(value: unknown): number | null {
+  const hasZone = typeof value === "string" && /^\d{4}-\d\d-\d\dT.*(?:Z|[+-]\d\d:\d\d)$/i.test(value);
+  const time = value instanceof Date ? value.getTime() : hasZone ? Date.parse(value) : Number.NaN;
+  return Number.isNaN(time) ? null : time;
+}
