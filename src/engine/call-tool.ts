@@ -23,8 +23,8 @@ export async function callTool(core: EngineCore, run: ModelRun, toolCall: ToolCa
     // What was stopped by now must not begin.
     if (run.signal.aborted) return notRun;
     const view = await viewOf(toolCall);
-    if (view !== null) run.recorder.emit({ type: "tool_call_view", callId: toolCall.call.callId, view });
-    const refusal = toolCall.asks ? await ask(run, toolCall, view ?? plainView(toolCall)) : null;
+    run.recorder.emit({ type: "tool_call_view", callId: toolCall.call.callId, view });
+    const refusal = toolCall.asks ? await ask(run, toolCall, view) : null;
     if (run.signal.aborted) return notRun;
     return refusal ?? (await runInTime(core, run, toolCall));
   } catch (error) {
@@ -40,13 +40,13 @@ function failed(reason: string): ToolResult {
   return { output: `failed: ${reason}`, isError: true };
 }
 
-/** Null: it is shown by its name. */
-async function viewOf({ tool, args }: ToolCall): Promise<ToolCallView | null> {
+/** Every call that runs is shown: by its name where the tool has nothing better. */
+async function viewOf(toolCall: ToolCall): Promise<ToolCallView> {
   try {
-    return (await tool.view?.(args)) ?? null;
+    return (await toolCall.tool.view?.(toolCall.args)) ?? plainView(toolCall);
   } catch {
     // It says what a call is about, and a call may be about nothing that can be said; running it tells.
-    return null;
+    return plainView(toolCall);
   }
 }
 

@@ -5,7 +5,7 @@
  */
 import type { ActiveFile } from "../domain/active-file.ts";
 import type { ApiKey, Caller } from "../domain/caller.ts";
-import type { Device } from "../domain/device.ts";
+import type { Device, Pairing } from "../domain/device.ts";
 import type { AgentContext, ConversationContext, ModelSettings } from "../domain/context.ts";
 import type { SequencedEvent } from "../domain/events.ts";
 import type { TurnDiff, VerifyReport } from "../domain/explanation.ts";
@@ -159,6 +159,8 @@ export type SessionListRequest = Omit<SessionQuery, "orgId" | "userId" | "limit"
 export interface TurnReader {
   turn: Turn;
   instruction(): Promise<string>;
+  /** What the turn brought to the calls that waited for it (T9). */
+  toolResults(): Promise<ToolFeedback[]>;
   /** The whole answer; for a failed turn its partial output. */
   answer(): Promise<string>;
   steps(): Promise<Step[]>;
@@ -219,15 +221,6 @@ export interface Devices {
    * caller's for ever; null: none. Throws `device_refused` for another one than the token's and for somebody else's.
    */
   resolve(caller: Caller, named: string | null): Promise<string | null>;
-}
-
-export interface Pairing {
-  id: string;
-  /** `ended`: it expired, or there were too many wrong guesses. */
-  state: "open" | "claimed" | "ended";
-  expiresAt: number;
-  /** Of a claimed one. */
-  device: Device | null;
 }
 
 export interface Indexes {

@@ -14,6 +14,7 @@ export function turnReader(core: EngineCore, turn: Turn): TurnReader {
     turn,
     instruction: async () => (await opening()).instruction,
     message: async () => (await opening()).message,
+    toolResults: async () => (await opening()).toolResults,
     answer: async () => textOf(await eventsSoFar(core, turn)),
     steps: () => records.listSteps(turn.id),
     request: async (step) => Buffer.from(await requestBody(core, turn, step)),
