@@ -162,3 +162,46 @@ test("[C5] a session goes on with another provider and back, with all its histor
     ["one", "answer 1", "two", "from the other", "three"],
   );
 });
+
+test("[C6] [X3] [Q4] a file that the summary hides is sent again with the turn that compacted, and the manifest says so", async (t) => {
+  const engine = await testEngine(t, { script, contextTokens });
+  const { ask, provider } = engine;
+  const content = Buffer.from("export const answer = 42;\n");
+  const activeFiles = [{ path: "answer.ts", content, sha256: null, isTouched: true }];
+  const first = await ask("question 0", { activeFiles });
+  const { sessionId } = first;
+  const hasFile = (context: readonly HistoryItem[]): number => texts(context).split("export const answer").length - 1;
+  let resent = 0;
+  for (let n = 1; n <= 16; n += 1) {
+    const turn = await ask(`question ${n}`, { sessionId, activeFiles });
+    const context = provider.exchanges.at(-1)?.context ?? [];
+    assert.equal(hasFile(context), 1, `turn ${n} has the file once`);
+    const wasCompacted = turn.warnings.some(({ code }) => code === "history_compacted");
+    const wasSent = turn.manifest.activeFiles[0]?.wasSentToLLM;
+    assert.ok(wasCompacted || !wasSent, `turn ${n} sends nothing that the model has`);
+    if (wasSent) resent += 1;
+  }
+  assert.ok(resent >= 1, "the first turn was summarised at some time");
+  assert.equal((await engine.engine.explain.verify(engine.caller, sessionId)).fault, null);
+});
+
+test("[X3] a turn that only brings tool results tells the model of a file that changed", async (t) => {
+  const { ask, provider } = await testEngine(t, {
+    script: (_call, n) => (n === 1 ? [{ calls: "there", callId: "c1" }] : "fine"),
+  });
+  const tools = [{ name: "there", parameters: { type: "object" } }];
+  const { sessionId } = await ask("go", { tools });
+  const content = Buffer.from("changed");
+  await ask("", {
+    sessionId,
+    tools,
+    toolResults: [{ callId: "c1", output: "done", isError: false }],
+    activeFiles: [{ path: "a.ts", content, sha256: null, isTouched: true }],
+  });
+  const context = provider.exchanges.at(-1)?.context ?? [];
+  assert.deepEqual(
+    context.map(({ type }) => type),
+    ["user", "tool_call", "tool_result", "user"],
+  );
+  assert.match(texts(context.slice(-1)), /=== FILE 1 ===/);
+});

@@ -2,11 +2,11 @@
 import { randomBytes } from "node:crypto";
 import type { ApiKey, Caller } from "../domain/caller.ts";
 import { isDeviceId, pairingAlphabet, pairingCodeLength, pairingCodeText, shownPairingCode } from "../domain/device.ts";
-import type { Device } from "../domain/device.ts";
+import type { Device, Pairing } from "../domain/device.ts";
 import { AptoveError } from "../domain/errors.ts";
 import { isId, newId, sha256 } from "../domain/ids.ts";
 import { limits } from "../domain/limits.ts";
-import type { Devices, Pairing } from "./engine.ts";
+import type { Devices } from "./engine.ts";
 import { newSecret } from "./key-ring.ts";
 import type { KeyWatch } from "./key-watch.ts";
 import type { EngineParts } from "./parts.ts";

@@ -19,6 +19,7 @@ import { languageOf } from "../domain/language.ts";
 import { limits } from "../domain/limits.ts";
 import type { AlreadySent } from "../domain/lineage.ts";
 import type { Retriever } from "../retrieval/retriever.ts";
+import type { EngineLimits } from "./parts.ts";
 import type { ContextFile } from "./request/context-block.ts";
 
 /** An active file whose form was checked; the hash is of the raw bytes (X3). */
@@ -127,6 +128,14 @@ function skip(gathered: GatheredFiles, file: CheckedFile, tooLarge: boolean): vo
           message: `${path} was named by a hash that was never sent in this session; send its content`,
         },
   );
+}
+
+export function chunkBounds({ retrievalChunksMax, retrievalTokensMax }: EngineLimits): ChunkBounds {
+  return {
+    chunksMax: retrievalChunksMax,
+    chunksPerFileMax: limits.retrievalChunksPerFileMax,
+    tokensMax: retrievalTokensMax,
+  };
 }
 
 export interface RetrievalRequest {

@@ -6,7 +6,7 @@ import type { ChunkBounds } from "../domain/choose-chunks.ts";
 import type { ContextManifest } from "../domain/context.ts";
 import { failure, failureOf, type Failure, type Warning } from "../domain/errors.ts";
 import type { GatheredContext } from "../domain/events.ts";
-import type { HistoryItem, ToolResultItem } from "../domain/history.ts";
+import type { HistoryItem, ToolResultItem, UserItem } from "../domain/history.ts";
 import { sha256 } from "../domain/ids.ts";
 import { alreadySent, emptyState, type State } from "../domain/lineage.ts";
 import type { AcceptedRequest } from "./accept.ts";
@@ -123,9 +123,11 @@ export function withResults(plan: TurnPlan, results: readonly ToolResultItem[]):
   };
 }
 
-function buildMessage(accepted: AcceptedRequest, chunks: GatheredChunks, files: GatheredFiles) {
-  if (accepted.instruction === "") return null;
-  return userMessage(accepted.mode.id, accepted.instruction, contextBlock(chunks.toSend, files.toSend));
+/** A turn that only brings tool results still tells of files that changed. */
+function buildMessage(accepted: AcceptedRequest, chunks: GatheredChunks, files: GatheredFiles): UserItem | null {
+  const context = contextBlock(chunks.toSend, files.toSend);
+  if (accepted.instruction !== "") return userMessage(accepted.mode.id, accepted.instruction, context);
+  return context === null ? null : { type: "user", parts: [context] };
 }
 
 interface ManifestInput {

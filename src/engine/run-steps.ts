@@ -15,6 +15,7 @@ import { withResults } from "./plan-turn.ts";
 import type { TurnPlan } from "./turn-plan.ts";
 import { userMessage } from "./request/envelope.ts";
 import { runApproved, runTools } from "./run-tools.ts";
+import { sendAgain } from "./send-again.ts";
 import { TurnRequests, type ModelRequest } from "./turn-requests.ts";
 import { failureOf } from "../domain/errors.ts";
 import type { DeferredCall } from "../domain/tool.ts";
@@ -33,16 +34,21 @@ export async function runSteps(core: EngineCore, given: Omit<ModelRun, "requests
   try {
     if (plan.approved.length > 0) plan = await runAllowedCalls(core, given);
     const run: ModelRun = { ...given, plan, requests: new TurnRequests(core.parts.blobs, plan) };
-    if (plan.isTooLong) run.plan = plan = await compact(core, run, core.parts.contextTokens(plan.accepted.model));
+    if (plan.isTooLong) run.plan = plan = await shortened(core, run);
     const outcome = await loop(core, run);
     if (!isTooLongAfterAll(run, outcome)) return outcome;
     // The provider counts better than we do, or knows a window that we do not (C4).
-    run.plan = plan = await compact(core, run, core.parts.contextTokens(plan.accepted.model));
+    run.plan = plan = await shortened(core, run);
     return await loop(core, run);
   } catch (error) {
     // A store that failed between two calls; what was shown so far is kept with the failed turn.
     return { plan, deferredCalls: [], answer: { ended: "failed", failure: failureOf(error) } };
   }
+}
+
+/** With a summary in place of the oldest turns, and with what they had given the model and this turn needs (C6). */
+async function shortened(core: EngineCore, run: ModelRun): Promise<TurnPlan> {
+  return await sendAgain(core, await compact(core, run, core.parts.contextTokens(run.plan.accepted.model)));
 }
 
 function isTooLongAfterAll({ plan, recorder }: ModelRun, { answer }: RunOutcome): boolean {

@@ -2,17 +2,15 @@
  * The sequence of a turn, as a table of contents: each stop is one line here and one file beside it.
  */
 import type { Caller } from "../domain/caller.ts";
-import type { ChunkBounds } from "../domain/choose-chunks.ts";
 import { AptoveError } from "../domain/errors.ts";
 import { newId } from "../domain/ids.ts";
-import { limits } from "../domain/limits.ts";
 import type { FinishedTurn, PendingTurn } from "../domain/turn.ts";
 import { acceptRequest } from "./accept.ts";
 import type { EngineCore } from "./core.ts";
 import type { RunningTurn, TurnRequest } from "./engine.ts";
+import { chunkBounds } from "./gather.ts";
 import type { LiveTurn } from "./live-turns.ts";
 import { openTurn } from "./open-turn.ts";
-import type { EngineLimits } from "./parts.ts";
 import { placeTurn, type Place } from "./place-turn.ts";
 import { answerOpenCalls, gatheredContext, tryToPlan, type Prepared } from "./plan-turn.ts";
 import { findRepeated, repeatedTurn } from "./repeated.ts";
@@ -85,14 +83,6 @@ function refuseWhileBusy(core: EngineCore, { session }: Place): void {
   throw new AptoveError("session_busy", `turn ${running.turnId} is running; wait for it or interrupt it`, {
     facts: { turnId: running.turnId },
   });
-}
-
-function chunkBounds({ retrievalChunksMax, retrievalTokensMax }: EngineLimits): ChunkBounds {
-  return {
-    chunksMax: retrievalChunksMax,
-    chunksPerFileMax: limits.retrievalChunksPerFileMax,
-    tokensMax: retrievalTokensMax,
-  };
 }
 
 /** The first events are in the log before anybody hears of the turn, so a listener always finds one. */

@@ -172,10 +172,10 @@ async function stepsOf({ parts }: EngineCore, { turnId, modelRequests, unstoredS
   return unstoredStep === null ? stored : [...stored, unstoredStep];
 }
 
-/** The manifest says how the model got its history in the end: a chain that was rebuilt was a replay. */
-function asSent({ pending, recorder }: Settling): PendingTurn {
-  if (!recorder.isRebuilt) return pending;
-  return { ...pending, manifest: { ...pending.manifest, history: "replay" } };
+/** The manifest says what the model got in the end: a chain that was rebuilt was a replay, and a compaction sends more. */
+function asSent({ pending, plan, recorder }: Settling): PendingTurn {
+  const manifest = plan?.manifest ?? pending.manifest;
+  return { ...pending, manifest: recorder.isRebuilt ? { ...manifest, history: "replay" } : manifest };
 }
 
 function nextState(pending: PendingTurn, plan: TurnPlan, items: readonly HistoryItem[]): State {

@@ -12,9 +12,10 @@ export function userMessage(mode: string, instruction: string, context: string |
   return { type: "user", parts: context === null ? [first] : [first, context] };
 }
 
-/** The instruction that stands in a user message, as the person wrote it. */
-export function instructionOf({ parts }: UserItem): string {
-  return (parts[0] ?? "").replace(/^\[MODE: [^\]\n]*\]\n\n\[INSTRUCTION\]\n/, "");
+/** The instruction that stands in a user message, as the person wrote it; empty where it only has context. */
+export function instructionOf({ parts: [first = ""] }: UserItem): string {
+  const header = /^\[MODE: [^\]\n]*\]\n\n\[INSTRUCTION\]\n/.exec(first);
+  return header === null ? "" : first.slice(header[0].length);
 }
 
 /** Refuses what no model can be given: nothing, NULs, half characters, a text over the limit. */
