@@ -7,6 +7,7 @@
  * what is wrong with it is that workspace's matter alone.
  */
 import { statSync } from "node:fs";
+import { AptoveError } from "../domain/errors.ts";
 import { settleConfiguration } from "./built-in-configuration.ts";
 import type { Configuration } from "./built-in-configuration.ts";
 import { isTable } from "./config-forms.ts";
@@ -93,7 +94,14 @@ export function readSharedLayers(request: ConfigurationRequest): SharedLayers {
 /** Null: there is no such workspace. Throws what the store throws, `workspace_damaged` above all. */
 export async function workspaceWords(store: WorkspaceStore, id: string): Promise<WorkspaceWords | null> {
   const workspace = await store.load(id);
-  return workspace === null ? null : { id, provider: workspace.provider, config: await store.loadConfig(id) };
+  if (workspace === null) return null;
+  try {
+    return { id, provider: workspace.provider, config: await store.loadConfig(id) };
+  } catch (error) {
+    // It was deleted between the two.
+    if (error instanceof AptoveError && error.code === "workspace_unknown") return null;
+    throw error;
+  }
 }
 
 /** Null: the data folder's own word. Throws `config_invalid` that names every fault. */

@@ -1,10 +1,12 @@
 /** One call of the command line: its surroundings, its global options, and lazily what it works on. */
 import { createHash } from "node:crypto";
 import type { AptoveClient } from "../../client/client.ts";
-import { loadConfiguration } from "../../workspace/configuration.ts";
-import type { LoadedConfiguration } from "../../workspace/configuration.ts";
+import { AptoveError } from "../../domain/errors.ts";
+import { mergeLayers, readSharedLayers, workspaceWords } from "../../workspace/configuration.ts";
+import type { LoadedConfiguration, SharedLayers } from "../../workspace/configuration.ts";
 import { dataFolderPath, openDataFolder } from "../../workspace/data-folder.ts";
 import type { DataFolder } from "../../workspace/data-folder.ts";
+import type { WorkspaceStore } from "../../workspace/workspace-store.ts";
 import { UsageError } from "./failure.ts";
 import type { WorkingCopy } from "./git.ts";
 import type { Output } from "./output.ts";
@@ -26,7 +28,9 @@ export class Call {
   readonly #options: GlobalOptions;
   readonly #overrides: Record<string, unknown> = {};
   #folder: DataFolder | null = null;
+  #shared: SharedLayers | null = null;
   #loaded: LoadedConfiguration | null = null;
+  #workspaces: Promise<WorkspaceStore> | null = null;
   #local: Promise<LocalEngine> | null = null;
   #client: Promise<AptoveClient> | null = null;
   #copy: Promise<WorkingCopy> | null = null;
@@ -54,11 +58,22 @@ export class Call {
 
   loaded(): LoadedConfiguration {
     if (this.#loaded === null) {
-      const { env } = this.io;
-      this.#loaded = loadConfiguration({ dataDir: this.folder().dir, env, overrides: this.#overrides });
+      this.#loaded = mergeLayers(this.#sharedLayers(), null);
       for (const warning of this.#loaded.warnings) this.output.note(`warning: ${warning}`);
     }
     return this.#loaded;
+  }
+
+  /** What counts in a workspace (W7). Throws `workspace_unknown`, and what is wrong with the workspace. */
+  async loadedFor(workspaceId: string): Promise<LoadedConfiguration> {
+    const words = await workspaceWords(await this.workspaces(), workspaceId);
+    if (words !== null) return mergeLayers(this.#sharedLayers(), words);
+    throw new AptoveError("workspace_unknown", `there is no workspace ${JSON.stringify(workspaceId)}`);
+  }
+
+  /** Those of this machine's data folder. */
+  workspaces(): Promise<WorkspaceStore> {
+    return (this.#workspaces ??= this.#ports.openWorkspaces(this.folder()));
   }
 
   /** Address of another server, where one was named. */
@@ -95,6 +110,11 @@ export class Call {
     // An engine that never opened has told its caller, and leaves nothing to close.
     const local = await this.#local.catch(() => null);
     await local?.close();
+  }
+
+  #sharedLayers(): SharedLayers {
+    const { env } = this.io;
+    return (this.#shared ??= readSharedLayers({ dataDir: this.folder().dir, env, overrides: this.#overrides }));
   }
 
   async #openLocal(): Promise<LocalEngine> {

@@ -1,6 +1,7 @@
 /** Every command with its options and its help; what a command does is loaded when it is called (L1). */
 import { Command, Option } from "commander";
 import type { AskOptions, TurnOptions } from "./commands/ask.ts";
+import type { ConfigOptions } from "./commands/config.ts";
 import type { IndexOptions } from "./commands/index-repository.ts";
 import type { ServeOptions } from "./commands/serve.ts";
 import { wholeNumber } from "./options.ts";
@@ -133,11 +134,13 @@ function addConfigCommands(config: Command, run: Run): void {
   config
     .command("show")
     .description("the effective values, secrets masked, and where each comes from")
-    .action(() => run(async (call) => (await commands()).showConfig(call)));
+    .option("--workspace <id>", "what counts in this workspace")
+    .action((options: ConfigOptions) => run(async (call) => (await commands()).showConfig(call, options)));
   config
     .command("check")
-    .description("whether the configuration is valid and can work")
-    .action(() => run(async (call) => (await commands()).checkConfig(call)));
+    .description("whether the configuration is valid and can work, and that of every workspace")
+    .option("--workspace <id>", "only what counts in this workspace")
+    .action((options: ConfigOptions) => run(async (call) => (await commands()).checkConfig(call, options)));
 }
 
 function addServerCommands(program: Command, run: Run): void {

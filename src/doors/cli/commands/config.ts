@@ -1,9 +1,11 @@
 /** `aptove config init | show | check` (W7). */
 import { existsSync } from "node:fs";
+import { AptoveError } from "../../../domain/errors.ts";
 import { starterConfig, effectiveValues } from "../../../workspace/config-text.ts";
-import type { Configuration } from "../../../workspace/configuration.ts";
+import type { Configuration, LoadedConfiguration } from "../../../workspace/configuration.ts";
 import { callableProviders, providerFault } from "../../../workspace/configured-providers.ts";
 import { writePrivateFile } from "../../../workspace/data-folder.ts";
+import { configuredMcpServers } from "../../../workspace/mcp-servers.ts";
 import type { Call } from "../call.ts";
 import { CommandFailed, exitCodes } from "../failure.ts";
 import type { ExitCode } from "../failure.ts";
@@ -20,39 +22,83 @@ export function initConfig(call: Call, options: { force?: boolean }): ExitCode {
   return exitCodes.fine;
 }
 
-export function showConfig(call: Call): ExitCode {
-  const values = effectiveValues(call.loaded());
+export interface ConfigOptions {
+  /** Id of the workspace whose configuration is meant. */
+  workspace?: string;
+}
+
+export async function showConfig(call: Call, options: ConfigOptions): Promise<ExitCode> {
+  const loaded = await loadedFor(call, options);
+  const values = effectiveValues(loaded);
   const { output } = call;
   if (call.json) {
-    output.json({ file: call.folder().config, values });
+    output.json({ file: call.folder().config, workspace: options.workspace ?? null, values });
     return exitCodes.fine;
   }
   const shown = values.filter(({ value }) => value !== null);
-  for (const line of columns(shown.map(({ key, value, source }) => [`${key} = ${shorten(value ?? "")}`, source]))) {
-    output.line(output.safe(line));
-  }
+  const rows = shown.map(({ key, value, layer, source }) => {
+    return [`${key} = ${shorten(value ?? "")}`, layer, layer === "built-in" ? "" : source];
+  });
+  for (const line of columns(rows)) output.line(output.safe(line.trimEnd()));
   return exitCodes.fine;
+}
+
+async function loadedFor(call: Call, { workspace }: ConfigOptions): Promise<LoadedConfiguration> {
+  if (workspace === undefined) return call.loaded();
+  const loaded = await call.loadedFor(workspace);
+  for (const warning of loaded.warnings) call.output.note(`warning: ${warning}`);
+  return loaded;
 }
 
 function shorten(value: string): string {
   return value.length <= 60 ? value : `${value.slice(0, 59)}…`;
 }
 
-export function checkConfig(call: Call): ExitCode {
-  const { configuration, warnings } = call.loaded();
-  const problems = configurationProblems(configuration);
+/** Of a workspace, or of the data folder with all of its workspaces. */
+export async function checkConfig(call: Call, options: ConfigOptions): Promise<ExitCode> {
+  const { configuration, warnings } = await loadedFor(call, options);
+  const problems = configurationProblems(configuration, call.io.env);
+  const others = options.workspace === undefined ? await checkWorkspaces(call) : { count: 0, problems: [] };
+  problems.push(...others.problems);
   const { output } = call;
   if (call.json) {
-    output.json({ file: call.folder().config, warnings, problems });
+    output.json({ file: call.folder().config, workspace: options.workspace ?? null, warnings, problems });
   } else {
-    for (const problem of problems) output.note(`${output.noteStyle.red("problem:")} ${problem}`);
-    if (problems.length === 0) output.line(`${call.folder().config} is fine; ${answering(configuration)}`);
+    for (const problem of problems) output.note(`${output.noteStyle.red("problem:")} ${output.safeNote(problem)}`);
+    const what = options.workspace === undefined ? call.folder().config : `workspace ${options.workspace}`;
+    const also =
+      others.count === 0 ? "" : `, and so ${others.count === 1 ? "is 1 workspace" : `are ${others.count} workspaces`}`;
+    if (problems.length === 0) output.line(`${what} is fine${also}; ${answering(configuration)}`);
   }
   return problems.length === 0 ? exitCodes.fine : exitCodes.failed;
 }
 
+/** What is wrong with each workspace, and not with all of them (W7). */
+export async function checkWorkspaces(call: Call): Promise<{ count: number; problems: string[] }> {
+  const { env } = call.io;
+  const everywhere = configurationProblems(call.loaded().configuration, env);
+  const found = await (await call.workspaces()).list();
+  const problems: string[] = [];
+  for (const { id, name, damage } of found.toSorted((a, b) => (a.id < b.id ? -1 : 1))) {
+    const own = damage === null ? await ownProblems(call, id) : [damage];
+    const title = name === null ? id : `${id} (${name})`;
+    problems.push(...own.filter((one) => !everywhere.includes(one)).map((one) => `workspace ${title}: ${one}`));
+  }
+  return { count: found.length, problems };
+}
+
+async function ownProblems(call: Call, id: string): Promise<string[]> {
+  try {
+    return configurationProblems((await call.loadedFor(id)).configuration, call.io.env);
+  } catch (error) {
+    if (error instanceof AptoveError) return [error.detail];
+    throw error;
+  }
+}
+
 /** What is well formed, and yet cannot work. */
-export function configurationProblems({ providers, retrieval, agentContexts }: Configuration): string[] {
+export function configurationProblems(configuration: Configuration, env: Call["io"]["env"]): string[] {
+  const { providers, retrieval, agentContexts } = configuration;
   const problems = agentContexts.flatMap(({ id, provider }) => {
     const fault = providerFault(providers, provider);
     return fault === null ? [] : [`the agent context "${id}" uses ${provider}, which ${fault}`];
@@ -64,7 +110,7 @@ export function configurationProblems({ providers, retrieval, agentContexts }: C
   }
   const embedding = retrieval.embedding === "openai" ? providerFault(providers, "openai") : null;
   if (embedding !== null) problems.push(`retrieval.embedding is openai, which ${embedding}`);
-  return problems;
+  return [...problems, ...configuredMcpServers(configuration, env).faults];
 }
 
 /** The default's name, and those that could answer as well. */

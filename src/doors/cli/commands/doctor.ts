@@ -5,7 +5,7 @@ import { exitCodes } from "../failure.ts";
 import type { ExitCode } from "../failure.ts";
 import { columns } from "../output.ts";
 import { findServer } from "../server-file.ts";
-import { answering, configurationProblems } from "./config.ts";
+import { answering, checkWorkspaces, configurationProblems } from "./config.ts";
 
 interface Check {
   name: string;
@@ -30,6 +30,7 @@ export async function doctor(call: Call): Promise<ExitCode> {
   await run("node", checkNode);
   await run("data folder", () => checkFolder(call));
   await run("configuration", () => checkConfiguration(call));
+  await run("workspaces", () => checkOwnWorkspaces(call));
   await run("git", () => checkGit(call));
   await run("stores", () => checkStores(call));
   await run("index", () => checkIndex(call));
@@ -71,7 +72,7 @@ function checkFolder(call: Call): Check {
 
 function checkConfiguration(call: Call): Check {
   const { configuration } = call.loaded();
-  const [problem] = configurationProblems(configuration);
+  const [problem] = configurationProblems(configuration, call.io.env);
   if (problem !== undefined) return { name: "configuration", state: "failed", detail: problem };
   if (configuration.provider !== "offline") {
     return { name: "configuration", state: "ok", detail: answering(configuration) };
@@ -83,6 +84,16 @@ function checkConfiguration(call: Call): Check {
     detail,
     fix: "for a real model set OPENAI_API_KEY, ANTHROPIC_API_KEY or GOOGLE_API_KEY",
   };
+}
+
+/** Here, whatever server is named: they are folders of this machine. */
+async function checkOwnWorkspaces(call: Call): Promise<Check> {
+  const { count, problems } = await checkWorkspaces(call);
+  const [problem, ...more] = problems;
+  if (problem === undefined) return { name: "workspaces", state: "ok", detail: String(count) };
+  const others = more.length === 0 ? "" : ` (and ${more.length} more)`;
+  const fix = "see all of them: aptove config check";
+  return { name: "workspaces", state: "failed", detail: `${problem}${others}`, fix };
 }
 
 async function checkGit(call: Call): Promise<Check> {

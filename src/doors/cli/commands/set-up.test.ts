@@ -30,7 +30,7 @@ test("[L1] [W7] [E8] config show tells effective values and sources, without sec
   const shown = await world.run(["config", "show"], { env });
   assert.equal(shown.exit, 0);
   assert.match(shown.stdout, /^provider = "openai" +built-in$/m);
-  assert.match(shown.stdout, /^providers.openai.api_key = "sk-\*\*\*ere" +OPENAI_API_KEY$/m);
+  assert.match(shown.stdout, /^providers.openai.api_key = "sk-\*\*\*ere" +environment +OPENAI_API_KEY$/m);
   const json = await world.run(["config", "show", "--json"], { env });
   assert.ok(!(shown.stdout + json.stdout).includes("do-not-show"));
   const { values } = JSON.parse(json.stdout) as { values: { key: string }[] };
