@@ -1,0 +1,228 @@
+/** Blocks of Markdown as lines for a terminal. The text has lost its power over the terminal before it comes here. */
+import type { MarkedToken, Token, Tokens } from "marked";
+import type { Style } from "../output.ts";
+import { cellsOf } from "./cells.ts";
+import { codeColours } from "./code-colours.ts";
+import { wrap } from "./spans.ts";
+import type { Paint, Span } from "./spans.ts";
+
+export interface MarkdownLook {
+  style: Style;
+  /** Cells of a line. Code and tables are never broken: the terminal does it where it must. */
+  width: number;
+}
+
+/** Deeper ones are shown as they were written. */
+const depthMax = 12;
+const lineWidthMin = 8;
+const ruleWidthMax = 40;
+
+/** Lines of one block, without blank ones around it. */
+export function blockLines(block: Token, look: MarkdownLook, depth = 0): string[] {
+  const { style, width } = look;
+  if (depth > depthMax) return rawLines(block.raw);
+  const token = block as MarkedToken;
+  switch (token.type) {
+    case "heading":
+      return headingLines(token, look);
+    case "paragraph":
+    case "text":
+      return wrap(inline(token.tokens ?? [token], String, style), width);
+    case "list":
+      return listLines(token, look, depth);
+    case "blockquote":
+      return quoteLines(token, look, depth);
+    case "code":
+      return codeLines(token, style);
+    case "hr":
+      return [style.dim("─".repeat(Math.min(width, ruleWidthMax)))];
+    case "space":
+      return [];
+    default:
+      return rawLines(token.raw);
+  }
+}
+
+/** Lines of several blocks, with the blank lines between them that the source has. */
+export function documentLines(blocks: readonly Token[], look: MarkdownLook, depth = 0): string[] {
+  return joined(blocks, (block) => blockLines(block, look, depth));
+}
+
+function joined<T extends { type: string; raw: string }>(parts: readonly T[], set: (part: T, at: number) => string[]) {
+  const lines: string[] = [];
+  let hasGap = false;
+  for (const [at, part] of parts.entries()) {
+    const own = set(part, at);
+    if (own.length > 0 && lines.length > 0 && hasGap) lines.push("");
+    lines.push(...own);
+    hasGap = endsWithGap(part, own.length === 0 && hasGap);
+  }
+  return lines;
+}
+
+/** Whether a blank line follows a block; `before`: whether one stands before it already. */
+export function endsWithGap(block: { type: string; raw: string }, before: boolean): boolean {
+  return before || block.type === "space" || /\n[ \t]*\n$/.test(block.raw);
+}
+
+/** Blocks as small as they can be shown by themselves: of a list each item is one. */
+export function units(blocks: readonly Token[]): Token[] {
+  return (blocks as readonly MarkedToken[]).flatMap((block): Token[] => {
+    if (block.type !== "list") return [block];
+    const first = typeof block.start === "number" ? block.start : 1;
+    return block.items.map((item, at) => ({
+      ...block,
+      raw: item.raw,
+      items: [item],
+      ...(block.ordered && { start: first + at }),
+    }));
+  });
+}
+
+function rawLines(raw: string): string[] {
+  return withoutTabs(raw.replace(/\n+$/, "")).split("\n");
+}
+
+/** How far a tab goes depends on where it stands; a line is measured before it stands anywhere. */
+function withoutTabs(text: string): string {
+  return text.replaceAll("\t", "    ");
+}
+
+function headingLines({ depth, tokens }: Tokens.Heading, { style, width }: MarkdownLook): string[] {
+  const paint: Paint = (text) => style.bold(depth < 3 ? style.cyan(text) : text);
+  const mark: Span = { text: `${"#".repeat(depth)} `, paint: style.dim };
+  return wrap([mark, ...inline(tokens, paint, style)], width);
+}
+
+function listLines(list: Tokens.List, look: MarkdownLook, depth: number): string[] {
+  const first = typeof list.start === "number" ? list.start : 1;
+  return joined(list.items, (item, at) => {
+    const mark = list.ordered ? `${first + at}. ` : "• ";
+    const width = Math.max(lineWidthMin, look.width - mark.length);
+    const lines = itemLines(item, { ...look, width }, depth + 1);
+    return lines.map((line, row) => withFront(row === 0 ? look.style.cyan(mark) : " ".repeat(mark.length), line));
+  });
+}
+
+/** What stands in an item one below the other, such as its text and a list of its own, has no blank line between unless the source has. */
+function itemLines(item: Tokens.ListItem, look: MarkdownLook, depth: number): string[] {
+  const box = item.task ? look.style.dim(item.checked === true ? "[x] " : "[ ] ") : "";
+  const blocks = item.tokens.filter((token) => token.type !== "checkbox");
+  const width = Math.max(lineWidthMin, look.width - cellsOf(box));
+  const [first = "", ...rest] = documentLines(blocks, { ...look, width }, depth);
+  return [box + first, ...rest];
+}
+
+function withFront(front: string, line: string): string {
+  return line === "" ? "" : `${front}${line}`;
+}
+
+function quoteLines({ tokens }: Tokens.Blockquote, look: MarkdownLook, depth: number): string[] {
+  const { dim } = look.style;
+  const inner = documentLines(tokens, { ...look, width: Math.max(lineWidthMin, look.width - 2) }, depth + 1);
+  return inner.map((line) => `${dim("│")} ${line}`);
+}
+
+function codeLines({ raw, text }: Tokens.Code, style: Style): string[] {
+  const fence = fenceOf(raw);
+  if (fence === null)
+    return withoutTabs(text)
+      .split("\n")
+      .map((line) => `    ${line}`);
+  const inside = raw
+    .replace(/\n$/, "")
+    .split("\n")
+    .slice(1, fence.isClosed ? -1 : undefined);
+  const paint = codeColours(fence.language, style);
+  const end = fence.isClosed ? [style.dim(fence.mark)] : [];
+  return [fenceLine(fence, style), ...inside.map((line) => paint(codeLine(fence, line))), ...end];
+}
+
+export function fenceLine({ mark, language }: Fence, { dim }: Style): string {
+  return dim(`${mark}${language}`);
+}
+
+/** A line of code without the indentation that its fence has. */
+export function codeLine({ indent }: Fence, line: string): string {
+  return withoutTabs(line.replace(new RegExp(`^ {0,${indent}}`), ""));
+}
+
+export interface Fence {
+  /** Three backticks or tildes, or more. */
+  mark: string;
+  language: string;
+  indent: number;
+  isClosed: boolean;
+}
+
+/** Null: the code has no fence, it is indented. */
+export function fenceOf(raw: string): Fence | null {
+  const opening = /^( {0,3})(`{3,}|~{3,})[ \t]*([^\s`]*)/.exec(raw);
+  if (opening === null) return null;
+  const [, indent = "", mark = "", language = ""] = opening;
+  const lines = raw.replace(/\n+$/, "").split("\n");
+  return { mark, language, indent: indent.length, isClosed: lines.length > 1 && closes(lines.at(-1) ?? "", mark) };
+}
+
+/** Whether a line ends the block that this fence began. */
+export function closes(line: string, mark: string): boolean {
+  const found = /^ {0,3}(`{3,}|~{3,})[ \t]*$/.exec(line)?.[1];
+  return found !== undefined && found.startsWith(mark);
+}
+
+const entities: Record<string, string> = { amp: "&", lt: "<", gt: ">", quot: '"', "#39": "'", nbsp: "\u00a0" };
+
+/** Without styles the marks stay: they are all that tells emphasis and code from text. */
+function inline(tokens: readonly Token[], paint: Paint, style: Style, depth = 0): Span[] {
+  if (!style.isColorSupported)
+    return tokens.map(({ type, raw }) => ({ text: type === "br" ? "\n" : raw.replaceAll("\n", " "), paint }));
+  return tokens.flatMap((token) => inlineSpans(token as MarkedToken, { paint, style, depth }));
+}
+
+interface InlineLook {
+  paint: Paint;
+  style: Style;
+  depth: number;
+}
+
+function inlineSpans(token: MarkedToken, { paint, style, depth }: InlineLook): Span[] {
+  const within = (children: readonly Token[], more: Paint): Span[] =>
+    depth > depthMax ? [{ text: token.raw, paint }] : inline(children, (text) => paint(more(text)), style, depth + 1);
+  switch (token.type) {
+    case "strong":
+      return within(token.tokens, style.bold);
+    case "em":
+      return within(token.tokens, style.italic);
+    case "del":
+      return within(token.tokens, style.strikethrough);
+    case "codespan":
+      return [{ text: token.text, paint: (text) => paint(style.yellow(text)) }];
+    case "link":
+      return [...within(token.tokens, style.underline), ...address(token.text, token.href, style)];
+    case "image":
+      return [{ text: token.text, paint }, ...address(token.text, token.href, style)];
+    case "br":
+      return [{ text: "\n", paint }];
+    case "escape":
+      return [{ text: token.text, paint }];
+    case "text":
+      return token.tokens === undefined
+        ? [{ text: plainText(token.text), paint }]
+        : inline(token.tokens, paint, style, depth + 1);
+    default:
+      return [{ text: token.raw, paint }];
+  }
+}
+
+/** Where a link leads stands beside it: what is shown and where it goes may differ. */
+function address(text: string, href: string, { dim }: Style): Span[] {
+  if (href === text || href === `mailto:${text}` || href === "") return [];
+  return [{ text: ` (${href})`, paint: dim }];
+}
+
+/** A line feed within a paragraph is a blank; the commonest entities are what they stand for. */
+function plainText(text: string): string {
+  return text
+    .replaceAll("\n", " ")
+    .replaceAll(/&(amp|lt|gt|quot|#39|nbsp);/g, (all, name: string) => entities[name] ?? all);
+}

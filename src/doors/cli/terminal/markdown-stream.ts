@@ -1,0 +1,142 @@
+/**
+ * Markdown that is shown while it comes. Blocks, and items of lists, that have ended become lines that stay as they are;
+ * only the one that is still open is set anew. What stays depends on the text alone, never on the pieces it came in:
+ * whether a block has ended is looked at line by line.
+ */
+import type { Token } from "marked";
+import { codeColours } from "./code-colours.ts";
+import type { PaintCode } from "./code-colours.ts";
+import { blockLines, closes, codeLine, endsWithGap, fenceLine, fenceOf, units } from "./markdown-lines.ts";
+import type { Fence, MarkdownLook } from "./markdown-lines.ts";
+
+/** Cuts a text into blocks. */
+export type Lex = (text: string) => Token[];
+
+/** An open block that grows beyond this is taken for ended, so that what it costs to show stays small. */
+const openCharactersMax = 8_192;
+/** Between what is done and what comes: whether the source has a blank line there, and whether anything is done. */
+interface Place {
+  hasGap: boolean;
+  isBegun: boolean;
+}
+
+/** A line that can end what stands before it, or begin something else. */
+const mayEndBlock = /^\s*$|^\s*(?:#|`{3}|~{3}|[-*_=+>]|\d)/;
+
+export class MarkdownStream {
+  readonly #lex: Lex;
+  readonly #look: () => MarkdownLook;
+  /** Of the open block, up to its last line feed. */
+  #lines = "";
+  /** The line that is still being written. */
+  #rest = "";
+  /** The fenced code that is open; its lines are done one by one. */
+  #code: { fence: Fence; paint: PaintCode } | null = null;
+  #place: Place = { hasGap: false, isBegun: false };
+  #wasBlank = false;
+  #done: string[] = [];
+
+  constructor(lex: Lex, look: () => MarkdownLook) {
+    this.#lex = lex;
+    this.#look = look;
+  }
+
+  /** Text without control characters, in pieces of any size. */
+  push(text: string): void {
+    const lines = (this.#rest + text).split("\n");
+    this.#rest = lines.pop() ?? "";
+    for (const line of lines) this.#line(line);
+    if (this.#rest.length > openCharactersMax) this.#endLine();
+  }
+
+  /** No more comes; all of it is done. */
+  end(): void {
+    if (this.#rest !== "") this.#endLine();
+    this.#close(this.#units(this.#lines));
+    this.#lines = "";
+    this.#code = null;
+  }
+
+  /** The lines that stand from now on; each is given once. */
+  takeDone(): string[] {
+    const done = this.#done;
+    this.#done = [];
+    return done;
+  }
+
+  /** The lines of what is still open, as it looks by now. */
+  openLines(): string[] {
+    if (this.#code !== null) return this.#rest === "" ? [] : [codeLine(this.#code.fence, this.#rest)];
+    const open = this.#units(this.#lines + this.#rest);
+    const place = { ...this.#place };
+    return open.flatMap((unit) => withGap(unit, blockLines(unit, this.#look()), place));
+  }
+
+  /** A line that is too long to be anybody's is cut where it stands. */
+  #endLine(): void {
+    const line = this.#rest;
+    this.#rest = "";
+    this.#line(line);
+  }
+
+  #line(line: string): void {
+    if (this.#code !== null) return this.#lineOfCode(this.#code, line);
+    this.#lines += `${line}\n`;
+    if (this.#wasBlank || mayEndBlock.test(line)) this.#settle();
+    this.#wasBlank = line.trim() === "";
+    if (this.#lines.length <= openCharactersMax) return;
+    this.#close(this.#units(this.#lines));
+    this.#lines = "";
+  }
+
+  /** All but the last have ended. */
+  #settle(): void {
+    const all = this.#units(this.#lines);
+    const last = all.findLastIndex(({ type }) => type !== "space");
+    const open = all[last];
+    if (open === undefined) return;
+    this.#close(all.slice(0, last));
+    this.#lines = this.#lines.slice(all.slice(0, last).reduce((sum, { raw }) => sum + raw.length, 0));
+    const fence = open.type === "code" ? fenceOf(open.raw) : null;
+    if (fence !== null && !fence.isClosed) this.#beginCode(open, fence);
+  }
+
+  #beginCode(open: Token, fence: Fence): void {
+    const { style } = this.#look();
+    const inside = this.#lines.split("\n").slice(1, -1);
+    this.#lines = "";
+    this.#done.push(...withGap(open, [fenceLine(fence, style)], this.#place));
+    this.#code = { fence, paint: codeColours(fence.language, style) };
+    for (const line of inside) this.#line(line);
+  }
+
+  #lineOfCode({ fence, paint }: { fence: Fence; paint: PaintCode }, line: string): void {
+    if (!closes(line, fence.mark)) {
+      this.#done.push(paint(codeLine(fence, line)));
+      return;
+    }
+    this.#done.push(this.#look().style.dim(fence.mark));
+    this.#code = null;
+  }
+
+  #close(ended: readonly Token[]): void {
+    for (const unit of ended) this.#done.push(...withGap(unit, blockLines(unit, this.#look()), this.#place));
+  }
+
+  /** Nesting that is deeper than the parser can follow is shown as it was written. */
+  #units(text: string): Token[] {
+    try {
+      return units(this.#lex(text));
+    } catch {
+      return [{ type: "html", raw: text }];
+    }
+  }
+}
+
+/** The lines of a block with the blank one that stands before it; moves the place behind it. */
+function withGap(block: Token, lines: readonly string[], place: Place): readonly string[] {
+  const needsGap = place.hasGap && place.isBegun && lines.length > 0;
+  place.hasGap = endsWithGap(block, lines.length === 0 && place.hasGap);
+  place.isBegun ||= lines.length > 0;
+  return needsGap ? ["", ...lines] : lines;
+}

@@ -1,0 +1,52 @@
+/** A terminal for tests: it takes what a program writes, and tells what a person would see. */
+import { createRequire } from "node:module";
+import type { Terminal } from "@xterm/headless";
+
+// What it exports is made at run time, so it cannot be imported by name.
+const xterm = createRequire(import.meta.url)("@xterm/headless") as typeof import("@xterm/headless");
+
+export class TestTerminal {
+  readonly #terminal: Terminal;
+  #written: Promise<void> = Promise.resolve();
+
+  constructor({ columns, rows }: { columns: number; rows: number }) {
+    this.#terminal = new xterm.Terminal({ cols: columns, rows, scrollback: 100_000, allowProposedApi: true });
+  }
+
+  size(): { columns: number; rows: number } {
+    return { columns: this.#terminal.cols, rows: this.#terminal.rows };
+  }
+
+  write(text: string): void {
+    this.#written = new Promise((resolve) => this.#terminal.write(text, resolve));
+  }
+
+  async resize(columns: number, rows: number): Promise<void> {
+    await this.#written;
+    this.#terminal.resize(columns, rows);
+  }
+
+  /** Everything that was ever shown and is still to be found, as lines: rows that were broken at the edge are joined. */
+  async lines(): Promise<string[]> {
+    await this.#written;
+    const { active } = this.#terminal.buffer;
+    const lines: string[] = [];
+    for (let row = 0; row < active.length; row++) {
+      const line = active.getLine(row);
+      const isContinued = active.getLine(row + 1)?.isWrapped === true;
+      const text = line?.translateToString(!isContinued) ?? "";
+      if (line?.isWrapped === true) lines.push(`${lines.pop() ?? ""}${text}`);
+      else lines.push(text);
+    }
+    const trimmed = lines.map((line) => line.trimEnd());
+    while (trimmed.at(-1) === "") trimmed.pop();
+    return trimmed;
+  }
+
+  /** Row and column of the cursor, from the top left of what is on the screen. */
+  async cursor(): Promise<{ row: number; column: number }> {
+    await this.#written;
+    const { cursorX, cursorY } = this.#terminal.buffer.active;
+    return { row: cursorY, column: cursorX };
+  }
+}
