@@ -2,6 +2,13 @@
  * The typed HTTP client. Its methods and types come from the route table; it loads no schema and starts in
  * milliseconds. It works in a browser, in Node, and without a socket on a door's own `fetch`.
  */
+import type {
+  WireDevice,
+  WirePairedDevice,
+  WirePairing,
+  WirePairingClaim,
+  WirePairingCode,
+} from "../protocol/device.ts";
 import type { ExecuteAccepted, ExecuteAnswer, ExecuteRequest } from "../protocol/execute.ts";
 import type { WireReadiness } from "../protocol/health.ts";
 import type { WireApiKey, WireCreatedKey, WireKeyStart, WireMe } from "../protocol/key.ts";
@@ -24,6 +31,13 @@ export { isTerminal } from "./event-stream.ts";
 export type { StreamedEvent } from "./event-stream.ts";
 export type { AgUiEvent, AptoveCustomEvent } from "../protocol/ag-ui.ts";
 export type { ExecuteAccepted, ExecuteAnswer, ExecuteRequest } from "../protocol/execute.ts";
+export type {
+  WireDevice,
+  WirePairedDevice,
+  WirePairing,
+  WirePairingClaim,
+  WirePairingCode,
+} from "../protocol/device.ts";
 export type { WireTurnDiff, WireVerifyReport } from "../protocol/explain.ts";
 export type { WireReadiness } from "../protocol/health.ts";
 export type { WireApiKey, WireCreatedKey, WireKeyStart, WireMe } from "../protocol/key.ts";
@@ -85,6 +99,17 @@ export interface AptoveClient {
     create(key: WireKeyStart): Promise<WireCreatedKey>;
     revoke(id: string): Promise<void>;
   };
+  devices: {
+    list(): Promise<WireDevice[]>;
+    /** A code for one device, good once and for five minutes. */
+    createPairingCode(): Promise<WirePairingCode>;
+    /** What became of it. Throws `not_found` some time after its end. */
+    pairing(id: string): Promise<WirePairing>;
+    /** What the device itself calls, without a key: it gets its token. Throws `pairing_refused`. */
+    pair(claim: WirePairingClaim): Promise<WirePairedDevice>;
+    /** By the device's `id`. */
+    revoke(id: string): Promise<void>;
+  };
   /** Deletes what no turn needs; with `dryRun` only says what that is. For admins. */
   collectGarbage(options: { dryRun: boolean }): Promise<WireGarbageReport>;
   me(): Promise<WireMe>;
@@ -114,6 +139,13 @@ export function createClient(options: ClientOptions): AptoveClient {
       list: async () => (await call("listKeys")).keys,
       create: (body) => call("createKey", { body }),
       revoke: async (id) => void (await send("revokeKey", { id })),
+    },
+    devices: {
+      list: async () => (await call("listDevices")).devices,
+      createPairingCode: () => call("createPairingCode"),
+      pairing: (id) => call("getPairingCode", { id }),
+      pair: (body) => call("pairDevice", { body }),
+      revoke: async (id) => void (await send("revokeDevice", { id })),
     },
     collectGarbage: (body) => call("collectGarbage", { body }),
     me: () => call("me"),

@@ -29,6 +29,16 @@ export interface PairingCode {
   keyId: string | null;
 }
 
+/** What became of a code, as its maker may know. */
+export interface Pairing {
+  id: string;
+  /** `ended`: it expired, or there were too many wrong guesses. */
+  state: "open" | "claimed" | "ended";
+  expiresAt: Millis;
+  /** Of a claimed one. */
+  device: Device | null;
+}
+
 /** Crockford's 32 signs: none is taken for another one. */
 export const pairingAlphabet = "0123456789ABCDEFGHJKMNPQRSTVWXYZ";
 export const pairingCodeLength = 8;

@@ -193,8 +193,8 @@ export interface KeyRing {
   /** The caller whom a secret belongs to, or null: unknown, revoked or expired. */
   authenticate(secret: string): Promise<Caller | null>;
   /**
-   * For a connection that stays open: calls once when the secret is not valid any more, at once where this process
-   * revoked it, else within `keyPollMs`. Gives what ends the watch.
+   * For a connection that stays open: calls once when the key ends, at once where this process revoked it, else within
+   * `keyPollMs`. For a secret that is no key, never. Gives what ends the watch.
    */
   watch(secret: string, onEnd: () => void): () => void;
   /** The person who owns a local data folder; made at the first call. */

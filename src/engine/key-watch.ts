@@ -4,11 +4,8 @@ import { sha256 } from "../domain/ids.ts";
 import { limits } from "../domain/limits.ts";
 import type { EngineParts } from "./parts.ts";
 
-/** The key of a secret while it is valid. */
-export async function validKey(parts: EngineParts, secretHash: string): Promise<ApiKey | null> {
-  const key = await parts.records.findKey(secretHash);
-  if (key === null || key.revokedAt !== null) return null;
-  return key.expiresAt !== null && key.expiresAt <= parts.now() ? null : key;
+export function isValid({ revokedAt, expiresAt }: ApiKey, now: number): boolean {
+  return revokedAt === null && (expiresAt === null || expiresAt > now);
 }
 
 export class KeyWatch {
@@ -21,7 +18,7 @@ export class KeyWatch {
     this.#parts = parts;
   }
 
-  /** Calls once when the secret is no key that is valid any more. Gives what ends the watch. */
+  /** Calls once when the key ends; for a secret that is no key, never. Gives what ends the watch. */
   add(secret: string, onEnd: () => void): () => void {
     const hash = sha256(secret);
     const watchers = this.#watchers.get(hash) ?? new Set();
@@ -37,7 +34,8 @@ export class KeyWatch {
   async look(): Promise<void> {
     try {
       for (const hash of this.#watchers.keys()) {
-        if ((await validKey(this.#parts, hash)) === null) this.#end(hash);
+        const key = await this.#parts.records.findKey(hash);
+        if (key !== null && !isValid(key, this.#parts.now())) this.#end(hash);
       }
     } catch (error) {
       this.#parts.report("whether keys of open connections are still valid could not be read", error);

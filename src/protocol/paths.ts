@@ -50,6 +50,12 @@ export const paths = {
   createKey: { method: "POST", path: "/api/keys" },
   revokeKey: { method: "DELETE", path: "/api/keys/{id}" },
 
+  listDevices: { method: "GET", path: "/api/devices" },
+  createPairingCode: { method: "POST", path: "/api/devices/pairing-codes" },
+  getPairingCode: { method: "GET", path: "/api/devices/pairing-codes/{id}" },
+  pairDevice: { method: "POST", path: "/api/devices/pair" },
+  revokeDevice: { method: "DELETE", path: "/api/devices/{id}" },
+
   collectGarbage: { method: "POST", path: "/api/gc" },
   me: { method: "GET", path: "/api/me" },
   healthz: { method: "GET", path: "/healthz" },

@@ -1,5 +1,6 @@
-/** The routes of keys, of the caller, and of the server itself. */
+/** The routes of keys, of devices, of the caller, and of the server itself. */
 import { z } from "zod";
+import { deviceList, pairedDevice, pairing, pairingClaim, pairingCode } from "./device.ts";
 import { alive, readiness } from "./health.ts";
 import { createdKey, keyList, keyStart, me } from "./key.ts";
 import type { RouteName } from "./paths.ts";
@@ -17,6 +18,42 @@ export const serverRoutes = {
     errors: ["storage_full"],
   },
   revokeKey: { summary: "Revokes an API key.", access: "admin", status: 204, errors: [] },
+
+  listDevices: {
+    summary: "The caller's devices, each with a token of its own; for an admin those of the org.",
+    access: "read",
+    status: 200,
+    answer: deviceList,
+    errors: [],
+  },
+  createPairingCode: {
+    summary: "Makes a code by which one device gets a token of the caller's, once, within five minutes.",
+    access: "write",
+    status: 201,
+    answer: pairingCode,
+    errors: ["storage_full"],
+  },
+  getPairingCode: {
+    summary: "Whether a code that the caller made was claimed, and by which device.",
+    access: "read",
+    status: 200,
+    answer: pairing,
+    errors: [],
+  },
+  pairDevice: {
+    summary: "Gives a device its token, for a code; a wrong one costs every open code one of five tries.",
+    access: "open",
+    body: pairingClaim,
+    status: 201,
+    answer: pairedDevice,
+    errors: ["pairing_refused", "rate_limited", "storage_full"],
+  },
+  revokeDevice: {
+    summary: "Makes a device's token worthless, and closes its connections.",
+    access: "write",
+    status: 204,
+    errors: [],
+  },
 
   collectGarbage: {
     summary: "Deletes what is stored and no turn needs; a dry run only says what that is.",

@@ -20,7 +20,8 @@ interface Sample {
 /** A request that each route takes, about one session and its turn. */
 function sampleOf(name: RouteName, { sessionId, turnId }: { sessionId: string; turnId: string }): Sample {
   const { method, path } = paths[name];
-  const id = path.startsWith("/api/turns") ? turnId : path.startsWith("/api/keys") ? newId() : sessionId;
+  const isOfNone = path.startsWith("/api/keys") || path.startsWith("/api/devices");
+  const id = path.startsWith("/api/turns") ? turnId : isOfNone ? newId() : sessionId;
   const queries: Partial<Record<RouteName, string>> = {
     getRequest: "?step=1",
     getResponse: "?step=1",
@@ -59,6 +60,8 @@ const alwaysRefused: Partial<Record<RouteName, ErrorCode>> = {
   importSessions: "import_invalid",
   steerSession: "turn_not_running",
   steerTurn: "turn_not_running",
+  getPairingCode: "not_found",
+  revokeDevice: "not_found",
 };
 
 const aboutRemoved = new Set<RouteName>(["restoreSession", "purgeSession"]);

@@ -28,11 +28,16 @@ export interface Door {
 export interface Call<N extends RouteName> {
   request: Request;
   caller: Routes[N]["access"] extends "open" ? null : Caller;
+  /** Calls once when the caller's key ends, for an answer that stays open. Gives what ends the watch. */
+  watchKey(onEnd: () => void): () => void;
   /** The `{id}` of the path, known to be an id; empty where there is none. */
   id: string;
   query: QueryOf<N>;
   body: ReadBodyOf<N>;
 }
+
+/** Who reads an answer that stays open. */
+export type Listener = Pick<Call<RouteName>, "request" | "watchKey">;
 
 export type Handler<N extends RouteName> = (call: Call<N>) => Promise<Response>;
 export type Handlers<N extends RouteName> = { [K in N]: Handler<K> };

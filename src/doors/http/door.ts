@@ -13,15 +13,19 @@ import { parse } from "../../protocol/parse.ts";
 import { paths } from "../../protocol/paths.ts";
 import type { RouteName } from "../../protocol/paths.ts";
 import { routes } from "../../protocol/routes.ts";
+import { takesBody } from "../../protocol/route-spec.ts";
 import type { RouteSpec } from "../../protocol/routes.ts";
 import { z } from "zod";
 import { isUnread, readJson } from "./body.ts";
 import type { Call, Door, Handler, Handlers, HttpLimits } from "./call.ts";
+import { deviceHandlers } from "./device-handlers.ts";
+import { createEntrance } from "./entrance.ts";
+import type { Entrance } from "./entrance.ts";
 import { executeHandler } from "./execute-handler.ts";
-import { corsHeaders, createGuard, preflightHeaders } from "./guard.ts";
+import { corsHeaders, preflightHeaders } from "./guard.ts";
 import { problemAnswer } from "./problem-answer.ts";
 import { readQuery } from "./query.ts";
-import { RequestRates, RunSlots } from "./quotas.ts";
+import { RunSlots } from "./quotas.ts";
 import { serverHandlers } from "./server-handlers.ts";
 import { sessionHandlers } from "./session-handlers.ts";
 import { streamHandlers } from "./stream-handlers.ts";
@@ -51,8 +55,14 @@ export interface HttpDoor {
 }
 
 export function httpDoor(options: HttpDoorOptions): HttpDoor {
-  const entrance = entranceOf(options);
   const door = doorOf(options);
+  const entrance = createEntrance({
+    authenticate: options.authenticate ?? ((secret) => options.engine.keys.authenticate(secret)),
+    allowedHosts: options.allowedHosts ?? [],
+    allowedOrigins: options.allowedOrigins ?? [],
+    requestsPerMinuteMax: door.limits.requestsPerMinuteMax,
+    now: options.now ?? (() => performance.now()),
+  });
   const app = new Hono();
   const handlers: Handlers<RouteName> = {
     ...executeHandler(door),
@@ -62,6 +72,7 @@ export function httpDoor(options: HttpDoorOptions): HttpDoor {
     ...turnHandlers(door),
     ...streamHandlers(door),
     ...serverHandlers(door),
+    ...deviceHandlers(door),
   };
   const methods = new Map<string, string[]>();
   for (const [name, { method, path }] of Object.entries(paths) as [RouteName, (typeof paths)[RouteName]][]) {
@@ -78,35 +89,6 @@ export function httpDoor(options: HttpDoorOptions): HttpDoor {
   });
   app.onError((error) => problemAnswer(error, door.report));
   return { fetch: (request) => enter(request, { app, entrance, door }) };
-}
-
-/** Who may come in. */
-interface Entrance {
-  /** Throws `origin_refused`; gives the foreign origin that may read the answer. */
-  checkOrigin(request: Request): string | null;
-  /** Throws `unauthenticated` or `rate_limited`. */
-  identify(request: Request): Promise<Caller>;
-}
-
-function entranceOf(options: HttpDoorOptions): Entrance {
-  const { engine, authenticate = (secret: string) => engine.keys.authenticate(secret) } = options;
-  const guard = createGuard({ hosts: options.allowedHosts ?? [], origins: options.allowedOrigins ?? [] });
-  const perMinute = options.limits?.requestsPerMinuteMax ?? defaults.requestsPerMinuteMax;
-  const rates = new RequestRates(perMinute, options.now ?? (() => performance.now()));
-  return {
-    checkOrigin: (request) => guard.check(request),
-    identify: async (request) => {
-      const secret = /^Bearer +(\S+)$/i.exec(request.headers.get("authorization") ?? "")?.[1];
-      const caller = secret === undefined ? null : await authenticate(secret);
-      if (caller === null) {
-        const detail =
-          secret === undefined ? "send it as `Authorization: Bearer <key>`" : "the key is not one that is in use";
-        throw new AptoveError("unauthenticated", detail);
-      }
-      rates.take(caller.userId);
-      return caller;
-    },
-  };
 }
 
 const defaultLimits: HttpLimits = {
@@ -156,7 +138,9 @@ interface Serving {
 async function serve(context: Context, { name, door, entrance, handler }: Serving): Promise<Response> {
   const request = context.req.raw;
   const spec: RouteSpec = routes[name];
-  const caller = spec.access === "open" ? null : await entrance.identify(request);
+  const visitor = spec.access === "open" ? null : await entrance.identify(request);
+  if (visitor === null && takesBody(spec)) entrance.countStranger();
+  const caller = visitor?.caller ?? null;
   refuseRole(spec, caller);
   const id = context.req.param("id") ?? "";
   if (paths[name].path.includes("{id}") && !isId(id)) {
@@ -168,7 +152,9 @@ async function serve(context: Context, { name, door, entrance, handler }: Servin
   const query = hasOwnQuery ? undefined : parse(spec.query ?? z.strictObject({}), readQuery(request, []));
   const readsJson = json !== undefined && otherBodies === undefined;
   const body = readsJson ? parse(json, await readJson(request, door.limits.requestBodyBytesMax)) : undefined;
-  return await handler({ request, caller, id, query, body } as Call<never>);
+  const watchKey: Call<never>["watchKey"] = (onEnd) =>
+    visitor === null ? () => undefined : door.engine.keys.watch(visitor.secret, onEnd);
+  return await handler({ request, caller, watchKey, id, query, body } as Call<never>);
 }
 
 function refuseRole({ access }: RouteSpec, caller: Caller | null): void {

@@ -59,7 +59,7 @@ async function deliver(door: Door, { call, running, as }: Delivery): Promise<Res
   const { sessionId, turnId } = running;
   switch (as) {
     case "sse":
-      return runAnswer(door, call.request, running);
+      return runAnswer(door, call, running);
     case "stream": {
       const eventsUrl = `/api/turns/${turnId}/events`;
       const value = { sessionId, turnId, streamKey: `aptove:turn:${turnId}:events`, eventsUrl };

@@ -7,7 +7,7 @@ import type { Engine, RunningTurn } from "../../engine/engine.ts";
 import { toAgUi } from "../../protocol/ag-ui.ts";
 import type { RunIds } from "../../protocol/ag-ui.ts";
 import { formatEventId } from "../../protocol/event-id.ts";
-import type { Door, Handlers } from "./call.ts";
+import type { Door, Handlers, Listener } from "./call.ts";
 import { eventStream, eventStreamHeaders } from "./event-stream.ts";
 import type { IdentifiedEvent } from "./event-stream.ts";
 import { lastEventId, placeInTurn } from "./resume.ts";
@@ -15,21 +15,21 @@ import { lastEventId, placeInTurn } from "./resume.ts";
 export function streamHandlers(door: Door): Handlers<"turnEvents" | "sessionEvents"> {
   const { engine } = door;
   return {
-    turnEvents: async ({ request, caller, id, query }) => {
-      const place = placeInTurn(request, id, query.after);
+    turnEvents: async ({ caller, id, query, ...listener }) => {
+      const place = placeInTurn(listener.request, id, query.after);
       const turn = await engine.getTurn(caller, id);
       const gone = new AbortController();
       const events = identified(
         await engine.turnEvents(caller, id, { afterSeq: place, signal: gone.signal }),
         runOf(turn),
       );
-      if (turn.status === "pending") return eventAnswer(door, { request, events, gone });
-      return await replay(door, { request, events, gone });
+      if (turn.status === "pending") return eventAnswer(door, { listener, events, gone });
+      return await replay(door, { listener, events, gone });
     },
-    sessionEvents: async ({ request, caller, id, query }) => {
+    sessionEvents: async ({ caller, id, query, ...listener }) => {
       const [newest] = await engine.listTurns(caller, id, { limit: 1 });
       if (newest === undefined) return nothingMore();
-      const from = lastEventId(request, query.after);
+      const from = lastEventId(listener.request, query.after);
       const first = from === null ? newest : await engine.getTurn(caller, from.turnId);
       if (first.sessionId !== id) throw new AptoveError("event_id_unknown", "the event belongs to another session");
       const gone = new AbortController();
@@ -38,27 +38,31 @@ export function streamHandlers(door: Door): Handlers<"turnEvents" | "sessionEven
         runOf(first),
       );
       const events = onThrough(engine, { caller, first, rest, signal: gone.signal });
-      if (newest.status === "pending") return eventAnswer(door, { request, events, gone });
-      return await replay(door, { request, events, gone });
+      if (newest.status === "pending") return eventAnswer(door, { listener, events, gone });
+      return await replay(door, { listener, events, gone });
     },
   };
 }
 
 /** The answer that streams a turn which was just started. */
-export function runAnswer(door: Door, request: Request, running: RunningTurn): Response {
+export function runAnswer(door: Door, listener: Listener, running: RunningTurn): Response {
   const gone = new AbortController();
-  return eventAnswer(door, { request, events: identified(running.events(gone.signal), running), gone });
+  return eventAnswer(door, { listener, events: identified(running.events(gone.signal), running), gone });
 }
 
 interface EventAnswer {
-  request: Request;
+  listener: Listener;
   events: AsyncGenerator<IdentifiedEvent>;
   gone: AbortController;
 }
 
-function eventAnswer(door: Door, { request, events, gone }: EventAnswer): Response {
+function eventAnswer(door: Door, { listener, events, gone }: EventAnswer): Response {
+  const keyEnd = new AbortController();
+  const unwatch = listener.watchKey(() => keyEnd.abort());
+  gone.signal.addEventListener("abort", unwatch, { once: true });
+  const signal = AbortSignal.any([listener.request.signal, keyEnd.signal]);
   const onFault = (error: unknown): void => door.report("a stream of events broke", error);
-  const body = eventStream({ events, gone, heartbeatMs: door.heartbeatMs, signal: request.signal, onFault });
+  const body = eventStream({ events, gone, heartbeatMs: door.heartbeatMs, signal, onFault });
   return new Response(body, { headers: eventStreamHeaders });
 }
 
@@ -66,14 +70,14 @@ function eventAnswer(door: Door, { request, events, gone }: EventAnswer): Respon
  * Of finished turns: if everything was had, the answer says that nothing will come, so that a client that
  * opens broken streams again knows when to stop.
  */
-async function replay(door: Door, { request, events, gone }: EventAnswer): Promise<Response> {
+async function replay(door: Door, { listener, events, gone }: EventAnswer): Promise<Response> {
   const first = await events.next();
   if (first.done) return nothingMore();
   async function* all(): AsyncGenerator<IdentifiedEvent> {
     yield (first as IteratorYieldResult<IdentifiedEvent>).value;
     yield* events;
   }
-  return eventAnswer(door, { request, events: all(), gone });
+  return eventAnswer(door, { listener, events: all(), gone });
 }
 
 function nothingMore(): Response {
