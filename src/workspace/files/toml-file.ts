@@ -72,7 +72,7 @@ export class TomlFile {
 }
 
 export function tomlText(heading: string, table: TomlTable): string {
-  return `# ${heading}\n${stringify({ format: formatVersion, ...table })}\n`;
+  return `# ${heading}\n${stringify({ format: formatVersion, ...table }).trimEnd()}\n`;
 }
 
 /** A time of TOML, or ISO 8601 with its zone in a text. Null: it is neither. */
