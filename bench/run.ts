@@ -14,6 +14,7 @@ const benches: Record<string, () => Promise<BenchRow[]>> = {
   tree: async () => (await import("./tree.ts")).benchTree(),
   explain: async () => (await import("./explain.ts")).benchExplain(),
   cli: async () => (await import("./cli.ts")).benchCli(),
+  acp: async () => (await import("./acp.ts")).benchAcp(),
   index: async () => (await import("./retrieval.ts")).benchIndex(),
   search: async () => (await import("./retrieval.ts")).benchSearch(),
   streaming: async () => (await import("./streaming.ts")).benchStreaming(),
