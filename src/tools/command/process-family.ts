@@ -1,0 +1,81 @@
+/**
+ * A command with all that it started: its process group, and on Linux also what left the group, which is known by a
+ * mark in its environment.
+ */
+import { spawn } from "node:child_process";
+import { readFile, readdir } from "node:fs/promises";
+import { setTimeout as delay } from "node:timers/promises";
+
+export const markName = "APTOVE_COMMAND";
+
+export interface Family {
+  /** Of the first process, which leads the group. */
+  pid: number;
+  mark: string;
+}
+
+const pauseMsMax = 50;
+/** A process that is just forking may be missed once; nobody forks when all are dead. */
+const killsMax = 20;
+
+/** Asks all to end, and ends after the grace who did not. Resolves when none is left that can be ended. */
+export async function endFamily(family: Family, graceMs: number): Promise<void> {
+  if (process.platform === "win32") return await endTree(family.pid);
+  const until = performance.now() + graceMs;
+  let isAnyLeft = await signalAll(family, "SIGTERM");
+  for (let pauseMs = 2; isAnyLeft && performance.now() < until; pauseMs = Math.min(2 * pauseMs, pauseMsMax)) {
+    await delay(pauseMs);
+    isAnyLeft = await signalAll(family, 0);
+  }
+  for (let kills = 0; isAnyLeft && kills < killsMax; kills++) {
+    isAnyLeft = await signalAll(family, "SIGKILL");
+    if (isAnyLeft) await delay(pauseMsMax);
+  }
+}
+
+/** Whether there was any to signal. */
+async function signalAll(family: Family, signal: NodeJS.Signals | 0): Promise<boolean> {
+  const members = process.platform === "linux" ? await membersOf(family) : [];
+  // The group first, in one go: nobody in it can start another meanwhile.
+  const isGroupThere = sent(-family.pid, signal);
+  const reached = members.filter((pid) => sent(pid, signal));
+  // A group may consist of dead processes that nobody collects; only Linux says so.
+  return process.platform === "linux" ? reached.length > 0 : isGroupThere;
+}
+
+function sent(target: number, signal: NodeJS.Signals | 0): boolean {
+  try {
+    return process.kill(target, signal);
+  } catch {
+    // ESRCH: it is gone. EPERM: it is somebody else's by now, and cannot be ended.
+    return false;
+  }
+}
+
+/** Living processes of the group, or with the mark. */
+async function membersOf({ pid: group, mark }: Family): Promise<number[]> {
+  const names = await readdir("/proc").catch(() => []);
+  const pids = names.filter((name) => /^\d+$/.test(name)).map(Number);
+  const entry = `\0${markName}=${mark}\0`;
+  const found = await Promise.all(
+    pids.map(async (pid) => {
+      // What is of another user, or gone by now, cannot be read; a dead process has no environment.
+      const [stat, environment] = await Promise.all(
+        ["stat", "environ"].map((name) => readFile(`/proc/${pid}/${name}`, "latin1").catch(() => "")),
+      );
+      // Behind the name in brackets, which may hold anything: state, parent, group.
+      const [state, , its] = (stat ?? "").slice((stat ?? "").lastIndexOf(")") + 2).split(" ");
+      return `\0${environment}`.includes(entry) || (Number(its) === group && state !== "Z" && state !== "X");
+    }),
+  );
+  return pids.filter((_, index) => found[index]);
+}
+
+/** Windows has no groups, but a command that ends a process with its children. */
+function endTree(pid: number): Promise<void> {
+  return new Promise((resolve) => {
+    const killer = spawn("taskkill", ["/pid", String(pid), "/T", "/F"], { stdio: "ignore", windowsHide: true });
+    killer.on("error", () => resolve());
+    killer.on("close", () => resolve());
+  });
+}

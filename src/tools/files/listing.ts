@@ -1,0 +1,174 @@
+/**
+ * The files below a folder that belong to the work: what git tracks or would take, where there is git; else all but
+ * what programs fill by themselves. A folder that git ignores is listed when it is asked for by name. Links are not
+ * followed, so nothing outside is listed. It is bounded in files and in time.
+ */
+import { spawn } from "node:child_process";
+import type { Dirent } from "node:fs";
+import { readdir } from "node:fs/promises";
+import { join } from "node:path";
+import { limits } from "../../domain/limits.ts";
+import { systemCode } from "../../domain/storage-fault.ts";
+
+export interface Listing {
+  /** Relative to the folder, forward slashes, sorted by their code units. */
+  paths: string[];
+  /** There is more: the bound in files or in time was reached. */
+  isCut: boolean;
+}
+
+export interface ListingBounds {
+  filesMax?: number;
+  timeMs?: number;
+}
+
+/** `folder`: absolute, links resolved. Rejects when the signal aborts. */
+export async function listFiles(folder: string, signal: AbortSignal, bounds: ListingBounds = {}): Promise<Listing> {
+  const { filesMax = limits.listedFilesMax, timeMs = limits.listMs } = bounds;
+  const time = AbortSignal.timeout(timeMs);
+  const run = new ListingRun(filesMax, AbortSignal.any([signal, time]));
+  await run.listFolder(folder, "");
+  signal.throwIfAborted();
+  return { paths: [...run.found].toSorted(), isCut: run.isCut };
+}
+
+/** Without git there is nobody who says that these are made by programs. */
+const madeFolders = new Set([".git", ".hg", ".svn", "node_modules", ".venv", "__pycache__"]);
+const foldersAtOnce = 16;
+
+class ListingRun {
+  readonly found = new Set<string>();
+  isCut = false;
+  readonly #filesMax: number;
+  readonly #signal: AbortSignal;
+
+  constructor(filesMax: number, signal: AbortSignal) {
+    this.#filesMax = filesMax;
+    this.#signal = signal;
+  }
+
+  /** Prefix: what the paths in the folder begin with, empty or with a slash at its end. */
+  async listFolder(folder: string, prefix: string): Promise<void> {
+    if (this.#isOver()) return;
+    const nested = await this.#gitFiles(folder, prefix);
+    // No repository, or a folder of it that git passes over.
+    if (nested === null || !(await this.#listNested(folder, prefix, nested))) await this.#walk(folder, prefix);
+  }
+
+  async #listNested(folder: string, prefix: string, { any, repositories }: GitFiles): Promise<boolean> {
+    for (const path of repositories) await this.listFolder(join(folder, path), `${prefix}${path}/`);
+    return any;
+  }
+
+  async #walk(folder: string, prefix: string): Promise<void> {
+    let level = [{ folder, prefix }];
+    while (level.length > 0 && !this.#isOver()) {
+      const batch = level.slice(0, foldersAtOnce);
+      const deeper = await Promise.all(batch.map((each) => this.#look(each, each.folder === folder)));
+      level = [...level.slice(foldersAtOnce), ...deeper.flat()];
+    }
+  }
+
+  async #look({ folder, prefix }: Below, isTop: boolean): Promise<Below[]> {
+    const entries = await entriesOf(folder);
+    if (!isTop && entries.some(({ name }) => name === ".git")) {
+      await this.listFolder(folder, prefix);
+      return [];
+    }
+    for (const entry of entries) if (entry.isFile() || entry.isSymbolicLink()) this.#add(prefix + entry.name);
+    return entries
+      .filter((entry) => entry.isDirectory() && !madeFolders.has(entry.name))
+      .map(({ name }) => ({ folder: join(folder, name), prefix: `${prefix}${name}/` }));
+  }
+
+  /** Null: there is no git, or no repository of it. */
+  async #gitFiles(folder: string, prefix: string): Promise<GitFiles | null> {
+    const gone: string[] = [];
+    const repositories: string[] = [];
+    let any = false;
+    const isRepository = await gitEntries(folder, this.#signal, (entry) => {
+      if (this.#isOver()) return false;
+      const { tag, mode, path } = parsedEntry(entry);
+      // A submodule that was never fetched names itself.
+      if (path === "./" || path === "") return true;
+      if (path.endsWith("/") || mode === "160000") repositories.push(path.replace(/\/$/, ""));
+      // R: it is gone from the disk; S: a sparse checkout left it out.
+      else if (tag === "R" || tag === "S") gone.push(path);
+      else if (!path.startsWith("../")) this.#add(prefix + path);
+      any = true;
+      return true;
+    });
+    for (const path of gone) this.found.delete(prefix + path);
+    return isRepository ? { any, repositories: [...new Set(repositories)] } : null;
+  }
+
+  #add(path: string): void {
+    if (this.found.size >= this.#filesMax && !this.found.has(path)) this.isCut = true;
+    else this.found.add(path);
+  }
+
+  #isOver(): boolean {
+    if (this.#signal.aborted) this.isCut = true;
+    return this.isCut;
+  }
+}
+
+interface Below {
+  folder: string;
+  prefix: string;
+}
+
+interface GitFiles {
+  any: boolean;
+  repositories: string[];
+}
+
+async function entriesOf(folder: string): Promise<Dirent[]> {
+  try {
+    return await readdir(folder, { withFileTypes: true });
+  } catch (error) {
+    if (["ENOENT", "ENOTDIR", "EACCES", "EPERM", "ELOOP"].includes(systemCode(error))) return [];
+    throw error;
+  }
+}
+
+/** "H 100644 <object> <stage>\t<path>" for what git tracks, "? <path>" for what it would take. */
+function parsedEntry(entry: string): { tag: string; mode: string; path: string } {
+  const tag = entry.slice(0, 1);
+  if (tag === "?") return { tag, mode: "", path: entry.slice(2) };
+  return { tag, mode: entry.slice(2, 8), path: entry.slice(entry.indexOf("\t") + 1) };
+}
+
+const gitArguments = ["ls-files", "-z", "-t", "--stage", "--cached", "--others", "--deleted", "--exclude-standard"];
+
+/** Hands on entry by entry until `take` says no. False: git could not say. */
+function gitEntries(folder: string, signal: AbortSignal, take: (entry: string) => boolean): Promise<boolean> {
+  return new Promise((resolve) => {
+    // The repository's own configuration must not be able to start a program.
+    const options = ["-c", "core.fsmonitor=false", ...gitArguments];
+    const child = spawn("git", options, { cwd: folder, env: gitEnvironment(), stdio: ["ignore", "pipe", "ignore"] });
+    const stop = (): void => void child.kill("SIGKILL");
+    let isStopped = false;
+    let rest = "";
+    child.stdout.setEncoding("utf8").on("data", (text: string) => {
+      const entries = (rest + text).split("\0");
+      rest = entries.pop() ?? "";
+      if (isStopped || entries.every((entry) => take(entry))) return;
+      isStopped = true;
+      stop();
+    });
+    signal.addEventListener("abort", stop, { once: true });
+    if (signal.aborted) stop();
+    child.on("error", () => resolve(false));
+    child.on("close", (code) => {
+      signal.removeEventListener("abort", stop);
+      resolve(code === 0 || isStopped || signal.aborted);
+    });
+  });
+}
+
+/** Without what points git at another repository; git must not wait for a person or for a lock. */
+function gitEnvironment(): NodeJS.ProcessEnv {
+  const own = Object.entries(process.env).filter(([name]) => !name.startsWith("GIT_"));
+  return { ...Object.fromEntries(own), GIT_OPTIONAL_LOCKS: "0", GIT_TERMINAL_PROMPT: "0", LC_ALL: "C" };
+}

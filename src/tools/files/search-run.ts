@@ -1,0 +1,105 @@
+/** One search, in a thread of its own that is ended when the time is up or nobody waits any more. */
+import { extname } from "node:path";
+import { Worker } from "node:worker_threads";
+import { limits } from "../../domain/limits.ts";
+import { ToolFault } from "../tool-fault.ts";
+import type { SearchJob, SearchMessage } from "./search-job.ts";
+
+export interface FoundFile {
+  path: string;
+  lines: string[];
+}
+
+export interface SearchOutcome {
+  files: FoundFile[];
+  matches: number;
+  filesSearched: number;
+  tooLarge: number;
+  /** There may be more matches than these. */
+  isCut: boolean;
+  /** The file in the middle of which the time was up. */
+  stoppedIn: string | null;
+}
+
+export type SearchQuestion = Pick<
+  SearchJob,
+  "folder" | "paths" | "pattern" | "isLiteral" | "ignoreCase" | "contextLines"
+>;
+
+/**
+ * The thread starts at once; `question` is waited for meanwhile. Throws a ToolFault for a pattern that is none, and
+ * the signal's reason.
+ */
+export async function runSearch(
+  question: Promise<SearchQuestion>,
+  { signal, timeMs = limits.searchMs }: { signal: AbortSignal; timeMs?: number },
+): Promise<SearchOutcome> {
+  const worker = startWorker();
+  const time = AbortSignal.timeout(timeMs);
+  try {
+    const messages = listen(worker, AbortSignal.any([signal, time]));
+    const [asked] = await Promise.all([question, messages.next()]);
+    const position = new SharedArrayBuffer(4);
+    worker.postMessage({ ...asked, ...bounds(), position } satisfies SearchJob);
+    const outcome = await collect(messages);
+    signal.throwIfAborted();
+    if (outcome.isCut && time.aborted) outcome.stoppedIn = asked.paths[new Int32Array(position)[0] ?? 0] ?? null;
+    return outcome;
+  } finally {
+    await worker.terminate();
+  }
+}
+
+function bounds() {
+  return {
+    matchesMax: limits.searchMatchesMax,
+    charactersMax: limits.searchCharactersMax,
+    lineCharactersMax: limits.searchLineCharactersMax,
+    fileBytesMax: limits.searchedFileBytesMax,
+  };
+}
+
+function startWorker(): Worker {
+  // From source and compiled, the thread's file stands beside this one, with the same ending.
+  const file = new URL(`./search-worker${extname(import.meta.url)}`, import.meta.url);
+  return new Worker(file, { env: {}, execArgv: [], name: "search" });
+}
+
+/** What the thread says, until it ends or the signal aborts. */
+async function* listen(worker: Worker, signal: AbortSignal): AsyncGenerator<SearchMessage> {
+  const waiting: SearchMessage[] = [];
+  let ended: { error?: unknown } | null = signal.aborted ? {} : null;
+  let wake = (): void => undefined;
+  const end = (how: { error?: unknown }): void => {
+    ended ??= how;
+    wake();
+  };
+  worker.on("message", (message: SearchMessage) => {
+    waiting.push(message);
+    wake();
+  });
+  worker.on("error", (error) => end({ error }));
+  worker.on("exit", () => end({}));
+  signal.addEventListener("abort", () => end({}), { once: true });
+  for (;;) {
+    const message = waiting.shift();
+    if (message !== undefined) yield message;
+    else if (ended !== null) break;
+    else await new Promise<void>((resolve) => (wake = resolve));
+  }
+  const { error } = ended as { error?: unknown };
+  if (error !== undefined) throw error;
+}
+
+async function collect(messages: AsyncIterable<SearchMessage>): Promise<SearchOutcome> {
+  const outcome: SearchOutcome = { files: [], matches: 0, filesSearched: 0, tooLarge: 0, isCut: true, stoppedIn: null };
+  for await (const message of messages) {
+    if (message.type === "fault") throw new ToolFault(`the pattern cannot be used: ${message.fault}`);
+    if (message.type === "file") {
+      outcome.files.push({ path: message.path, lines: message.lines });
+      outcome.matches += message.matches;
+    }
+    if (message.type === "done") return { ...outcome, ...message, type: undefined } as SearchOutcome;
+  }
+  return outcome;
+}

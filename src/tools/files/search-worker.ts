@@ -1,0 +1,192 @@
+/**
+ * The searching thread: reads files and tries a pattern on every line. A regular expression can take for ever, and
+ * nothing but the end of its thread can stop it, so it never runs anywhere else.
+ */
+import { closeSync, constants, existsSync, fstatSync, openSync, readlinkSync, readSync, realpathSync } from "node:fs";
+import { dirname, join, sep } from "node:path";
+import { parentPort } from "node:worker_threads";
+import type { SearchJob, SearchMessage } from "./search-job.ts";
+
+const flags = constants.O_RDONLY | (constants.O_NOFOLLOW ?? 0) | (constants.O_NONBLOCK ?? 0);
+const hasDescriptors = existsSync("/proc/self/fd");
+
+parentPort?.on("message", (job: SearchJob) => {
+  search(job, (message) => parentPort?.postMessage(message));
+});
+parentPort?.postMessage({ type: "ready" } satisfies SearchMessage);
+
+type Say = (message: SearchMessage) => void;
+
+function search(job: SearchJob, say: Say): void {
+  const matcher = matcherOf(job);
+  if ("fault" in matcher) {
+    say({ type: "fault", fault: matcher.fault });
+    return;
+  }
+  const position = new Int32Array(job.position);
+  const reader = new FileReader(job);
+  let [searched, matches, characters] = [0, 0, 0];
+  for (const [index, path] of job.paths.entries()) {
+    Atomics.store(position, 0, index);
+    const content = reader.read(path);
+    if (content === null) continue;
+    searched++;
+    if (matcher.cannotBeIn?.(content) === true) continue;
+    const found = matchesIn(content.toString("utf8"), {
+      ...job,
+      matches: matcher.matches,
+      left: job.matchesMax - matches,
+    });
+    if (found.matches === 0) continue;
+    say({ type: "file", path, ...found });
+    matches += found.matches;
+    characters += found.lines.reduce((sum, line) => sum + line.length, path.length);
+    if (matches < job.matchesMax && characters < job.charactersMax) continue;
+    say({ type: "done", filesSearched: searched, tooLarge: reader.tooLarge, isCut: true });
+    return;
+  }
+  say({ type: "done", filesSearched: searched, tooLarge: reader.tooLarge, isCut: false });
+}
+
+interface Matcher {
+  /** The place of the first match in a line, or -1. */
+  matches(line: string): number;
+  /** A cheap look at the raw bytes. */
+  cannotBeIn?(content: Buffer): boolean;
+}
+
+function matcherOf({ pattern, isLiteral, ignoreCase }: SearchJob): Matcher | { fault: string } {
+  if (!isLiteral) return expressionMatcher(pattern, ignoreCase);
+  if (ignoreCase) return expressionMatcher(RegExp.escape(pattern), true);
+  const bytes = Buffer.from(pattern);
+  return { matches: (line) => line.indexOf(pattern), cannotBeIn: (content) => !content.includes(bytes) };
+}
+
+function expressionMatcher(pattern: string, ignoreCase: boolean): Matcher | { fault: string } {
+  // Other dialects say at the beginning what ours says beside the pattern.
+  const inline = /^\(\?([ims]+)\)/.exec(pattern);
+  const source = inline === null ? pattern : pattern.slice(inline[0].length);
+  const option = ignoreCase || inline?.[1]?.includes("i") === true ? "i" : "";
+  try {
+    const expression = compiled(source, option);
+    return { matches: (line) => line.search(expression) };
+  } catch (error) {
+    return { fault: error instanceof Error ? error.message : String(error) };
+  }
+}
+
+/** With Unicode's rules where the pattern keeps to them; without, JavaScript takes escapes of other dialects. */
+function compiled(source: string, option: string): RegExp {
+  try {
+    return new RegExp(source, `${option}u`);
+  } catch {
+    return new RegExp(source, option);
+  }
+}
+
+interface Lines {
+  matches(line: string): number;
+  contextLines: number;
+  lineCharactersMax: number;
+  /** How many matches may still be given. */
+  left: number;
+}
+
+function matchesIn(text: string, { matches, contextLines, lineCharactersMax, left }: Lines) {
+  const all = text.split("\n");
+  const found: { index: number; at: number }[] = [];
+  for (const [index, line] of all.entries()) {
+    // What follows the last line feed is no line.
+    if (line === "" && index === all.length - 1) break;
+    const at = matches(line.endsWith("\r") ? line.slice(0, -1) : line);
+    if (at !== -1 && found.push({ index, at }) >= left) break;
+  }
+  const lines: string[] = [];
+  let last = -1;
+  for (const [rank, { index, at }] of found.entries()) {
+    const from = Math.max(last + 1, index - contextLines);
+    if (contextLines > 0 && last >= 0 && from > last + 1) lines.push("--");
+    for (let near = from; near < index; near++)
+      lines.push(`${near + 1}-${part(all[near] ?? "", 0, lineCharactersMax)}`);
+    lines.push(`${index + 1}:${part(all[index] ?? "", at, lineCharactersMax)}`);
+    last = index;
+    const next = found[rank + 1]?.index ?? all.length;
+    for (; last < Math.min(index + contextLines, next - 1, all.length - 1); last++)
+      lines.push(`${last + 2}-${part(all[last + 1] ?? "", 0, lineCharactersMax)}`);
+  }
+  return { lines, matches: found.length };
+}
+
+/** Of a long line, what stands around the match. */
+function part(line: string, at: number, max: number): string {
+  const text = line.endsWith("\r") ? line.slice(0, -1) : line;
+  if (text.length <= max) return text;
+  const from = Math.max(0, Math.min(at - max / 4, text.length - max));
+  return `${from > 0 ? "…" : ""}${text.slice(from, from + max)}${from + max < text.length ? "…" : ""}`.toWellFormed();
+}
+
+/** Reads text files below one folder, and nothing else, whatever their paths have become by now. */
+class FileReader {
+  tooLarge = 0;
+  readonly #job: SearchJob;
+  #buffer = Buffer.allocUnsafe(262_144);
+  /** Folders that are what they seem, where the system cannot say it of an open file. */
+  readonly #plain = new Map<string, boolean>();
+
+  constructor(job: SearchJob) {
+    this.#job = job;
+  }
+
+  /** Good until the next read. Null: gone, no regular file, not text, too large, or not in the folder. */
+  read(path: string): Buffer | null {
+    const file = this.#open(join(this.#job.folder, path));
+    if (file === null) return null;
+    try {
+      return this.#readText(file);
+    } catch {
+      // It cannot be read: the search goes on without it.
+      return null;
+    } finally {
+      closeSync(file);
+    }
+  }
+
+  #open(path: string): number | null {
+    if (!hasDescriptors && !this.#isPlain(dirname(path))) return null;
+    try {
+      return openSync(path, flags);
+    } catch {
+      return null;
+    }
+  }
+
+  #readText(file: number): Buffer | null {
+    const stats = fstatSync(file);
+    if (!stats.isFile()) return null;
+    if (hasDescriptors && !this.#isInFolder(readlinkSync(`/proc/self/fd/${file}`))) return null;
+    if (stats.size > this.#job.fileBytesMax) {
+      this.tooLarge++;
+      return null;
+    }
+    if (stats.size > this.#buffer.length) this.#buffer = Buffer.allocUnsafe(stats.size);
+    let bytes = 0;
+    for (let more = -1; more !== 0 && bytes < stats.size; bytes += more)
+      more = readSync(file, this.#buffer, bytes, stats.size - bytes, null);
+    const content = this.#buffer.subarray(0, bytes);
+    return content.subarray(0, 8_192).includes(0) ? null : content;
+  }
+
+  #isInFolder(path: string): boolean {
+    const { folder } = this.#job;
+    return path.startsWith(folder.endsWith(sep) ? folder : folder + sep);
+  }
+
+  #isPlain(folder: string): boolean {
+    let isPlain = this.#plain.get(folder);
+    if (isPlain === undefined) {
+      isPlain = realpathSync(folder) === folder;
+      this.#plain.set(folder, isPlain);
+    }
+    return isPlain;
+  }
+}

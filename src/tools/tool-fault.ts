@@ -1,0 +1,34 @@
+/** What is wrong with a call, in words that the model can act on. */
+import { systemCode } from "../domain/storage-fault.ts";
+import type { ToolResult } from "./tool.ts";
+
+/** Ends a call at the first thing that is wrong with it. It becomes a result, and never leaves the tools. */
+export class ToolFault extends Error {}
+
+/** What the work gives; its faults, and those of the operating system, as results. Anything else is thrown on. */
+export async function withFaults(work: () => Promise<ToolResult>): Promise<ToolResult> {
+  try {
+    return await work();
+  } catch (error) {
+    const fault = faultText(error);
+    if (fault === null) throw error;
+    return { output: `failed: ${fault}`, isError: true };
+  }
+}
+
+function faultText(error: unknown): string | null {
+  if (error instanceof ToolFault) return error.message;
+  const code = systemCode(error);
+  if (!/^E[A-Z0-9]+$/.test(code)) return null;
+  return systemWords[code] ?? (error as Error).message;
+}
+
+const systemWords: Record<string, string> = {
+  EACCES: "the system does not allow it (EACCES)",
+  EPERM: "the system does not allow it (EPERM)",
+  EROFS: "the disk can only be read (EROFS)",
+  ENOSPC: "there is no room left on the disk (ENOSPC)",
+  EDQUOT: "there is no room left for this user (EDQUOT)",
+  EMFILE: "too many files are open (EMFILE); try again",
+  ENFILE: "too many files are open (ENFILE); try again",
+};
