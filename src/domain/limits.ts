@@ -50,6 +50,8 @@ export const limits = {
   mcpStartWaitMs: 10_000,
   /** How soon one that ended, or that did not start, is started again. */
   mcpRestartMs: 15_000,
+  /** For what a server that is there answers at once: whether it is, and the list of tools that it said had changed. */
+  mcpAnswerMs: 5_000,
   /** One call that shows progress all along; `toolTimeMs` without a sign of life ends it earlier. */
   mcpCallMsMax: 600_000,
   /** One message; a longer one ends the connection. */
@@ -145,6 +147,10 @@ export const limits = {
   shutdownGraceMs: 10_000,
   /** V2. */
   heartbeatMs: 15_000,
+  /** P1: one message of a client. */
+  acpMessageBytesMax: 33_554_432,
+  /** P4: how long a client may take to end and release a terminal of its own. */
+  acpClientMsMax: 5_000,
   /** V2: how soon the events that another process appends are seen. */
   livePollMs: 25,
   idempotencyKeyCharactersMax: 255,

@@ -1,0 +1,63 @@
+/** What a tool of a server gave, as text for a model (P5). Pure: what is not text is named, with its size. */
+import { isDeepStrictEqual } from "node:util";
+import type { CallToolResult, ContentBlock } from "@modelcontextprotocol/client";
+import { limits } from "../../domain/limits.ts";
+
+/** Its parts with an empty line between them; structured content last, unless a part says the same. */
+export function resultText({ content, structuredContent }: CallToolResult): string {
+  const parts = content.map(partText);
+  if (structuredContent !== undefined && !content.some((part) => says(part, structuredContent))) {
+    parts.push(JSON.stringify(structuredContent, null, 2));
+  }
+  return bounded(parts.filter((part) => part !== "").join("\n\n"));
+}
+
+function partText(part: ContentBlock): string {
+  switch (part.type) {
+    case "text":
+      return part.text;
+    case "image":
+    case "audio":
+      return `[${part.type}, ${sizeText(part.data)} ${kindOf(part.mimeType)}]`;
+    case "resource_link": {
+      const about = part.description === undefined ? "" : `: ${part.description}`;
+      return `[resource ${part.name}, ${part.uri}${about}]`;
+    }
+    case "resource": {
+      const { resource } = part;
+      if ("text" in resource) return `[resource ${resource.uri}]\n${resource.text}`;
+      return `[resource ${resource.uri}, ${sizeText(resource.blob)} ${kindOf(resource.mimeType ?? "bytes")}]`;
+    }
+  }
+}
+
+/** `12 KB` of what was base64. */
+function sizeText(base64: string): string {
+  const bytes = Buffer.byteLength(base64, "base64");
+  if (bytes < 1_024) return `${bytes} B`;
+  return bytes < 1_048_576 ? `${Math.round(bytes / 1_024)} KB` : `${(bytes / 1_048_576).toFixed(1)} MB`;
+}
+
+/** `png` of `image/png`. */
+function kindOf(mimeType: string): string {
+  return mimeType.slice(mimeType.lastIndexOf("/") + 1).slice(0, 40);
+}
+
+function says(part: ContentBlock, value: unknown): boolean {
+  if (part.type !== "text") return false;
+  try {
+    return isDeepStrictEqual(JSON.parse(part.text), value);
+  } catch {
+    // It is prose.
+    return false;
+  }
+}
+
+function bounded(text: string): string {
+  const bytesMax = limits.toolOutputBytesMax;
+  if (Buffer.byteLength(text) <= bytesMax) return text;
+  const note = `\n[… the rest is left out: a result may have ${bytesMax} bytes …]`;
+  const kept = Buffer.from(text).subarray(0, bytesMax - Buffer.byteLength(note) - 3);
+  // A character that was cut in two becomes one mark of three bytes.
+  return `${kept.toString("utf8")}${note}`;
+}
