@@ -1,0 +1,96 @@
+/**
+ * Puts the tools of a session together: files, commands, and the MCP servers of the configuration and of the session
+ * (P5). What runs here never sees a key of a provider, and never reads the data folder.
+ */
+import type { Tool } from "../tools/tool.ts";
+import type { McpServer, OpenSessionTools, SessionToolsRequest } from "../tools/session-tools.ts";
+import type { Configuration } from "../workspace/configuration.ts";
+import type { DataFolder } from "../workspace/data-folder.ts";
+import { configuredMcpServers } from "../workspace/mcp-servers.ts";
+import { workspacePaths } from "../workspace/files/workspace-paths.ts";
+import type { ConfiguredWorkspaces } from "./configured-workspaces.ts";
+
+export interface SessionToolsParts {
+  configuration: Configuration;
+  configured: ConfiguredWorkspaces;
+  folder: DataFolder;
+  env: Readonly<Record<string, string | undefined>>;
+  version: string;
+}
+
+export function sessionToolsOpener(parts: SessionToolsParts): OpenSessionTools {
+  return async (request) => {
+    const { workspaceId } = request;
+    const own = workspaceId === null ? null : await parts.configured(workspaceId);
+    const configuration = own?.configuration ?? parts.configuration;
+    const ended = new AbortController();
+    const { servers, faults } = configuredMcpServers(configuration, parts.env);
+    const [builtIn, mcp] = await Promise.all([
+      builtInTools(parts, { request, configuration, until: ended.signal }),
+      mcpTools(parts, request, withSessions(servers, request.mcpServers)),
+    ]);
+    return {
+      tools: async () => [...builtIn, ...((await mcp?.tools()) ?? [])],
+      warnings: () => [...faults, ...(mcp?.warnings() ?? [])],
+      close: async () => {
+        ended.abort();
+        await mcp?.close();
+      },
+    };
+  };
+}
+
+interface BuiltIn {
+  request: SessionToolsRequest;
+  configuration: Configuration;
+  until: AbortSignal;
+}
+
+async function builtInTools(
+  { folder, env }: SessionToolsParts,
+  { request, configuration, until }: BuiltIn,
+): Promise<Tool[]> {
+  const [{ fileTools }, { commandTool }] = await Promise.all([
+    import("../tools/files/file-tools.ts"),
+    import("../tools/command/command-tool.ts"),
+  ]);
+  const { folders, files, commands } = request;
+  const where = { folders, closed: [folder.dir] };
+  return [
+    ...fileTools({ ...where, ...(files !== undefined && { files }) }),
+    commandTool({
+      ...where,
+      until,
+      local: { env, ...secretsOf(configuration) },
+      ...(commands !== undefined && { commands }),
+    }),
+  ];
+}
+
+/** What no command may see, beside what is called like a secret. */
+function secretsOf({ providers, records }: Configuration): { secretNames: string[]; secretValues: string[] } {
+  const { openai, anthropic, google, compatible } = providers;
+  const keyed = [openai, anthropic, google, ...compatible];
+  return {
+    secretNames: keyed.flatMap(({ apiKeyEnv }) => apiKeyEnv ?? []),
+    secretValues: [...keyed.map(({ apiKey }) => apiKey), records.url].filter((value) => value !== null),
+  };
+}
+
+/** In the order of the configuration, those of the session in the place of configured ones with their name. */
+function withSessions(configured: readonly McpServer[], own: readonly McpServer[]): McpServer[] {
+  const named = new Map(own.map((server) => [server.name, server]));
+  const replaced = configured.map((server) => named.get(server.name) ?? server);
+  return [...replaced, ...own.filter((server) => !replaced.includes(server))];
+}
+
+async function mcpTools(
+  { folder, env, version }: SessionToolsParts,
+  { folders, workspaceId }: SessionToolsRequest,
+  servers: readonly McpServer[],
+) {
+  if (servers.length === 0) return null;
+  const { openMcpTools } = await import("../tools/mcp/open-mcp-tools.ts");
+  const logFolder = workspaceId === null ? null : workspacePaths(folder, workspaceId).mcp;
+  return openMcpTools({ servers, logFolder, folders, env, version });
+}
