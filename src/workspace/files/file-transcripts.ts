@@ -1,0 +1,192 @@
+/**
+ * Transcripts as files in the folder of their workspace: `session.md`, the others under `sessions/`, and the notes
+ * (docs/formats/transcript.md). Files are 0600, folders 0700 (B6). A link is not followed: it is no plain file.
+ */
+import { constants, type BigIntStats } from "node:fs";
+import { lstat, mkdir, open, readdir, rename, rm, writeFile, type FileHandle } from "node:fs/promises";
+import { dirname, join } from "node:path";
+import { AptoveError } from "../../domain/errors.ts";
+import { limits } from "../../domain/limits.ts";
+import { storageFault, systemCode } from "../../domain/storage-fault.ts";
+import type { DataFolder } from "../data-folder.ts";
+import { withFileLock } from "../file-lock.ts";
+import {
+  checkTranscriptName,
+  isTranscriptName,
+  type TranscriptFile,
+  type TranscriptStore,
+} from "../transcript-store.ts";
+import { isAbsence, syncFolder } from "./whole-file.ts";
+import { workspacePaths, type WorkspacePaths } from "./workspace-paths.ts";
+
+/** Absent on Windows, where making a symbolic link needs a privilege. */
+const noFollow = constants.O_NOFOLLOW ?? 0;
+/** What is written, until it has its name. What a killed writer leaves is replaced by the next one: only one writes at a time. */
+const newSuffix = ".new";
+const sessionsFolder = "sessions";
+
+export function fileTranscripts(data: Pick<DataFolder, "workspaces" | "locks">): TranscriptStore {
+  return new FileTranscripts(data);
+}
+
+class FileTranscripts implements TranscriptStore {
+  readonly #data: Pick<DataFolder, "workspaces" | "locks">;
+
+  constructor(data: Pick<DataFolder, "workspaces" | "locks">) {
+    this.#data = data;
+  }
+
+  async locked<T>(workspaceId: string, body: () => Promise<T>): Promise<T> {
+    const paths = await this.#existing(workspaceId);
+    return await withFileLock(paths.transcriptLock, async () => {
+      await this.#existing(workspaceId);
+      return await body();
+    });
+  }
+
+  async stat(workspaceId: string, name: string): Promise<TranscriptFile | null> {
+    const path = this.#pathOf(workspaceId, name);
+    return await orNull(name, async () => factsOf(await lstat(path, { bigint: true })));
+  }
+
+  async read(workspaceId: string, name: string): Promise<(TranscriptFile & { content: Uint8Array | null }) | null> {
+    const path = this.#pathOf(workspaceId, name);
+    return await orNull(name, async () => {
+      const found = await lstat(path, { bigint: true });
+      const facts = factsOf(found);
+      if (!found.isFile() || facts.bytes > limits.transcriptBytesMax) return { ...facts, content: null };
+      await using file = await open(path, constants.O_RDONLY | noFollow);
+      return await readWhole(file);
+    });
+  }
+
+  async append(
+    workspaceId: string,
+    name: string,
+    { stamp, content }: { stamp: string; content: Uint8Array },
+  ): Promise<TranscriptFile | null> {
+    const path = this.#pathOf(workspaceId, name);
+    return await orNull(name, async () => {
+      if (factsOf(await lstat(path, { bigint: true })).stamp !== stamp) return null;
+      await using file = await open(path, constants.O_WRONLY | constants.O_APPEND | noFollow);
+      if (factsOf(await file.stat({ bigint: true })).stamp !== stamp) return null;
+      await file.writeFile(content);
+      await file.datasync();
+      return factsOf(await file.stat({ bigint: true }));
+    });
+  }
+
+  async write(
+    workspaceId: string,
+    name: string,
+    { stamp, content }: { stamp?: string; content: Uint8Array },
+  ): Promise<TranscriptFile | null> {
+    const path = this.#pathOf(workspaceId, name);
+    const { folder } = await this.#existing(workspaceId);
+    const aside = `${path}${newSuffix}`;
+    try {
+      await makeFolder(dirname(path), folder);
+      await rm(aside, { force: true });
+      await writeFile(aside, content, { flag: "wx", mode: 0o600, flush: true });
+      if (stamp !== undefined && (await this.stat(workspaceId, name))?.stamp !== stamp) {
+        await rm(aside);
+        return null;
+      }
+      await rename(aside, path);
+      await syncFolder(dirname(path));
+      return factsOf(await lstat(path, { bigint: true }));
+    } catch (error) {
+      await Promise.allSettled([rm(aside, { force: true })]);
+      throw fault(name, error);
+    }
+  }
+
+  async move(workspaceId: string, from: string, to: string): Promise<TranscriptFile> {
+    const [fromPath, toPath] = [this.#pathOf(workspaceId, from), this.#pathOf(workspaceId, to)];
+    const { folder } = await this.#existing(workspaceId);
+    if ((await this.stat(workspaceId, to)) !== null) {
+      throw new AptoveError("storage_failed", `there is a transcript ${to} already`);
+    }
+    try {
+      await makeFolder(dirname(toPath), folder);
+      await rename(fromPath, toPath);
+      await syncFolder(dirname(toPath));
+      if (dirname(fromPath) !== dirname(toPath)) await syncFolder(dirname(fromPath));
+      return factsOf(await lstat(toPath, { bigint: true }));
+    } catch (error) {
+      throw fault(from, error);
+    }
+  }
+
+  async remove(workspaceId: string, name: string): Promise<void> {
+    const path = this.#pathOf(workspaceId, name);
+    await orNull(name, async () => {
+      await rm(path, { recursive: true });
+      await syncFolder(dirname(path));
+    });
+  }
+
+  async removeAll(workspaceId: string): Promise<void> {
+    const { folder } = workspacePaths(this.#data, workspaceId);
+    await orNull(sessionsFolder, () => rm(join(folder, sessionsFolder), { recursive: true }));
+    const names = (await orNull(workspaceId, () => readdir(folder))) ?? [];
+    const ours = names.filter((name) => isTranscriptName(name.replace(/\.new$/, "")));
+    for (const name of ours) await orNull(name, () => rm(join(folder, name), { recursive: true }));
+  }
+
+  #pathOf(workspaceId: string, name: string): string {
+    checkTranscriptName(name);
+    return join(workspacePaths(this.#data, workspaceId).folder, name);
+  }
+
+  /** Throws `workspace_unknown`: a late turn does not bring a deleted workspace back. */
+  async #existing(workspaceId: string): Promise<WorkspacePaths> {
+    const paths = workspacePaths(this.#data, workspaceId);
+    const folder = await orNull(workspaceId, () => lstat(paths.folder));
+    if (folder?.isDirectory() === true) return paths;
+    throw new AptoveError("workspace_unknown", `there is no workspace ${workspaceId}`);
+  }
+}
+
+/** A change shows in the file's number, size or times; that of the last change of all cannot be set by whoever changes it. */
+function factsOf(stat: BigIntStats): TranscriptFile {
+  return { bytes: Number(stat.size), stamp: `${stat.ino} ${stat.size} ${stat.mtimeNs} ${stat.ctimeNs}` };
+}
+
+async function readWhole(file: FileHandle): Promise<TranscriptFile & { content: Uint8Array | null }> {
+  // The stamp is of before: what comes while it is read shows in the next one.
+  const facts = factsOf(await file.stat({ bigint: true }));
+  if (facts.bytes > limits.transcriptBytesMax) return { ...facts, content: null };
+  const content = Buffer.alloc(facts.bytes);
+  let length = 0;
+  for (;;) {
+    const { bytesRead } = await file.read(content, length, content.length - length, length);
+    length += bytesRead;
+    if (bytesRead === 0 || length === content.length) return { ...facts, content: content.subarray(0, length) };
+  }
+}
+
+/** The workspace's own folder is there, or the workspace is not. */
+async function makeFolder(folder: string, workspaceFolder: string): Promise<void> {
+  if (folder === workspaceFolder) return;
+  try {
+    await mkdir(folder, { mode: 0o700 });
+    await syncFolder(workspaceFolder);
+  } catch (error) {
+    if (systemCode(error) !== "EEXIST") throw error;
+  }
+}
+
+/** Null where there is nothing. */
+async function orNull<T>(name: string, ask: () => Promise<T>): Promise<T | null> {
+  try {
+    return await ask();
+  } catch (error) {
+    if (isAbsence(error)) return null;
+    throw fault(name, error);
+  }
+}
+
+function fault(name: string, error: unknown): AptoveError {
+  return storageFault(`the transcript ${name} could not be read or written`, error);
+}

@@ -1,0 +1,116 @@
+/**
+ * The form of a transcript: front matter, then a block for each message, in Markdown that people read and edit
+ * (docs/formats/transcript.md). Pure. What is rendered is parsed back byte for byte, whatever the messages say (W4):
+ *
+ * - A line that would read as the head of a block gets a backslash in front.
+ * - So does the first and the last line of a message where it is blank, for blank lines around a message are not part of it.
+ * - A line that would read as one of these with its backslash gets one more.
+ *
+ * Lone surrogates have no UTF-8 and become U+FFFD; what the engine stores has none.
+ */
+import { limits } from "../../domain/limits.ts";
+import type { TranscriptMessage } from "../../domain/transcript.ts";
+import { type FrontMatter, frontMatterEnd, renderFrontMatter } from "./front-matter.ts";
+
+export type ParsedTranscript =
+  | { kind: "transcript"; messages: TranscriptMessage[] }
+  /** `reason` completes "the transcript cannot be read: …". */
+  | { kind: "unreadable"; reason: string };
+
+/** One line that begins a message. Columns count: what is indented is text. */
+const head = "##[ \\t]+(user|assistant|system)[ \\t]*:?[ \\t]*\\r?";
+const lineStart = "(?<![^\\n])";
+const lineEnd = "(?![^\\n])";
+const headPattern = new RegExp(`${lineStart}${head}${lineEnd}\\n?`, "gi");
+const headToEscape = new RegExp(`${lineStart}(?=\\\\*${head}${lineEnd})`, "gi");
+const escapedHead = new RegExp(`${lineStart}\\\\(?=\\\\*${head}${lineEnd})`, "gi");
+const blankToEscape = /^\\*[ \t\r]*$/;
+const escapedBlank = /^\\+[ \t\r]*$/;
+
+const titles = { user: "User", assistant: "Assistant", system: "System" };
+
+export function renderTranscript(front: FrontMatter, messages: readonly TranscriptMessage[]): string {
+  return renderFrontMatter(front) + renderMessages(messages);
+}
+
+/** Blocks that are appended to a text that is empty or ends with a line break. */
+export function renderMessages(messages: readonly TranscriptMessage[]): string {
+  return messages.map(({ role, text }) => `\n## ${titles[role]}\n${renderText(text.toWellFormed())}`).join("");
+}
+
+function renderText(text: string): string {
+  if (text === "") return "";
+  const escaped = text.replace(headToEscape, "\\");
+  return `\n${changeEdges(escaped, (line) => (blankToEscape.test(line) ? `\\${line}` : line))}\n`;
+}
+
+/** The text with its first and its last line changed. */
+function changeEdges(text: string, change: (line: string) => string): string {
+  const firstEnd = text.indexOf("\n");
+  if (firstEnd === -1) return change(text);
+  const lastStart = text.lastIndexOf("\n") + 1;
+  return change(text.slice(0, firstEnd)) + text.slice(firstEnd, lastStart) + change(text.slice(lastStart));
+}
+
+/** Never throws. A text of nothing but blank lines and front matter has no messages. */
+export function parseTranscript(content: Uint8Array): ParsedTranscript {
+  if (content.length > limits.transcriptBytesMax) {
+    return unreadable(`it has ${content.length} bytes, and at most ${limits.transcriptBytesMax} are read`);
+  }
+  const text = decode(content);
+  if (text === null) return unreadable("it is not UTF-8 text");
+  const heads = [...text.matchAll(headPattern)];
+  const firstHead = heads[0]?.index ?? text.length;
+  const front = frontMatterEnd(text.slice(0, firstHead));
+  if (front === null) return unreadable("its front matter has no end before the first message");
+  if (/[^ \t\r\n]/.test(text.slice(front, firstHead))) {
+    const line = text.slice(0, front).split("\n").length + leadingBlankLines(text.slice(front, firstHead));
+    return unreadable(`line ${line} stands before the first "## User", "## Assistant" or "## System"`);
+  }
+  const messages = heads.map((found, index): TranscriptMessage => {
+    const [line, role = ""] = found;
+    const body = text.slice(found.index + line.length, heads[index + 1]?.index);
+    return { role: role.toLowerCase() as TranscriptMessage["role"], text: parseText(body, /\r\n?$/.test(line)) };
+  });
+  return { kind: "transcript", messages };
+}
+
+function unreadable(reason: string): ParsedTranscript {
+  return { kind: "unreadable", reason };
+}
+
+/** Null: it is not UTF-8. Without the byte order mark that some editors put at the beginning of a file. */
+function decode(content: Uint8Array): string | null {
+  try {
+    return new TextDecoder("utf-8", { fatal: true }).decode(content);
+  } catch {
+    return null;
+  }
+}
+
+function leadingBlankLines(text: string): number {
+  return (/^[ \t\r\n]*/.exec(text)?.[0] ?? "").split("\n").length - 1;
+}
+
+/**
+ * `hasCrLf`: the head of the block ends with CRLF, so an editor that writes lines this way wrote all of it. Elsewhere a
+ * CR is part of the text.
+ */
+function parseText(body: string, hasCrLf: boolean): string {
+  const lines = withoutBlankEdges(hasCrLf ? body.replaceAll("\r\n", "\n") : body);
+  return changeEdges(lines, (line) => (escapedBlank.test(line) ? line.slice(1) : line)).replace(escapedHead, "");
+}
+
+/** Without the blank lines at both ends; the lines that are left stay as they are. */
+function withoutBlankEdges(text: string): string {
+  let [first, last] = [0, text.length];
+  while (first < last && isBlank(text.charCodeAt(first))) first += 1;
+  while (last > first && isBlank(text.charCodeAt(last - 1))) last -= 1;
+  if (first === last) return "";
+  const end = text.indexOf("\n", last);
+  return text.slice(text.lastIndexOf("\n", first) + 1, end === -1 ? text.length : end);
+}
+
+function isBlank(code: number): boolean {
+  return code === 0x20 || code === 0x09 || code === 0x0a || code === 0x0d;
+}
