@@ -17,6 +17,13 @@ export async function confirm(call: Call, question: string): Promise<boolean> {
   }
 }
 
+/** Asks, unless `--yes` was given; says that nothing was done where the answer is no. */
+export async function mayGoOn(call: Call, question: string, { yes }: { yes?: boolean }): Promise<boolean> {
+  if (yes === true || (await confirm(call, question))) return true;
+  call.output.note("nothing was changed");
+  return false;
+}
+
 export function isYes(answer: string): boolean {
   return /^y(es)?$/i.test(answer.trim());
 }

@@ -6,6 +6,7 @@
 import type { AptoveClient, WireSession } from "../../client/client.ts";
 import { isId } from "../../domain/ids.ts";
 import { limits } from "../../domain/limits.ts";
+import { defaultWorkspaceId } from "../../workspace/workspace-store.ts";
 import { CommandFailed, UsageError } from "./failure.ts";
 
 /** The shortest ends, from eight characters on, that tell these ids apart. */
@@ -115,6 +116,19 @@ export async function findRemoved(client: AptoveClient, text: string): Promise<W
   refuseShort(text);
   const found = (await client.sessions.listRemoved()).filter(({ id }) => matches(id, text));
   return theOnly(found, { what: "removed session", text, list: "aptove session list --removed" });
+}
+
+/** The workspace of an id, of a part of one, or of the word `default`. */
+export function findWorkspace<T extends { id: string }>(workspaces: readonly T[], text: string): T {
+  const standard = workspaces.find(({ id }) => id === text);
+  if (standard !== undefined) return standard;
+  const asked = { what: "workspace", text, list: "aptove workspace list" };
+  if (text === defaultWorkspaceId) return theOnly([], asked);
+  refuseShort(text);
+  return theOnly(
+    workspaces.filter(({ id }) => matches(id, text)),
+    asked,
+  );
 }
 
 async function* eachSession(client: AptoveClient, max: number): AsyncGenerator<WireSession> {

@@ -4,9 +4,11 @@ import type { AskOptions, TurnOptions } from "./commands/ask.ts";
 import type { ConfigOptions } from "./commands/config.ts";
 import type { IndexOptions } from "./commands/index-repository.ts";
 import type { ServeOptions } from "./commands/serve.ts";
+import { addDeviceCommands } from "./device-commands.ts";
 import { wholeNumber } from "./options.ts";
 import type { Run } from "./options.ts";
 import { addSessionCommands } from "./session-commands.ts";
+import { addWorkspaceCommands } from "./workspace-commands.ts";
 
 export function buildProgram(version: string, run: Run): Command {
   const program = new Command("aptove")
@@ -32,7 +34,9 @@ Exit codes: 0 fine, 1 failed, 2 wrong use, 130 interrupted.`,
   addTurnCommands(program, run);
   addWorkCommands(program, run);
   addSessionCommands(program.command("session").description("sessions and their turns"), run);
+  addWorkspaceCommands(program.command("workspace").description("where devices and people work"), run);
   addKeyCommands(program.command("key").description("API keys of the server"), run);
+  addDeviceCommands(program.command("device").description("devices with a token of their own"), run);
   addConfigCommands(program.command("config").description("the configuration"), run);
   addServerCommands(program, run);
   return program;

@@ -1,7 +1,7 @@
 /** `aptove session rename | archive | unarchive | delete | restore | purge`, and `aptove gc` (S2, S6, K4). */
 import type { WireSession } from "../../../client/client.ts";
 import type { Call } from "../call.ts";
-import { confirm } from "../confirm.ts";
+import { mayGoOn } from "../confirm.ts";
 import { exitCodes } from "../failure.ts";
 import type { ExitCode } from "../failure.ts";
 import { findRemoved, findSession, shortId } from "../find-by-id.ts";
@@ -81,12 +81,6 @@ async function idOf(call: Call, id: string): Promise<string> {
 
 function described(call: Call, { id, name, turnCount }: WireSession): string {
   return `${shortId(id)} "${call.output.safeNote(name)}" with ${plural(turnCount, "turn")}`;
-}
-
-async function mayGoOn(call: Call, question: string, { yes }: AskedOptions): Promise<boolean> {
-  if (yes === true || (await confirm(call, question))) return true;
-  call.output.note("nothing was changed");
-  return false;
 }
 
 function tell(call: Call, session: WireSession, what: string): ExitCode {

@@ -1,0 +1,197 @@
+import assert from "node:assert/strict";
+import { readdirSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { test, type TestContext } from "node:test";
+import { cliWorld, type CliWorld } from "../../../../testing/cli.ts";
+import { createAptove } from "../../../compose.ts";
+import { scriptedProvider } from "../../../providers/scripted/scripted.ts";
+import { dataFolderAt } from "../../../workspace/data-folder.ts";
+import { openWorkspaces } from "../../../workspace/open-workspaces.ts";
+
+const dayMs = 86_400_000;
+
+async function create(world: CliWorld, name?: string): Promise<string> {
+  const created = await world.run(["workspace", "create", ...(name === undefined ? [] : ["--name", name])]);
+  assert.equal(created.exit, 0, created.stderr);
+  return created.stdout.trim();
+}
+
+/** Workspaces that were used last this many days ago, `default` among them, and what the commands call them. */
+async function aged(context: TestContext, days: Record<string, number>) {
+  const world = await cliWorld(context);
+  await world.run(["workspace", "list"]);
+  const folder = dataFolderAt(world.dataDir);
+  const ids = new Map<string, string>();
+  for (const [name, age] of Object.entries(days)) {
+    const { workspaces, bindings } = openWorkspaces(folder, () => Date.now() - age * dayMs);
+    const { id } = name === "default" ? await workspaces.resolve(null) : await workspaces.create({ name });
+    if (name !== "default") await bindings.bind(`device of ${name}`, id);
+    ids.set(name, id);
+  }
+  return { world, folder, idOf: (name: string): string => ids.get(name) ?? assert.fail(name) };
+}
+
+test("[W1] [L1] a workspace is made, listed and shown", async (t) => {
+  const world = await cliWorld(t);
+  const none = await world.run(["workspace", "list"]);
+  assert.deepEqual([none.exit, none.stdout], [0, ""]);
+  assert.match(none.stderr, /there are no workspaces yet/);
+  const id = await create(world, "project-x");
+  assert.match(id, /^[0-9a-f]{8}-[0-9a-f]{4}-4/);
+  await openWorkspaces(dataFolderAt(world.dataDir)).bindings.bind("Ada's phone", id);
+  const listed = await world.run(["workspace", "list"]);
+  assert.match(listed.stdout, new RegExp(`^${id.slice(-8)}  used [-\\d]+ [\\d:]+  1 device +project-x\\n$`));
+  for (const part of [id, id.slice(0, 6), id.slice(-5), id.toUpperCase()]) {
+    const shown = await world.run(["workspace", "show", part]);
+    assert.equal(shown.exit, 0, shown.stderr);
+    assert.match(
+      shown.stdout,
+      new RegExp(`^id +${id}\nname +project-x\nfolder +${join(world.dataDir, "workspaces", id)}$`, "m"),
+    );
+    assert.match(shown.stdout, /^devices +Ada's phone$/m);
+  }
+  const json = JSON.parse((await world.run(["workspace", "show", id, "--json"])).stdout) as Record<string, unknown>;
+  assert.deepEqual(
+    [json["id"], json["name"], json["devices"], json["damage"]],
+    [id, "project-x", ["Ada's phone"], null],
+  );
+  const list = JSON.parse((await world.run(["workspace", "list", "--json"])).stdout) as Record<string, unknown>;
+  assert.deepEqual(list, { workspaces: [json] });
+});
+
+test("[W1] [L1] an id of a wrong form, of nothing or of several is told so, and touches nothing", async (t) => {
+  const world = await cliWorld(t);
+  await create(world);
+  for (const command of [["show"], ["delete", "--yes"], ["permissions"]]) {
+    for (const wrong of ["..", "../..", "/etc", "abc", "no id"]) {
+      const refused = await world.run(["workspace", ...command, wrong]);
+      assert.equal(refused.exit, 2, refused.stderr);
+      assert.match(refused.stderr, /is not an id \(usage\)\nfix: give at least 4 characters/);
+    }
+    for (const missing of ["default", "00000000-0000-4000-8000-000000000000"]) {
+      const refused = await world.run(["workspace", ...command, missing]);
+      assert.equal(refused.exit, 1);
+      assert.match(refused.stderr, /there is no workspace ".*" \(not_found\)\nfix: see: aptove workspace list/);
+    }
+  }
+  const { workspaces } = openWorkspaces(dataFolderAt(world.dataDir));
+  assert.equal((await workspaces.list()).length, 1);
+  const unnamed = await world.run(["workspace", "create", "--name", "two\nlines"]);
+  assert.equal(unnamed.exit, 1);
+  assert.match(unnamed.stderr, /must be one line/);
+});
+
+test("[W1] [W2] [L1] damage is told with its place, and a damaged workspace can be deleted", async (t) => {
+  const world = await cliWorld(t);
+  const id = await create(world);
+  writeFileSync(join(world.dataDir, "workspaces", id, "workspace.toml"), "uuid = \n");
+  const listed = await world.run(["workspace", "list"]);
+  assert.equal(listed.exit, 0);
+  assert.match(listed.stdout, /damaged: .*workspace\.toml:1:\d+: .*; correct the file/);
+  assert.match((await world.run(["workspace", "show", id])).stdout, /^damaged +.*workspace\.toml:1:/m);
+  writeFileSync(join(world.dataDir, "bindings.toml"), "[bindings\n");
+  const refused = await world.run(["workspace", "delete", id, "--yes"]);
+  assert.equal(refused.exit, 1);
+  assert.match(refused.stderr, /bindings\.toml:1:\d+: .*; correct it, or move it away.* \(bindings_damaged\)/);
+  writeFileSync(join(world.dataDir, "bindings.toml"), "");
+  assert.equal((await world.run(["workspace", "delete", id, "--yes"])).exit, 0);
+});
+
+test("[W6] [L1] delete asks first, and takes devices and folder", async (t) => {
+  const { world, folder, idOf } = await aged(t, { phone: 0, tablet: 0 });
+  const short = idOf("phone").slice(-8);
+  const unasked = await world.run(["workspace", "delete", short]);
+  assert.equal(unasked.exit, 2);
+  assert.match(unasked.stderr, /delete [0-9a-f]{8} "phone" for ever, and unbind 1 device\?.*\nfix: .*--yes/);
+  const asking = world.start(["workspace", "delete", short], { isTerminal: true, env: { NO_COLOR: "1" } });
+  await asking.saw("nothing brings it back [y/N]");
+  asking.input.write("n\n");
+  assert.equal((await asking.finished).exit, 1);
+  assert.equal(readdirSync(folder.workspaces).length, 2);
+  const deleted = await world.run(["workspace", "delete", short, "--yes"]);
+  assert.match(deleted.stdout, /^[0-9a-f]{8} deleted; its sessions are still there/);
+  assert.deepEqual(readdirSync(folder.workspaces), [idOf("tablet")]);
+  assert.deepEqual(
+    (await openWorkspaces(folder).bindings.list()).map(({ deviceId }) => deviceId),
+    ["device of tablet"],
+  );
+});
+
+test("[W6] [L1] gc shows what it takes, asks, and takes just that; never default, or what was used lately", async (t) => {
+  const { world, folder, idOf } = await aged(t, { default: 400, old: 200, older: 300, young: 5 });
+  const dry = await world.run(["workspace", "gc", "--dry-run"]);
+  const lines = dry.stdout.trim().split("\n");
+  assert.deepEqual(
+    lines.slice(0, -1).map((line) => line.slice(0, 8)),
+    [idOf("old"), idOf("older")].map((id) => id.slice(-8)),
+  );
+  assert.equal(lines.at(-1), "2 workspaces that nobody used for 90 days; nothing was deleted");
+  const unasked = await world.run(["workspace", "gc"]);
+  assert.equal(unasked.exit, 2);
+  assert.match(unasked.stderr, /delete 2 workspaces for ever\?/);
+  assert.equal(readdirSync(folder.workspaces).length, 4);
+  const json = await world.run(["workspace", "gc", "--max-age", "250", "--yes", "--json"]);
+  const { workspaces } = JSON.parse(json.stdout) as { workspaces: { id: string }[] };
+  assert.deepEqual(
+    workspaces.map(({ id }) => id),
+    [idOf("older")],
+  );
+  const taken = await world.run(["workspace", "gc", "--yes"]);
+  assert.equal(taken.stdout, "deleted 1 workspace that nobody used for 90 days\n");
+  assert.deepEqual(readdirSync(folder.workspaces).toSorted(), [idOf("young"), "default"].toSorted());
+  assert.equal((await world.run(["workspace", "gc"])).stdout, "deleted 0 workspaces that nobody used for 90 days\n");
+  assert.equal((await world.run(["workspace", "gc", "--max-age", "0"])).exit, 2);
+});
+
+test("[W6] [L1] gc spares a workspace in which a turn is running", async (t) => {
+  const { world, idOf } = await aged(t, { busy: 200 });
+  const { promise: released, resolve: release } = Promise.withResolvers<void>();
+  const slow = scriptedProvider({ name: "offline", script: () => [{ says: ["it begins", released, " and ends"] }] });
+  const { engine } = await createAptove({ dataDir: world.dataDir, env: {}, providers: [slow] });
+  t.after(() => engine.close());
+  const turn = await engine.runTurn(await engine.keys.owner(), { instruction: "slowly", workspaceId: idOf("busy") });
+  assert.match((await world.run(["workspace", "gc", "--yes"])).stdout, /^deleted 0 workspaces/);
+  release();
+  await turn.finished;
+  assert.match((await world.run(["workspace", "gc", "--yes"])).stdout, /^deleted 1 workspace /);
+});
+
+test("[P4] [L1] what is allowed for ever is listed, and can be forgotten", async (t) => {
+  const { world, folder } = await aged(t, { default: 0 });
+  const { permissions } = openWorkspaces(folder);
+  assert.match((await world.run(["workspace", "permissions", "default"])).stderr, /nothing is allowed for ever/);
+  await permissions.allow("default", "run npm test");
+  await permissions.allow("default", "edit");
+  const listed = await world.run(["workspace", "permissions", "default"]);
+  assert.match(listed.stdout, /^[-\d]+ [\d:]+ {2}"(?:run npm test|edit)"\n[-\d]+ [\d:]+ {2}"/);
+  const forgot = await world.run(["workspace", "permissions", "default", "--forget", "edit"]);
+  assert.equal(forgot.stdout, "asks again before: edit\n");
+  assert.equal(await permissions.isAllowed("default", "edit"), false);
+  const again = await world.run(["workspace", "permissions", "default", "--forget", "edit"]);
+  assert.equal(again.exit, 1);
+  assert.match(again.stderr, /"edit" is not allowed there \(not_found\)/);
+  const json = JSON.parse((await world.run(["workspace", "permissions", "default", "--json"])).stdout) as object;
+  assert.deepEqual(Object.keys(json), ["id", "allowed"]);
+});
+
+test("[L1] workspaces are on this machine, and a named server is refused", async (t) => {
+  const world = await cliWorld(t);
+  const refused = await world.run(["workspace", "list", "--server", "http://127.0.0.1:1"]);
+  assert.equal(refused.exit, 2);
+  assert.match(refused.stderr, /leave out --server/);
+});
+
+test("[L1] nothing that workspaces need opens the database", async (t) => {
+  const { world } = await aged(t, { default: 0, phone: 1 });
+  for (const argv of [
+    ["list"],
+    ["show", "default"],
+    ["permissions", "default"],
+    ["create"],
+    ["delete", "default", "-y"],
+  ]) {
+    assert.equal((await world.run(["workspace", ...argv])).exit, 0);
+  }
+  assert.equal((await world.run(["workspace", "gc"])).exit, 0);
+  assert.ok(!readdirSync(world.dataDir).includes("records.db"));
+});

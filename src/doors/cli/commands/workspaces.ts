@@ -1,0 +1,165 @@
+/** `aptove workspace list | create | show | permissions | delete | gc` (W1, W2, W6). They need no database but for gc. */
+import { join } from "node:path";
+import { isoTime } from "../../../domain/ids.ts";
+import { limits } from "../../../domain/limits.ts";
+import { openWorkspaces, type OpenedWorkspaces } from "../../../workspace/open-workspaces.ts";
+import type { Workspace } from "../../../workspace/workspace-store.ts";
+import type { Call } from "../call.ts";
+import { mayGoOn } from "../confirm.ts";
+import { localTime } from "../explain.ts";
+import { CommandFailed, exitCodes, UsageError } from "../failure.ts";
+import type { ExitCode } from "../failure.ts";
+import { findWorkspace, shortId, shortIds } from "../find-by-id.ts";
+import { columns, plural } from "../output.ts";
+import type { AskedOptions } from "./keep.ts";
+
+export interface WorkspaceGcOptions extends AskedOptions {
+  maxAge: number;
+  dryRun?: boolean;
+}
+
+export async function listWorkspaces(call: Call): Promise<ExitCode> {
+  const found = await described(opened(call), call);
+  const { output } = call;
+  if (call.json) {
+    output.json({ workspaces: found });
+    return exitCodes.fine;
+  }
+  if (found.length === 0) output.note("there are no workspaces yet; the first chat, editor or device makes one");
+  const short = shortIds(found.map(({ id }) => id));
+  const rows = found.map(({ id, name, provider, lastAccessedAt, devices, damage }) => [
+    short.get(id) ?? id,
+    `used ${localTime(lastAccessedAt).slice(0, 16)}`,
+    devices.length === 0 ? "no device" : plural(devices.length, "device"),
+    provider ?? "",
+    damage === null ? (name ?? "") : `damaged: ${damage}`,
+  ]);
+  for (const line of columns(rows)) output.line(output.safe(line.trimEnd()));
+  return exitCodes.fine;
+}
+
+export async function createWorkspace(call: Call, options: { name?: string }): Promise<ExitCode> {
+  const workspace = await opened(call).workspaces.create(options);
+  if (call.json) call.output.json({ ...shown(call, workspace), devices: [] });
+  else call.output.line(workspace.id);
+  return exitCodes.fine;
+}
+
+export async function showWorkspace(call: Call, id: string): Promise<ExitCode> {
+  const workspace = findWorkspace(await described(opened(call), call), id);
+  const { output } = call;
+  if (call.json) {
+    output.json(workspace);
+    return exitCodes.fine;
+  }
+  const { name, provider, devices, damage } = workspace;
+  const rows = [
+    ["id", workspace.id],
+    ...(name === null ? [] : [["name", name]]),
+    ["folder", workspace.folder],
+    ["made", localTime(workspace.createdAt)],
+    ["last used", localTime(workspace.lastAccessedAt)],
+    ...(provider === null ? [] : [["provider", provider]]),
+    ["devices", devices.length === 0 ? "none" : devices.join(", ")],
+    ...(damage === null ? [] : [["damaged", damage]]),
+  ];
+  for (const line of columns(rows)) output.line(output.safe(line));
+  return exitCodes.fine;
+}
+
+export async function workspacePermissions(
+  call: Call,
+  text: string,
+  { forget }: { forget?: string },
+): Promise<ExitCode> {
+  const { workspaces, permissions } = opened(call);
+  const { id } = findWorkspace(await workspaces.list(), text);
+  if (forget !== undefined && !(await permissions.forget(id, forget))) {
+    const fix = `see: aptove workspace permissions ${shortId(id)}`;
+    throw new CommandFailed("not_found", `${JSON.stringify(forget)} is not allowed there`, fix);
+  }
+  const allowed = (await permissions.list(id)).map(({ key, allowedAt }) => ({ key, allowedAt: isoTime(allowedAt) }));
+  const { output } = call;
+  if (call.json) output.json({ id, allowed });
+  else if (forget !== undefined) output.line(`asks again before: ${output.safe(forget)}`);
+  else if (allowed.length === 0) output.note("nothing is allowed for ever: the tools ask each time");
+  else {
+    const rows = allowed.map(({ key, allowedAt }) => [localTime(allowedAt).slice(0, 16), JSON.stringify(key)]);
+    for (const line of columns(rows)) output.line(output.safe(line));
+  }
+  return exitCodes.fine;
+}
+
+export async function deleteWorkspace(call: Call, text: string, options: AskedOptions): Promise<ExitCode> {
+  const open = opened(call);
+  const { id, name, devices } = findWorkspace(await described(open, call), text);
+  const called = name === null ? "" : ` "${call.output.safeNote(name)}"`;
+  const bound = devices.length === 0 ? "" : `, and unbind ${plural(devices.length, "device")}`;
+  const question = `delete ${shortId(id)}${called} for ever${bound}? nothing brings it back`;
+  if (!(await mayGoOn(call, question, options))) return exitCodes.failed;
+  await open.workspaces.delete(id);
+  if (call.json) call.output.json({ deleted: id, devices });
+  else call.output.line(`${shortId(id)} deleted; its sessions are still there: aptove session list`);
+  return exitCodes.fine;
+}
+
+export async function collectWorkspaces(call: Call, options: WorkspaceGcOptions): Promise<ExitCode> {
+  const { workspaces } = opened(call);
+  const { maxAge: maxAgeDays, dryRun = false } = options;
+  const isRunning = (id: string): Promise<boolean> => hasRunningTurn(call, id);
+  const collect = (only: { dryRun: boolean }): Promise<Workspace[]> =>
+    workspaces.gc({ maxAgeDays, isRunning, ...only });
+  const stale = await collect({ dryRun: true });
+  const { output } = call;
+  if (!dryRun && stale.length > 0) {
+    for (const workspace of stale) output.note(output.safeNote(staleLine(workspace)));
+    if (!(await mayGoOn(call, `delete ${plural(stale.length, "workspace")} for ever?`, options))) {
+      return exitCodes.failed;
+    }
+  }
+  const taken = dryRun || stale.length === 0 ? stale : await collect({ dryRun: false });
+  if (call.json) {
+    output.json({ maxAgeDays, dryRun, workspaces: taken.map((workspace) => shown(call, workspace)) });
+    return exitCodes.fine;
+  }
+  if (dryRun) for (const workspace of taken) output.line(output.safe(staleLine(workspace)));
+  const what = `${plural(taken.length, "workspace")} that nobody used for ${plural(maxAgeDays, "day")}`;
+  output.line(dryRun ? `${what}; nothing was deleted` : `deleted ${what}`);
+  return exitCodes.fine;
+}
+
+function staleLine({ id, name, lastAccessedAt }: Workspace): string {
+  return `${shortId(id)}  used ${localTime(isoTime(lastAccessedAt)).slice(0, 16)}  ${name ?? ""}`.trimEnd();
+}
+
+/** Only here the sessions are asked, so only a workspace that would go costs that. */
+async function hasRunningTurn(call: Call, workspaceId: string): Promise<boolean> {
+  const client = await call.client();
+  for (let cursor: string | null = null; ;) {
+    const page = { workspaceId, limit: limits.pageSizeMax, ...(cursor !== null && { cursor }) };
+    const { sessions, nextCursor } = await client.sessions.list(page);
+    if (sessions.some(({ lastTurnStatus }) => lastTurnStatus === "pending")) return true;
+    if (nextCursor === null) return false;
+    cursor = nextCursor;
+  }
+}
+
+function opened(call: Call): OpenedWorkspaces {
+  if (call.server() === null) return openWorkspaces(call.folder());
+  throw new UsageError("workspaces are on this machine's own data", "leave out --server (and APTOVE_SERVER)");
+}
+
+type Shown = ReturnType<typeof shown>;
+
+function shown(call: Call, { id, createdAt, lastAccessedAt, ...workspace }: Workspace) {
+  const folder = join(call.folder().workspaces, id);
+  return { id, folder, createdAt: isoTime(createdAt), lastAccessedAt: isoTime(lastAccessedAt), ...workspace };
+}
+
+async function described({ workspaces }: OpenedWorkspaces, call: Call): Promise<(Shown & { devices: string[] })[]> {
+  const [found, bindings] = await Promise.all([workspaces.list(), workspaces.devices()]);
+  return found.map((workspace) => {
+    const devices = bindings.filter(({ workspaceId }) => workspaceId === workspace.id);
+    return { ...shown(call, workspace), devices: devices.map(({ deviceId }) => deviceId) };
+  });
+}
