@@ -60,6 +60,7 @@ export const errorCatalogue = {
   workspace_busy: entry(503, "Another process has the workspace", true),
   bindings_damaged: entry(500, "The bindings of devices are damaged"),
   device_refused: entry(403, "The device is not the caller's"),
+  client_failed: entry(502, "The client could not do what it had offered"),
   pairing_refused: entry(403, "The pairing code is not valid, or not any more"),
   // The run
   interrupted: entry(409, "The turn was interrupted before it had output"),

@@ -1,0 +1,268 @@
+/** The methods of one connection (P1): each checks what was asked, calls the engine, and maps the outcome. */
+import type {
+  ListSessionsRequest,
+  ListSessionsResponse,
+  LoadSessionRequest,
+  LoadSessionResponse,
+  NewSessionRequest,
+  NewSessionResponse,
+  PromptRequest,
+  PromptResponse,
+  ResumeSessionRequest,
+  SetSessionConfigOptionRequest,
+  SetSessionConfigOptionResponse,
+  SetSessionModeRequest,
+} from "@agentclientprotocol/sdk";
+import { AptoveError } from "../../domain/errors.ts";
+import { isId } from "../../domain/ids.ts";
+import type { Session } from "../../domain/session.ts";
+import type { Usage } from "../../domain/usage.ts";
+import type { SessionStart } from "../../engine/engine.ts";
+import type { Client } from "./client.ts";
+import { commands } from "./commands.ts";
+import { usageUpdate } from "./follow-turn.ts";
+import type { ForkRequest } from "./fork-request.ts";
+import { listSessions } from "./list-sessions.ts";
+import { metaFlag, metaKeys, metaText } from "./meta.ts";
+import { type OpenSession, PromptRun } from "./open-session.ts";
+import type { AcpPorts, OpenedPorts } from "./ports.ts";
+import { answerPrompt } from "./prompt.ts";
+import { sessionNotOpen } from "./refusal.ts";
+import { replay } from "./replay.ts";
+import { readMemory, withMemory, type SessionMemory } from "./session-memory.ts";
+import { defaultMode } from "./session-options.ts";
+import { checkSetup, deviceOf, openSession, setupAnswer, visibleSession, type Setup } from "./session-setup.ts";
+
+export class AcpDoor {
+  readonly #ports: AcpPorts;
+  readonly #client: Client;
+  readonly #sessions = new Map<string, OpenSession>();
+
+  constructor(ports: AcpPorts, client: Client) {
+    this.#ports = ports;
+    this.#client = client;
+  }
+
+  async newSession(request: NewSessionRequest): Promise<NewSessionResponse> {
+    const deviceId = deviceOf(this.#ports, request._meta);
+    const [opened, setup] = await Promise.all([this.#ports.open(), checkSetup(request)]);
+    const { workspaces, engine, caller } = opened;
+    const workspaceId = deviceId === null ? await workspaces.standard() : await workspaces.ofDevice(deviceId);
+    // A device's workspace is one conversation; an editor that opens a new session means a new one (W3).
+    const asked = this.#ports.beginning ?? (deviceId === null ? "fresh" : "continue");
+    const fresh = metaFlag(request._meta, metaKeys.fresh) ?? asked === "fresh";
+    const metadata = withMemory({}, this.#remembered(setup));
+    const { session, warnings } = await engine.workspaceSessions.begin(caller, { workspaceId, fresh, metadata });
+    const open = await this.#open(opened, session, setup);
+    this.#tellCommands(open);
+    for (const warning of warnings) this.#warn(open, warning);
+    return { sessionId: session.id, ...setupAnswer(open) };
+  }
+
+  /** Replays the whole conversation, tools included, before it answers (P4). */
+  async loadSession(request: LoadSessionRequest, signal: AbortSignal): Promise<LoadSessionResponse> {
+    const { open, opened, session } = await this.#reopen(request);
+    const { headTurnId } = open.facts;
+    if (headTurnId !== null) {
+      const turns = await opened.engine.lineage(opened.caller, headTurnId);
+      const last: { usage: Usage; model: string }[] = [];
+      const onUsage = (usage: Usage, { model }: { model: string }): void => void (last[0] = { usage, model });
+      for await (const update of replay(opened, { turns, waiting: open.waiting, signal, onUsage })) {
+        signal.throwIfAborted();
+        await open.update(update);
+      }
+      const [{ usage, model } = { usage: null, model: "" }] = last;
+      const usages = usage === null ? [] : usageUpdate(model, usage, session.costUsd);
+      for (const update of usages) await open.update(update);
+    }
+    await this.#sendCommands(open);
+    return setupAnswer(open);
+  }
+
+  /** The client has the conversation already. */
+  async resumeSession(request: ResumeSessionRequest): Promise<LoadSessionResponse> {
+    const { open } = await this.#reopen(request);
+    this.#tellCommands(open);
+    return setupAnswer(open);
+  }
+
+  /** A new session below a turn of this one: its head, or the one that `_meta` names (T6). */
+  async forkSession(request: ForkRequest): Promise<NewSessionResponse> {
+    deviceOf(this.#ports, request._meta);
+    const [opened, setup] = await Promise.all([this.#ports.open(), checkSetup(request)]);
+    const around = { ports: this.#ports, opened };
+    const from = await visibleSession(around, request.sessionId);
+    const named = metaText(request._meta, metaKeys.turnId);
+    const turn = named === null ? null : await opened.engine.getTurn(opened.caller, named);
+    // The turn of another session may be in the history of this one; a device may see it only in its own workspace.
+    if (turn !== null) await visibleSession(around, turn.sessionId);
+    const forkOf = turn?.id ?? from.headTurnId ?? from.originTurnId;
+    const { mode, model } = readMemory(from);
+    const start: SessionStart = {
+      metadata: withMemory({}, { ...this.#remembered(setup), ...(mode !== null && { mode }), model }),
+      agentContextId: from.agentContextId,
+      conversationContextId: from.conversationContextId,
+      ...(from.workspaceId !== null && { workspaceId: from.workspaceId }),
+      ...(forkOf !== null && { forkOf }),
+    };
+    const session = await opened.engine.createSession(opened.caller, start);
+    const open = await this.#open(opened, session, setup);
+    this.#tellCommands(open);
+    return { sessionId: session.id, ...setupAnswer(open) };
+  }
+
+  async listSessions(request: ListSessionsRequest): Promise<ListSessionsResponse> {
+    return await listSessions({ ports: this.#ports, opened: await this.#ports.open() }, request);
+  }
+
+  /** Prompts that still run are cancelled; the session itself stays, and can be loaded. */
+  async closeSession({ sessionId }: { sessionId: string }): Promise<object> {
+    const open = this.#named(sessionId);
+    this.#sessions.delete(sessionId);
+    open.cancel();
+    await open.close();
+    return {};
+  }
+
+  /** Softly (S6). What is not there, or not any more, is deleted already. */
+  async deleteSession({ sessionId }: { sessionId: string }): Promise<object> {
+    const opened = await this.#ports.open();
+    if (!isId(sessionId)) return {};
+    try {
+      await visibleSession({ ports: this.#ports, opened }, sessionId);
+    } catch (error) {
+      if (error instanceof AptoveError && error.code === "not_found") return {};
+      throw error;
+    }
+    if (this.#sessions.has(sessionId)) await this.closeSession({ sessionId });
+    await opened.engine.tree.remove(opened.caller, sessionId);
+    return {};
+  }
+
+  async setMode({ sessionId, modeId }: SetSessionModeRequest): Promise<object> {
+    const open = this.#named(sessionId);
+    open.facts.options.setMode(modeId);
+    await this.#remember(open);
+    await open.update({ sessionUpdate: "config_option_update", configOptions: open.facts.options.list() });
+    return {};
+  }
+
+  async setConfigOption(request: SetSessionConfigOptionRequest): Promise<SetSessionConfigOptionResponse> {
+    const open = this.#named(request.sessionId);
+    const { options } = open.facts;
+    const before = options.mode;
+    options.setOption(request.configId, request.value);
+    await this.#remember(open);
+    if (options.mode !== before) {
+      await open.update({ sessionUpdate: "current_mode_update", currentModeId: options.mode });
+    }
+    return { configOptions: options.list() };
+  }
+
+  /** Not a word is waited for before the prompt can be cancelled: a cancellation may be right behind it. */
+  prompt({ sessionId, prompt }: PromptRequest, signal: AbortSignal): Promise<PromptResponse> {
+    const session = this.#named(sessionId);
+    const run = new PromptRun();
+    const onAbort = (): void => {
+      // A client that goes away does not mean that its turn should end (R5).
+      if (!this.#client.gone.aborted) run.cancel();
+    };
+    if (signal.aborted) onAbort();
+    else signal.addEventListener("abort", onAbort, { once: true });
+    session.prompts.add(run);
+    return this.#answer({ session, run }, prompt).finally(() => session.prompts.delete(run));
+  }
+
+  /** Nothing is said about a session that is not open: a notification has no answer. */
+  cancel({ sessionId }: { sessionId: string }): void {
+    this.#sessions.get(sessionId)?.cancel();
+  }
+
+  /** The client is gone: turns go on to their ends, and then everything that the sessions had open is closed. */
+  async end(): Promise<void> {
+    const open = [...this.#sessions.values()];
+    this.#sessions.clear();
+    await Promise.all(open.map((session) => session.close()));
+  }
+
+  async #answer(
+    { session, run }: { session: OpenSession; run: PromptRun },
+    blocks: PromptRequest["prompt"],
+  ): Promise<PromptResponse> {
+    const opened = await this.#ports.open();
+    return await answerPrompt({ ports: this.#ports, opened, client: this.#client, session, run }, blocks);
+  }
+
+  #named(sessionId: string): OpenSession {
+    const open = this.#sessions.get(sessionId);
+    if (open === undefined) throw sessionNotOpen(sessionId);
+    return open;
+  }
+
+  async #reopen(
+    request: LoadSessionRequest | ResumeSessionRequest,
+  ): Promise<{ open: OpenSession; opened: OpenedPorts; session: Session }> {
+    deviceOf(this.#ports, request._meta);
+    const { sessionId } = request;
+    const [opened, setup] = await Promise.all([this.#ports.open(), checkSetup(request)]);
+    const session = await visibleSession({ ports: this.#ports, opened }, sessionId);
+    const former = this.#sessions.get(sessionId);
+    if (former !== undefined && former.prompts.size > 0) {
+      throw new AptoveError("session_busy", "a prompt of this session is being answered; cancel it first");
+    }
+    const open = await this.#open(opened, session, setup);
+    await former?.close();
+    const { mode: _mode, ...place } = this.#remembered(setup);
+    await this.#write(open, opened, place);
+    return { open, opened, session };
+  }
+
+  async #open(opened: OpenedPorts, session: Session, setup: Setup): Promise<OpenSession> {
+    const opening = { ports: this.#ports, opened, client: this.#client };
+    const open = await openSession(opening, session, { setup, mode: this.#ports.mode });
+    this.#sessions.set(session.id, open);
+    return open;
+  }
+
+  #remembered({ folders: [cwd, ...additionalDirectories] }: Setup) {
+    return { cwd, additionalDirectories, mode: this.#ports.mode ?? defaultMode };
+  }
+
+  async #remember(open: OpenSession): Promise<void> {
+    const { mode, chosenModel } = open.facts.options;
+    await this.#write(open, await this.#ports.open(), { mode, model: chosenModel });
+  }
+
+  /** Of a session that belongs to somebody else nothing is written: then it holds for this connection. */
+  async #write(open: OpenSession, { engine, caller }: OpenedPorts, memory: Partial<SessionMemory>): Promise<void> {
+    const session = await engine.getSession(caller, open.facts.id);
+    const metadata = withMemory(session.metadata, memory);
+    if (JSON.stringify(metadata) === JSON.stringify(session.metadata)) return;
+    try {
+      await engine.updateSession(caller, session.id, { metadata });
+    } catch (error) {
+      if (!(error instanceof AptoveError) || error.code !== "forbidden") throw error;
+    }
+  }
+
+  #warn(open: OpenSession, warning: string): void {
+    this.#ports.report(`session ${open.facts.id}: ${warning}`);
+    if (this.#client.capabilities.session?.notices == null) return;
+    this.#afterAnswer(() => open.update({ sessionUpdate: "notice", severity: "warning", title: warning }));
+  }
+
+  async #sendCommands(open: OpenSession): Promise<void> {
+    await open.update({ sessionUpdate: "available_commands_update", availableCommands: commands });
+  }
+
+  #tellCommands(open: OpenSession): void {
+    this.#afterAnswer(() => this.#sendCommands(open));
+  }
+
+  /** The client knows a new session from the answer on. */
+  #afterAnswer(body: () => Promise<void>): void {
+    setImmediate(() => {
+      body().catch((error: unknown) => this.#ports.report("the client could not be told", error));
+    });
+  }
+}

@@ -1,0 +1,106 @@
+/** Shows a running turn to the client, with what it missed before, and what the turn changed of its session (P1, P4). */
+import type { SessionUpdate } from "@agentclientprotocol/sdk";
+import { isoTime } from "../../domain/ids.ts";
+import { modelInfo } from "../../domain/models.ts";
+import type { Usage } from "../../domain/usage.ts";
+import type { RunFailed, RunFinished } from "../../domain/events.ts";
+import type { RunningTurn } from "../../engine/engine.ts";
+import type { Client } from "./client.ts";
+import type { OpenSession } from "./open-session.ts";
+import type { OpenedPorts } from "./ports.ts";
+import { replay } from "./replay.ts";
+import { TurnFeed } from "./turn-feed.ts";
+import { closeWaiting, TurnUpdates } from "./turn-updates.ts";
+
+export interface Following {
+  opened: OpenedPorts;
+  client: Client;
+  session: OpenSession;
+}
+
+/** Gives how the turn ended; null: the client is gone, and the turn goes on without it (R5). */
+export async function followTurn(following: Following, running: RunningTurn): Promise<RunFinished | RunFailed | null> {
+  const { opened, client, session } = following;
+  const { engine, caller } = opened;
+  const feed = new TurnFeed(running.turnId);
+  session.feed = feed;
+  session.terminals.clear();
+  const costs = new Costs();
+  const updates = new TurnUpdates({
+    turnId: running.turnId,
+    waiting: session.waiting,
+    usage: (step) => costs.after(step),
+    live: {
+      notices: client.capabilities.session?.notices != null,
+      terminalOf: (callId) => session.terminals.get(callId) ?? null,
+    },
+  });
+  try {
+    const end = await feed.send(running.events(client.gone), {
+      updates,
+      send: (update) => session.update(update),
+      onStart: async (parentTurnId) => {
+        await catchUp(following, parentTurnId);
+        const turn = await engine.getTurn(caller, running.turnId);
+        costs.begin({ model: turn.model, spentUsd: await tellName(following) });
+      },
+    });
+    if (end === null) return null;
+    if (end.type === "run_finished") session.seenTurnId = running.turnId;
+    await running.finished;
+    return end;
+  } finally {
+    session.feed = null;
+  }
+}
+
+/** What other doors did in the session since the client last saw it, and the calls that nobody can answer any more. */
+async function catchUp({ opened, client, session }: Following, parentTurnId: string | null): Promise<void> {
+  const seen = session.seenTurnId;
+  if (parentTurnId !== null && parentTurnId !== seen) {
+    const turns = await opened.engine.lineage(opened.caller, parentTurnId);
+    const known = turns.findIndex((turn) => turn.id === seen);
+    // Somebody moved the head to where the client has never been: there is no place to go on from.
+    const missed = seen !== null && known === -1 ? [] : turns.slice(known + 1);
+    const { waiting } = session;
+    for await (const update of replay(opened, { turns: missed, waiting, signal: client.gone, onUsage: () => {} })) {
+      await session.update(update);
+    }
+    session.seenTurnId = parentTurnId;
+  }
+  for (const update of closeWaiting(session.waiting)) await session.update(update);
+}
+
+/** The session is named by its first turn (S2), or by somebody meanwhile. Gives what it has cost so far. */
+async function tellName({ opened, session }: Following): Promise<number> {
+  const { name, activeAt, costUsd } = await opened.engine.getSession(opened.caller, session.facts.id);
+  if (name !== session.name) {
+    session.name = name;
+    await session.update({ sessionUpdate: "session_info_update", title: name, updatedAt: isoTime(activeAt) });
+  }
+  return costUsd;
+}
+
+/** How full the model's window is, and what the session has cost, after each model call. */
+class Costs {
+  #model = "";
+  #spentUsd = 0;
+
+  begin({ model, spentUsd }: { model: string; spentUsd: number }): void {
+    this.#model = model;
+    this.#spentUsd = spentUsd;
+  }
+
+  after(step: Usage): SessionUpdate[] {
+    this.#spentUsd += step.costUsd ?? 0;
+    return usageUpdate(this.#model, step, this.#spentUsd);
+  }
+}
+
+/** Empty where the model's window is not known: ACP has no word for that. */
+export function usageUpdate(model: string, { input, output }: Usage, spentUsd: number): SessionUpdate[] {
+  const size = modelInfo(model)?.contextTokens;
+  if (size === undefined) return [];
+  const cost = spentUsd > 0 ? { cost: { amount: spentUsd, currency: "USD" } } : {};
+  return [{ sessionUpdate: "usage_update", used: input + output, size, ...cost }];
+}
