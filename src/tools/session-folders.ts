@@ -64,6 +64,12 @@ export class SessionFolders {
     throw new ToolFault(`there is no ${shown}${near.length === 0 ? "" : `; there is ${near.join(", ")}`}`);
   }
 
+  /** Folders below a folder of the session that are closed: relative to it, with a slash at the end. */
+  async closedBelow({ real }: Place): Promise<string[]> {
+    const closed = (await this.#allClosed()).filter((each) => each !== real && isInside(each, real));
+    return closed.map((each) => `${relative(real, each).split(sep).join("/")}/`);
+  }
+
   async #locate(path: string): Promise<{ place: Place; root: Root }> {
     if (path.includes("\0")) throw new ToolFault("the path contains a NUL");
     const asked = resolve(this.#given[0] ?? "", path);
@@ -99,8 +105,12 @@ export class SessionFolders {
 
   /** A session that works inside a closed folder was put there, and only there is it open. */
   async #isClosed(real: string, root: Root): Promise<boolean> {
+    return (await this.#allClosed()).some((each) => isInside(real, each) && isInside(each, root.real));
+  }
+
+  async #allClosed(): Promise<string[]> {
     const closed = await Promise.all(this.#closed.map(async (each) => (await realOrNull(each)) ?? each));
-    return [...systemFolders, ...closed].some((each) => isInside(real, each) && isInside(each, root.real));
+    return [...systemFolders, ...closed];
   }
 
   #outside(path: string): ToolFault {

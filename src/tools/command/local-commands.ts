@@ -10,10 +10,10 @@ import { existsSync } from "node:fs";
 import { StringDecoder } from "node:string_decoder";
 import { setTimeout as delay } from "node:timers/promises";
 import { limits } from "../../domain/limits.ts";
+import { endFamily, markName } from "../process-family.ts";
 import type { CommandOutcome, CommandRequest, CommandRunner } from "../session-tools.ts";
 import { commandEnvironment, type CommandEnvironment } from "./environment.ts";
 import { OutputTail } from "./output-tail.ts";
-import { endFamily, markName } from "./process-family.ts";
 
 export interface LocalCommandsOptions extends CommandEnvironment {
   /** In place of this process's own environment. */
@@ -36,8 +36,7 @@ async function runCommand(command: CommandRequest, options: LocalCommandsOptions
   const child = startShell(command, { ...commandEnvironment(env, options), [markName]: mark });
   const { exited, closed } = endsOf(child);
   const output = readOutput(child, command, options.floodBytesMax ?? limits.commandFloodBytesMax);
-  await started(child);
-  const family = { pid: child.pid ?? 0, mark };
+  const family = { pid: await started(child), mark };
   try {
     const stopped = Promise.race([output.flooded, aborted(command.signal)]);
     await Promise.race([exited, stopped]);
@@ -70,11 +69,11 @@ function startShell({ command, cwd }: CommandRequest, env: Record<string, string
   return spawn("/bin/sh", line, { ...options, detached: true, stdio: ["ignore", "pipe", "ignore", "pipe"] });
 }
 
-function started(child: ChildProcess): Promise<void> {
+/** Its process id. Rejects where it could not be started. */
+function started(child: ChildProcess): Promise<number> {
   return new Promise((resolve, reject) => {
-    if (child.pid !== undefined) resolve();
-    child.once("spawn", () => resolve());
     child.once("error", reject);
+    if (child.pid !== undefined) resolve(child.pid);
   });
 }
 

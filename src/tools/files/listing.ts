@@ -18,15 +18,16 @@ export interface Listing {
 }
 
 export interface ListingBounds {
+  /** Folders that are passed over: relative, with a slash at the end. */
+  closed?: readonly string[];
   filesMax?: number;
   timeMs?: number;
 }
 
 /** `folder`: absolute, links resolved. Rejects when the signal aborts. */
 export async function listFiles(folder: string, signal: AbortSignal, bounds: ListingBounds = {}): Promise<Listing> {
-  const { filesMax = limits.listedFilesMax, timeMs = limits.listMs } = bounds;
-  const time = AbortSignal.timeout(timeMs);
-  const run = new ListingRun(filesMax, AbortSignal.any([signal, time]));
+  const { closed = [], filesMax = limits.listedFilesMax, timeMs = limits.listMs } = bounds;
+  const run = new ListingRun({ closed, filesMax, signal: AbortSignal.any([signal, AbortSignal.timeout(timeMs)]) });
   await run.listFolder(folder, "");
   signal.throwIfAborted();
   return { paths: [...run.found].toSorted(), isCut: run.isCut };
@@ -39,17 +40,19 @@ const foldersAtOnce = 16;
 class ListingRun {
   readonly found = new Set<string>();
   isCut = false;
+  readonly #closed: readonly string[];
   readonly #filesMax: number;
   readonly #signal: AbortSignal;
 
-  constructor(filesMax: number, signal: AbortSignal) {
+  constructor({ closed, filesMax, signal }: { closed: readonly string[]; filesMax: number; signal: AbortSignal }) {
+    this.#closed = closed;
     this.#filesMax = filesMax;
     this.#signal = signal;
   }
 
   /** Prefix: what the paths in the folder begin with, empty or with a slash at its end. */
   async listFolder(folder: string, prefix: string): Promise<void> {
-    if (this.#isOver()) return;
+    if (this.#isOver() || this.#isClosed(prefix)) return;
     const nested = await this.#gitFiles(folder, prefix);
     // No repository, or a folder of it that git passes over.
     if (nested === null || !(await this.#listNested(folder, prefix, nested))) await this.#walk(folder, prefix);
@@ -78,7 +81,8 @@ class ListingRun {
     for (const entry of entries) if (entry.isFile() || entry.isSymbolicLink()) this.#add(prefix + entry.name);
     return entries
       .filter((entry) => entry.isDirectory() && !madeFolders.has(entry.name))
-      .map(({ name }) => ({ folder: join(folder, name), prefix: `${prefix}${name}/` }));
+      .map(({ name }) => ({ folder: join(folder, name), prefix: `${prefix}${name}/` }))
+      .filter((below) => !this.#isClosed(below.prefix));
   }
 
   /** Null: there is no git, or no repository of it. */
@@ -102,7 +106,12 @@ class ListingRun {
     return isRepository ? { any, repositories: [...new Set(repositories)] } : null;
   }
 
+  #isClosed(path: string): boolean {
+    return this.#closed.some((folder) => path.startsWith(folder));
+  }
+
   #add(path: string): void {
+    if (this.#isClosed(path)) return;
     if (this.found.size >= this.#filesMax && !this.found.has(path)) this.isCut = true;
     else this.found.add(path);
   }

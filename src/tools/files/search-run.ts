@@ -40,7 +40,7 @@ export async function runSearch(
     const messages = listen(worker, AbortSignal.any([signal, time]));
     const [asked] = await Promise.all([question, messages.next()]);
     const position = new SharedArrayBuffer(4);
-    worker.postMessage({ ...asked, ...bounds(), position } satisfies SearchJob);
+    worker.postMessage({ ...asked, ...bounds(), position } satisfies SearchJob, []);
     const outcome = await collect(messages);
     signal.throwIfAborted();
     if (outcome.isCut && time.aborted) outcome.stoppedIn = asked.paths[new Int32Array(position)[0] ?? 0] ?? null;

@@ -38,8 +38,10 @@ export function searchTool({ folders }: FilesSession): Tool {
       const place = await folders.existing(path);
       const fits = glob === undefined ? null : globFilter(glob);
       const isFile = place.kind === "file";
-      const listing = isFile ? { paths: [basename(place.real)], isCut: false } : listFiles(place.real, signal);
-      const question = Promise.resolve(listing).then(({ paths }) => ({
+      const listing = isFile
+        ? Promise.resolve({ paths: [basename(place.real)], isCut: false })
+        : folders.closedBelow(place).then((closed) => listFiles(place.real, signal, { closed }));
+      const question = listing.then(({ paths }) => ({
         folder: isFile ? dirname(place.real) : place.real,
         paths: fits === null ? paths : paths.filter(fits),
         pattern,

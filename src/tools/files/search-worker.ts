@@ -13,7 +13,7 @@ const hasDescriptors = existsSync("/proc/self/fd");
 parentPort?.on("message", (job: SearchJob) => {
   search(job, (message) => parentPort?.postMessage(message));
 });
-parentPort?.postMessage({ type: "ready" } satisfies SearchMessage);
+parentPort?.postMessage({ type: "ready" } satisfies SearchMessage, []);
 
 type Say = (message: SearchMessage) => void;
 
@@ -28,39 +28,40 @@ function search(job: SearchJob, say: Say): void {
   let [searched, matches, characters] = [0, 0, 0];
   for (const [index, path] of job.paths.entries()) {
     Atomics.store(position, 0, index);
-    const content = reader.read(path);
-    if (content === null) continue;
-    searched++;
-    if (matcher.cannotBeIn?.(content) === true) continue;
-    const found = matchesIn(content.toString("utf8"), {
-      ...job,
-      matches: matcher.matches,
-      left: job.matchesMax - matches,
+    const found = reader.read(path, (content) => {
+      searched++;
+      const text = content.toString("utf8");
+      if (!matcher.mayBeIn(text)) return null;
+      return matchesIn(text, { ...job, lineMatch: matcher.lineMatch, left: job.matchesMax - matches });
     });
-    if (found.matches === 0) continue;
+    if (found === null) continue;
     say({ type: "file", path, ...found });
     matches += found.matches;
     characters += found.lines.reduce((sum, line) => sum + line.length, path.length);
-    if (matches < job.matchesMax && characters < job.charactersMax) continue;
-    say({ type: "done", filesSearched: searched, tooLarge: reader.tooLarge, isCut: true });
-    return;
+    if (matches >= job.matchesMax || characters >= job.charactersMax) break;
   }
-  say({ type: "done", filesSearched: searched, tooLarge: reader.tooLarge, isCut: false });
+  const isCut = matches >= job.matchesMax || characters >= job.charactersMax;
+  say({ type: "done", filesSearched: searched, tooLarge: reader.tooLarge, isCut });
 }
 
 interface Matcher {
   /** The place of the first match in a line, or -1. */
-  matches(line: string): number;
-  /** A cheap look at the raw bytes. */
-  cannotBeIn?(content: Buffer): boolean;
+  lineMatch(line: string): number;
+  /** A cheap look at the whole text; false: no line of it can match. */
+  mayBeIn(text: string): boolean;
 }
 
 function matcherOf({ pattern, isLiteral, ignoreCase }: SearchJob): Matcher | { fault: string } {
   if (!isLiteral) return expressionMatcher(pattern, ignoreCase);
   if (ignoreCase) return expressionMatcher(RegExp.escape(pattern), true);
-  const bytes = Buffer.from(pattern);
-  return { matches: (line) => line.indexOf(pattern), cannotBeIn: (content) => !content.includes(bytes) };
+  return { lineMatch: (line) => line.indexOf(pattern), mayBeIn: (content) => content.includes(pattern) };
 }
+
+/**
+ * Without assertions about what is around, whatever matches in a line matches in the whole text too. What could run
+ * over the end of a line is left out because it would be slow.
+ */
+const mayDifferInText = /\(\?[=!<]|\[\^|\\[sSwWdDpPnrcxu0-9k]/;
 
 function expressionMatcher(pattern: string, ignoreCase: boolean): Matcher | { fault: string } {
   // Other dialects say at the beginning what ours says beside the pattern.
@@ -69,38 +70,49 @@ function expressionMatcher(pattern: string, ignoreCase: boolean): Matcher | { fa
   const option = ignoreCase || inline?.[1]?.includes("i") === true ? "i" : "";
   try {
     const expression = compiled(source, option);
-    return { matches: (line) => line.search(expression) };
+    const inText = mayDifferInText.test(source) ? null : compiled(source, `${option}m`);
+    return {
+      lineMatch: (line) => line.search(expression),
+      mayBeIn: (text) => inText === null || inText.test(text),
+    };
   } catch (error) {
     return { fault: error instanceof Error ? error.message : String(error) };
   }
 }
 
 /** With Unicode's rules where the pattern keeps to them; without, JavaScript takes escapes of other dialects. */
-function compiled(source: string, option: string): RegExp {
+function compiled(source: string, options: string): RegExp {
   try {
-    return new RegExp(source, `${option}u`);
+    return new RegExp(source, `${options}u`);
   } catch {
-    return new RegExp(source, option);
+    return new RegExp(source, options);
   }
 }
 
 interface Lines {
-  matches(line: string): number;
+  lineMatch(line: string): number;
   contextLines: number;
   lineCharactersMax: number;
   /** How many matches may still be given. */
   left: number;
 }
 
-function matchesIn(text: string, { matches, contextLines, lineCharactersMax, left }: Lines) {
+interface Found {
+  lines: string[];
+  matches: number;
+}
+
+/** Null: none. */
+function matchesIn(text: string, { lineMatch, contextLines, lineCharactersMax, left }: Lines): Found | null {
   const all = text.split("\n");
   const found: { index: number; at: number }[] = [];
   for (const [index, line] of all.entries()) {
     // What follows the last line feed is no line.
     if (line === "" && index === all.length - 1) break;
-    const at = matches(line.endsWith("\r") ? line.slice(0, -1) : line);
+    const at = lineMatch(line.endsWith("\r") ? line.slice(0, -1) : line);
     if (at !== -1 && found.push({ index, at }) >= left) break;
   }
+  if (found.length === 0) return null;
   const lines: string[] = [];
   let last = -1;
   for (const [rank, { index, at }] of found.entries()) {
@@ -137,15 +149,22 @@ class FileReader {
     this.#job = job;
   }
 
-  /** Good until the next read. Null: gone, no regular file, not text, too large, or not in the folder. */
-  read(path: string): Buffer | null {
+  /**
+   * What `look` finds in the content, which is its own only until it returns. Null: it finds nothing; or the file is
+   * gone, no regular file, not text, too large, or not in the folder.
+   */
+  read<T>(path: string, look: (content: Buffer) => T | null): T | null {
     const file = this.#open(join(this.#job.folder, path));
     if (file === null) return null;
     try {
-      return this.#readText(file);
-    } catch {
+      const content = this.#content(file);
+      const found = content === null ? null : look(content);
+      // Few files have a match, and nothing else is told of a file, so only now is it asked where it is.
+      return found === null || !this.#isInFolder(file) ? null : found;
+    } catch (error) {
       // It cannot be read: the search goes on without it.
-      return null;
+      if (error instanceof Error && "syscall" in error) return null;
+      throw error;
     } finally {
       closeSync(file);
     }
@@ -160,10 +179,9 @@ class FileReader {
     }
   }
 
-  #readText(file: number): Buffer | null {
+  #content(file: number): Buffer | null {
     const stats = fstatSync(file);
     if (!stats.isFile()) return null;
-    if (hasDescriptors && !this.#isInFolder(readlinkSync(`/proc/self/fd/${file}`))) return null;
     if (stats.size > this.#job.fileBytesMax) {
       this.tooLarge++;
       return null;
@@ -176,7 +194,9 @@ class FileReader {
     return content.subarray(0, 8_192).includes(0) ? null : content;
   }
 
-  #isInFolder(path: string): boolean {
+  #isInFolder(file: number): boolean {
+    if (!hasDescriptors) return true;
+    const path = readlinkSync(`/proc/self/fd/${file}`);
     const { folder } = this.#job;
     return path.startsWith(folder.endsWith(sep) ? folder : folder + sep);
   }

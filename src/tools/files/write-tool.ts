@@ -70,6 +70,6 @@ async function planned(
 
 /** Models write line feeds and no byte order mark; a file that has others keeps them. */
 function inFormOf(before: string, content: string): string {
-  const text = isCrLf(before) && !content.includes("\r\n") ? asCrLf(content) : content;
-  return before.startsWith("\ufeff") && !text.startsWith("\ufeff") ? `\ufeff${text}` : text;
+  const ended = isCrLf(before) && !content.includes("\r\n") ? asCrLf(content) : content;
+  return before.startsWith("\ufeff") && !ended.startsWith("\ufeff") ? `\ufeff${ended}` : ended;
 }

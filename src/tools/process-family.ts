@@ -1,6 +1,6 @@
 /**
- * A command with all that it started: its process group, and on Linux also what left the group, which is known by a
- * mark in its environment.
+ * A process of a tool with all that it started: its group, and on Linux also what left the group, where that is known
+ * by a mark in its environment.
  */
 import { spawn } from "node:child_process";
 import { readFile, readdir } from "node:fs/promises";
@@ -11,7 +11,8 @@ export const markName = "APTOVE_COMMAND";
 export interface Family {
   /** Of the first process, which leads the group. */
   pid: number;
-  mark: string;
+  /** Null: it has none. */
+  mark: string | null;
 }
 
 const pauseMsMax = 50;
@@ -56,7 +57,7 @@ function sent(target: number, signal: NodeJS.Signals | 0): boolean {
 async function membersOf({ pid: group, mark }: Family): Promise<number[]> {
   const names = await readdir("/proc").catch(() => []);
   const pids = names.filter((name) => /^\d+$/.test(name)).map(Number);
-  const entry = `\0${markName}=${mark}\0`;
+  const entry = mark === null ? null : `\0${markName}=${mark}\0`;
   const found = await Promise.all(
     pids.map(async (pid) => {
       // What is of another user, or gone by now, cannot be read; a dead process has no environment.
@@ -65,7 +66,8 @@ async function membersOf({ pid: group, mark }: Family): Promise<number[]> {
       );
       // Behind the name in brackets, which may hold anything: state, parent, group.
       const [state, , its] = (stat ?? "").slice((stat ?? "").lastIndexOf(")") + 2).split(" ");
-      return `\0${environment}`.includes(entry) || (Number(its) === group && state !== "Z" && state !== "X");
+      const isMarked = entry !== null && `\0${environment}`.includes(entry);
+      return isMarked || (Number(its) === group && state !== "Z" && state !== "X");
     }),
   );
   return pids.filter((_, index) => found[index]);
