@@ -83,7 +83,9 @@ export async function connect(request: ConnectRequest): Promise<Connection> {
 async function connectBy(mode: VersionNegotiationMode, request: ConnectRequest): Promise<Connection> {
   const transport = transportTo(request);
   const client = makeClient(mode, request);
-  const ended = new Promise<string>((resolve) => (client.onclose = () => resolve(transport.why ?? "ended")));
+  const ended = new Promise<string>((resolve) => {
+    Object.assign(client, { onclose: () => resolve(transport.why ?? "ended") });
+  });
   try {
     await unlessAborted(
       client.connect(transport, { timeout: limits.mcpStartMs, signal: request.signal }),
@@ -166,7 +168,7 @@ function makeClient(mode: VersionNegotiationMode, request: ConnectRequest): Clie
       jsonSchemaValidator: unchecked,
     },
   );
-  client.onerror = (error) => request.onNoise(error.message);
+  Object.assign(client, { onerror: (error: Error) => request.onNoise(error.message) });
   // Servers tell of changes that have not said before that they would.
   client.setNotificationHandler("notifications/tools/list_changed", () => request.onListChanged());
   if (folders.length > 0) {

@@ -39,12 +39,14 @@ export class HttpTransport implements Transport {
         return () => clearTimeout(timer.unref());
       },
     });
-    this.#inner.onclose = () => this.onclose?.();
-    this.#inner.onerror = (error) => this.onerror?.(error);
-    this.#inner.onmessage = (message, extra) => {
-      if (!("method" in message)) this.#answered(`${message.id}`);
-      this.onmessage?.(message, extra);
-    };
+    Object.assign(this.#inner, {
+      onclose: () => this.onclose?.(),
+      onerror: (error: Error) => this.onerror?.(error),
+      onmessage: (message: JSONRPCMessage) => {
+        if (!("method" in message)) this.#answered(`${message.id}`);
+        this.onmessage?.(message);
+      },
+    });
   }
 
   get sessionId(): string | undefined {

@@ -36,7 +36,7 @@ export function readList(listed: readonly unknown[]): ReadList {
     else leftOut.push({ name, why });
   }
   const faults = [...Map.groupBy(leftOut, ({ why }) => why)].map(([why, some]) => leftOutWords(some, why));
-  return { tools: [...tools.values()].toSorted(byName), faults };
+  return { tools: [...tools.values()].toSorted(inOrder), faults };
 }
 
 interface LeftOut {
@@ -159,7 +159,7 @@ function cut(text: string, charactersMax: number): string {
   return text.length <= charactersMax ? text : `${text.slice(0, charactersMax - 1)}…`.toWellFormed();
 }
 
-function byName(one: ListedTool, other: ListedTool): number {
+function inOrder(one: ListedTool, other: ListedTool): number {
   return one.name < other.name ? -1 : 1;
 }
 
