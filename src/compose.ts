@@ -4,7 +4,10 @@
  */
 import { setTimeout as sleepFor } from "node:timers/promises";
 import type { BlobStore } from "./blobs/blob-store.ts";
+import { configuredWorkspaces, type ConfiguredWorkspaces } from "./compose/configured-workspaces.ts";
+import { keptWorkspaces } from "./compose/kept-workspaces.ts";
 import { lazyProviders } from "./compose/lazy-providers.ts";
+import { sessionToolsOpener } from "./compose/session-tools.ts";
 import { isAlive, thisRunner } from "./compose/this-runner.ts";
 import type { AgentContext, ConversationContext } from "./domain/context.ts";
 import { modelInfo } from "./domain/models.ts";
@@ -16,10 +19,16 @@ import type { Provider } from "./providers/provider.ts";
 import type { RecordStore } from "./records/record-store.ts";
 import type { Embedder } from "./retrieval/embedding.ts";
 import type { Retriever } from "./retrieval/retriever.ts";
+import type { OpenSessionTools } from "./tools/session-tools.ts";
 import type { Tool } from "./tools/tool.ts";
 import { aptoveVersion } from "./version.ts";
+import type { BindingStore } from "./workspace/binding-store.ts";
 import { mergeLayers, readSharedLayers, type Configuration } from "./workspace/configuration.ts";
 import { dataFolderPath, openDataFolder, type DataFolder } from "./workspace/data-folder.ts";
+import type { OpenedWorkspaces } from "./workspace/open-workspaces.ts";
+import type { TranscriptStore } from "./workspace/transcript-store.ts";
+import type { Transcripts } from "./workspace/transcript/transcripts.ts";
+import type { WorkspaceStore } from "./workspace/workspace-store.ts";
 
 /** Every field is optional; what is absent comes from the configuration. */
 export interface AptoveOptions {
@@ -40,6 +49,10 @@ export interface AptoveOptions {
   tools?: Tool[];
   agentContexts?: AgentContext[];
   conversationContexts?: ConversationContext[];
+  /** In place of the folders of the data folder (W1, W2, W4). */
+  workspaceStore?: WorkspaceStore;
+  bindings?: BindingStore;
+  transcripts?: TranscriptStore;
   /** For what goes wrong behind the scenes; absent: standard error. */
   report?: (message: string, error?: unknown) => void;
   now?: () => number;
@@ -47,21 +60,36 @@ export interface AptoveOptions {
 
 export interface Aptove {
   engine: Engine;
+  /** What counts where no workspace says otherwise. */
   configuration: Configuration;
   folder: DataFolder;
+  /** What is done with workspaces and devices, and what was allowed in them. */
+  workspaces(): Promise<OpenedWorkspaces>;
+  transcripts(): Promise<Transcripts>;
+  /** What counts in a workspace (W7); null: there is none of that id. */
+  configured: ConfiguredWorkspaces;
+  openSessionTools: OpenSessionTools;
   /** Things about the configuration that are worth saying. */
   warnings: string[];
 }
 
 export async function createAptove(options: AptoveOptions = {}): Promise<Aptove> {
-  const env = options.env ?? process.env;
+  const { env = process.env, now = Date.now, report = reportToStderr } = options;
   const folder = openDataFolder(options.dataDir ?? dataFolderPath({ env }));
   const overrides = options.overrides ?? {};
   const brought = (options.providers ?? []).map(({ name }) => name);
   const shared = readSharedLayers({ dataDir: folder.dir, env, overrides, providers: brought });
   const { configuration, warnings } = mergeLayers(shared, null);
+  const version = aptoveVersion();
   const providers = lazyProviders(configuration.providers, options.providers ?? [], null);
   const settings = settingsFrom(configuration, providers, options);
+  const workspaces = keptWorkspaces(options, { folder, now, report });
+  const configured = configuredWorkspaces({
+    store: async () => (await workspaces.opened()).store,
+    shared,
+    base: { configuration, settings },
+    settle: (own) => settingsFrom(own, lazyProviders(own.providers, options.providers ?? [], providers), options),
+  });
   const parts: EngineParts = {
     ...settings,
     records: options.records ?? (await openRecords(configuration, folder)),
@@ -69,18 +97,32 @@ export async function createAptove(options: AptoveOptions = {}): Promise<Aptove>
     log: options.log ?? (await openLog(folder)),
     retrievers: new Map(Object.entries({ local: lazyRetriever(configuration, folder), ...options.retrievers })),
     tools: options.tools ?? [],
+    workspaces: {
+      settings: async (id) => (await configured(id))?.settings ?? null,
+      standing: async (id) => await (await workspaces.transcripts()).standing(id),
+      turnFinished: async (id, turn) => await (await workspaces.transcripts()).turnFinished(id, turn),
+    },
     limits: configuration.limits,
     contextTokens: (model) => modelInfo(model)?.contextTokens ?? null,
     runner: thisRunner(),
     isAlive,
-    version: aptoveVersion(),
-    now: options.now ?? Date.now,
+    version,
+    now,
     random: Math.random,
     sleep,
     deadline: (ms) => AbortSignal.timeout(ms),
-    report: options.report ?? reportToStderr,
+    report,
   };
-  return { engine: await createEngine(parts), configuration, folder, warnings };
+  return {
+    engine: await createEngine(parts),
+    configuration,
+    folder,
+    workspaces: () => workspaces.opened(),
+    transcripts: () => workspaces.transcripts(),
+    configured,
+    openSessionTools: sessionToolsOpener({ configuration, configured, folder, env, version }),
+    warnings,
+  };
 }
 
 /** The caller's own contexts stand in place of the configured ones, in every workspace. */

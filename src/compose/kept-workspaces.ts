@@ -1,0 +1,61 @@
+/** The workspaces of the data folder, or of the stores that the caller brings (Y1); opened at the first use: most commands need none. */
+import type { Millis } from "../domain/ids.ts";
+import type { BindingStore } from "../workspace/binding-store.ts";
+import type { DataFolder } from "../workspace/data-folder.ts";
+import type { OpenedWorkspaces } from "../workspace/open-workspaces.ts";
+import type { TranscriptStore } from "../workspace/transcript-store.ts";
+import type { Transcripts } from "../workspace/transcript/transcripts.ts";
+import type { WorkspaceStore } from "../workspace/workspace-store.ts";
+
+export interface BroughtStores {
+  workspaceStore?: WorkspaceStore;
+  bindings?: BindingStore;
+  transcripts?: TranscriptStore;
+}
+
+export interface KeptWorkspaces {
+  opened(): Promise<OpenedWorkspaces>;
+  transcripts(): Promise<Transcripts>;
+}
+
+interface Surroundings {
+  folder: DataFolder;
+  now(): Millis;
+  report(message: string, error?: unknown): void;
+}
+
+export function keptWorkspaces(brought: BroughtStores, { folder, now, report }: Surroundings): KeptWorkspaces {
+  let opened: Promise<OpenedWorkspaces> | null = null;
+  let written: Promise<Transcripts> | null = null;
+  const kept: KeptWorkspaces = {
+    opened: () => (opened ??= open(brought, { folder, now })),
+    transcripts: () => (written ??= openTranscripts()),
+  };
+  const openTranscripts = async (): Promise<Transcripts> => {
+    const { createTranscripts } = await import("../workspace/transcript/transcripts.ts");
+    return createTranscripts({ store: (await kept.opened()).transcripts, now, report });
+  };
+  return kept;
+}
+
+async function open(
+  { workspaceStore, bindings, transcripts }: BroughtStores,
+  { folder, now }: Omit<Surroundings, "report">,
+): Promise<OpenedWorkspaces> {
+  const [{ openWorkspaces }, { Workspaces }, { Permissions }] = await Promise.all([
+    import("../workspace/open-workspaces.ts"),
+    import("../workspace/workspaces.ts"),
+    import("../workspace/permissions.ts"),
+  ]);
+  const inFiles = openWorkspaces(folder, now);
+  const stores = {
+    store: workspaceStore ?? inFiles.store,
+    bindings: bindings ?? inFiles.bindings,
+    transcripts: transcripts ?? inFiles.transcripts,
+  };
+  return {
+    ...stores,
+    workspaces: new Workspaces({ ...stores, now }),
+    permissions: new Permissions({ store: stores.store, now }),
+  };
+}
