@@ -39,11 +39,13 @@ test("[Y1] without any part it is embedded: what one engine stored the next one 
 test("[B5] [Y1] the contracts' suites and the client are exported by name", () => {
   const suites = Object.entries(testing).filter(([name]) => name.endsWith("Suite"));
   assert.deepEqual(suites.map(([name]) => name).toSorted(), [
+    "bindingStoreSuite",
     "blobStoreSuite",
     "eventLogSuite",
     "providerSuite",
     "recordStoreSuite",
     "retrieverSuite",
+    "workspaceStoreSuite",
   ]);
   for (const [, suite] of suites) assert.equal(typeof suite, "function");
   assert.equal(typeof client.createClient, "function");

@@ -18,3 +18,7 @@ export {
 export { memoryRecords } from "./records/memory/memory-records.ts";
 export { recordStoreSuite } from "./records/record-store.suite.ts";
 export { retrieverSuite } from "./retrieval/retriever.suite.ts";
+export { bindingStoreSuite } from "./workspace/binding-store.suite.ts";
+export { memoryBindings } from "./workspace/memory/memory-bindings.ts";
+export { memoryWorkspaces } from "./workspace/memory/memory-workspaces.ts";
+export { workspaceStoreSuite } from "./workspace/workspace-store.suite.ts";

@@ -3,6 +3,7 @@
  * finds a part of one; its files are replaced whole, under the workspace's lock (B4).
  */
 import { randomUUID } from "node:crypto";
+import type { Stats } from "node:fs";
 import { lstat, mkdir, readdir, rename, rm, stat, writeFile } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 import { AptoveError } from "../../domain/errors.ts";
@@ -191,8 +192,9 @@ class FileWorkspaces implements WorkspaceStore {
     } catch (error) {
       if (!(error instanceof AptoveError)) throw error;
       if (error.code !== "workspace_damaged" && error.code !== "data_newer") throw error;
-      const { birthtimeMs, mtimeMs } = await lstat(workspacePaths(this.#data, id).folder);
-      const times = { createdAt: Math.floor(birthtimeMs), lastAccessedAt: Math.floor(mtimeMs) };
+      const found = await orNull(lstat(workspacePaths(this.#data, id).folder));
+      if (found === null) return null;
+      const times = { createdAt: Math.floor(found.birthtimeMs), lastAccessedAt: Math.floor(found.mtimeMs) };
       return { id, name: null, ...times, provider: null, damage: error.detail };
     }
   }
@@ -219,21 +221,20 @@ async function makeFolder(path: string): Promise<void> {
 }
 
 async function isThere(path: string): Promise<boolean> {
-  try {
-    await stat(path);
-    return true;
-  } catch (error) {
-    if (isAbsence(error)) return false;
-    throw storageFault(`${path} could not be read`, error);
-  }
+  return (await orNull(stat(path))) !== null;
 }
 
 async function ageOf(path: string): Promise<number> {
+  const found = await orNull(lstat(path));
+  return found === null ? 0 : Date.now() - found.mtimeMs;
+}
+
+async function orNull(found: Promise<Stats>): Promise<Stats | null> {
   try {
-    return Date.now() - (await lstat(path)).mtimeMs;
+    return await found;
   } catch (error) {
-    if (isAbsence(error)) return 0;
-    throw error;
+    if (isAbsence(error)) return null;
+    throw storageFault("a workspace could not be looked at", error);
   }
 }
 
