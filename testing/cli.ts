@@ -16,7 +16,6 @@ import type { CliIo, CliPorts, LocalEngine, LocalSetup } from "../src/doors/cli/
 import { httpDoor } from "../src/doors/http/door.ts";
 import { listen } from "../src/doors/http/listen.ts";
 import type { Listening } from "../src/doors/http/listen.ts";
-import { fileWorkspaces } from "../src/workspace/files/file-workspaces.ts";
 import { temporaryFolder } from "./temporary-folder.ts";
 
 export interface CliRun {
@@ -76,7 +75,6 @@ export async function cliWorld(context: TestContext, options: Partial<AptoveOpti
     version: "0.0.0-test",
     bin: "/opt/aptove/bin/aptove.mjs",
     openLocal: (setup) => openTestEngine(closers, setup, options),
-    openWorkspaces: (dataFolder) => Promise.resolve(fileWorkspaces(dataFolder)),
   };
   const start = (argv: string[], more: RunOptions = {}): LiveCli => startCli(argv, ports, { dataDir, copy, more });
   return { dataDir, copy, write, git, start, run: (argv, more) => start(argv, more).finished };

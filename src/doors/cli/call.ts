@@ -30,7 +30,6 @@ export class Call {
   #folder: DataFolder | null = null;
   #shared: SharedLayers | null = null;
   #loaded: LoadedConfiguration | null = null;
-  #workspaces: Promise<WorkspaceStore> | null = null;
   #local: Promise<LocalEngine> | null = null;
   #client: Promise<AptoveClient> | null = null;
   #copy: Promise<WorkingCopy> | null = null;
@@ -72,8 +71,9 @@ export class Call {
   }
 
   /** Those of this machine's data folder. */
-  workspaces(): Promise<WorkspaceStore> {
-    return (this.#workspaces ??= this.#ports.openWorkspaces(this.folder()));
+  async workspaces(): Promise<WorkspaceStore> {
+    const { openWorkspaces } = await import("../../workspace/open-workspaces.ts");
+    return openWorkspaces(this.folder()).store;
   }
 
   /** Address of another server, where one was named. */

@@ -5,8 +5,6 @@
 import type { Readable, Writable } from "node:stream";
 import type { AptoveClient } from "../../client/client.ts";
 import type { Indexes } from "../../engine/engine.ts";
-import type { DataFolder } from "../../workspace/data-folder.ts";
-import type { WorkspaceStore } from "../../workspace/workspace-store.ts";
 
 /** The surroundings of one call; tests bring their own. */
 export interface CliIo {
@@ -37,8 +35,6 @@ export interface CliPorts {
   bin: string;
   /** Builds the engine of a data folder in this process, and a client that speaks to it without a socket, as the folder's owner. */
   openLocal(setup: LocalSetup): Promise<LocalEngine>;
-  /** The workspaces of a data folder, without an engine. */
-  openWorkspaces(folder: DataFolder): Promise<WorkspaceStore>;
 }
 
 /** The fields of the library's own entry (Y1). */

@@ -62,9 +62,12 @@ test("[L1] [W7] config show and check refuse what is no workspace, and one that 
   for (const command of ["show", "check"]) {
     const missing = await world.run(["config", command, "--workspace", first.replace("1", "3")]);
     assert.equal(missing.exit, 1);
-    assert.match(missing.stderr, /there is no workspace ".*" \(workspace_unknown\)/);
+    assert.match(missing.stderr, /there is no workspace ".*" \(not_found\)/);
     const wrong = await world.run(["config", command, "--workspace", ".."]);
-    assert.match(wrong.stderr, /\(workspace_invalid\)/);
+    assert.equal(wrong.exit, 2);
+    assert.match(wrong.stderr, /"\.\." is not an id/);
+    const short = await world.run(["config", command, "--workspace", first.slice(0, 8)]);
+    assert.equal(short.exit, command === "show" ? 0 : 1, short.stderr);
   }
 });
 
@@ -86,7 +89,10 @@ test("[L1] [W7] config check looks at every workspace, and one's fault is told a
     ofFirst ?? "",
     new RegExp(`^problem: workspace ${first} \\(client a\\): the agent .* uses anthropic, which`),
   );
-  assert.ok(ofSecond?.startsWith(`problem: workspace ${second}: ${world.configOf(second)}: serve is`), ofSecond);
+  assert.ok(
+    ofSecond?.startsWith(`problem: workspace ${second}: ${world.configOf(second)}: serve is`),
+    String(ofSecond),
+  );
   assert.deepEqual(rest, []);
   assert.match(wrong.stderr, /serve is the same for every workspace; it belongs into \S+\/data\/config.toml; /);
   assert.match(wrong.stderr, /provders is not known; did you mean "providers"\?/);

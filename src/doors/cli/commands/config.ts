@@ -9,6 +9,7 @@ import { configuredMcpServers } from "../../../workspace/mcp-servers.ts";
 import type { Call } from "../call.ts";
 import { CommandFailed, exitCodes } from "../failure.ts";
 import type { ExitCode } from "../failure.ts";
+import { findWorkspace } from "../find-by-id.ts";
 import { columns } from "../output.ts";
 
 export function initConfig(call: Call, options: { force?: boolean }): ExitCode {
@@ -45,7 +46,8 @@ export async function showConfig(call: Call, options: ConfigOptions): Promise<Ex
 
 async function loadedFor(call: Call, { workspace }: ConfigOptions): Promise<LoadedConfiguration> {
   if (workspace === undefined) return call.loaded();
-  const loaded = await call.loadedFor(workspace);
+  const { id } = findWorkspace(await (await call.workspaces()).list(), workspace);
+  const loaded = await call.loadedFor(id);
   for (const warning of loaded.warnings) call.output.note(`warning: ${warning}`);
   return loaded;
 }
