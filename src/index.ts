@@ -17,4 +17,5 @@ export type * from "./records/record-store.ts";
 export type { Embedder } from "./retrieval/embedding.ts";
 export type * from "./retrieval/retriever.ts";
 export type { Binding, BindingStore } from "./workspace/binding-store.ts";
+export type { TranscriptFile, TranscriptStore } from "./workspace/transcript-store.ts";
 export type { NewWorkspace, Workspace, WorkspaceStore } from "./workspace/workspace-store.ts";
