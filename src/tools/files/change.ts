@@ -43,8 +43,8 @@ export function shownChange({ path, before, after }: Change): ShownChange {
   const region = before === null ? { oldText: null, newText: after, line: 1 } : differing(before, after);
   const { oldText, newText, line } = region;
   if ((oldText?.length ?? 0) + newText.length > limits.diffCharactersMax) {
-    const from = oldText === null ? "new" : `${lineCount(oldText)} lines become`;
-    return { content: [{ type: "text", text: `too large to show: ${from} ${lineCount(newText)} lines` }], line };
+    const from = oldText === null ? "new, with" : `from ${linesText(oldText)} to`;
+    return { content: [{ type: "text", text: `too large to show: ${from} ${linesText(newText)}` }], line };
   }
   return { content: [{ type: "diff", path, oldText, newText }], line };
 }
@@ -67,9 +67,9 @@ function linesOf(text: string): string[] {
   return text.split(/(?<=\n)/);
 }
 
-export function lineCount(text: string): number {
-  if (text === "") return 0;
-  let lines = text.endsWith("\n") ? 0 : 1;
+/** "1 line", "12 lines". */
+export function linesText(text: string): string {
+  let lines = text === "" || text.endsWith("\n") ? 0 : 1;
   for (let at = text.indexOf("\n"); at !== -1; at = text.indexOf("\n", at + 1)) lines++;
-  return lines;
+  return lines === 1 ? "1 line" : `${lines} lines`;
 }

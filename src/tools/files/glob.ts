@@ -38,10 +38,12 @@ function braced(pattern: string): string[] {
 }
 
 function stepsOf(pattern: string): Step[] {
-  return pattern
+  const steps = pattern
     .split("/")
     .filter((name) => name !== "" && name !== ".")
     .map((name) => (name === "**" ? null : lettersOf(name)));
+  // At the end it fits what is in the folder, not the folder's own name.
+  return steps.at(-1) === null ? [...steps, lettersOf("*")] : steps;
 }
 
 function lettersOf(name: string): Letter[] {

@@ -6,7 +6,7 @@ import { anyText, text } from "../parameters.ts";
 import type { Place } from "../session-folders.ts";
 import type { Tool } from "../tool.ts";
 import { ToolFault } from "../tool-fault.ts";
-import { changeView, lineCount, shownChange } from "./change.ts";
+import { changeView, linesText, shownChange } from "./change.ts";
 import { mustBeWritable, type FilesSession } from "./files-session.ts";
 import { asCrLf, isCrLf } from "./replacement.ts";
 import type { TextFile } from "./text-files.ts";
@@ -39,9 +39,8 @@ export function writeTool(session: FilesSession): Tool {
       if (before !== null) session.seen.check(place, before);
       await session.texts.write(place, { text: after, before, signal });
       session.seen.note(place, sha256(after));
-      const lines = lineCount(after);
       const { content: shown } = shownChange({ path: place.known, before: before?.text ?? null, after });
-      const done = `${before === null ? "created" : "wrote"} ${place.shown} (${lines === 1 ? "1 line" : `${lines} lines`})`;
+      const done = `${before === null ? "created" : "wrote"} ${place.shown} (${linesText(after)})`;
       return { output: done, isError: false, content: shown };
     },
   });

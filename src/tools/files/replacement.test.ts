@@ -1,0 +1,69 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import fc from "fast-check";
+import { replaced } from "./replacement.ts";
+
+const once = { all: false };
+
+test("[P5] an edit replaces exactly what it names, whatever the texts hold", () => {
+  const part = fc.string({ unit: "binary", minLength: 1, maxLength: 6 });
+  fc.assert(
+    fc.property(fc.string({ unit: "binary" }), part, fc.string({ unit: "binary" }), (before, find, replace) => {
+      fc.pre(!before.includes("\r") && !find.includes("\r") && !before.includes(find));
+      const text = `${before}\u0001${find}\u0002${before}`;
+      fc.pre(text.split(find).length === 2);
+      assert.equal(replaced(text, { find, replace, all: false }).text, `${before}\u0001${replace}\u0002${before}`);
+    }),
+  );
+  assert.equal(replaced("a b", { find: "a", replace: "$&$1$`", all: false }).text, "$&$1$` b");
+});
+
+test("[P5] an edit says which lines it changed", () => {
+  const text = "x\ny\nx\nz x\n";
+  assert.deepEqual(replaced(text, { find: "x", replace: "w", all: true }), {
+    text: "w\ny\nw\nz w\n",
+    lines: [1, 3, 4],
+  });
+});
+
+test("[P5] a text that is there more than once is not replaced, and its lines are told", () => {
+  assert.throws(() => replaced("x\ny\nx\n", { find: "x", replace: "w", ...once }), /2 times, at lines 1, 3; .*"all"/);
+});
+
+test("[P5] an edit keeps the line endings of the file", () => {
+  const crLf = replaced("a\r\nb\r\nc\r\n", { find: "a\nb", replace: "x\ny\nz", ...once });
+  assert.equal(crLf.text, "x\r\ny\r\nz\r\nc\r\n");
+  assert.equal(replaced("a\r\nb\r\n", { find: "a", replace: "x\ny", ...once }).text, "x\r\ny\r\nb\r\n");
+  const mixed = "a\nb\nc\r\nd\r\n";
+  assert.equal(replaced(mixed, { find: "a\nb", replace: "x\ny", ...once }).text, "x\ny\nc\r\nd\r\n");
+  assert.equal(replaced(mixed, { find: "c\nd", replace: "x\ny", ...once }).text, "a\nb\nx\r\ny\r\n");
+});
+
+test("[P5] a text that is not there is answered with the likely mistake", () => {
+  const file = "function one() {\n\treturn 1;\n}\n\nfunction two() {\n\treturn 2;\n}\n";
+  const fault = (find: string, replace = "new"): RegExp | string => {
+    try {
+      replaced(file, { find, replace, ...once });
+    } catch (error) {
+      return (error as Error).message;
+    }
+    return "";
+  };
+  assert.match(
+    String(fault("function two() {\n  return 2;\n}")),
+    /white space; it is there as:\n5\tfunction two\(\) \{\n6\t/,
+  );
+  assert.match(String(fault("5\tfunction two() {\n6\t\treturn 2;")), /leave out the line numbers/);
+  assert.match(String(fault("function too() {")), /the nearest is:\n5\tfunction two/);
+  assert.match(String(fault("function three()", "function two()")), /the replacement is, at line 5/);
+  assert.equal(fault("nothing that is like anything here"), "the text to find is not in the file");
+});
+
+test("[P5] looking for the nearest text in a large file takes no time to speak of", () => {
+  const large = "some line of a large file, with words\n".repeat(200_000);
+  const started = performance.now();
+  assert.throws(() =>
+    replaced(large, { find: "sume lyne of a lurge fyle, wyth wurds\n".repeat(100), replace: "", ...once }),
+  );
+  assert.ok(performance.now() - started < 3_000);
+});
