@@ -7,6 +7,8 @@ import { modelFamily } from "./model-family.ts";
 import type { Usage } from "./usage.ts";
 
 export interface ModelInfo {
+  /** Name of the provider that has it. */
+  provider: string;
   /** Tokens of input and output together. */
   contextTokens: number;
   /** US dollars for a million tokens. */
@@ -25,11 +27,16 @@ interface Price {
 }
 
 const openaiLong = { overTokens: 272_000, inputFactor: 2, outputFactor: 1.5 };
-const openai = (model: string): Pick<ModelInfo, "source" | "asOf"> => ({
+const openai = (model: string): Pick<ModelInfo, "provider" | "source" | "asOf"> => ({
+  provider: "openai",
   source: `https://developers.openai.com/api/docs/models/${model}`,
   asOf: "2026-11",
 });
-const anthropic = { source: "https://platform.claude.com/docs/about-claude/models", asOf: "2026-11" };
+const anthropic = {
+  provider: "anthropic",
+  source: "https://platform.claude.com/docs/about-claude/models",
+  asOf: "2026-11",
+};
 
 /** By model family. */
 const models: Record<string, ModelInfo> = {
@@ -49,6 +56,7 @@ const models: Record<string, ModelInfo> = {
   "claude-opus-5": { contextTokens: 1_000_000, price: { input: 5, cached: 0.5, output: 25 }, ...anthropic },
   "claude-sonnet-5": { contextTokens: 1_000_000, price: { input: 2, cached: 0.2, output: 10 }, ...anthropic },
   "gemini-3.8-flash": {
+    provider: "google",
     contextTokens: 1_048_576,
     price: { input: 0.75, cached: 0.075, output: 3.75 },
     source: "https://ai.google.dev/gemini-api/docs/pricing (until 2026-12-31)",
@@ -59,6 +67,11 @@ const models: Record<string, ModelInfo> = {
 /** Null: nothing is known of the model. */
 export function modelInfo(model: string): ModelInfo | null {
   return models[modelFamily(model)] ?? null;
+}
+
+/** The models of a provider that are known, in the order of the table. */
+export function modelsOf(provider: string): string[] {
+  return Object.keys(models).filter((model) => models[model]?.provider === provider);
 }
 
 /** US dollars, or undefined where the price is not known. */

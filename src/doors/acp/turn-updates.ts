@@ -98,7 +98,7 @@ export class TurnUpdates {
     sessionUpdate: "agent_message_chunk" | "agent_thought_chunk",
     { messageId, delta }: { messageId: string; delta: string },
   ): SessionUpdate {
-    return { sessionUpdate, content: { type: "text", text: delta }, messageId: this.#id(messageId) };
+    return { sessionUpdate, content: { type: "text", text: delta }, messageId };
   }
 
   #callStarted(callId: string, name: string): SessionUpdate[] {

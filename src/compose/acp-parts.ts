@@ -1,0 +1,43 @@
+/** What the ACP door asks for, from the parts that there are. */
+import type { Aptove } from "../compose.ts";
+import type { Caller } from "../domain/caller.ts";
+import { modelsOf } from "../domain/models.ts";
+import type { OpenedPorts, SessionChoices } from "../doors/acp/agent.ts";
+import { findWorkingCopy } from "../doors/cli/git.ts";
+
+export interface AcpParts {
+  caller: Caller;
+  /** The workspace of whoever names no device; null: `default`. */
+  workspaceId: string | null;
+}
+
+export async function acpParts(aptove: Aptove, { caller, workspaceId }: AcpParts): Promise<OpenedPorts> {
+  const { engine, configured, openSessionTools } = aptove;
+  const { workspaces, permissions } = await aptove.workspaces();
+  return {
+    engine,
+    caller,
+    permissions,
+    openSessionTools,
+    workspaces: {
+      ofDevice: async (deviceId) => (await workspaces.resolve(deviceId)).id,
+      standard: async () =>
+        (workspaceId === null ? await workspaces.resolve(null) : await workspaces.use(workspaceId)).id,
+      exists: async (id) => (await configured(id)) !== null,
+      choices: async (id) => await choicesOf(aptove, id),
+    },
+    repositoryOf: async (folder) => (await findWorkingCopy(folder)).repo,
+  };
+}
+
+async function choicesOf({ engine, configured }: Aptove, workspaceId: string): Promise<SessionChoices> {
+  const own = (await configured(workspaceId))?.settings;
+  return {
+    agentContexts: own?.agentContexts ?? engine.contexts.agents(),
+    conversationContexts: own?.conversationContexts ?? engine.contexts.conversations(),
+    models: async (name) => {
+      const provider = await own?.providers.get(name);
+      return provider === undefined ? [] : [provider.defaultModel, ...modelsOf(name)];
+    },
+  };
+}

@@ -1,0 +1,92 @@
+/** Bytes of a client as JSON-RPC messages, one to a line. Bad ones cost themselves only: the connection goes on. */
+import type { AnyMessage } from "@agentclientprotocol/sdk";
+
+export interface RpcError {
+  code: number;
+  message: string;
+}
+
+/** `fault`: to be answered with an error. `id` is null where it cannot be told. */
+export type ReadLine = { message: AnyMessage } | { fault: RpcError; id: string | number | null };
+
+const newline = 0x0a;
+
+/** To be given the bytes as they come; a line may be spread over many pieces. */
+export class LineReader {
+  readonly #bytesMax: number;
+  #pieces: Uint8Array[] = [];
+  #bytes = 0;
+
+  constructor(bytesMax: number) {
+    this.#bytesMax = bytesMax;
+  }
+
+  *push(chunk: Uint8Array): Generator<ReadLine> {
+    let from = 0;
+    for (let at = chunk.indexOf(newline); at !== -1; at = chunk.indexOf(newline, from)) {
+      this.#keep(chunk.subarray(from, at));
+      yield* this.#take();
+      from = at + 1;
+    }
+    this.#keep(chunk.subarray(from));
+  }
+
+  /** The last line need not be ended. */
+  *end(): Generator<ReadLine> {
+    yield* this.#take();
+  }
+
+  /** Of a line that is too long only its beginning is kept: enough to see what it was. */
+  #keep(piece: Uint8Array): void {
+    this.#bytes += piece.byteLength;
+    if (this.#bytes <= this.#bytesMax || this.#pieces.length === 0) this.#pieces.push(piece);
+    else if (this.#pieces.length > 1) this.#pieces = this.#pieces.slice(0, 1);
+  }
+
+  *#take(): Generator<ReadLine> {
+    const [pieces, bytes] = [this.#pieces, this.#bytes];
+    this.#pieces = [];
+    this.#bytes = 0;
+    if (bytes > this.#bytesMax) {
+      const message = `the message has ${bytes} bytes; ${this.#bytesMax} are taken`;
+      yield { fault: { code: -32600, message: `Invalid request: ${message}` }, id: requestId(pieces[0]) };
+      return;
+    }
+    const text = decode(pieces);
+    if (text === null) yield { fault: { code: -32700, message: "Parse error: the bytes are not UTF-8" }, id: null };
+    else if (text.trim() !== "") yield readMessage(text);
+  }
+}
+
+function decode(pieces: readonly Uint8Array[]): string | null {
+  const [first] = pieces;
+  const bytes = pieces.length === 1 && first !== undefined ? first : Buffer.concat(pieces);
+  try {
+    return new TextDecoder("utf-8", { fatal: true }).decode(bytes);
+  } catch {
+    // The caller answers it.
+    return null;
+  }
+}
+
+function readMessage(text: string): ReadLine {
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch {
+    return { fault: { code: -32700, message: "Parse error: the line is not JSON" }, id: null };
+  }
+  if (Array.isArray(value)) return { fault: { code: -32600, message: "Invalid request: batches are not taken" }, id: null };
+  if (typeof value !== "object" || value === null) {
+    return { fault: { code: -32600, message: "Invalid request: not an object" }, id: null };
+  }
+  // What an object lacks to be a message, the SDK says.
+  return { message: value as AnyMessage };
+}
+
+/** The id of a request by its first bytes, as every client writes them; null: it may be anything. */
+function requestId(beginning: Uint8Array | undefined): string | number | null {
+  const text = Buffer.from(beginning ?? []).toString("utf8", 0, 4_096);
+  const id = /^\s*\{\s*"jsonrpc"\s*:\s*"2\.0"\s*,\s*"id"\s*:\s*(-?\d+|"(?:[^"\\]|\\.)*")\s*,\s*"method"/.exec(text)?.[1];
+  return id === undefined ? null : (JSON.parse(id) as string | number);
+}

@@ -1,0 +1,128 @@
+/** Checks the messages of an ACP connection against the official schema: what was sent, and that it was sent at all (P1). */
+import { readFileSync } from "node:fs";
+import { fileURLToPath } from "node:url";
+import { Ajv2020, type ValidateFunction } from "ajv/dist/2020.js";
+
+/** Who sent a message; null where a log does not tell: then its method does, and what it answers. */
+export type Sender = "agent" | "client" | null;
+
+/** What is wrong with the messages of one connection, in the order in which they were sent; both directions. */
+export function schemaFaults(messages: readonly unknown[]): string[] {
+  const wire = new WireCheck();
+  for (const message of messages) wire.see(message, null);
+  return wire.faults;
+}
+
+interface Asked {
+  method: string;
+  by: Exclude<Sender, null>;
+}
+
+export class WireCheck {
+  readonly faults: string[] = [];
+  readonly #open = new Map<string, Asked[]>();
+
+  see(message: unknown, sender: Sender): void {
+    const fault = this.#faultOf(message, sender);
+    if (fault !== null) this.faults.push(`${fault}: ${JSON.stringify(message).slice(0, 400)}`);
+  }
+
+  /** What was asked and never answered. */
+  unanswered(): string[] {
+    return [...this.#open].flatMap(([id, asked]) => asked.map(({ method, by }) => `${by} asked ${method} (${id})`));
+  }
+
+  #faultOf(message: unknown, sender: Sender): string | null {
+    if (typeof message !== "object" || message === null) return "not an object";
+    const { jsonrpc, id, method, params, result, error } = message as Record<string, unknown>;
+    if (jsonrpc !== "2.0") return "not JSON-RPC 2.0";
+    if (method === undefined) return this.#answerFault({ id, result, error }, sender);
+    if (typeof method !== "string") return "the method is not a text";
+    if (result !== undefined || error !== undefined) return "a call with an answer";
+    if (id !== undefined) {
+      if (!isId(id)) return "the id is neither a text nor a whole number";
+      const by = sender ?? (sideOf(method) === "client" ? "agent" : "client");
+      const key = JSON.stringify(id);
+      this.#open.set(key, [...(this.#open.get(key) ?? []), { method, by }]);
+    }
+    if (method.startsWith("_")) return null;
+    const type = typeOf(method, id === undefined ? "Notification" : "Request");
+    // What a client may ask is its own matter; the agent asks and says only what the schema knows.
+    if (type === null) return sender === "client" || sideOf(method) === null ? null : "not in the schema";
+    return schemaFault(type, params ?? {});
+  }
+
+  #answerFault({ id, result, error }: { id: unknown; result: unknown; error: unknown }, sender: Sender): string | null {
+    if ((result === undefined) === (error === undefined)) return "not exactly one of result and error";
+    if (error !== undefined) {
+      const fault = schemaFault("Error", error);
+      if (fault !== null) return fault;
+      if (id === null) return null;
+    }
+    const key = JSON.stringify(id);
+    const open = this.#open.get(key) ?? [];
+    const matching = open.filter(({ by }) => sender === null || by !== sender);
+    if (matching.length === 0) return "answers nothing that was asked";
+    const faults = matching.map((asked) => ({
+      asked,
+      fault: error !== undefined ? null : answerTypeFault(asked.method, result),
+    }));
+    const fitting = faults.find(({ fault }) => fault === null) ?? faults[0];
+    const rest = open.filter((asked) => asked !== fitting?.asked);
+    if (rest.length === 0) this.#open.delete(key);
+    else this.#open.set(key, rest);
+    return fitting?.fault ?? null;
+  }
+}
+
+function isId(id: unknown): boolean {
+  return typeof id === "string" || Number.isInteger(id);
+}
+
+function answerTypeFault(method: string, result: unknown): string | null {
+  const type = typeOf(method, "Response");
+  return type === null ? null : schemaFault(type, result);
+}
+
+interface OfficialSchema {
+  $defs: Record<string, { "x-method"?: string; "x-side"?: string }>;
+}
+
+/** The stable schema first; methods that it does not have yet are in the other. */
+const schemas = ["schema.json", "schema.unstable.json"].map((name) => {
+  const url = import.meta.resolve(`@agentclientprotocol/sdk/schema/v1/${name}`);
+  return { name, schema: JSON.parse(readFileSync(fileURLToPath(url), "utf8")) as OfficialSchema };
+});
+
+const ajv = new Ajv2020({ strict: false, validateFormats: false });
+for (const { name, schema } of schemas) ajv.addSchema(schema, name);
+
+/** Names a type of a schema by what it is for. */
+function typeOf(method: string, form: "Request" | "Notification" | "Response"): string | null {
+  for (const { name, schema } of schemas) {
+    const found = Object.entries(schema.$defs).find(([type, definition]) => {
+      return definition["x-method"] === method && type.endsWith(form);
+    });
+    if (found !== undefined) return `${name}#/$defs/${found[0]}`;
+  }
+  return null;
+}
+
+/** Who takes calls of this method. */
+function sideOf(method: string): string | null {
+  for (const { schema } of schemas) {
+    const found = Object.values(schema.$defs).find((definition) => definition["x-method"] === method);
+    if (found !== undefined) return found["x-side"] ?? null;
+  }
+  return null;
+}
+
+const compiled = new Map<string, ValidateFunction>();
+
+function schemaFault(type: string, value: unknown): string | null {
+  const reference = type.includes("#") ? type : `schema.json#/$defs/${type}`;
+  const validate = compiled.get(reference) ?? ajv.compile({ $ref: reference });
+  compiled.set(reference, validate);
+  if (validate(value)) return null;
+  return `${reference} ${ajv.errorsText(validate.errors, { dataVar: "" })}`;
+}
