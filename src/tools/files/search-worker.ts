@@ -5,6 +5,7 @@
 import { closeSync, constants, existsSync, fstatSync, openSync, readlinkSync, readSync, realpathSync } from "node:fs";
 import { dirname, join, sep } from "node:path";
 import { parentPort } from "node:worker_threads";
+import { lineMatcher } from "./line-matcher.ts";
 import type { SearchJob, SearchMessage } from "./search-job.ts";
 
 const flags = constants.O_RDONLY | (constants.O_NOFOLLOW ?? 0) | (constants.O_NONBLOCK ?? 0);
@@ -18,7 +19,7 @@ parentPort?.postMessage({ type: "ready" } satisfies SearchMessage, []);
 type Say = (message: SearchMessage) => void;
 
 function search(job: SearchJob, say: Say): void {
-  const matcher = matcherOf(job);
+  const matcher = lineMatcher(job);
   if ("fault" in matcher) {
     say({ type: "fault", fault: matcher.fault });
     return;
@@ -44,51 +45,6 @@ function search(job: SearchJob, say: Say): void {
   say({ type: "done", filesSearched: searched, tooLarge: reader.tooLarge, isCut });
 }
 
-interface Matcher {
-  /** The place of the first match in a line, or -1. */
-  lineMatch(line: string): number;
-  /** A cheap look at the whole text; false: no line of it can match. */
-  mayBeIn(text: string): boolean;
-}
-
-function matcherOf({ pattern, isLiteral, ignoreCase }: SearchJob): Matcher | { fault: string } {
-  if (!isLiteral) return expressionMatcher(pattern, ignoreCase);
-  if (ignoreCase) return expressionMatcher(RegExp.escape(pattern), true);
-  return { lineMatch: (line) => line.indexOf(pattern), mayBeIn: (content) => content.includes(pattern) };
-}
-
-/**
- * Without assertions about what is around, whatever matches in a line matches in the whole text too. What could run
- * over the end of a line is left out because it would be slow.
- */
-const mayDifferInText = /\(\?[=!<]|\[\^|\\[sSwWdDpPnrcxu0-9k]/;
-
-function expressionMatcher(pattern: string, ignoreCase: boolean): Matcher | { fault: string } {
-  // Other dialects say at the beginning what ours says beside the pattern.
-  const inline = /^\(\?([ims]+)\)/.exec(pattern);
-  const source = inline === null ? pattern : pattern.slice(inline[0].length);
-  const option = ignoreCase || inline?.[1]?.includes("i") === true ? "i" : "";
-  try {
-    const expression = compiled(source, option);
-    const inText = mayDifferInText.test(source) ? null : compiled(source, `${option}m`);
-    return {
-      lineMatch: (line) => line.search(expression),
-      mayBeIn: (text) => inText === null || inText.test(text),
-    };
-  } catch (error) {
-    return { fault: error instanceof Error ? error.message : String(error) };
-  }
-}
-
-/** With Unicode's rules where the pattern keeps to them; without, JavaScript takes escapes of other dialects. */
-function compiled(source: string, options: string): RegExp {
-  try {
-    return new RegExp(source, `${options}u`);
-  } catch {
-    return new RegExp(source, options);
-  }
-}
-
 interface Lines {
   lineMatch(line: string): number;
   contextLines: number;
@@ -105,10 +61,10 @@ interface Found {
 /** Null: none. */
 function matchesIn(text: string, { lineMatch, contextLines, lineCharactersMax, left }: Lines): Found | null {
   const all = text.split("\n");
+  // What follows the last line feed is no line.
+  if (all.at(-1) === "") all.pop();
   const found: { index: number; at: number }[] = [];
   for (const [index, line] of all.entries()) {
-    // What follows the last line feed is no line.
-    if (line === "" && index === all.length - 1) break;
     const at = lineMatch(line.endsWith("\r") ? line.slice(0, -1) : line);
     if (at !== -1 && found.push({ index, at }) >= left) break;
   }

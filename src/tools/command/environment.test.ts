@@ -1,0 +1,58 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { commandEnvironment } from "./environment.ts";
+
+test("[P5] [E8] what is called like a secret, or looks like one, is not in a command's environment", () => {
+  const secret = {
+    OPENAI_API_KEY: "x",
+    ANTHROPIC_API_KEY: "x",
+    GEMINI_API_KEY: "x",
+    SOME_APIKEY: "x",
+    AWS_ACCESS_KEY_ID: "x",
+    AWS_SECRET_ACCESS_KEY: "x",
+    AWS_SESSION_TOKEN: "x",
+    AZURE_CLIENT_SECRET: "x",
+    GOOGLE_APPLICATION_CREDENTIALS: "/key.json",
+    GITHUB_TOKEN: "x",
+    GH_TOKEN: "x",
+    NPM_CONFIG__AUTH: "x",
+    npm_config_token: "x",
+    PGPASSWORD: "x",
+    MYSQL_PWD: "x",
+    DB_PASS: "x",
+    SENTRY_DSN: "x",
+    SESSION_COOKIE: "x",
+    APTOVE_DATA_DIR: "x",
+    APTOVE_SERVER: "x",
+    DATABASE_URL: "postgres://me:hidden@db/x",
+    HTTP_ENDPOINT: "see https://me:hidden@example.com/",
+    PLAIN_ONE: "sk-proj-abc",
+    PLAIN_TWO: "ghp_abc",
+    PLAIN_THREE: "AKIAABCDEFGH",
+    PLAIN_FOUR: "-----BEGIN RSA PRIVATE KEY-----\nabc",
+    PLAIN_FIVE: "eyJhbGciOi.eyJzdWIi.abc",
+  };
+  const plain = {
+    PATH: "/bin",
+    HOME: "/somewhere",
+    LANG: "C.UTF-8",
+    PWD: "/x",
+    OLDPWD: "/y",
+    SSH_AUTH_SOCK: "/agent",
+    AWS_REGION: "eu-west-1",
+    NODE_OPTIONS: "--max-old-space-size=4096",
+    KEYBOARD: "de",
+    MONKEY_BUSINESS: "1",
+    HTTPS_PROXY: "http://proxy:8080",
+    GIT_AUTHOR_NAME: "Me",
+  };
+  const passed = commandEnvironment({ ...secret, ...plain, GONE: undefined }, {});
+  assert.deepEqual(passed, { ...plain, TERM: "dumb", GIT_TERMINAL_PROMPT: "0" });
+});
+
+test("[P5] [E8] what the configuration names as a key is never passed on; other names may be, when a person says so", () => {
+  const own = { MY_LLM: "k1", COPY: "has k1 in it", GH_TOKEN: "t", WORK: "w", EMPTY: "" };
+  const options = { secretNames: ["WORK"], secretValues: ["k1", ""], passOn: ["GH_TOKEN", "WORK", "COPY"] };
+  const passed = commandEnvironment(own, options);
+  assert.deepEqual(passed, { GH_TOKEN: "t", EMPTY: "", TERM: "dumb", GIT_TERMINAL_PROMPT: "0" });
+});

@@ -1,0 +1,143 @@
+import assert from "node:assert/strict";
+import { execFileSync } from "node:child_process";
+import { truncate } from "node:fs/promises";
+import { join } from "node:path";
+import { test } from "node:test";
+import { toolWorld, type ToolWorld } from "../../../testing/tool-world.ts";
+import { limits } from "../../domain/limits.ts";
+import { listFiles } from "./listing.ts";
+import { runSearch } from "./search-run.ts";
+
+const never = new AbortController().signal;
+
+async function repository(world: ToolWorld): Promise<void> {
+  await world.put(".gitignore", "ignored/\n*.log\n");
+  await world.put("src/a.ts", "export const a = 1;\n");
+  await world.put("src/gone.ts", "");
+  await world.put("ignored/deep/x.ts", "export const x = 1;\n");
+  await world.put("debug.log", "export\n");
+  world.git("init", "-q");
+  world.git("add", ".");
+  world.git("commit", "-qm", "first");
+  await world.put("untracked.ts", "export const u = 1;\n");
+  execFileSync("rm", [join(world.folder, "src/gone.ts")]);
+}
+
+test("[P5] a list is what git tracks or would take, as it is on disk", async (t) => {
+  const world = await toolWorld(t);
+  await repository(world);
+  assert.equal(await world.said("list", {}), "./ (3 files)\nsrc/\n  a.ts\n.gitignore\nuntracked.ts");
+  assert.equal(await world.said("list", { glob: "*.ts" }), "src/a.ts\nuntracked.ts");
+  assert.equal(await world.said("list", { path: "src", glob: "*" }), "src/a.ts");
+  assert.equal(await world.said("list", { glob: "*.rs" }), "no file in ./ fits");
+  assert.match(await world.fault("list", { path: "src/a.ts" }), /is a file; use "read"/);
+  assert.match(await world.fault("list", { path: "scr" }), /there is no scr; there is src/);
+});
+
+test("[P5] a folder that git ignores is listed and searched when it is named", async (t) => {
+  const world = await toolWorld(t);
+  await repository(world);
+  assert.equal(await world.said("list", { path: "ignored" }), "ignored/ (1 file)\ndeep/\n  x.ts");
+  const found = await world.said("search", { path: "ignored", pattern: "export" });
+  assert.equal(found, "ignored/deep/x.ts:\n1:export const x = 1;");
+  assert.match(await world.said("search", { path: "debug.log", pattern: "export" }), /^debug.log:\n1:export$/);
+});
+
+test("[P5] repositories inside a folder are listed as each of them says", async (t) => {
+  const world = await toolWorld(t);
+  await world.put("one/.gitignore", "out\n");
+  await world.put("one/a.ts", "");
+  await world.put("one/out/b.js", "");
+  await world.put("one/inner/c.ts", "");
+  await world.put("plain/node_modules/d.js", "");
+  await world.put("plain/e.ts", "");
+  execFileSync("git", ["init", "-q", "one"], { cwd: world.folder });
+  execFileSync("git", ["init", "-q", "one/inner"], { cwd: world.folder });
+  const paths = ["one/.gitignore", "one/a.ts", "one/inner/c.ts", "plain/e.ts"];
+  assert.deepEqual(await listFiles(world.folder, never), { paths, isCut: false });
+  // As a submodule that was never fetched is: known to git, and empty.
+  execFileSync("git", ["update-index", "--add", "--cacheinfo", `160000,${"1".repeat(40)},missing`], {
+    cwd: join(world.folder, "one"),
+  });
+  await world.put("one/missing/.keep", "");
+  execFileSync("rm", [join(world.folder, "one/missing/.keep")]);
+  assert.deepEqual((await listFiles(join(world.folder, "one"), never)).paths, [".gitignore", "a.ts", "inner/c.ts"]);
+});
+
+test("[P5] names are listed as they are, and the repository's settings start no program", async (t) => {
+  const world = await toolWorld(t);
+  world.git("init", "-q");
+  world.git("config", "core.fsmonitor", `touch ${join(world.folder, "started")}`);
+  await world.put("Ünïcode 😀/a b.ts", "");
+  await world.put("a\nb.ts", "");
+  await world.put('qu"ote.ts', "");
+  const { paths } = await listFiles(world.folder, never);
+  assert.deepEqual(paths, ["a\nb.ts", 'qu"ote.ts', "Ünïcode 😀/a b.ts"].toSorted());
+});
+
+test("[P5] a list is bounded in files and in time, and says so", async (t) => {
+  const world = await toolWorld(t);
+  for (let index = 0; index < 30; index++) await world.put(`d${index % 5}/f${index}.txt`, "");
+  for (const isRepository of [false, true]) {
+    if (isRepository) world.git("init", "-q");
+    const few = await listFiles(world.folder, never, { filesMax: 7 });
+    assert.deepEqual([few.paths.length, few.isCut], [7, true]);
+    assert.equal((await listFiles(world.folder, never, { filesMax: 30 })).isCut, false);
+  }
+  const late = await listFiles(world.folder, never, { timeMs: 0 });
+  assert.equal(late.isCut, true);
+  await assert.rejects(listFiles(world.folder, AbortSignal.abort()), /abort/i);
+});
+
+test("[P5] search finds lines by expression or as they are, with lines around them", async (t) => {
+  const world = await toolWorld(t);
+  await world.put("a.txt", "one\ntwo (2)\r\nthree\nfour\nfive\nsix\ntwo (3)\n");
+  await world.put("b/c.md", "Two (2)\n");
+  const said = (args: Record<string, unknown>) => world.said("search", args);
+  assert.equal(await said({ pattern: "two \\(\\d\\)$" }), "a.txt:\n2:two (2)\n7:two (3)");
+  assert.equal(await said({ pattern: "two (2)", literal: true }), "a.txt:\n2:two (2)");
+  assert.equal(
+    await said({ pattern: "two (2)", literal: true, ignore_case: true, glob: "*.md" }),
+    "b/c.md:\n1:Two (2)",
+  );
+  assert.equal(await said({ pattern: "(?i)TWO", path: "b" }), "b/c.md:\n1:Two (2)");
+  const around = "a.txt:\n1-one\n2:two (2)\n3-three\n--\n6-six\n7:two (3)";
+  assert.equal(await said({ pattern: "^two", context: 1 }), around);
+  assert.equal(await said({ pattern: "^(three|four)", context: 1 }), "a.txt:\n2-two (2)\n3:three\n4:four\n5-five");
+  assert.equal(await said({ pattern: "nowhere" }), "(no match in 2 files)");
+  assert.equal(await said({ pattern: "(?<=one\\n)two" }), "(no match in 2 files)");
+  assert.equal(await said({ pattern: "[^x]ive", path: "a.txt" }), "a.txt:\n5:five");
+  assert.match(await world.fault("search", { pattern: "(" }), /the pattern cannot be used: .*[Uu]nterminated group/);
+});
+
+test("[P5] what search gives is bounded, and files that are no text or too large are passed over", async (t) => {
+  const world = await toolWorld(t);
+  await world.put("many.txt", "hit\n".repeat(1_000));
+  await world.put("wide.txt", `${"a".repeat(5_000)}needle${"b".repeat(5_000)}\n`);
+  await world.put("binary.dat", "needle\0");
+  await world.put("large.txt", "needle\n");
+  await truncate(join(world.folder, "large.txt"), limits.searchedFileBytesMax + 1);
+  const many = await world.said("search", { pattern: "hit" });
+  assert.equal(many.split("\n").length, 1 + limits.searchMatchesMax + 2);
+  assert.match(many, /there are more matches than these 200: narrow/);
+  const wide = await world.said("search", { pattern: "needle" });
+  assert.match(wide, /^wide.txt:\n1:…a+needleb+…\n\(files over 4 MiB left out: 1\)$/);
+  assert.ok(wide.length < 400);
+});
+
+test("[P5] an expression that would take for ever is stopped, and the file is named", async (t) => {
+  const world = await toolWorld(t);
+  await world.put("a.txt", "fine\n");
+  await world.put("b.txt", `${"a".repeat(60)}!\n`);
+  const hostile = { folder: world.folder, paths: ["a.txt", "b.txt"], pattern: "^fine|^(a+)+$" };
+  const question = { ...hostile, isLiteral: false, ignoreCase: false, contextLines: 0 };
+  const outcome = await runSearch(Promise.resolve(question), { signal: never, timeMs: 700 });
+  assert.equal(outcome.stoppedIn, "b.txt");
+  assert.deepEqual(outcome.files, [{ path: "a.txt", lines: ["1:fine"] }]);
+  const stop = new AbortController();
+  const stopped = runSearch(Promise.resolve(question), { signal: stop.signal });
+  stop.abort();
+  await assert.rejects(stopped, /abort/i);
+  const late = runSearch(Promise.reject(new Error("no list")), { signal: never });
+  await assert.rejects(late, /no list/);
+});

@@ -1,0 +1,165 @@
+import assert from "node:assert/strict";
+import { chmod, lstat, readdir, readFile, stat, symlink, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { test } from "node:test";
+import { toolWorld } from "../../../testing/tool-world.ts";
+import { limits } from "../../domain/limits.ts";
+import type { FileAccess } from "../session-tools.ts";
+
+test("[P5] write makes a file with the folders that it needs, and shows it as a change", async (t) => {
+  const world = await toolWorld(t);
+  const result = await world.call("write", { path: "a/b/c.txt", content: "one\ntwo\n" });
+  assert.deepEqual(result, {
+    output: "created a/b/c.txt (2 lines)",
+    isError: false,
+    content: [{ type: "diff", path: join(world.folder, "a/b/c.txt"), oldText: null, newText: "one\ntwo\n" }],
+  });
+  assert.equal(await world.get("a/b/c.txt"), "one\ntwo\n");
+  assert.deepEqual(await readdir(join(world.folder, "a/b")), ["c.txt"]);
+});
+
+test("[P5] write replaces no file that the model has not read as it is", async (t) => {
+  const world = await toolWorld(t);
+  await world.put("a.txt", "old\n");
+  assert.match(await world.fault("write", { path: "a.txt", content: "new\n" }), /was not read in this session/);
+  await world.said("read", { path: "a.txt" });
+  await world.put("a.txt", "of a person\n");
+  assert.match(
+    await world.fault("write", { path: "a.txt", content: "new\n" }),
+    /changed since it was read; read it again/,
+  );
+  await world.said("read", { path: "a.txt" });
+  assert.equal(await world.said("write", { path: "a.txt", content: "new\n" }), "wrote a.txt (1 line)");
+  assert.equal(await world.said("write", { path: "a.txt", content: "newer\n" }), "wrote a.txt (1 line)");
+  assert.equal(await world.said("write", { path: "a.txt", content: "newer\n" }), "a.txt has this content already");
+});
+
+test("[P5] edit replaces a part of a file, also of one that changed elsewhere since it was read", async (t) => {
+  const world = await toolWorld(t);
+  await world.put("a.txt", "one\ntwo\n");
+  await world.said("read", { path: "a.txt" });
+  await world.put("a.txt", "one\ntwo\nthree\n");
+  const result = await world.call("edit", { path: "a.txt", find: "two", replace: "2" });
+  assert.equal(result.output, "edited a.txt: 1 place, at line 2");
+  const path = join(world.folder, "a.txt");
+  const content = [{ type: "diff", path, oldText: "one\ntwo\nthree\n", newText: "one\n2\nthree\n" }];
+  assert.deepEqual(result.content, content);
+  assert.equal(await world.get("a.txt"), "one\n2\nthree\n");
+  await world.put("a.txt", "other\n");
+  assert.match(await world.fault("edit", { path: "a.txt", find: "three", replace: "3" }), /changed since it was read/);
+  assert.match(await world.fault("edit", { path: "a.txt", find: "x", replace: "x" }), /the same text/);
+  assert.match(
+    await world.fault("edit", { path: "b.txt", find: "x", replace: "y" }),
+    /there is no b.txt; there is a.txt/,
+  );
+});
+
+test("[P5] a file keeps its line endings, byte order mark and mode", async (t) => {
+  const world = await toolWorld(t);
+  await world.put("a.sh", "\ufeffone\r\ntwo\r\n");
+  await chmod(join(world.folder, "a.sh"), 0o755);
+  await world.said("edit", { path: "a.sh", find: "one\ntwo", replace: "1\n2" });
+  assert.equal(await world.get("a.sh"), "\ufeff1\r\n2\r\n");
+  await world.said("write", { path: "a.sh", content: "x\ny\n" });
+  assert.equal(await world.get("a.sh"), "\ufeffx\r\ny\r\n");
+  assert.equal((await stat(join(world.folder, "a.sh"))).mode & 0o777, 0o755);
+});
+
+test("[P5] a link to a file inside stays a link, and its file is changed", async (t) => {
+  const world = await toolWorld(t);
+  await world.put("real/a.txt", "one\n");
+  await symlink("real/a.txt", join(world.folder, "link.txt"));
+  await world.said("edit", { path: "link.txt", find: "one", replace: "two" });
+  assert.equal(await world.get("real/a.txt"), "two\n");
+  assert.ok((await lstat(join(world.folder, "link.txt"))).isSymbolicLink());
+});
+
+test("[P5] what may not be written is refused, and nothing is left beside it", async (t) => {
+  const world = await toolWorld(t);
+  world.git("init", "-q");
+  await world.put("fixed.txt", "one\n");
+  await chmod(join(world.folder, "fixed.txt"), 0o444);
+  assert.match(await world.fault("edit", { path: "fixed.txt", find: "one", replace: "two" }), /read-only/);
+  for (const path of [".git/hooks/pre-commit", ".GIT/config", "sub/.git/config"]) {
+    assert.match(await world.fault("write", { path, content: "x" }), /git's own/);
+  }
+  assert.match(await world.fault("write", { path: "fixed.txt/x", content: "x" }), /not a folder/);
+  assert.match(await world.fault("write", { path: "n.txt", content: "a\0b" }), /NUL/);
+  const large = "x".repeat(limits.toolFileBytesMax + 1);
+  assert.match(await world.fault("write", { path: "n.txt", content: large }), /at most 10485760 can be written/);
+  assert.deepEqual((await readdir(world.folder)).toSorted(), [".git", "fixed.txt"]);
+});
+
+test("[P5] a file that somebody else changes while it is written is left to them", async (t) => {
+  const world = await toolWorld(t);
+  await world.put("a.txt", "one\n".repeat(100_000));
+  const edits = Array.from({ length: 8 }, (_, index) =>
+    world.call("edit", { path: "a.txt", find: `one\n`.repeat(100_000), replace: `by ${index}\n` }),
+  );
+  const results = await Promise.all(edits);
+  assert.equal(results.filter(({ isError }) => !isError).length, 1);
+  for (const { output, isError } of results) if (isError) assert.match(output, /changed while|is not in the file/);
+  assert.match(await world.get("a.txt"), /^by \d\n$/);
+  assert.deepEqual(await readdir(world.folder), ["a.txt"]);
+});
+
+test("[P5] a write that was stopped leaves the file as it was", async (t) => {
+  const world = await toolWorld(t);
+  await world.put("a.txt", "one\n");
+  const call = world.call("edit", { path: "a.txt", find: "one", replace: "two" }, { signal: AbortSignal.abort() });
+  await assert.rejects(call, /abort/i);
+  assert.equal(await world.get("a.txt"), "one\n");
+  assert.deepEqual(await readdir(world.folder), ["a.txt"]);
+});
+
+test("[P4] what writes asks first, and is shown as the change that it would make", async (t) => {
+  const world = await toolWorld(t);
+  await world.put("a.txt", "one\ntwo\n");
+  const write = world.tools.find(({ definition }) => definition.name === "write");
+  assert.equal(write?.needsApproval({ path: "a.txt", content: "" }), true);
+  // Nobody is asked about a call that cannot run.
+  assert.equal(write?.needsApproval({ path: "a.txt" }), false);
+  const path = join(world.folder, "a.txt");
+  const permission = { key: `write ${world.folder}`, label: `change files in ${world.folder}` };
+  assert.deepEqual(await world.view("edit", { path: "a.txt", find: "two", replace: "2" }), {
+    title: "Edit a.txt",
+    kind: "edit",
+    locations: [{ path, line: 2 }],
+    content: [{ type: "diff", path, oldText: "one\ntwo\n", newText: "one\n2\n" }],
+    permission,
+  });
+  const created = await world.view("write", { path: "b.txt", content: "x" });
+  assert.equal(created.title, "Create b.txt");
+  assert.deepEqual(created.permission, permission);
+  await assert.rejects(world.view("write", { path: "../b.txt", content: "x" }), /not open to this session/);
+  assert.equal(await world.get("a.txt"), "one\ntwo\n");
+  assert.deepEqual(await readdir(world.folder), ["a.txt"]);
+});
+
+test("[P4] where the client offers its files, an edit is made on its text and by it", async (t) => {
+  const buffers = new Map<string, string>();
+  const files: FileAccess = {
+    readText: async (path) => buffers.get(path) ?? (await readFile(path, "utf8")),
+    writeText: async (path, content) => {
+      buffers.set(path, content);
+      await writeFile(path, content);
+    },
+  };
+  const world = await toolWorld(t, { files });
+  await world.put("a.txt", "saved\n");
+  buffers.set(join(world.folder, "a.txt"), "unsaved\n");
+  await world.said("edit", { path: "a.txt", find: "unsaved", replace: "changed" });
+  assert.equal(await world.get("a.txt"), "changed\n");
+  await world.said("write", { path: "a.txt", content: "whole\n" });
+  await world.said("write", { path: "new/b.txt", content: "made\n" });
+  assert.equal(buffers.get(join(world.folder, "new/b.txt")), "made\n");
+  buffers.set(join(world.folder, "a.txt"), "typed meanwhile\n");
+  assert.match(await world.fault("write", { path: "a.txt", content: "x" }), /changed since it was read/);
+});
+
+test("[P4] where the client only reads, its text is what is edited, and the disk is written", async (t) => {
+  const world = await toolWorld(t, { files: { readText: () => Promise.resolve("unsaved\n") } });
+  await world.put("a.txt", "saved\n");
+  await world.said("edit", { path: "a.txt", find: "unsaved", replace: "changed" });
+  assert.equal(await world.get("a.txt"), "changed\n");
+});
