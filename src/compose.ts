@@ -100,7 +100,7 @@ export async function createAptove(options: AptoveOptions = {}): Promise<Aptove>
     workspaces: {
       settings: async (id) => (await configured(id))?.settings ?? null,
       standing: async (id) => await (await workspaces.transcripts()).standing(id),
-      turnFinished: async (id, turn) => await (await workspaces.transcripts()).turnFinished(id, turn),
+      turnFinished: (id, turn) => workspaces.turnFinished(id, turn),
     },
     limits: configuration.limits,
     contextTokens: (model) => modelInfo(model)?.contextTokens ?? null,

@@ -1,5 +1,6 @@
 /** The workspaces of the data folder, or of the stores that the caller brings (Y1); opened at the first use: most commands need none. */
 import type { Millis } from "../domain/ids.ts";
+import type { TranscribedTurn } from "../domain/transcript.ts";
 import type { BindingStore } from "../workspace/binding-store.ts";
 import type { DataFolder } from "../workspace/data-folder.ts";
 import type { OpenedWorkspaces } from "../workspace/open-workspaces.ts";
@@ -16,6 +17,8 @@ export interface BroughtStores {
 export interface KeptWorkspaces {
   opened(): Promise<OpenedWorkspaces>;
   transcripts(): Promise<Transcripts>;
+  /** Writes the turn down, and marks the workspace as used (W4, W6). Never rejects. */
+  turnFinished(workspaceId: string, turn: TranscribedTurn): Promise<void>;
 }
 
 interface Surroundings {
@@ -30,6 +33,14 @@ export function keptWorkspaces(brought: BroughtStores, { folder, now, report }: 
   const kept: KeptWorkspaces = {
     opened: () => (opened ??= open(brought, { folder, now })),
     transcripts: () => (written ??= openTranscripts()),
+    turnFinished: async (workspaceId, turn) => {
+      await (await kept.transcripts()).turnFinished(workspaceId, turn);
+      try {
+        await (await kept.opened()).workspaces.touch(workspaceId);
+      } catch (error) {
+        report(`the workspace ${workspaceId} could not be marked as used`, error);
+      }
+    },
   };
   const openTranscripts = async (): Promise<Transcripts> => {
     const { createTranscripts } = await import("../workspace/transcript/transcripts.ts");

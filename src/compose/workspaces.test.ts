@@ -201,6 +201,27 @@ test("[G2] [G1] which context counts: request > session > workspace > what all h
   await assert.rejects(ask(all, { workspaceId: second, agentContextId: "own" }), /there is no agent context "own"/);
 });
 
+test("[W4] [W6] a turn is written into the transcript of its workspace, which counts as used with it", async (t) => {
+  const { aptove, ask } = await world(t);
+  const now = Date.UTC(2026, 0, 1);
+  const all = await aptove({ now: () => now });
+  await ask(all, { workspaceId: first });
+  await ask(all, { workspaceId: "my-laptop" });
+  await ask(all, { workspaceId: "default" });
+  await all.engine.close();
+  const { store } = await all.workspaces();
+  const used = (await store.list()).map(({ id, lastAccessedAt }) => [id, lastAccessedAt]);
+  assert.deepEqual(
+    new Map(used as [string, number][]),
+    new Map([
+      [first, now],
+      [second, 2],
+    ]),
+  );
+  assert.equal((await (await all.transcripts()).show(first)).messages, 2);
+  assert.equal((await (await all.transcripts()).show(second)).messages, 0);
+});
+
 test("[Y1] [W7] a caller brings workspaces and bindings of their own", async (t) => {
   const { aptove, ask, calls, fakes } = await world(t);
   const config = `providers.openai = { base_url = "${fakes.first.url}", model = "of-memory" }`;

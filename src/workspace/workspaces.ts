@@ -8,7 +8,7 @@ import type { Millis } from "../domain/ids.ts";
 import { limits } from "../domain/limits.ts";
 import type { Binding, BindingStore } from "./binding-store.ts";
 import type { TranscriptStore } from "./transcript-store.ts";
-import { defaultWorkspaceId, type Workspace, type WorkspaceStore } from "./workspace-store.ts";
+import { defaultWorkspaceId, isWorkspaceId, type Workspace, type WorkspaceStore } from "./workspace-store.ts";
 
 export interface WorkspacesParts {
   store: WorkspaceStore;
@@ -61,6 +61,11 @@ export class Workspaces {
     if (id !== defaultWorkspaceId) throw unknown(id);
     await this.#makeMissing(id);
     return (await this.#used(id)) ?? (await this.find(id));
+  }
+
+  /** Marks it as used, as a turn in it does. What is not there is not made: false. */
+  async touch(id: string): Promise<boolean> {
+    return isWorkspaceId(id) && (await this.#used(id)) !== null;
   }
 
   /** Without marking it as used. Throws `workspace_unknown`. */
