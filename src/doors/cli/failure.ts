@@ -17,7 +17,14 @@ export class UsageError extends Error {
 }
 
 /** Codes that only the command line has, beside those of the catalogue; docs/cli.md lists the same ones. */
-export const ownCodes = ["usage", "config_exists", "already_serving", "port_in_use", "cannot_listen"] as const;
+export const ownCodes = [
+  "usage",
+  "config_exists",
+  "already_serving",
+  "port_in_use",
+  "cannot_listen",
+  "no_server",
+] as const;
 type OwnCode = (typeof ownCodes)[number];
 
 /** A command that failed for a reason of its own: exit code 1. */
@@ -53,6 +60,7 @@ const fixes: Partial<Record<ErrorCode | "unreachable" | "stream_cut" | "answer_i
   storage_full: "free some disk space and try again",
   data_newer: "update aptove, or set APTOVE_DATA_DIR to another folder",
   unauthenticated: "give a key that is valid there: --key, or APTOVE_KEY",
+  pairing_refused: "make another code: aptove device pair",
   forbidden: "use the key of someone with another role",
   runner_lost: "ask again: the session continues from its last finished turn",
   interrupted: "ask again when you like",

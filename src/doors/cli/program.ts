@@ -1,5 +1,6 @@
 /** Every command with its options and its help; what a command does is loaded when it is called (L1). */
 import { Command, Option } from "commander";
+import type { AcpOptions } from "./commands/acp.ts";
 import type { AskOptions, TurnOptions } from "./commands/ask.ts";
 import type { ConfigOptions } from "./commands/config.ts";
 import type { IndexOptions } from "./commands/index-repository.ts";
@@ -158,6 +159,14 @@ function addServerCommands(program: Command, run: Run): void {
   at(program.command("start"))
     .description("index this repository, make a first key, and serve (npm start)")
     .action((options: ServeOptions) => run(async (call) => (await import("./commands/serve.ts")).start(call, options)));
+  program
+    .command("acp")
+    .description("the agent for an editor, over standard input and output (Agent Client Protocol)")
+    .addOption(new Option("--fresh", "begin every new session empty").conflicts("continue"))
+    .option("--continue", "begin every new session where the workspace's last one was")
+    .option("--workspace <id>", "workspace of new sessions; without it: default")
+    .option("-m, --mode <mode>", "mode of new sessions: ask, edit (the default), or one of the configuration")
+    .action((options: AcpOptions) => run(async (call) => (await import("./commands/acp.ts")).acp(call, options)));
   program
     .command("gc")
     .description("delete stored files that no turn needs")

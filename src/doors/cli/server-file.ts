@@ -55,6 +55,19 @@ export function markStopped(folder: DataFolder, pid: number): void {
   if (found?.pid === pid) writeServerFile(folder, { ...found, pid: 0 });
 }
 
+/** Whether an aptove server listens there; the process id of a file may be another program's by now. */
+export async function answersAt(url: string): Promise<boolean> {
+  return await fetch(`${url}/healthz`, { signal: AbortSignal.timeout(2_000) }).then(
+    (response) => response.ok,
+    () => false,
+  );
+}
+
+/** Whether only this machine reaches the host. */
+export function isLoopback(host: string): boolean {
+  return host === "localhost" || host === "[::1]" || host === "::1" || /^127\.\d+\.\d+\.\d+$/.test(host);
+}
+
 function isAlive(pid: number): boolean {
   try {
     process.kill(pid, 0);

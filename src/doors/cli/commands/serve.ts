@@ -4,7 +4,7 @@ import type { Call } from "../call.ts";
 import { CommandFailed, exitCodes } from "../failure.ts";
 import type { ExitCode } from "../failure.ts";
 import type { LocalEngine } from "../ports.ts";
-import { findServer, markStopped, readServerFile, writeServerFile } from "../server-file.ts";
+import { answersAt, findServer, isLoopback, markStopped, readServerFile, writeServerFile } from "../server-file.ts";
 import { listenForStop } from "../stop-signals.ts";
 import { indexWorkingCopy, summaryLines } from "./index-repository.ts";
 
@@ -98,6 +98,7 @@ async function serveUntilStopped(call: Call, local: LocalEngine, onReady: (url: 
   const { host, port } = call.loaded().configuration.serve;
   const url = await listenOrTell(call, local, { host, port });
   await announce(call, local, url);
+  if (!isLoopback(host)) warnOfPlainHttp(call, host);
   const stopping = listenForStop(call.io.signals);
   try {
     onReady(url);
@@ -109,6 +110,13 @@ async function serveUntilStopped(call: Call, local: LocalEngine, onReady: (url: 
   } finally {
     stopping.release();
   }
+}
+
+/** Keys and tokens go over the wire as they are, and this server has no TLS of its own. */
+function warnOfPlainHttp(call: Call, host: string): void {
+  const { output } = call;
+  output.note(`warning: ${host} is reached without TLS, and keys can be read on the way;`);
+  output.note("put a tunnel or a reverse proxy with TLS before the server, and its name into serve.allowed_hosts");
 }
 
 function aborted(signal: AbortSignal): Promise<void> {
@@ -136,12 +144,7 @@ async function refuseSecondServer(call: Call): Promise<void> {
   const running = findServer(call.folder());
   const { port } = call.loaded().configuration.serve;
   if (running === null || port === 0 || URL.parse(running.url)?.port !== String(port)) return;
-  // The process id may be another program's by now.
-  const isAptove = await fetch(`${running.url}/healthz`, { signal: AbortSignal.timeout(2_000) }).then(
-    (response) => response.ok,
-    () => false,
-  );
-  if (isAptove) throw alreadyServing(running.url, running.pid);
+  if (await answersAt(running.url)) throw alreadyServing(running.url, running.pid);
 }
 
 function alreadyServing(url: string, pid: number): CommandFailed {

@@ -1,0 +1,145 @@
+/** `aptove device pair | list | revoke` (P3). */
+import { setTimeout as sleep } from "node:timers/promises";
+import type { AptoveClient, WireDevice, WirePairing, WirePairingCode } from "../../../client/client.ts";
+import type { Call } from "../call.ts";
+import { localTime } from "../explain.ts";
+import { CommandFailed, exitCodes, UsageError } from "../failure.ts";
+import type { ExitCode } from "../failure.ts";
+import { shortIds } from "../find-by-id.ts";
+import { columns } from "../output.ts";
+import { answersAt, findServer, isLoopback } from "../server-file.ts";
+import { listenForStop } from "../stop-signals.ts";
+
+export interface PairOptions {
+  url?: string;
+  wait: boolean;
+}
+
+/** How often it is asked whether the device has come. */
+const lookEveryMs = 500;
+
+export async function pairDevice(call: Call, options: PairOptions): Promise<ExitCode> {
+  const address = options.url === undefined ? await serverAddress(call) : checkedAddress(options.url);
+  const client = await call.client();
+  const made = await client.devices.createPairingCode();
+  // Behind a `#`: no server, proxy or log on the way is told the code.
+  const url = `${address.replace(/\/+$/, "")}/pair#${made.code}`;
+  if (call.json) {
+    call.output.json({ ...made, url });
+    return exitCodes.fine;
+  }
+  await showCode(call, made, url);
+  return options.wait ? await untilPaired(call, client, made) : exitCodes.fine;
+}
+
+function checkedAddress(text: string): string {
+  if (/^https?:\/\//.test(text) && URL.canParse(text)) return text;
+  throw new UsageError(`--url ${text}: must start with http:// or https://`);
+}
+
+/** A code is of no use to a device while no server answers. */
+async function serverAddress(call: Call): Promise<string> {
+  const named = call.server();
+  if (named !== null) return named;
+  const running = findServer(call.folder());
+  if (running !== null && (await answersAt(running.url))) return running.url;
+  throw new CommandFailed(
+    "no_server",
+    "no server of this data folder runs",
+    "start it in another terminal: aptove serve",
+  );
+}
+
+async function showCode(call: Call, { code, expiresAt }: WirePairingCode, url: string): Promise<void> {
+  const { output } = call;
+  const { bold } = output.style;
+  output.line(`code     ${bold(code)} (good once, until ${localTime(expiresAt).slice(11, 19)})`);
+  output.line(`address  ${output.safe(url)}`);
+  if (output.isTerminal) output.line(await squareOf(call, url));
+  const { hostname, protocol } = new URL(url);
+  if (isLoopback(hostname) || everyAddress.includes(hostname)) {
+    output.note("no other machine reaches that address; where a tunnel or proxy leads to the server: --url <address>");
+  } else if (protocol === "http:") {
+    output.note("warning: without TLS everybody on the way can read the code and the token; see docs/devices.md");
+  }
+}
+
+/** A server may listen on these, and nobody can call them. */
+const everyAddress = ["0.0.0.0", "[::]"];
+
+/** Light on dark, whatever the terminal's colours are: not every camera reads it the other way round. */
+async function squareOf(call: Call, url: string): Promise<string> {
+  const { renderUnicodeCompact } = await import("uqr");
+  const { bgBlack, whiteBright } = call.output.style;
+  const lines = renderUnicodeCompact(url, { border: 2 }).split("\n");
+  return `\n${lines.map((line) => bgBlack(whiteBright(line))).join("\n")}\n`;
+}
+
+async function untilPaired(call: Call, client: AptoveClient, made: WirePairingCode): Promise<ExitCode> {
+  const { output } = call;
+  const stopping = listenForStop(call.io.signals);
+  output.note("waiting for the device; Ctrl-C leaves, and the code stays good");
+  try {
+    const pairing = await Promise.race([outcome(client, made.id, stopping.first), stopping.second]);
+    if (pairing === null) return exitCodes.interrupted;
+    const { device } = pairing;
+    if (device === null) {
+      const fix = "make another code: aptove device pair";
+      throw new CommandFailed("pairing_refused", "no device came in time, or there were too many wrong guesses", fix);
+    }
+    output.line(output.safe(`paired   ${device.name} (${device.deviceId})`));
+    return exitCodes.fine;
+  } finally {
+    stopping.release();
+  }
+}
+
+/** Null: somebody did not want to wait any longer. */
+async function outcome(client: AptoveClient, id: string, stop: AbortSignal): Promise<WirePairing | null> {
+  for (;;) {
+    const pairing = await client.devices.pairing(id);
+    if (stop.aborted) return null;
+    if (pairing.state !== "open") return pairing;
+    await sleep(lookEveryMs, undefined, { signal: stop }).catch(() => undefined);
+  }
+}
+
+export async function listDevices(call: Call): Promise<ExitCode> {
+  const devices = await (await call.client()).devices.list();
+  if (call.json) {
+    call.output.json({ devices });
+    return exitCodes.fine;
+  }
+  if (devices.length === 0) call.output.note("there are no devices; let one in: aptove device pair");
+  const short = shortIds(devices.map((device) => device.id));
+  const rows = devices.map((device) => [
+    short.get(device.id) ?? device.id,
+    device.deviceId,
+    `paired ${localTime(device.createdAt).slice(0, 16)}`,
+    device.lastUsedAt === null ? "never used" : `used ${localTime(device.lastUsedAt).slice(0, 16)}`,
+    device.name,
+  ]);
+  for (const line of columns(rows)) call.output.line(call.output.safe(line));
+  return exitCodes.fine;
+}
+
+export async function revokeDevice(call: Call, text: string): Promise<ExitCode> {
+  const client = await call.client();
+  const found = (await client.devices.list()).filter((device) => isMeant(device, text));
+  const [device, second] = found;
+  if (device === undefined) {
+    throw new CommandFailed("not_found", `there is no device "${text}"`, "see: aptove device list");
+  }
+  if (second !== undefined) {
+    throw new UsageError(`"${text}" fits ${found.length} devices`, "give the id as aptove device list shows it");
+  }
+  await client.devices.revoke(device.id);
+  if (call.json) call.output.json({ revoked: device.id });
+  else call.output.line(call.output.safe(`revoked ${device.name} (${device.deviceId})`));
+  return exitCodes.fine;
+}
+
+function isMeant(device: WireDevice, text: string): boolean {
+  const isPartOfId = text.length >= 4 && device.id.endsWith(text.toLowerCase());
+  return isPartOfId || device.deviceId === text || device.name === text;
+}
