@@ -84,7 +84,6 @@ test("[P3] [L1] on a terminal there is a square that a camera reads, light on da
   assert.equal(exit, 0);
   const square = stdout.split("\n").filter((line) => /[▀▄█]/.test(line));
   assert.ok(square.length > 10);
-  // oxlint-disable-next-line no-control-regex
   for (const line of square) assert.match(line, /^\u001b\[40m\u001b\[97m[ ▀▄█]+\u001b\[39m\u001b\[49m$/);
 });
 
