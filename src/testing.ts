@@ -20,5 +20,7 @@ export { recordStoreSuite } from "./records/record-store.suite.ts";
 export { retrieverSuite } from "./retrieval/retriever.suite.ts";
 export { bindingStoreSuite } from "./workspace/binding-store.suite.ts";
 export { memoryBindings } from "./workspace/memory/memory-bindings.ts";
+export { memoryTranscripts } from "./workspace/memory/memory-transcripts.ts";
 export { memoryWorkspaces } from "./workspace/memory/memory-workspaces.ts";
+export { transcriptStoreSuite } from "./workspace/transcript-store.suite.ts";
 export { workspaceStoreSuite } from "./workspace/workspace-store.suite.ts";

@@ -52,7 +52,6 @@ class MemoryTranscripts implements TranscriptStore {
     added: { stamp: string; content: Uint8Array },
   ): Promise<TranscriptFile | null> {
     const key = keyOf(workspaceId, name);
-    this.#check(workspaceId);
     const file = this.#files.get(key);
     if (file?.stamp !== added.stamp) return null;
     return this.#put(key, Buffer.concat([file.content, added.content]));
@@ -84,6 +83,7 @@ class MemoryTranscripts implements TranscriptStore {
   }
 
   async removeAll(workspaceId: string): Promise<void> {
+    checkWorkspaceId(workspaceId);
     for (const key of this.#files.keys()) if (key.startsWith(`${workspaceId}/`)) this.#files.delete(key);
   }
 

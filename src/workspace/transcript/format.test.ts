@@ -147,9 +147,8 @@ const line = fc.oneof(
 const text = fc
   .array(fc.tuple(line, fc.constantFrom("\n", "\n", "\n", "\r\n", "\r", "")), { maxLength: 8 })
   .map((lines) => lines.flat().join(""));
-const role = fc.constantFrom("user" as const, "assistant" as const, "system" as const);
-const message = fc.record({ role, text }, { noNullPrototype: true });
-const messages = fc.array(message, { maxLength: 6 });
+const anyRole = fc.constantFrom("user" as const, "assistant" as const, "system" as const);
+const messages = fc.array(fc.record({ role: anyRole, text }, { noNullPrototype: true }), { maxLength: 6 });
 
 test("[W4] any text of any roles is read back byte for byte, in order", () => {
   fc.assert(
@@ -172,9 +171,7 @@ test("[W4] what is appended in pieces is what is written at once", () => {
 });
 
 test("[W4] an editor that writes CRLF everywhere changes nothing in a conversation without CR", () => {
-  const withoutCr = messages.map((said) =>
-    said.map((message) => ({ ...message, text: message.text.replaceAll("\r", "") })),
-  );
+  const withoutCr = messages.map((said) => said.map((each) => ({ ...each, text: each.text.replaceAll("\r", "") })));
   fc.assert(
     fc.property(withoutCr, (said) => {
       assert.deepEqual(parsed(`\ufeff${renderTranscript(front, said).replaceAll("\n", "\r\n")}`), said);

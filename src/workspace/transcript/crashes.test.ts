@@ -1,0 +1,207 @@
+/**
+ * Random turns, edits and deaths at random places between the calls to the store, and in the middle of them. Each of them
+ * is replayed by its seed: what holds after it is the contract of a transcript.
+ */
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { asked, Conversations } from "../../../testing/conversations.ts";
+import { seededRandom, type Random } from "../../../testing/simulation/random.ts";
+import { AptoveError } from "../../domain/errors.ts";
+import type { TranscriptMessage } from "../../domain/transcript.ts";
+import { memoryTranscripts } from "../memory/memory-transcripts.ts";
+import { asideName, currentName, notesName, type TranscriptStore } from "../transcript-store.ts";
+import { parseTranscript } from "./format.ts";
+import { noteOf, parseNotes } from "./notes.ts";
+import { createTranscripts, type Transcripts } from "./transcripts.ts";
+
+const id = "default";
+const dead = new AptoveError("storage_failed", "the process was killed");
+
+/** A store whose process dies after some calls that write: before the last of them, after it, or in the middle of an append. */
+function dyingStore(store: TranscriptStore, { writes, random }: { writes: number; random: Random }): TranscriptStore {
+  let left = writes;
+  const writing = async <T>(write: () => Promise<T>, tear?: () => Promise<unknown>): Promise<T> => {
+    left -= 1;
+    if (left > 0) return await write();
+    if (left === 0) await random.pick([async () => {}, write, tear ?? write])?.();
+    throw dead;
+  };
+  const reading = async <T>(read: () => Promise<T>): Promise<T> => {
+    if (left <= 0) throw dead;
+    return await read();
+  };
+  return {
+    locked: (workspace, body) => store.locked(workspace, body),
+    stat: (...given) => reading(() => store.stat(...given)),
+    read: (...given) => reading(() => store.read(...given)),
+    append: (workspace, name, { stamp, content }) => {
+      const torn = content.subarray(0, random.below(content.length));
+      return writing(
+        () => store.append(workspace, name, { stamp, content }),
+        () => store.append(workspace, name, { stamp, content: torn }),
+      );
+    },
+    write: (...given) => writing(() => store.write(...given)),
+    move: (...given) => writing(() => store.move(...given)),
+    remove: (...given) => writing(() => store.remove(...given)),
+    removeAll: (...given) => writing(() => store.removeAll(...given)),
+  };
+}
+
+const pieces = ["## User", "\\## System", "", "\n", " ", "é", "👋", "---", "words", "\r\n", "\0", "- a list\n- of two"];
+
+class Simulation {
+  readonly #random: Random;
+  readonly #peopleEdit: boolean;
+  readonly #store = memoryTranscripts();
+  readonly #said = new Conversations();
+  readonly #sessions: string[] = [];
+  /** Texts that a person wrote and nobody may lose: they are in a file, or a session began with them. */
+  readonly #written: string[] = [];
+  readonly #adopted: string[] = [];
+  /** Every name that a file was given. */
+  readonly #names = new Set<string>();
+  #time = 1;
+
+  constructor(seed: number, peopleEdit: boolean) {
+    this.#peopleEdit = peopleEdit;
+    this.#random = seededRandom(seed);
+    const move = this.#store.move.bind(this.#store);
+    this.#store.move = (workspace, from, to) => {
+      this.#names.add(to);
+      return move(workspace, from, to);
+    };
+  }
+
+  async run(steps: number): Promise<void> {
+    for (let step = 0; step < steps; step += 1) {
+      this.#time += 1;
+      await this.#random.weighted<() => Promise<void>>([
+        [10, () => this.#turn()],
+        [3, () => this.#begin()],
+        [this.#peopleEdit ? 2 : 0, () => this.#edit()],
+        [this.#peopleEdit ? 1 : 0, () => this.#clear()],
+      ])();
+      await this.#checkPeople();
+    }
+    for (const session of this.#sessions) {
+      await this.#transcripts(Infinity).turnFinished(id, this.#said.say(session, asked("last", "one")));
+      await this.#checkSession(session);
+    }
+    for (const session of this.#sessions) await this.#checkSession(session);
+    await this.#checkPeople();
+    if (!this.#peopleEdit) assert.ok([...this.#names].every((name) => !name.endsWith(".edited.md")));
+  }
+
+  /** As one process has them, which dies in the middle of it, or not. */
+  #transcripts(writes = this.#random.chance(0.6) ? 1 + this.#random.below(9) : Infinity): Transcripts {
+    const store = dyingStore(this.#store, { writes, random: this.#random });
+    const report = (message: string, error?: unknown): void => {
+      if (error !== undefined) assert.equal(error, dead, message);
+    };
+    return createTranscripts({ store, now: () => this.#time, report });
+  }
+
+  async #turn(): Promise<void> {
+    const session = this.#random.pick(this.#sessions);
+    if (session === undefined) return await this.#begin();
+    const words = (): string => Array.from({ length: 3 }, () => this.#random.pick(pieces)).join("\n");
+    const back = this.#random.chance(0.1)
+      ? (this.#said.again(this.#said.headOf(session) ?? "").parentTurnId ?? null)
+      : undefined;
+    const turn = this.#said.say(session, this.#random.chance(0.1) ? [] : asked(words(), words()), back);
+    await this.#transcripts().turnFinished(id, turn);
+    // Told once more, as after a restart that does not know whether it was.
+    if (this.#random.chance(0.2)) await this.#transcripts().turnFinished(id, turn);
+  }
+
+  /** As the engine does, with a first turn. */
+  async #begin(): Promise<void> {
+    const transcripts = this.#transcripts();
+    const isDead = await survives(async () => {
+      const standing = await transcripts.standing(id);
+      let below: string | null = null;
+      if (standing.kind === "session") below = this.#said.headOf(standing.sessionId);
+      if (standing.kind === "edited") {
+        assert.ok(this.#peopleEdit, "what a crash left was taken for an edit");
+        const imported = this.#said.begin({ at: this.#time });
+        const turn = this.#said.say(imported, standing.messages);
+        this.#sessions.push(imported);
+        this.#adopted.push(...standing.messages.map(({ text }) => text));
+        await standing.adopt(turn);
+        below = turn.turnId;
+      }
+      const session = this.#said.begin({ at: this.#time, below });
+      this.#sessions.push(session);
+      await transcripts.turnFinished(id, this.#said.say(session, asked("first", "one")));
+    });
+    if (isDead && this.#sessions.length === 0) await this.#begin();
+  }
+
+  async #edit(): Promise<void> {
+    const read = await this.#store.read(id, currentName);
+    const before = Buffer.from(read?.content ?? []);
+    const mark = `mark ${this.#written.length}.`;
+    const written = this.#random.pick([
+      () => Buffer.concat([before, Buffer.from(`\n## User\n\n${mark}\n`)]),
+      () => Buffer.from(`## User\n\n${mark}`),
+      () => Buffer.from(`${mark} in no block`),
+      () => Buffer.alloc(0),
+    ])?.();
+    // What the person replaces is gone because they want it.
+    for (const [at, old] of this.#written.entries())
+      if (before.includes(old) && !written?.includes(old)) this.#written[at] = "";
+    if (written?.includes(mark)) this.#written.push(mark);
+    await this.#store.write(id, currentName, { content: written ?? before });
+  }
+
+  async #clear(): Promise<void> {
+    await survives(() => this.#transcripts().clear(id));
+  }
+
+  async #checkSession(session: string): Promise<void> {
+    const notes = parseNotes((await this.#store.read(id, notesName))?.content ?? Buffer.from(""));
+    assert.ok(notes !== null && noteOf(notes, session) !== null);
+    const name = notes.current === session ? currentName : asideName(session);
+    assert.deepEqual(await this.#messages(name), this.#said.messagesOf(session));
+  }
+
+  async #messages(name: string): Promise<TranscriptMessage[]> {
+    const parsed = parseTranscript((await this.#store.read(id, name))?.content ?? Buffer.from([0xff]));
+    assert.ok(parsed.kind === "transcript", name);
+    return parsed.messages;
+  }
+
+  async #checkPeople(): Promise<void> {
+    const names = [currentName, ...this.#sessions.map(asideName), ...this.#names];
+    const contents = await Promise.all(names.map(async (name) => (await this.#store.read(id, name))?.content ?? []));
+    const all = [...contents.map((content) => Buffer.from(content).toString()), ...this.#adopted].join("\n");
+    for (const mark of this.#written) assert.ok(all.includes(mark), `what a person wrote is gone: ${mark}`);
+  }
+}
+
+/** True: the process died. */
+async function survives(body: () => Promise<void>): Promise<boolean> {
+  try {
+    await body();
+    return false;
+  } catch (error) {
+    if (error !== dead) throw error;
+    return true;
+  }
+}
+
+const from = Number(process.env["APTOVE_SEED"] ?? 1);
+
+for (const people of [false, true]) {
+  const who = people ? "and people edit session.md" : "and nobody edits";
+  test(`[W4] [B3] wherever processes die ${who}, every turn is in its transcript once, in order, and no word is lost`, async () => {
+    for (let seed = from; seed < from + 100; seed += 1) {
+      try {
+        await new Simulation(seed, people).run(25);
+      } catch (error) {
+        assert.fail(`APTOVE_SEED=${seed}: ${error instanceof Error ? error.stack : String(error)}`);
+      }
+    }
+  });
+}

@@ -1,0 +1,505 @@
+import assert from "node:assert/strict";
+import { suite, test } from "node:test";
+import { asked, Conversations } from "../../../testing/conversations.ts";
+import { AptoveError } from "../../domain/errors.ts";
+import { limits } from "../../domain/limits.ts";
+import type { TranscribedTurn, TranscriptMessage } from "../../domain/transcript.ts";
+import { memoryTranscripts } from "../memory/memory-transcripts.ts";
+import { asideName, currentName, notesName, type TranscriptStore } from "../transcript-store.ts";
+import { parseTranscript, renderMessages } from "./format.ts";
+import { createTranscripts, type Transcripts } from "./transcripts.ts";
+
+const id = "default";
+
+class World {
+  readonly said = new Conversations();
+  readonly reports: string[] = [];
+  /** Names of files that were read or written whole. */
+  readonly touched: string[] = [];
+  readonly store: TranscriptStore;
+  readonly transcripts: Transcripts;
+  now = 1_000;
+
+  constructor(store: TranscriptStore = memoryTranscripts()) {
+    this.store = store;
+    this.transcripts = createTranscripts({
+      store: watched(store, this.touched),
+      now: () => this.now,
+      report: (message) => this.reports.push(message),
+    });
+  }
+
+  async finish(...turns: TranscribedTurn[]): Promise<void> {
+    for (const turn of turns) await this.transcripts.turnFinished(id, turn);
+  }
+
+  async text(name = currentName): Promise<string | null> {
+    const content = (await this.store.read(id, name))?.content ?? null;
+    return content === null ? null : Buffer.from(content).toString();
+  }
+
+  async messages(name = currentName): Promise<TranscriptMessage[] | null> {
+    const text = await this.text(name);
+    if (text === null) return null;
+    const parsed = parseTranscript(Buffer.from(text));
+    assert.ok(parsed.kind === "transcript");
+    return parsed.messages;
+  }
+
+  async edit(text: string | Uint8Array): Promise<void> {
+    await this.store.write(id, currentName, { content: Buffer.from(text) });
+  }
+
+  async edited() {
+    const standing = await this.transcripts.standing(id);
+    assert.ok(standing.kind === "edited", standing.kind);
+    return standing;
+  }
+}
+
+function watched(store: TranscriptStore, touched: string[]): TranscriptStore {
+  return {
+    ...{ locked: store.locked.bind(store), stat: store.stat.bind(store), append: store.append.bind(store) },
+    ...{ move: store.move.bind(store), remove: store.remove.bind(store), removeAll: store.removeAll.bind(store) },
+    read(workspaceId, name) {
+      touched.push(name);
+      return store.read(workspaceId, name);
+    },
+    write(workspaceId, name, whole) {
+      touched.push(name);
+      return store.write(workspaceId, name, whole);
+    },
+  };
+}
+
+/** A world in which one session has had a turn. */
+async function begun() {
+  const world = new World();
+  const session = world.said.begin();
+  await world.finish(world.said.say(session, asked("one", "1")));
+  return { world, session };
+}
+
+suite("a turn that finished", () => {
+  test("[W4] is appended to session.md, which says where it comes from", async () => {
+    const world = new World();
+    const session = world.said.begin({ at: Date.UTC(2026, 0, 2) });
+    await world.finish(world.said.say(session, asked("one", "1\n")), world.said.say(session, asked("## User", "2")));
+    const head = `---\nprovider: scripted\nmodel: model-1\ncreated_at: 2026-01-02T00:00:00.000Z\nsession: ${session}\n---\n`;
+    const blocks = ["User\n\none", "Assistant\n\n1\n\\", "User\n\n\\## User", "Assistant\n\n2"];
+    assert.equal(await world.text(), head + blocks.map((block) => `\n## ${block}\n`).join(""));
+    assert.deepEqual(await world.transcripts.standing(id), { kind: "session", sessionId: session, warnings: [] });
+  });
+
+  test("[W4] [K1] costs the same at turn 10 and at turn 1,000: nothing that was written is read", async () => {
+    const { world, session } = await begun();
+    for (let turn = 2; turn <= 1_000; turn += 1) {
+      world.touched.length = 0;
+      await world.finish(world.said.say(session, asked(`${turn}`, `${turn}`)));
+      assert.deepEqual(world.touched, [notesName, notesName, notesName]);
+    }
+    assert.equal(world.said.earlierAsked, 0);
+    assert.ok(((await world.store.stat(id, notesName))?.bytes ?? 0) < 1_000);
+    assert.deepEqual(await world.messages(), world.said.messagesOf(session));
+  });
+
+  test("[W4] has no block for a side that said nothing, and the next one goes on after it", async () => {
+    const { world, session } = await begun();
+    await world.finish(world.said.say(session, [{ role: "assistant", text: "done" }]), world.said.say(session, []));
+    await world.finish(world.said.say(session, asked("two", "2")));
+    assert.deepEqual(
+      (await world.messages())?.map(({ text }) => text),
+      ["one", "1", "done", "two", "2"],
+    );
+    assert.equal(world.said.earlierAsked, 0);
+  });
+
+  test("[W4] is written once, however often and late it is told", async () => {
+    const { world, session } = await begun();
+    const [first, second] = [world.said.headOf(session) ?? "", world.said.say(session, asked("two", "2"))];
+    await world.finish(second, second, world.said.again(first), world.said.say(session, asked("three", "3")), second);
+    assert.deepEqual(await world.messages(), world.said.messagesOf(session));
+    assert.equal(world.said.earlierAsked, 0);
+  });
+
+  test("[W4] brings those along that were missed before it", async () => {
+    const { world, session } = await begun();
+    for (const text of ["two", "three"]) world.said.say(session, asked(text, text));
+    const before = await world.text();
+    await world.finish(world.said.say(session, asked("four", "4")));
+    assert.deepEqual(await world.messages(), world.said.messagesOf(session));
+    assert.ok((await world.text())?.startsWith(before ?? "-"));
+  });
+
+  test("[W4] that goes on from an earlier turn of its session leaves out what came after that", async () => {
+    const { world, session } = await begun();
+    const first = world.said.headOf(session);
+    await world.finish(world.said.say(session, asked("two", "2")), world.said.say(session, asked("zwei", "2"), first));
+    await world.finish(world.said.say(session, asked("three", "3")));
+    assert.deepEqual(
+      (await world.messages())?.map(({ text }) => text),
+      ["one", "1", "zwei", "2", "three", "3"],
+    );
+    await world.finish(world.said.say(session, asked("again", "1"), null));
+    assert.deepEqual(await world.messages(), asked("again", "1"));
+    assert.equal(await world.store.stat(id, asideName(session)), null);
+  });
+
+  test("[W4] makes its session the one at session.md; the other one keeps its file aside", async () => {
+    const { world, session } = await begun();
+    const other = world.said.begin();
+    for (const text of ["a", "b", "c"]) {
+      await world.finish(world.said.say(other, asked(text, text)));
+      assert.deepEqual(await world.messages(), world.said.messagesOf(other));
+      assert.deepEqual(await world.messages(asideName(session)), world.said.messagesOf(session));
+      await world.finish(world.said.say(session, asked(text, text)));
+      assert.deepEqual(await world.messages(), world.said.messagesOf(session));
+      assert.deepEqual(await world.messages(asideName(other)), world.said.messagesOf(other));
+    }
+    assert.equal(world.said.earlierAsked, 0);
+  });
+
+  test("[W3] of a fork begins with a copy of the file that it goes on from", async () => {
+    const { world, session } = await begun();
+    const fork = world.said.begin({ at: 5, below: world.said.headOf(session) });
+    await world.finish(world.said.say(fork, asked("fork", "f")), world.said.say(session, asked("two", "2")));
+    assert.equal(world.said.earlierAsked, 0);
+    assert.deepEqual(await world.messages(asideName(fork)), world.said.messagesOf(fork));
+    assert.match(
+      (await world.text(asideName(fork))) ?? "",
+      new RegExp(`created_at: 1970-01-01T00:00:00.005Z\nsession: ${fork}\n`),
+    );
+    assert.deepEqual(await world.messages(), world.said.messagesOf(session));
+    const late = world.said.begin({ below: world.said.headOf(fork) });
+    await world.store.remove(id, asideName(fork));
+    await world.finish(world.said.say(late, asked("late", "l")));
+    assert.equal(world.said.earlierAsked, 1);
+    assert.deepEqual(await world.messages(), world.said.messagesOf(late));
+  });
+
+  test("[W4] leaves the transcripts of the newest sessions, and none that a person changed is taken away", async () => {
+    const { world, session } = await begun();
+    const sessions = Array.from({ length: limits.transcriptsMax }, () => world.said.begin());
+    const [changed = "", ...others] = sessions;
+    for (const each of sessions) await world.finish(world.said.say(each, asked(each, "x")));
+    assert.equal(await world.store.stat(id, asideName(session)), null);
+    await world.store.write(id, asideName(changed), { content: Buffer.from("## User\n\nmine\n") });
+    const last = world.said.begin();
+    await world.finish(world.said.say(last, asked("last", "x")));
+    assert.deepEqual(await world.messages(asideName(changed)), [{ role: "user", text: "mine" }]);
+    for (const each of others) assert.deepEqual(await world.messages(asideName(each)), world.said.messagesOf(each));
+    await world.finish(world.said.say(session, asked("two", "2")));
+    assert.deepEqual(await world.messages(), world.said.messagesOf(session));
+  });
+
+  test("[W1] in what is no workspace is written nowhere, without a word", async () => {
+    const world = new World(memoryTranscripts({ has: () => false }));
+    const turn = world.said.say(world.said.begin(), asked("one", "1"));
+    for (const workspaceId of ["default", "my laptop", ".."]) await world.transcripts.turnFinished(workspaceId, turn);
+    assert.deepEqual(world.reports, []);
+    const isUnknown = (error: unknown): boolean => error instanceof AptoveError && error.code === "workspace_unknown";
+    await assert.rejects(world.transcripts.standing(id), isUnknown);
+    await assert.rejects(world.transcripts.clear(id), isUnknown);
+  });
+
+  test("[W4] that cannot be written is reported, and the next one makes up for it", async () => {
+    const { world, session } = await begun();
+    const broken = { ...world.store, locked: world.store.locked.bind(world.store) };
+    broken.stat = () => Promise.reject(new AptoveError("storage_full", "no room"));
+    broken.read = world.store.read.bind(world.store);
+    const transcripts = createTranscripts({
+      store: broken,
+      now: () => 0,
+      report: (message) => world.reports.push(message),
+    });
+    await transcripts.turnFinished(id, world.said.say(session, asked("two", "2")));
+    assert.equal(world.reports.length, 1);
+    const unreadable = {
+      ...world.said.say(session, asked("three", "3")),
+      earlier: () => Promise.reject(new AptoveError("blob_missing", "gone")),
+    };
+    await world.finish(unreadable);
+    assert.equal(world.reports.length, 2);
+    await world.finish(world.said.say(session, asked("four", "4")));
+    assert.deepEqual(await world.messages(), world.said.messagesOf(session));
+  });
+});
+
+suite("a person's edit of session.md", () => {
+  test("[W5] is where the next session begins, and not a byte of it is changed", async () => {
+    const { world, session } = await begun();
+    const file = "## User\n\nsomething else\n\n\n\n## assistant\nindeed";
+    await world.edit(file);
+    const standing = await world.edited();
+    assert.deepEqual(standing.messages, asked("something else", "indeed"));
+    const imported = world.said.begin({ at: 2_000 });
+    await standing.adopt(world.said.say(imported, standing.messages));
+    assert.equal(await world.text(), file);
+    assert.deepEqual(await world.transcripts.standing(id), { kind: "session", sessionId: imported, warnings: [] });
+    const next = world.said.begin({ at: 2_001, below: world.said.headOf(imported) });
+    await world.finish(world.said.say(next, asked("two", "2")));
+    assert.ok((await world.text())?.endsWith(`---\n${file}\n\n## User\n\ntwo\n\n## Assistant\n\n2\n`));
+    assert.equal(await world.text(asideName(imported)), file);
+    await world.finish(world.said.say(imported, asked("three", "3")), world.said.say(session, asked("x", "y")));
+    assert.deepEqual(await world.messages(asideName(imported)), world.said.messagesOf(imported));
+    assert.deepEqual(await world.messages(), world.said.messagesOf(session));
+  });
+
+  test("[W5] waits at session.md while turns go on, which are written aside and never into it", async () => {
+    const { world, session } = await begun();
+    const other = world.said.begin();
+    const file = `${await world.text()}\n## User\n\nand this\n`;
+    await world.edit(file);
+    await world.finish(world.said.say(session, asked("two", "2")), world.said.say(other, asked("a", "b")));
+    world.touched.length = 0;
+    world.said.earlierAsked = 0;
+    await world.finish(world.said.say(session, asked("three", "3")));
+    assert.deepEqual(world.touched, [notesName, notesName, notesName]);
+    assert.equal(world.said.earlierAsked, 0);
+    assert.equal(await world.text(), file);
+    assert.deepEqual(await world.messages(asideName(session)), world.said.messagesOf(session));
+    assert.deepEqual(await world.messages(asideName(other)), world.said.messagesOf(other));
+    await world.edit(`${file}\n## User\n\nand that\n`);
+    await world.finish(world.said.say(session, asked("four", "4")));
+    const standing = await world.edited();
+    assert.deepEqual(
+      standing.messages.slice(2).map(({ text }) => text),
+      ["and this", "and that"],
+    );
+    const imported = world.said.begin();
+    await standing.adopt(world.said.say(imported, standing.messages));
+    assert.equal((await world.transcripts.standing(id)).kind, "session");
+    await world.finish(world.said.say(session, asked("five", "5")));
+    assert.deepEqual(await world.messages(), world.said.messagesOf(session));
+    assert.deepEqual(await world.messages(asideName(imported)), world.said.messagesOf(imported));
+  });
+
+  test("[W5] that came while the session was begun is begun with next time", async () => {
+    const { world } = await begun();
+    await world.edit("## User\n\nfirst thought\n");
+    const standing = await world.edited();
+    await world.edit("## User\n\nsecond thought\n");
+    const imported = world.said.begin();
+    await standing.adopt(world.said.say(imported, standing.messages));
+    assert.deepEqual((await world.edited()).messages, [{ role: "user", text: "second thought" }]);
+    await world.finish(world.said.say(imported, asked("two", "2")));
+    assert.deepEqual(await world.messages(), [{ role: "user", text: "second thought" }]);
+    assert.deepEqual(await world.messages(asideName(imported)), world.said.messagesOf(imported));
+  });
+
+  test("[W5] in a workspace that has no session yet counts too", async () => {
+    const world = new World();
+    await world.edit("");
+    assert.deepEqual(await world.transcripts.standing(id), { kind: "empty", warnings: [] });
+    await world.edit("## User\n\nby hand\n");
+    await world.finish(world.said.say(world.said.begin(), asked("one", "1")));
+    assert.deepEqual((await world.edited()).messages, [{ role: "user", text: "by hand" }]);
+  });
+
+  test("[W5] that changes nothing of what is said is none", async () => {
+    const edits: ((file: string) => string)[] = [
+      (file) => file.replaceAll("\n", "\r\n"),
+      (file) => `\ufeff${file}\n\n\n`,
+      (file) => file.trimEnd(),
+      (file) => file.replace("model: model-1", "mood: good\nmodel: model-2").replace("---\n\n", "---\n\n\n"),
+    ];
+    for (const edit of edits) {
+      const { world, session } = await begun();
+      const text = edit((await world.text()) ?? "");
+      await world.edit(text);
+      assert.equal((await world.transcripts.standing(id)).kind, "session");
+      await world.finish(world.said.say(session, asked("two", "2")), world.said.say(session, asked("three", "3")));
+      assert.ok((await world.text())?.startsWith(text));
+      assert.deepEqual(await world.messages(), world.said.messagesOf(session));
+      assert.deepEqual(world.reports, []);
+    }
+  });
+
+  test("[W5] to nothing lets the next session begin empty, and older ones do not come back by themselves", async () => {
+    for (const empty of ["", "  \n\n", "---\nmodel: x\n---\n", "## User\n\n## Assistant\n", null]) {
+      const { world, session } = await begun();
+      if (empty === null) await world.store.remove(id, currentName);
+      else await world.edit(empty);
+      await world.finish(world.said.say(session, asked("two", "2")));
+      assert.deepEqual(await world.transcripts.standing(id), { kind: "empty", warnings: [] });
+      assert.deepEqual(await world.messages(asideName(session)), world.said.messagesOf(session));
+      const next = world.said.begin({ at: 1_001 });
+      await world.finish(world.said.say(next, asked("new", "n")), world.said.say(next, asked("newer", "n")));
+      assert.deepEqual(await world.messages(), world.said.messagesOf(next));
+      await world.finish(world.said.say(session, asked("three", "3")));
+      assert.deepEqual(await world.messages(), world.said.messagesOf(session));
+    }
+  });
+
+  test("[W5] to nothing that nobody looked at before the new session spoke is no hindrance to it", async () => {
+    const { world, session } = await begun();
+    await world.store.remove(id, currentName);
+    const next = world.said.begin();
+    await world.finish(world.said.say(next, asked("new", "n")), world.said.say(session, asked("two", "2")));
+    await world.finish(world.said.say(next, asked("newer", "n")));
+    assert.deepEqual(await world.messages(), world.said.messagesOf(next));
+    assert.deepEqual(await world.messages(asideName(session)), world.said.messagesOf(session));
+  });
+
+  test("[W5] of a transcript aside is kept under another name, and the file made anew", async () => {
+    const { world, session } = await begun();
+    const other = world.said.begin();
+    await world.finish(world.said.say(other, asked("a", "b")));
+    await world.store.write(id, asideName(session), { content: Buffer.from("## User\n\nmine\n") });
+    await world.finish(world.said.say(session, asked("two", "2")));
+    assert.deepEqual(await world.messages(), world.said.messagesOf(session));
+    const kept = `sessions/${session}.19700101T000001.000Z.edited.md`;
+    assert.deepEqual(await world.messages(kept), [{ role: "user", text: "mine" }]);
+  });
+});
+
+suite("a session.md that cannot be read", () => {
+  const cases = {
+    binary: Buffer.from([0x7f, 0x45, 0x4c, 0x46, 0xff, 0]),
+    words: "Dear diary",
+    torn: "---\nprovider: x",
+  };
+
+  for (const [name, content] of Object.entries(cases)) {
+    test(`[W5] is kept aside, warned of, and the next session begins empty (${name})`, async () => {
+      const { world, session } = await begun();
+      await world.edit(content);
+      const standing = await world.transcripts.standing(id);
+      assert.equal(standing.kind, "empty");
+      assert.match(standing.warnings.join("\n"), /kept as session\.19700101T000001\.000Z\.unreadable\.md/);
+      assert.equal(world.reports.length, 1);
+      await world.finish(world.said.say(session, asked("two", "2")));
+      await world.edit(content);
+      await world.finish(world.said.say(session, asked("three", "3")));
+      for (const suffix of ["", "-2"]) {
+        const kept = await world.store.read(id, `session.19700101T000001.000Z${suffix}.unreadable.md`);
+        assert.deepEqual(Buffer.from(kept?.content ?? ""), Buffer.from(content));
+      }
+      assert.equal(await world.store.stat(id, currentName), null);
+      assert.deepEqual(await world.messages(asideName(session)), world.said.messagesOf(session));
+      assert.deepEqual(await world.transcripts.standing(id), { kind: "empty", warnings: [] });
+    });
+  }
+
+  test("[W5] because it is too large is one, but not where it grew by turns and was left alone", async () => {
+    const { world, session } = await begun();
+    const answer = "x".repeat(limits.transcriptBytesMax);
+    await world.finish(world.said.say(session, asked("long", answer)), world.said.say(session, asked("more", "m")));
+    const bytes = (await world.store.stat(id, currentName))?.bytes ?? 0;
+    assert.ok(bytes > limits.transcriptBytesMax);
+    // As a backup gives it back: the same, with other times.
+    await world.edit(Buffer.alloc(bytes, "x"));
+    assert.equal((await world.transcripts.standing(id)).kind, "session");
+    await world.edit(Buffer.alloc(bytes + 1, "x"));
+    const standing = await world.transcripts.standing(id);
+    assert.equal(standing.kind, "empty");
+    assert.match(standing.warnings.join(""), new RegExp(`it has ${bytes + 1} bytes, and at most 67108864 are read`));
+  });
+});
+
+suite("what a crash left", () => {
+  test("[B3] of an append that was not noted is completed wherever it ends, with zeros behind or not", async () => {
+    const { world: base, session } = await begun();
+    const before = (await base.text()) ?? "";
+    const notes = (await base.text(notesName)) ?? "";
+    const missed = base.said.say(session, asked("zwei é", "## User\n\n2"));
+    const last = base.said.say(session, asked("three", "3"));
+    const added = Buffer.from(renderMessages([...missed.messages, ...last.messages]));
+    const zeros = Buffer.alloc(added.length);
+    for (let end = 0; end <= added.length; end += 1) {
+      for (const tail of [added.subarray(0, end), Buffer.concat([added.subarray(0, end), zeros.subarray(end)])]) {
+        const world = new World();
+        await world.edit(Buffer.concat([Buffer.from(before), tail]));
+        await world.store.write(id, notesName, { content: Buffer.from(notes) });
+        await world.finish(last);
+        assert.deepEqual(await world.messages(), base.said.messagesOf(session), `cut at ${end}`);
+        assert.deepEqual(await world.transcripts.standing(id), { kind: "session", sessionId: session, warnings: [] });
+        assert.deepEqual(world.reports, []);
+      }
+    }
+  });
+
+  test("[W5] is told from what a person added", async () => {
+    const { world, session } = await begun();
+    const file = `${await world.text()}\n## User\n\nand I say\n`;
+    await world.edit(file);
+    await world.finish(world.said.say(session, asked("and I say this", "1")));
+    assert.equal(await world.text(), file);
+    assert.equal((await world.edited()).messages.length, 3);
+  });
+
+  test("[W5] of the notes, or their loss, makes session.md a file that somebody wrote", async () => {
+    for (const content of ["", "{", "[]", '{"version":1}', "\0\0\0\0", null]) {
+      const { world, session } = await begun();
+      if (content === null) await world.store.remove(id, notesName);
+      else await world.store.write(id, notesName, { content: Buffer.from(content) });
+      assert.deepEqual((await world.edited()).messages, asked("one", "1"));
+      assert.equal(world.reports.length, content === null ? 0 : 1);
+      await world.finish(world.said.say(session, asked("two", "2")));
+      assert.deepEqual(await world.messages(asideName(session)), world.said.messagesOf(session));
+      assert.deepEqual((await world.edited()).messages, asked("one", "1"));
+    }
+  });
+
+  test("[B2] by a newer version is not touched", async () => {
+    const { world, session } = await begun();
+    const before = await world.text();
+    await world.store.write(id, notesName, { content: Buffer.from('{"version":2}') });
+    const isNewer = (error: unknown): boolean => error instanceof AptoveError && error.code === "data_newer";
+    await assert.rejects(world.transcripts.standing(id), isNewer);
+    await world.finish(world.said.say(session, asked("two", "2")));
+    assert.equal(world.reports.length, 1);
+    assert.equal(await world.text(), before);
+    assert.equal(await world.text(notesName), '{"version":2}');
+  });
+});
+
+suite("clearing and showing", () => {
+  test("[L2] clear puts the transcript aside, and the next session begins empty", async () => {
+    const { world, session } = await begun();
+    await world.transcripts.clear(id);
+    assert.deepEqual(await world.transcripts.standing(id), { kind: "empty", warnings: [] });
+    assert.deepEqual(await world.messages(asideName(session)), world.said.messagesOf(session));
+    await world.finish(world.said.say(session, asked("two", "2")));
+    assert.equal(await world.store.stat(id, currentName), null);
+    assert.deepEqual(await world.messages(asideName(session)), world.said.messagesOf(session));
+    assert.equal(world.said.earlierAsked, 0);
+    const next = world.said.begin({ at: world.now });
+    await world.finish(world.said.say(next, asked("new", "n")));
+    assert.deepEqual(await world.messages(), world.said.messagesOf(next));
+    await world.transcripts.clear(id);
+    await world.transcripts.clear(id);
+    assert.deepEqual(await world.messages(asideName(next)), world.said.messagesOf(next));
+  });
+
+  test("[L2] clear keeps what a person wrote under another name", async () => {
+    const { world } = await begun();
+    await world.edit("## User\n\nmine\n");
+    await world.transcripts.clear(id);
+    await world.edit("nobody's");
+    await world.transcripts.clear(id);
+    assert.equal(await world.text("session.19700101T000001.000Z.edited.md"), "## User\n\nmine\n");
+    assert.equal(await world.text("session.19700101T000001.000Z.unreadable.md"), "nobody's");
+    assert.deepEqual(await world.transcripts.standing(id), { kind: "empty", warnings: [] });
+  });
+
+  test("[L2] show tells what session.md holds, without reading what was not touched", async () => {
+    const world = new World();
+    assert.deepEqual(await world.transcripts.show(id), { sessionId: null, messages: 0, bytes: 0, isEdited: false });
+    const session = world.said.begin();
+    await world.finish(world.said.say(session, asked("one", "1")));
+    const bytes = (await world.store.stat(id, currentName))?.bytes;
+    world.touched.length = 0;
+    assert.deepEqual(await world.transcripts.show(id), { sessionId: session, messages: 2, bytes, isEdited: false });
+    assert.deepEqual(world.touched, [notesName]);
+    await world.edit("## User\n\nmine\n");
+    assert.deepEqual(await world.transcripts.show(id), { sessionId: session, messages: 1, bytes: 14, isEdited: true });
+    await world.edit("what?");
+    assert.deepEqual(await world.transcripts.show(id), {
+      sessionId: session,
+      messages: null,
+      bytes: 5,
+      isEdited: true,
+    });
+  });
+});
