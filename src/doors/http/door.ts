@@ -2,6 +2,7 @@
  * The HTTP door (H1–H5): checks who asks and what, calls the engine, and maps the outcome. It decides
  * nothing. It is a function from a request to an answer, so it needs no socket; `listen` gives it one.
  */
+import type { IncomingMessage } from "node:http";
 import { Hono } from "hono";
 import type { Context } from "hono";
 import type { Caller } from "../../domain/caller.ts";
@@ -16,13 +17,15 @@ import { routes } from "../../protocol/routes.ts";
 import { takesBody } from "../../protocol/route-spec.ts";
 import type { RouteSpec } from "../../protocol/routes.ts";
 import { z } from "zod";
-import { isUnread, readJson } from "./body.ts";
+import { isUnread, readBody, readJson } from "./body.ts";
 import type { Call, Door, Handler, Handlers, HttpLimits } from "./call.ts";
 import { deviceHandlers } from "./device-handlers.ts";
 import { createEntrance } from "./entrance.ts";
 import type { Entrance } from "./entrance.ts";
 import { executeHandler } from "./execute-handler.ts";
 import { corsHeaders, preflightHeaders } from "./guard.ts";
+import { handshakeRequest, refuseHandshake } from "./mount.ts";
+import type { Handshake, Mount } from "./mount.ts";
 import { problemAnswer } from "./problem-answer.ts";
 import { readQuery } from "./query.ts";
 import { RunSlots } from "./quotas.ts";
@@ -47,11 +50,16 @@ export interface HttpDoorOptions {
   now?: () => number;
   /** For faults of our own; absent: standard error. */
   report?: (message: string, error?: unknown) => void;
+  mounts?: readonly Mount[];
 }
 
 export interface HttpDoor {
   /** Never rejects. */
   fetch(request: Request): Promise<Response>;
+  /** Whether somebody here takes WebSockets at this address. */
+  takesUpgrade(incoming: IncomingMessage): boolean;
+  /** Hands a WebSocket over, or refuses it. Never rejects. */
+  upgrade(handshake: Handshake): Promise<void>;
 }
 
 export function httpDoor(options: HttpDoorOptions): HttpDoor {
@@ -82,13 +90,27 @@ export function httpDoor(options: HttpDoorOptions): HttpDoor {
     );
     methods.set(pattern, [...(methods.get(pattern) ?? []), ...(method === "GET" ? ["GET", "HEAD"] : [method])]);
   }
+  const mounts = new Map((options.mounts ?? []).map((mount) => [mount.path as string, mount]));
+  for (const mount of mounts.values()) {
+    app.on([...mount.methods], mount.path, (context) => serveMount(context.req.raw, { mount, entrance, door }));
+    methods.set(mount.path, [...mount.methods]);
+  }
   for (const [pattern, allowed] of methods) app.all(pattern, (context) => otherMethod(context, entrance, allowed));
   app.notFound(async ({ req }) => {
     await entrance.identify(req.raw);
     throw new AptoveError("not_found", `there is no route ${JSON.stringify(req.path)}`);
   });
   app.onError((error) => problemAnswer(error, door.report));
-  return { fetch: (request) => enter(request, { app, entrance, door }) };
+  const mountAt = (incoming: IncomingMessage) => mounts.get((incoming.url ?? "").split("?")[0] ?? "");
+  return {
+    fetch: (request) => enter(request, { app, entrance, door }),
+    takesUpgrade: (incoming) => isWebSocket(incoming) && mountAt(incoming) !== undefined,
+    upgrade: (handshake) => upgrade(handshake, { mount: mountAt(handshake.incoming), entrance, door }),
+  };
+}
+
+function isWebSocket({ method, headers }: IncomingMessage): boolean {
+  return method === "GET" && headers.upgrade?.toLowerCase() === "websocket";
 }
 
 const defaultLimits: HttpLimits = {
@@ -155,6 +177,37 @@ async function serve(context: Context, { name, door, entrance, handler }: Servin
   const watchKey: Call<never>["watchKey"] = (onEnd) =>
     visitor === null ? () => undefined : door.engine.keys.watch(visitor.secret, onEnd);
   return await handler({ request, caller, watchKey, id, query, body } as Call<never>);
+}
+
+interface MountServing {
+  mount: Mount;
+  entrance: Entrance;
+  door: Door;
+}
+
+async function serveMount(request: Request, { mount, entrance, door }: MountServing): Promise<Response> {
+  const visitor = await entrance.identify(request);
+  if (request.body === null) return await mount.fetch(request, visitor);
+  const body = Buffer.from(await readBody(request, door.limits.requestBodyBytesMax));
+  const { url, method, headers, signal } = request;
+  return await mount.fetch(new Request(url, { method, headers, signal, body }), visitor);
+}
+
+async function upgrade(
+  handshake: Handshake,
+  { mount, entrance, door }: Omit<MountServing, "mount"> & { mount: Mount | undefined },
+): Promise<void> {
+  // Until somebody has it, its errors are nobody's.
+  handshake.socket.on("error", () => handshake.socket.destroy());
+  try {
+    const request = handshakeRequest(handshake);
+    entrance.checkOrigin(request);
+    const visitor = await entrance.identify(request);
+    if (mount === undefined) throw new AptoveError("not_found", "nobody takes WebSockets there");
+    await mount.upgrade(handshake, visitor);
+  } catch (error) {
+    await refuseHandshake(handshake, error, door.report);
+  }
 }
 
 function refuseRole({ access }: RouteSpec, caller: Caller | null): void {

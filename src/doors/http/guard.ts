@@ -47,14 +47,19 @@ function hostName(host: string): string {
 
 /** Headers by which a browser lets an allowed origin read the answer; none are sent otherwise. */
 export function corsHeaders(origin: string): Record<string, string> {
-  return { "access-control-allow-origin": origin, "access-control-expose-headers": "retry-after", vary: "origin" };
+  return {
+    "access-control-allow-origin": origin,
+    "access-control-expose-headers": "retry-after, acp-connection-id",
+    vary: "origin",
+  };
 }
 
 export function preflightHeaders(origin: string, methods: string): Record<string, string> {
   return {
     ...corsHeaders(origin),
     "access-control-allow-methods": methods,
-    "access-control-allow-headers": "authorization, content-type, idempotency-key, last-event-id",
+    "access-control-allow-headers":
+      "authorization, content-type, idempotency-key, last-event-id, acp-connection-id, acp-session-id, x-aptove-device",
     "access-control-max-age": "600",
   };
 }

@@ -1,6 +1,7 @@
 /** Gives a door a socket. Apart from the door, so that whoever needs no socket loads no server. */
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
+import type { Duplex } from "node:stream";
 import { getRequestListener } from "@hono/node-server";
 import { AptoveError } from "../../domain/errors.ts";
 import type { HttpDoor } from "./door.ts";
@@ -27,7 +28,17 @@ export async function listen(door: HttpDoor, { host, port }: { host: string; por
         () => undefined,
       ),
   });
-  const server = createServer((incoming, outgoing) => void listener(incoming, outgoing));
+  // Any other upgrade that a client proposes, to HTTP/2 for example, may be ignored, and the request is answered.
+  const server = createServer(
+    { shouldUpgradeCallback: (incoming) => door.takesUpgrade(incoming) },
+    (incoming, outgoing) => void listener(incoming, outgoing),
+  );
+  const upgraded = new Set<Duplex>();
+  server.on("upgrade", (incoming, socket, head) => {
+    upgraded.add(socket);
+    socket.once("close", () => upgraded.delete(socket));
+    void door.upgrade({ incoming, socket, head });
+  });
   await new Promise<void>((resolve, reject) => {
     server.once("error", (cause: NodeJS.ErrnoException) => {
       const detail = `${host} port ${port}: ${cause.code === "EADDRINUSE" ? "another process listens there" : cause.message}`;
@@ -42,7 +53,11 @@ export async function listen(door: HttpDoor, { host, port }: { host: string; por
     close: async ({ graceMs = 0 } = {}) => {
       const closed = new Promise<void>((resolve) => server.close(() => resolve()));
       server.closeIdleConnections();
-      const timer = setTimeout(() => server.closeAllConnections(), graceMs);
+      const timer = setTimeout(() => {
+        server.closeAllConnections();
+        // The server counts them as its connections, and does not close them.
+        for (const socket of upgraded) socket.destroy();
+      }, graceMs);
       await closed;
       clearTimeout(timer);
     },
