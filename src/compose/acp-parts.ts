@@ -3,7 +3,6 @@ import type { Aptove } from "../compose.ts";
 import type { Caller } from "../domain/caller.ts";
 import { modelsOf } from "../domain/models.ts";
 import type { OpenedPorts, SessionChoices } from "../doors/acp/agent.ts";
-import { findWorkingCopy } from "../doors/cli/git.ts";
 
 export interface AcpParts {
   caller: Caller;
@@ -26,7 +25,6 @@ export async function acpParts(aptove: Aptove, { caller, workspaceId }: AcpParts
       exists: async (id) => (await configured(id)) !== null,
       choices: async (id) => await choicesOf(aptove, id),
     },
-    repositoryOf: async (folder) => (await findWorkingCopy(folder)).repo,
   };
 }
 

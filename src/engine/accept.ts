@@ -62,7 +62,7 @@ export async function acceptRequest(
   checkInstruction(request.instruction, (request.toolResults ?? []).length > 0);
   checkFeedback(request.toolResults ?? []);
   const workspaceId = request.workspaceId ?? session?.workspaceId ?? null;
-  const settings = await settingsOf(parts, workspaceId);
+  const settings = await settingsOf(parts, caller, workspaceId);
   const { agentContext, conversationContext } = resolveContexts(settings, request, session);
   const provider = await providerOf(settings, agentContext);
   const mode = named("mode", conversationContext.modes, request.mode ?? "ask");
@@ -90,15 +90,27 @@ export async function acceptRequest(
     serverTools,
     toolsHash: toolsHash(tools),
     workspaceId,
-    repo: request.repo ?? session?.repo ?? null,
+    repo: request.repo === undefined ? (session?.repo ?? null) : request.repo,
     language: request.language ?? session?.defaultLanguage ?? null,
     pathPrefixes: request.pathPrefixes ?? [],
   };
 }
 
+/**
+ * Workspaces are those of the data folder's owner: to anybody else their ids are labels like any other, which give no
+ * provider's key away and write nothing down (H4).
+ */
+export function ownsWorkspaces({ role }: Caller): boolean {
+  return role === "admin";
+}
+
 /** What counts in the workspace of a request; what the engine was made with where it has none (W7). */
-export async function settingsOf(parts: EngineParts, workspaceId: string | null): Promise<WorkspaceSettings> {
-  const own = workspaceId === null ? null : await parts.workspaces?.settings(workspaceId);
+export async function settingsOf(
+  parts: EngineParts,
+  caller: Caller,
+  workspaceId: string | null,
+): Promise<WorkspaceSettings> {
+  const own = workspaceId === null || !ownsWorkspaces(caller) ? null : await parts.workspaces?.settings(workspaceId);
   return own ?? parts;
 }
 

@@ -86,7 +86,8 @@ export interface TurnRequest {
   model?: string;
   settings?: ModelSettings;
   workspaceId?: string;
-  repo?: string;
+  /** Whose index is looked up; absent: the session's. Null: nothing is looked up. */
+  repo?: string | null;
   language?: string;
   /** Retrieval only below these paths. */
   pathPrefixes?: string[];

@@ -81,7 +81,7 @@ export async function createSession(parts: EngineParts, caller: Caller, start: S
   const from = origin?.session ?? null;
   const name = start.name ?? from?.name ?? "Untitled";
   const workspaceId = start.workspaceId ?? from?.workspaceId;
-  const settings = await settingsOf(parts, workspaceId ?? null);
+  const settings = await settingsOf(parts, caller, workspaceId ?? null);
   const { agentContext, conversationContext } = resolveContexts(settings, start, from);
   const repo = start.repo ?? from?.repo;
   const defaultLanguage = start.defaultLanguage ?? from?.defaultLanguage;

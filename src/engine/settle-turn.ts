@@ -2,6 +2,7 @@
  * Ends a turn: blobs first, then the row, then the terminal event (T11). Whatever fails on the way, the turn
  * is finished: if its output cannot be kept it fails with the reason, and what was acknowledged before stays.
  */
+import type { Caller } from "../domain/caller.ts";
 import { failure, failureOf, type Failure } from "../domain/errors.ts";
 import type { RunFailed, RunFinished } from "../domain/events.ts";
 import { answerText, openToolCalls, type HistoryItem } from "../domain/history.ts";
@@ -19,6 +20,7 @@ import {
   type ProviderChain,
   type RunEnd,
 } from "../domain/turn.ts";
+import { ownsWorkspaces } from "./accept.ts";
 import type { ModelAnswer } from "./call-model.ts";
 import { followControls } from "./control.ts";
 import type { EngineCore } from "./core.ts";
@@ -158,11 +160,22 @@ async function keepAndFinish(core: EngineCore, settling: Settling, ending: Endin
   core.live.store(settling.live);
   if (result.outcome === "refused") return await lostTurn(core, settling, turn);
   if (state !== null) core.histories.remember(state);
-  const items = state?.entries.at(-1)?.items;
-  if (items !== undefined && settling.isTranscribed !== true) transcribe(core, { turn, session: place.session, items });
+  if (state !== null && plan !== null) writeDown(core, settling, { turn, state, caller: plan.accepted.caller });
   if (plan !== null && plan.first !== null) core.histories.rememberBody(pending.id, plan.first.request.body);
   await dropLog(core, recorder);
   return turn;
+}
+
+interface Ended {
+  turn: FinishedTurn;
+  state: State;
+  caller: Caller;
+}
+
+/** Into the transcript of its workspace (W4). */
+function writeDown(core: EngineCore, { place, isTranscribed }: Settling, { turn, state, caller }: Ended): void {
+  const items = state.entries.at(-1)?.items ?? [];
+  if (isTranscribed !== true && ownsWorkspaces(caller)) transcribe(core, { turn, session: place.session, items });
 }
 
 /** All steps of the turn; the last one is mostly not written yet. */

@@ -1,8 +1,10 @@
 import assert from "node:assert/strict";
 import { test, type TestContext } from "node:test";
 import { all, testEngine, type TestEngine } from "../../testing/engine.ts";
+import type { Caller } from "../domain/caller.ts";
 import { AptoveError } from "../domain/errors.ts";
 import type { HistoryItem } from "../domain/history.ts";
+import { newId } from "../domain/ids.ts";
 import { memoryTranscripts } from "../workspace/memory/memory-transcripts.ts";
 import { currentName, type TranscriptStore } from "../workspace/transcript-store.ts";
 import { createTranscripts } from "../workspace/transcript/transcripts.ts";
@@ -176,4 +178,18 @@ test("[W3] [S6] where the last session was deleted the next begins empty, and sa
     engine.workspaceSessions.begin(caller, { workspaceId: ".." }),
     (error) => error instanceof AptoveError && error.code === "workspace_unknown",
   );
+});
+
+test("[H4] to whoever does not own the data folder the id of a workspace is a label: no settings, no transcript, no session of it", async (t) => {
+  const { engine, caller, parts, store } = await world(t);
+  const member: Caller = { ...caller, userId: newId(), role: "member" };
+  Object.assign(parts.workspaces ?? assert.fail(), { settings: () => assert.fail("nobody asks") });
+  const turn = await (await engine.runTurn(member, { instruction: "one", workspaceId })).finished;
+  assert.equal(turn.workspaceId, workspaceId);
+  await assert.rejects(
+    engine.workspaceSessions.begin(member, { workspaceId }),
+    (error) => error instanceof AptoveError && error.code === "workspace_unknown",
+  );
+  await engine.close();
+  assert.equal(await store.stat(workspaceId, currentName), null);
 });

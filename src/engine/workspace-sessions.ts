@@ -6,6 +6,7 @@ import type { EngineCore } from "./core.ts";
 import type { SessionStart, WorkspaceSessions } from "./engine.ts";
 import { importConversation } from "./import-conversation.ts";
 import type { WorkspaceParts } from "./parts.ts";
+import { ownsWorkspaces } from "./accept.ts";
 import { createSession, mayWrite, visibleSession } from "./sessions.ts";
 
 export function workspaceSessions(core: EngineCore): WorkspaceSessions {
@@ -24,7 +25,7 @@ async function begin(
 ): Promise<Begun> {
   mayWrite(caller);
   const { workspaceId } = start;
-  const workspaces = await knownWorkspaces(core, workspaceId);
+  const workspaces = await knownWorkspaces(core, caller, workspaceId);
   if (fresh === true) return { session: await createSession(core.parts, caller, start), warnings: [] };
   await core.transcribing.get(workspaceId);
   const standing = await workspaces.standing(workspaceId);
@@ -46,9 +47,10 @@ async function begin(
   }
 }
 
-async function knownWorkspaces({ parts }: EngineCore, workspaceId: string): Promise<WorkspaceParts> {
+async function knownWorkspaces({ parts }: EngineCore, caller: Caller, workspaceId: string): Promise<WorkspaceParts> {
   const { workspaces } = parts;
-  if (workspaces !== undefined && (await workspaces.settings(workspaceId)) !== null) return workspaces;
+  const isHis = workspaces !== undefined && ownsWorkspaces(caller);
+  if (isHis && (await workspaces.settings(workspaceId)) !== null) return workspaces;
   throw new AptoveError("workspace_unknown", `there is no workspace ${JSON.stringify(workspaceId)}`);
 }
 

@@ -24,6 +24,8 @@ export interface Agent {
 const root = fileURLToPath(new URL("../..", import.meta.url));
 
 export async function startAgent(context: TestContext): Promise<Agent> {
+  // Before the folder goes: what runs in it would write into it again.
+  context.after(() => kill());
   const folder = await temporaryFolder(context);
   const project = join(folder, "project");
   const dataDir = join(folder, "data");
@@ -45,7 +47,6 @@ export async function startAgent(context: TestContext): Promise<Agent> {
       }
     }
   };
-  context.after(kill);
   return {
     command,
     project,
