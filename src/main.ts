@@ -49,7 +49,12 @@ async function openLocal({ dataDir, env, overrides }: LocalSetup): Promise<Local
 
 const command = process.platform === "win32" ? "../bin/aptove.mjs" : "../bin/aptove";
 const bin = fileURLToPath(new URL(command, import.meta.url));
-const ports: CliPorts = { version: aptoveVersion(), bin, openLocal };
+const ports: CliPorts = {
+  version: aptoveVersion(),
+  bin,
+  openLocal,
+  serveAcp: async (setup) => await (await import("./compose/serve-acp.ts")).serveAcp(setup),
+};
 
 /** A socket is a program's pipe, which may stay silent for ever; a pipe or file of the shell ends. */
 function inputKind(): ReturnType<CliIo["inputKind"]> {

@@ -11,6 +11,7 @@ import type { TestContext } from "node:test";
 import { createClient } from "../src/client/client.ts";
 import { createAptove } from "../src/compose.ts";
 import type { AptoveOptions } from "../src/compose.ts";
+import { serveAcp } from "../src/compose/serve-acp.ts";
 import { runCli } from "../src/doors/cli/run-cli.ts";
 import type { CliIo, CliPorts, LocalEngine, LocalSetup } from "../src/doors/cli/run-cli.ts";
 import { httpDoor } from "../src/doors/http/door.ts";
@@ -75,6 +76,7 @@ export async function cliWorld(context: TestContext, options: Partial<AptoveOpti
     version: "0.0.0-test",
     bin: "/opt/aptove/bin/aptove.mjs",
     openLocal: (setup) => openTestEngine(closers, setup, options),
+    serveAcp,
   };
   const start = (argv: string[], more: RunOptions = {}): LiveCli => startCli(argv, ports, { dataDir, copy, more });
   return { dataDir, copy, write, git, start, run: (argv, more) => start(argv, more).finished };

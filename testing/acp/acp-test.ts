@@ -24,6 +24,7 @@ import {
 } from "@agentclientprotocol/sdk";
 import { memoryBlobs } from "../../src/blobs/memory/memory-blobs.ts";
 import { acpParts } from "../../src/compose/acp-parts.ts";
+import { repositoryOf } from "../../src/compose/serve-acp.ts";
 import { createAptove, type Aptove, type AptoveOptions } from "../../src/compose.ts";
 import { acpAgent, type AcpPorts, type OpenedPorts } from "../../src/doors/acp/agent.ts";
 import { memoryEventLog } from "../../src/live/memory/memory-event-log.ts";
@@ -111,8 +112,8 @@ export async function acpTest(context: TestContext, options: AcpTestOptions = {}
   const connect = async (more: ConnectOptions = {}): Promise<TestConnection> => {
     const caller = await aptove.engine.keys.owner();
     const opened = { ...(await acpParts(aptove, { caller, workspaceId: null })), ...more.opened };
-    const ports = { version: "test", deviceId: null, beginning: null, mode: null, report, ...more.ports };
-    const connection = connectTo({ open: async () => opened, ...ports }, { ...more, project });
+    const said = { version: "test", deviceId: null, beginning: null, mode: null, repositoryOf, report };
+    const connection = connectTo({ open: async () => opened, ...said, ...more.ports }, { ...more, project });
     leaving.push(connection.leave);
     context.after(() => assert.deepEqual(connection.wire.faults, []));
     if (more.initializes !== false) {

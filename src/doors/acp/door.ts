@@ -45,14 +45,14 @@ export class AcpDoor {
 
   async newSession(request: NewSessionRequest): Promise<NewSessionResponse> {
     const deviceId = deviceOf(this.#ports, request._meta);
-    const [opened, setup] = await Promise.all([this.#ports.open(), checkSetup(request)]);
+    const [opened, setup] = await Promise.all([this.#ports.open(), checkSetup(this.#ports, request)]);
     const { workspaces, engine, caller } = opened;
     const workspaceId = deviceId === null ? await workspaces.standard() : await workspaces.ofDevice(deviceId);
     // A device's workspace is one conversation; an editor that opens a new session means a new one (W3).
     const asked = this.#ports.beginning ?? (deviceId === null ? "fresh" : "continue");
     const fresh = metaFlag(request._meta, metaKeys.fresh) ?? asked === "fresh";
-    const metadata = withMemory({}, this.#remembered(setup));
-    const { session, warnings } = await engine.workspaceSessions.begin(caller, { workspaceId, fresh, metadata });
+    const start = { workspaceId, metadata: withMemory({}, this.#remembered(setup)), ...repoOf(setup) };
+    const { session, warnings } = await engine.workspaceSessions.begin(caller, { ...start, fresh });
     const open = await this.#open(opened, session, setup);
     this.#tellCommands(open);
     for (const warning of warnings) this.#warn(open, warning);
@@ -89,7 +89,7 @@ export class AcpDoor {
   /** A new session below a turn of this one: its head, or the one that `_meta` names (T6). */
   async forkSession(request: ForkRequest): Promise<NewSessionResponse> {
     deviceOf(this.#ports, request._meta);
-    const [opened, setup] = await Promise.all([this.#ports.open(), checkSetup(request)]);
+    const [opened, setup] = await Promise.all([this.#ports.open(), checkSetup(this.#ports, request)]);
     const around = { ports: this.#ports, opened };
     const from = await visibleSession(around, request.sessionId);
     const named = metaText(request._meta, metaKeys.turnId);
@@ -103,6 +103,7 @@ export class AcpDoor {
       agentContextId: from.agentContextId,
       conversationContextId: from.conversationContextId,
       ...(from.workspaceId !== null && { workspaceId: from.workspaceId }),
+      ...repoOf(setup),
       ...(forkOf !== null && { forkOf }),
     };
     const session = await opened.engine.createSession(opened.caller, start);
@@ -204,7 +205,7 @@ export class AcpDoor {
   ): Promise<{ open: OpenSession; opened: OpenedPorts; session: Session }> {
     deviceOf(this.#ports, request._meta);
     const { sessionId } = request;
-    const [opened, setup] = await Promise.all([this.#ports.open(), checkSetup(request)]);
+    const [opened, setup] = await Promise.all([this.#ports.open(), checkSetup(this.#ports, request)]);
     const session = await visibleSession({ ports: this.#ports, opened }, sessionId);
     const former = this.#sessions.get(sessionId);
     if (former !== undefined && former.prompts.size > 0) {
@@ -265,4 +266,8 @@ export class AcpDoor {
       body().catch((error: unknown) => this.#ports.report("the client could not be told", error));
     });
   }
+}
+
+function repoOf({ repo }: Setup): { repo?: string } {
+  return repo === null ? {} : { repo };
 }

@@ -76,7 +76,8 @@ function readMessage(text: string): ReadLine {
   } catch {
     return { fault: { code: -32700, message: "Parse error: the line is not JSON" }, id: null };
   }
-  if (Array.isArray(value)) return { fault: { code: -32600, message: "Invalid request: batches are not taken" }, id: null };
+  if (Array.isArray(value))
+    return { fault: { code: -32600, message: "Invalid request: batches are not taken" }, id: null };
   if (typeof value !== "object" || value === null) {
     return { fault: { code: -32600, message: "Invalid request: not an object" }, id: null };
   }
@@ -87,6 +88,8 @@ function readMessage(text: string): ReadLine {
 /** The id of a request by its first bytes, as every client writes them; null: it may be anything. */
 function requestId(beginning: Uint8Array | undefined): string | number | null {
   const text = Buffer.from(beginning ?? []).toString("utf8", 0, 4_096);
-  const id = /^\s*\{\s*"jsonrpc"\s*:\s*"2\.0"\s*,\s*"id"\s*:\s*(-?\d+|"(?:[^"\\]|\\.)*")\s*,\s*"method"/.exec(text)?.[1];
+  const id = /^\s*\{\s*"jsonrpc"\s*:\s*"2\.0"\s*,\s*"id"\s*:\s*(-?\d+|"(?:[^"\\]|\\.)*")\s*,\s*"method"/.exec(
+    text,
+  )?.[1];
   return id === undefined ? null : (JSON.parse(id) as string | number);
 }

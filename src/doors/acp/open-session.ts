@@ -17,6 +17,8 @@ export interface SessionFacts {
   folders: readonly [string, ...string[]];
   options: SessionOptions;
   name: string;
+  /** The repository of the folders; null: they belong to none. */
+  repo: string | null;
   /** The turn that it goes on from; null: it has none. */
   headTurnId: string | null;
 }
@@ -39,8 +41,6 @@ export class OpenSession {
   /** As the client knows them. */
   name: string;
   seenTurnId: string | null;
-  /** Null: the folder belongs to no repository. */
-  readonly repo: Promise<string | null>;
   readonly #around: SessionSurroundings;
   readonly #tools: Promise<SessionTools>;
   readonly #running = new Set<Promise<unknown>>();
@@ -51,11 +51,9 @@ export class OpenSession {
     this.name = facts.name;
     this.seenTurnId = facts.headTurnId;
     this.#around = around;
-    // Both go on while the client writes its first prompt, and are waited for then.
+    // This goes on while the person writes the first prompt, and is waited for then.
     this.#tools = this.#openTools();
-    this.repo = around.opened.repositoryOf(facts.folders[0]);
     this.#tools.catch(() => undefined);
-    this.repo.catch(() => undefined);
   }
 
   /** Rejects where the session's tools could not be opened. */

@@ -15,6 +15,8 @@ export interface AcpPorts {
   beginning: "fresh" | "continue" | null;
   /** Mode of new sessions; null: `edit`. */
   mode: string | null;
+  /** Name under which the repository of a folder is listed and indexed; null: it belongs to none. Never rejects. */
+  repositoryOf(folder: string): Promise<string | null>;
   /** Called when it is needed, and often; opens once. Rejects with the reason why it cannot be opened. */
   open(): Promise<OpenedPorts>;
   /** For the operator. Never a secret (E8). */
@@ -28,8 +30,6 @@ export interface OpenedPorts {
   workspaces: AcpWorkspaces;
   permissions: AcpPermissions;
   openSessionTools: OpenSessionTools;
-  /** Name of the repository that a folder belongs to, as it is indexed; null: there is none. */
-  repositoryOf(folder: string): Promise<string | null>;
 }
 
 export interface AcpWorkspaces {

@@ -54,12 +54,13 @@ async function answer(prompting: Prompting, blocks: readonly ContentBlock[]): Pr
 }
 
 async function turnRequest(
-  { ports, opened, client, session }: Prompting,
+  prompting: Prompting,
   { activeFiles }: PromptContent,
   asked: TurnRequest,
 ): Promise<TurnRequest> {
+  const { ports, opened, client, session } = prompting;
   const { workspaceId, options } = session.facts;
-  const [tools, repo] = await Promise.all([session.tools.then((opening) => opening.tools()), session.repo]);
+  const [tools, repo] = await Promise.all([session.tools.then((open) => open.tools()), indexedRepo(prompting)]);
   const { permissions } = opened;
   const shown = async (callId: string): Promise<void> => await session.feed?.shown(callId);
   return {
@@ -73,8 +74,16 @@ async function turnRequest(
     askApproval: (question) =>
       askPermission({ client, workspaceId, permissions, report: ports.report, shown }, question),
     ...options.chosenModel,
-    ...(repo !== null && { repo }),
+    repo,
   };
+}
+
+/** What was never indexed is not looked up: here the model has tools to look for itself. */
+async function indexedRepo({ opened, session }: Prompting): Promise<string | null> {
+  const { repo } = session.facts;
+  if (repo === null) return null;
+  const indexes = await opened.engine.indexes.list();
+  return indexes.some((index) => index.repo === repo) ? repo : null;
 }
 
 /** Null: it was cancelled before it had begun. What begins all the same is stopped, and nobody hears of it. */

@@ -23,14 +23,19 @@ export interface SetupRequest {
 export interface Setup {
   folders: [string, ...string[]];
   mcpServers: McpServer[];
+  repo: string | null;
 }
 
 /** Throws `request_invalid` for folders that are not there and servers that cannot be reached from here. */
-export async function checkSetup({ cwd, additionalDirectories, mcpServers }: SetupRequest): Promise<Setup> {
+export async function checkSetup(
+  { repositoryOf }: Pick<AcpPorts, "repositoryOf">,
+  { cwd, additionalDirectories, mcpServers }: SetupRequest,
+): Promise<Setup> {
   const others = additionalDirectories ?? [];
   await checkFolder("cwd", cwd);
   await Promise.all(others.map((folder) => checkFolder("additionalDirectories", folder)));
-  return { folders: [cwd, ...others], mcpServers: (mcpServers ?? []).map(mcpServer) };
+  const servers = (mcpServers ?? []).map(mcpServer);
+  return { folders: [cwd, ...others], mcpServers: servers, repo: await repositoryOf(cwd) };
 }
 
 async function checkFolder(field: string, folder: string): Promise<void> {
@@ -115,6 +120,7 @@ export async function openSession(
     folders: setup.folders,
     options,
     name: session.name,
+    repo: setup.repo ?? session.repo,
     // A fork that has no turn of its own yet goes on from where it was forked.
     headTurnId: session.headTurnId ?? session.originTurnId,
   };

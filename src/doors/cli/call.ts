@@ -10,7 +10,7 @@ import type { WorkspaceStore } from "../../workspace/workspace-store.ts";
 import { UsageError } from "./failure.ts";
 import type { WorkingCopy } from "./git.ts";
 import type { Output } from "./output.ts";
-import type { CliIo, CliPorts, LocalEngine } from "./ports.ts";
+import type { AcpSetup, CliIo, CliPorts, LocalEngine } from "./ports.ts";
 
 export interface GlobalOptions {
   json?: boolean;
@@ -103,6 +103,16 @@ export class Call {
   async copy(): Promise<WorkingCopy> {
     this.#copy ??= import("./git.ts").then(({ findWorkingCopy }) => findWorkingCopy(this.io.cwd));
     return await this.#copy;
+  }
+
+  /** The configuration is read with the stores: what is wrong with it is the answer to the client's first request. */
+  async serveAcp(asked: Pick<AcpSetup, "workspaceId" | "beginning" | "mode" | "stop">): Promise<void> {
+    if (this.server() !== null) {
+      throw new UsageError("acp works on this machine's own data", "leave out --server (and APTOVE_SERVER)");
+    }
+    const { env, stdin, stdout, stderr } = this.io;
+    const setup = { dataDir: this.folder().dir, env, overrides: this.#overrides };
+    await this.#ports.serveAcp({ ...setup, ...asked, io: { stdin, stdout, stderr } });
   }
 
   async close(): Promise<void> {

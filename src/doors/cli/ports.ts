@@ -35,6 +35,8 @@ export interface CliPorts {
   bin: string;
   /** Builds the engine of a data folder in this process, and a client that speaks to it without a socket, as the folder's owner. */
   openLocal(setup: LocalSetup): Promise<LocalEngine>;
+  /** Serves one ACP client on the streams of `io`; resolves when it is gone and everything is closed. */
+  serveAcp(setup: AcpSetup): Promise<void>;
 }
 
 /** The fields of the library's own entry (Y1). */
@@ -43,6 +45,18 @@ export interface LocalSetup {
   env: CliIo["env"];
   /** Values of options, in the form of `config.toml` (W7). */
   overrides: Record<string, unknown>;
+}
+
+export interface AcpSetup extends LocalSetup {
+  io: Pick<CliIo, "stdin" | "stdout" | "stderr">;
+  /** The workspace of whoever names no device; null: `default`. */
+  workspaceId: string | null;
+  /** How a new session begins where the client does not say; null: as the door sees fit (W3). */
+  beginning: "fresh" | "continue" | null;
+  /** Mode of new sessions; null: `edit`. */
+  mode: string | null;
+  /** Aborts when the process is told to stop. */
+  stop: AbortSignal;
 }
 
 export interface LocalEngine {

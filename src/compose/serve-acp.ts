@@ -1,0 +1,33 @@
+/** `aptove acp`: the ACP door on standard input and output, over an engine of this process. */
+import { findWorkingCopy } from "../doors/cli/git.ts";
+import type { AcpSetup } from "../doors/cli/ports.ts";
+import { claimOutput, serveStdio, type Closable } from "../doors/acp/stdio.ts";
+import type { OpenedPorts } from "../doors/acp/agent.ts";
+import { aptoveVersion } from "../version.ts";
+
+export async function serveAcp(setup: AcpSetup): Promise<void> {
+  const { io, stop, beginning, mode } = setup;
+  await serveStdio({
+    ports: { version: aptoveVersion(), beginning, mode, repositoryOf },
+    open: () => open(setup),
+    stdin: io.stdin,
+    stdout: claimOutput(io.stdout, io.stderr),
+    stderr: io.stderr,
+    stop,
+  });
+}
+
+/** Loaded when the client has its first answer: the stores and what stands on them take longer than it. */
+async function open({ dataDir, env, overrides, workspaceId }: AcpSetup): Promise<OpenedPorts & Closable> {
+  const [{ createAptove }, { acpParts }] = await Promise.all([import("../compose.ts"), import("./acp-parts.ts")]);
+  const aptove = await createAptove({ dataDir, env, overrides });
+  const { engine, configuration } = aptove;
+  const parts = await acpParts(aptove, { caller: await engine.keys.owner(), workspaceId });
+  return { ...parts, graceMs: configuration.limits.shutdownGraceMs, close: (options) => engine.close(options) };
+}
+
+/** As the command line names it, so that a session of one is found by the other. */
+export async function repositoryOf(folder: string): Promise<string | null> {
+  const { repo, hasGit } = await findWorkingCopy(folder);
+  return hasGit ? repo : null;
+}

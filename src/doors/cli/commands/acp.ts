@@ -1,0 +1,29 @@
+/** `aptove acp`: what an editor starts, and speaks to over standard input and output (L1, P1). */
+import type { Call } from "../call.ts";
+import { exitCodes } from "../failure.ts";
+import type { ExitCode } from "../failure.ts";
+import { listenForStop } from "../stop-signals.ts";
+
+export interface AcpOptions {
+  fresh?: boolean;
+  continue?: boolean;
+  workspace?: string;
+  mode?: string;
+}
+
+export async function acp(call: Call, options: AcpOptions): Promise<ExitCode> {
+  const stopping = listenForStop(call.io.signals);
+  const asked = options.continue === true ? "continue" : null;
+  try {
+    const serving = call.serveAcp({
+      beginning: options.fresh === true ? "fresh" : asked,
+      workspaceId: options.workspace ?? null,
+      mode: options.mode ?? null,
+      stop: stopping.first,
+    });
+    await Promise.race([serving, stopping.second]);
+    return exitCodes.fine;
+  } finally {
+    stopping.release();
+  }
+}
