@@ -9,13 +9,14 @@ import { runCli } from "./doors/cli/run-cli.ts";
 import type { CliIo, CliPorts, LocalEngine, LocalSetup } from "./doors/cli/ports.ts";
 import { aptoveVersion } from "./version.ts";
 
-async function openLocal({ dataDir, env, overrides }: LocalSetup): Promise<LocalEngine> {
+async function openLocal({ dataDir, env, overrides, report }: LocalSetup): Promise<LocalEngine> {
   const [{ createAptove }, { httpDoor }, { createClient }] = await Promise.all([
     import("./compose.ts"),
     import("./doors/http/door.ts"),
     import("./client/client.ts"),
   ]);
-  const { engine, configuration } = await createAptove({ dataDir, env, overrides });
+  const told = report === undefined ? {} : { report };
+  const { engine, configuration } = await createAptove({ dataDir, env, overrides, ...told });
   const owner = await engine.keys.owner();
   // Known to this process only, and gone with it.
   const ownSecret = randomBytes(32).toString("base64url");
@@ -28,6 +29,7 @@ async function openLocal({ dataDir, env, overrides }: LocalSetup): Promise<Local
     allowedHosts: [...allowedHosts, host.includes(":") ? `[${host}]` : host],
     allowedOrigins,
     heartbeatMs: configuration.limits.heartbeatMs,
+    ...told,
   });
   let stopListening: (graceMs: number) => Promise<void> = async () => {};
   return {
@@ -49,11 +51,16 @@ async function openLocal({ dataDir, env, overrides }: LocalSetup): Promise<Local
 
 const command = process.platform === "win32" ? "../bin/aptove.mjs" : "../bin/aptove";
 const bin = fileURLToPath(new URL(command, import.meta.url));
+const version = aptoveVersion();
 const ports: CliPorts = {
-  version: aptoveVersion(),
+  version,
   bin,
   openLocal,
   serveAcp: async (setup) => await (await import("./compose/serve-acp.ts")).serveAcp(setup),
+  openSessionTools: async (setup, request) => {
+    const { sessionToolsOpener } = await import("./compose/session-tools.ts");
+    return await sessionToolsOpener({ ...setup, configured: async () => null, version })(request);
+  },
 };
 
 /** A socket is a program's pipe, which may stay silent for ever; a pipe or file of the shell ends. */
@@ -69,6 +76,11 @@ function inputKind(): ReturnType<CliIo["inputKind"]> {
   }
 }
 
+function suspend(onContinue: () => void): void {
+  process.once("SIGCONT", onContinue);
+  process.kill(process.pid, "SIGTSTP");
+}
+
 const io: CliIo = {
   stdin: process.stdin,
   stdout: process.stdout,
@@ -77,6 +89,7 @@ const io: CliIo = {
   cwd: process.cwd(),
   signals: process,
   inputKind,
+  ...(process.platform !== "win32" && { suspend }),
 };
 
 // Everything is written and closed by now; what is left (a second Ctrl-C, a silent pipe) is not waited for.

@@ -17,6 +17,7 @@ import type { CliIo, CliPorts, LocalEngine, LocalSetup } from "../src/doors/cli/
 import { httpDoor } from "../src/doors/http/door.ts";
 import { listen } from "../src/doors/http/listen.ts";
 import type { Listening } from "../src/doors/http/listen.ts";
+import type { Tool } from "../src/tools/tool.ts";
 import { temporaryFolder } from "./temporary-folder.ts";
 
 export interface CliRun {
@@ -54,7 +55,15 @@ export interface CliWorld {
   git(...args: string[]): string;
 }
 
-export async function cliWorld(context: TestContext, options: Partial<AptoveOptions> = {}): Promise<CliWorld> {
+export interface CliWorldOptions extends Partial<AptoveOptions> {
+  /** What a chat runs in its own process. */
+  sessionTools?: Tool[];
+}
+
+export async function cliWorld(
+  context: TestContext,
+  { sessionTools = [], ...options }: CliWorldOptions = {},
+): Promise<CliWorld> {
   const closers: (() => Promise<void>)[] = [];
   // Registered before the folder is: what still runs in it ends before it is taken away.
   context.after(async () => void (await Promise.all(closers.map((close) => close()))));
@@ -77,6 +86,11 @@ export async function cliWorld(context: TestContext, options: Partial<AptoveOpti
     bin: "/opt/aptove/bin/aptove.mjs",
     openLocal: (setup) => openTestEngine(closers, setup, options),
     serveAcp,
+    openSessionTools: async () => ({
+      tools: async () => sessionTools,
+      warnings: () => [],
+      close: async () => {},
+    }),
   };
   const start = (argv: string[], more: RunOptions = {}): LiveCli => startCli(argv, ports, { dataDir, copy, more });
   return { dataDir, copy, write, git, start, run: (argv, more) => start(argv, more).finished };

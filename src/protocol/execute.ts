@@ -32,6 +32,9 @@ export const toolDefinition = z
     description: absent(z.string()),
     parameters: z.record(z.string(), z.unknown()).describe("A JSON Schema object."),
     strict: absent(z.boolean()),
+    effect: absent(z.enum(["read", "write", "run"])).describe(
+      "What a call may do. The model is never told; mode `ask` calls none that write or run.",
+    ),
   })
   .meta({ id: "ToolDefinition" });
 

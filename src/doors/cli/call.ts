@@ -2,8 +2,9 @@
 import { createHash } from "node:crypto";
 import type { AptoveClient } from "../../client/client.ts";
 import { AptoveError } from "../../domain/errors.ts";
+import type { SessionTools, SessionToolsRequest } from "../../tools/session-tools.ts";
 import { mergeLayers, readSharedLayers, workspaceWords } from "../../workspace/configuration.ts";
-import type { LoadedConfiguration, SharedLayers } from "../../workspace/configuration.ts";
+import type { Configuration, LoadedConfiguration, SharedLayers } from "../../workspace/configuration.ts";
 import { dataFolderPath, openDataFolder } from "../../workspace/data-folder.ts";
 import type { DataFolder } from "../../workspace/data-folder.ts";
 import type { WorkspaceStore } from "../../workspace/workspace-store.ts";
@@ -76,6 +77,11 @@ export class Call {
     return openWorkspaces(this.folder()).store;
   }
 
+  /** Tools that run in this process, in the given folders. */
+  async openSessionTools(configuration: Configuration, request: SessionToolsRequest): Promise<SessionTools> {
+    return await this.#ports.openSessionTools({ folder: this.folder(), env: this.io.env, configuration }, request);
+  }
+
   /** Address of another server, where one was named. */
   server(): string | null {
     return this.#options.server ?? (this.io.env["APTOVE_SERVER"] || null);
@@ -133,7 +139,13 @@ export class Call {
       dataDir: this.folder().dir,
       env: this.io.env,
       overrides: this.#overrides,
+      report: (message, error) => this.#report(message, error),
     });
+  }
+
+  #report(message: string, error?: unknown): void {
+    const detail = error === undefined ? "" : `: ${error instanceof Error ? error.message : String(error)}`;
+    this.output.note(this.output.safeNote(`aptove: ${message}${detail}`));
   }
 
   async #connect(): Promise<AptoveClient> {

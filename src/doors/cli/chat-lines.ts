@@ -1,9 +1,11 @@
 /**
- * The lines of a chat, from a terminal or a pipe, one after the other. On a terminal a line that is typed while a
- * turn runs is handed to whoever asked for it; from a pipe it waits for its turn.
+ * The lines of a chat from a pipe, or from a terminal that cannot move its cursor. On a terminal a line that is typed
+ * while a turn runs is handed to whoever asked for it; from a pipe it waits for its turn.
  */
 import { createInterface } from "node:readline";
 import type { Interface } from "node:readline";
+import { LineQueue } from "./line-queue.ts";
+import type { ChatInput } from "./line-queue.ts";
 import type { CliIo } from "./ports.ts";
 
 export interface ChatLineOptions {
@@ -13,16 +15,13 @@ export interface ChatLineOptions {
   onInterrupt: () => void;
 }
 
-export class ChatLines {
+export class ChatLines implements ChatInput {
   readonly isTerminal: boolean;
   readonly #io: CliIo;
   readonly #reader: Interface;
   readonly #onInterrupt: () => void;
-  readonly #lines: string[] = [];
-  #waiting: ((line: string | null) => void) | null = null;
+  readonly #queue = new LineQueue();
   #isAsking = false;
-  #listener: ((line: string) => void) | null = null;
-  #isClosed = false;
 
   constructor({ io, prompt, onInterrupt }: ChatLineOptions) {
     this.#io = io;
@@ -33,86 +32,51 @@ export class ChatLines {
       terminal: this.isTerminal,
       ...(prompt === null ? {} : { output: io.stdout, prompt }),
     });
-    this.#reader.on("line", (line) => this.#take(line));
-    this.#reader.on("close", () => {
-      this.#isClosed = true;
-      this.#waiting?.(null);
-    });
+    this.#reader.on("line", (line) => this.#queue.take(line));
+    this.#reader.on("close", () => this.#queue.end());
     // On a terminal the reader gets Ctrl-C as a key; elsewhere it is a signal.
     this.#reader.on("SIGINT", onInterrupt);
     io.signals.on("SIGINT", onInterrupt);
   }
 
-  /** The next line to be said or done; null: there will be none. */
   async next(): Promise<string | null> {
     this.prompt();
-    return await this.#nextLine();
+    return await this.#queue.next();
   }
 
-  /** The answer to a question in between; null: nobody is there any more. */
   async ask(question: string): Promise<string | null> {
-    if (!this.isTerminal || this.#isClosed) return null;
+    if (!this.isTerminal || this.#queue.isEnded) return null;
     const before = this.#reader.getPrompt();
     this.#reader.setPrompt(question);
     this.#reader.prompt();
     this.#isAsking = true;
     try {
-      return await this.#waitForLine();
+      return await this.#queue.nextTyped();
     } finally {
       this.#isAsking = false;
       this.#reader.setPrompt(before);
     }
   }
 
-  /** Takes a question back, which is then answered by null. False: none was asked. */
   cancelQuestion(): boolean {
-    if (this.#isAsking) this.#waiting?.(null);
+    if (this.#isAsking) this.#queue.cancel();
     return this.#isAsking;
   }
 
-  /** Hands lines that are typed during `work` to `listener`. */
   async during<T>(work: Promise<T>, listener: (line: string) => void): Promise<T> {
-    this.#listener = this.isTerminal ? listener : null;
-    try {
-      return await work;
-    } finally {
-      this.#listener = null;
-    }
+    return this.isTerminal ? await this.#queue.during(work, listener) : await work;
   }
 
-  /** Keeps a line for later. */
   keep(line: string): void {
-    this.#lines.push(line);
+    this.#queue.keep(line);
   }
 
   prompt(): void {
-    if (this.isTerminal && !this.#isClosed) this.#reader.prompt();
+    if (this.isTerminal && !this.#queue.isEnded) this.#reader.prompt();
   }
 
   close(): void {
     this.#io.signals.off("SIGINT", this.#onInterrupt);
     this.#reader.close();
-  }
-
-  async #nextLine(): Promise<string | null> {
-    const line = this.#lines.shift();
-    if (line !== undefined) return line;
-    return this.#isClosed ? null : await this.#waitForLine();
-  }
-
-  async #waitForLine(): Promise<string | null> {
-    try {
-      return await new Promise((resolve) => (this.#waiting = resolve));
-    } finally {
-      this.#waiting = null;
-    }
-  }
-
-  #take(line: string): void {
-    const waiting = this.#waiting;
-    this.#waiting = null;
-    if (waiting !== null) waiting(line);
-    else if (this.#listener !== null) this.#listener(line);
-    else this.#lines.push(line);
   }
 }

@@ -17,6 +17,7 @@ export class Output {
   readonly isNoteTerminal: boolean;
   /** Aborts when whoever read standard output has gone (`| head`). */
   readonly closed: AbortSignal;
+  #screen: ((text: string) => void) | null = null;
 
   constructor(io: CliIo, options: { color: boolean }) {
     this.#io = io;
@@ -41,17 +42,24 @@ export class Output {
     this.write(`${text}\n`);
   }
   write(text: string | Uint8Array): void {
-    if (!this.closed.aborted) this.#io.stdout.write(text);
+    if (this.#screen !== null && typeof text === "string") this.#screen(text);
+    else if (!this.closed.aborted) this.#io.stdout.write(text);
   }
   json(value: unknown): void {
     this.line(JSON.stringify(value, null, this.isTerminal ? 2 : undefined));
   }
   /** A line beside the result: progress, hints, warnings. */
   note(text = ""): void {
-    this.#io.stderr.write(`${text}\n`);
+    this.noteRaw(`${text}\n`);
   }
   noteRaw(text: string): void {
-    this.#io.stderr.write(text);
+    if (this.#screen !== null && this.isNoteTerminal) this.#screen(text);
+    else this.#io.stderr.write(text);
+  }
+
+  /** Hands all that would go to the terminal to whoever keeps its last lines, until it is called with null. */
+  showOn(screen: ((text: string) => void) | null): void {
+    this.#screen = screen;
   }
 
   /** Text of others for standard output. */
@@ -66,6 +74,10 @@ export class Output {
   /** Characters of a line of standard output. */
   get width(): number {
     return this.#io.stdout.columns ?? 120;
+  }
+  /** Whether the terminal can move its cursor. */
+  get canRedraw(): boolean {
+    return this.isTerminal && this.#io.env["TERM"] !== "dumb";
   }
 
   /** Resolves when everything has left the process. */

@@ -5,11 +5,16 @@
 import type { Readable, Writable } from "node:stream";
 import type { AptoveClient } from "../../client/client.ts";
 import type { Indexes } from "../../engine/engine.ts";
+import type { SessionTools, SessionToolsRequest } from "../../tools/session-tools.ts";
+import type { Configuration } from "../../workspace/configuration.ts";
+import type { DataFolder } from "../../workspace/data-folder.ts";
 
 /** The surroundings of one call; tests bring their own. */
 export interface CliIo {
-  stdin: Readable & { isTTY?: boolean };
-  stdout: Writable & { isTTY?: boolean; columns?: number };
+  /** A terminal gives its keys one by one once `setRawMode` is on. */
+  stdin: Readable & { isTTY?: boolean; setRawMode?(isRaw: boolean): unknown };
+  /** A terminal emits `resize`. */
+  stdout: Writable & { isTTY?: boolean; columns?: number; rows?: number };
   stderr: Writable & { isTTY?: boolean; columns?: number };
   env: Readonly<Record<string, string | undefined>>;
   cwd: string;
@@ -20,6 +25,8 @@ export interface CliIo {
    * pipe of a program, which may never be written to. `none`: a terminal, or nothing.
    */
   inputKind(): "file" | "socket" | "none";
+  /** Stops this process as Ctrl-Z does, and calls back when it goes on. Absent: this system has no such thing. */
+  suspend?(onContinue: () => void): void;
 }
 
 export type StopSignal = "SIGINT" | "SIGTERM" | "SIGHUP";
@@ -37,6 +44,15 @@ export interface CliPorts {
   openLocal(setup: LocalSetup): Promise<LocalEngine>;
   /** Serves one ACP client on the streams of `io`; resolves when it is gone and everything is closed. */
   serveAcp(setup: AcpSetup): Promise<void>;
+  /** Tools that run in this process, beside whatever engine runs the turns. */
+  openSessionTools(setup: SessionToolsSetup, request: SessionToolsRequest): Promise<SessionTools>;
+}
+
+export interface SessionToolsSetup {
+  folder: DataFolder;
+  env: CliIo["env"];
+  /** Whose MCP servers are used: what counts in the workspace. */
+  configuration: Configuration;
 }
 
 /** The fields of the library's own entry (Y1). */
@@ -45,6 +61,8 @@ export interface LocalSetup {
   env: CliIo["env"];
   /** Values of options, in the form of `config.toml` (W7). */
   overrides: Record<string, unknown>;
+  /** Told what goes wrong behind the scenes; absent: it goes to standard error. */
+  report?: (message: string, error?: unknown) => void;
 }
 
 export interface AcpSetup extends LocalSetup {

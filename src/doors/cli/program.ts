@@ -1,7 +1,8 @@
 /** Every command with its options and its help; what a command does is loaded when it is called (L1). */
 import { Command, Option } from "commander";
 import type { AcpOptions } from "./commands/acp.ts";
-import type { AskOptions, TurnOptions } from "./commands/ask.ts";
+import type { AskOptions } from "./commands/ask.ts";
+import type { ChatOptions } from "./commands/chat-state.ts";
 import type { ConfigOptions } from "./commands/config.ts";
 import type { IndexOptions } from "./commands/index-repository.ts";
 import type { ServeOptions } from "./commands/serve.ts";
@@ -76,7 +77,9 @@ function addTurnCommands(program: Command, run: Run): void {
     );
   addTurnOptions(program.command("chat"))
     .description("talk, line by line; /help tells its commands")
-    .action((options: TurnOptions) => run(async (call) => (await import("./commands/chat.ts")).chat(call, options)));
+    .option("-w, --workspace <id>", "workspace to talk in (an id, a part of one, or `default`)")
+    .option("--no-tools", "offer the model no files and commands of this machine")
+    .action((options: ChatOptions) => run(async (call) => (await import("./commands/chat.ts")).chat(call, options)));
 }
 
 function addWorkCommands(program: Command, run: Run): void {

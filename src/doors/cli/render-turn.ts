@@ -7,7 +7,16 @@ import { shortId } from "./find-by-id.ts";
 import { bytes, dollars, duration, firstLine, plural } from "./output.ts";
 import type { Output } from "./output.ts";
 
-export class TurnRenderer {
+/** Shows one turn while it runs. */
+export interface TurnView {
+  event(event: AgUiEvent): void;
+  /** What stands under a finished turn. A failure is the caller's to print. */
+  finish(answer: ExecuteAnswer): void;
+  /** No more comes, whatever became of the turn. */
+  endLine(): void;
+}
+
+export class TurnRenderer implements TurnView {
   readonly #output: Output;
   readonly #startedAt = Date.now();
   readonly #callNames = new Map<string, string>();
@@ -50,7 +59,6 @@ export class TurnRenderer {
     }
   }
 
-  /** The line under a finished turn. A failure is the caller's to print. */
   finish(answer: ExecuteAnswer): void {
     this.endLine();
     for (const call of answer.toolCalls) {
@@ -88,7 +96,7 @@ export class TurnRenderer {
   #custom(event: AptoveCustomEvent): void {
     switch (event.name) {
       case "aptove.context":
-        return this.#note(this.#contextLine(event.value));
+        return this.#note(contextLine(event.value));
       case "aptove.steered":
         return this.#note(`steered: ${firstLine(event.value.text, 100)}`);
       case "aptove.warning":
@@ -111,16 +119,17 @@ export class TurnRenderer {
   #toolCall(id: string): void {
     this.#note(`→ ${this.#callNames.get(id) ?? "tool"} ${firstLine(this.#callArguments.get(id) ?? "", 100)}`);
   }
+}
 
-  #contextLine(context: Extract<AgUiEvent, { name: "aptove.context" }>["value"]): string {
-    const { chunks, files, historyTurns, history } = context;
-    const sentChunks = chunks.filter((chunk) => chunk.wasSent).length;
-    const sentFiles = files.filter((file) => file.wasSent).length;
-    const parts = [`retrieved ${plural(chunks.length, "chunk")}, sent ${sentChunks}`];
-    if (files.length > 0) parts.push(`${plural(files.length, "active file")}, sent ${sentFiles}`);
-    if (history !== "none") parts.push(historyWords(history, historyTurns));
-    return parts.join(" · ");
-  }
+/** What was gathered for the model, in one line. */
+export function contextLine(context: Extract<AgUiEvent, { name: "aptove.context" }>["value"]): string {
+  const { chunks, files, historyTurns, history } = context;
+  const sentChunks = chunks.filter((chunk) => chunk.wasSent).length;
+  const sentFiles = files.filter((file) => file.wasSent).length;
+  const parts = [`retrieved ${plural(chunks.length, "chunk")}, sent ${sentChunks}`];
+  if (files.length > 0) parts.push(`${plural(files.length, "active file")}, sent ${sentFiles}`);
+  if (history !== "none") parts.push(historyWords(history, historyTurns));
+  return parts.join(" · ");
 }
 
 /** A tool's result in one line: its beginning, and how much more there is. */

@@ -1,7 +1,8 @@
 /** Runs one instruction as a turn and shows it; the shared middle of `ask` and `chat`. */
-import type { AptoveClient, ExecuteAnswer, ExecuteRequest, StreamedEvent } from "../../client/client.ts";
+import type { AgUiEvent, AptoveClient, ExecuteAnswer, ExecuteRequest, StreamedEvent } from "../../client/client.ts";
 import type { Call } from "./call.ts";
 import { TurnRenderer } from "./render-turn.ts";
+import type { TurnView } from "./render-turn.ts";
 
 export interface InstructionRun {
   call: Call;
@@ -9,16 +10,20 @@ export interface InstructionRun {
   request: ExecuteRequest;
   /** `text`: for people. `events`: each event as a line of JSON. `none`: nothing. */
   show: "text" | "events" | "none";
+  /** For people: how it is shown; absent: as plain text. */
+  view?: TurnView;
   /** Its abort interrupts the turn; the answer then says so. */
   interrupt: AbortSignal;
   /** Told the turn's id as soon as it has one. */
   onTurn?: (turnId: string) => void;
+  /** Told every event, after it was shown. */
+  onEvent?: (event: AgUiEvent) => void;
 }
 
 /** Resolves with the whole answer, also of a failed turn; rejects when the turn was refused. */
 export async function runInstruction(run: InstructionRun): Promise<ExecuteAnswer> {
   const { call, client, request, show, interrupt } = run;
-  const renderer = new TurnRenderer(call.output);
+  const renderer = run.view ?? new TurnRenderer(call.output);
   let turnId: string | null = null;
   const stop = (): void => {
     if (turnId === null) return;
@@ -30,6 +35,7 @@ export async function runInstruction(run: InstructionRun): Promise<ExecuteAnswer
     const { event } = streamed;
     if (show === "events") call.output.line(JSON.stringify({ id: streamed.id, ...event }));
     else if (show === "text") renderer.event(event);
+    run.onEvent?.(event);
     if (event.type !== "RUN_STARTED") return;
     turnId = event.runId;
     run.onTurn?.(turnId);

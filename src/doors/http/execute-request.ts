@@ -166,10 +166,10 @@ function readTools(request: ExecuteRequest): ToolDefinition[] {
     throw new AptoveError("tool_invalid", "tools and toolsJson are both given; give one");
   }
   const tools = asText === "" ? (request.tools ?? []) : readToolsJson(asText);
-  return tools.map(({ name, description, parameters, strict }) => ({
+  return tools.map(({ name, description, parameters, strict, effect }) => ({
     name,
     parameters,
-    ...given({ description, strict }),
+    ...given({ description, strict, effect }),
   }));
 }
 

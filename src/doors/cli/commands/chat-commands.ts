@@ -1,8 +1,13 @@
 /** What a chat does on a line that begins with a slash (L2). */
+import type { WireTurn } from "../../../client/client.ts";
 import { UsageError } from "../failure.ts";
 import { shortId, turnNumbered } from "../find-by-id.ts";
+import { plural } from "../output.ts";
+import { nothingSpent } from "./chat-state.ts";
+import type { Chat } from "./chat-state.ts";
+import { tokensOfWindow } from "./chat-status.ts";
 import { say } from "./chat-turn.ts";
-import type { Chat } from "./chat-turn.ts";
+import { clearWorkspace, workspaceLines } from "./chat-workspace.ts";
 
 interface ChatCommand {
   /** As it is typed, with what may follow. */
@@ -13,16 +18,30 @@ interface ChatCommand {
 
 /** In the order of the help. */
 const commands: Record<string, ChatCommand> = {
-  "/context": { usage: "", about: "what the last turn retrieved, sent and skipped", run: showContext },
+  "/context": {
+    usage: "",
+    about: "what the model has: messages, tokens, and what the last turn was given",
+    run: showContext,
+  },
+  "/details": {
+    usage: "[n]",
+    about: "unfold the last call of a tool, or the one n before it; Ctrl-O does too",
+    run: unfold,
+  },
+  "/workspace": { usage: "", about: "the workspace that this chat is in", run: showWorkspace },
   "/session": { usage: "", about: "the session that this chat is in", run: showSession },
   "/fork": { usage: "[n]", about: "go on in a new session below turn n, or below the last one", run: fork },
   "/rerun": { usage: "[text]", about: "the last turn again, with the same instruction or another", run: rerun },
   "/diff": { usage: "[n m]", about: "what two turns saw and said differently; the last and the one before", run: diff },
   "/model": { usage: "[name]", about: "call another model from now on; - for the configured one", run: chooseModel },
+  "/mode": { usage: "[name]", about: "ask: nothing is written or run; edit: after you allowed it", run: chooseMode },
   "/steer": { usage: "<text>", about: "tell the running turn something; a plain line does too", run: notRunning },
-  "/clear": { usage: "", about: "start a new session; the old one stays in the list", run: clear },
+  "/clear": { usage: "", about: "start anew, with an empty transcript; the old session stays in the list", run: clear },
   "/help": { usage: "", about: "these lines", run: help },
 };
+
+/** All that Tab completes. */
+export const commandNames: readonly string[] = [...Object.keys(commands), "/quit"];
 
 export async function runCommand(state: Chat, line: string): Promise<"quit" | "go on"> {
   const [name = "", ...rest] = line.split(/\s+/);
@@ -40,13 +59,25 @@ function help({ call }: Chat): void {
   call.output.note(`${lines.join("\n")}
 /quit           leave (Ctrl-D does too)
 
-A line that is typed while a turn runs is told to it. Ctrl-C stops the turn; pressed twice it leaves.`);
+A line that is typed while a turn runs is told to it.
+Ctrl-C stops the turn or the tool; pressed twice it leaves.
+@path in a line sends that file with it.
+Alt-Enter, or \\ at the end of a line, begins another one.
+Ctrl-R looks for an earlier line; Tab completes commands and paths.`);
 }
 
-function clear(state: Chat): void {
-  state.sessionId = null;
-  state.lastTurnId = null;
+async function clear(state: Chat): Promise<void> {
+  await clearWorkspace(state);
+  goTo(state, null, null);
   state.call.output.note("the next line starts a new session");
+}
+
+/** Elsewhere nobody waits for what tools did here. */
+function goTo(state: Chat, sessionId: string | null, turnId: string | null): void {
+  state.sessionId = sessionId;
+  state.lastTurnId = turnId;
+  state.unsent = [];
+  if (sessionId === null) state.spent = { ...nothingSpent };
 }
 
 function notRunning({ call }: Chat): void {
@@ -59,11 +90,38 @@ async function showSession({ client, call, sessionId }: Chat): Promise<void> {
   for (const line of sessionLines(await client.sessions.get(sessionId), call.output)) call.output.line(line);
 }
 
+async function showWorkspace(state: Chat): Promise<void> {
+  for (const line of await workspaceLines(state)) state.call.output.line(state.call.output.safe(line));
+}
+
+function unfold({ call, view }: Chat, rest: string): void {
+  if (!/^([1-9]\d?)?$/.test(rest)) throw new UsageError(`"${rest}" is not the number of a call`, "/details 2");
+  const lines = view.board.unfolded(Number(rest || 1));
+  if (lines === null) call.output.note("there is no such call any more");
+  else for (const line of lines) call.output.line(line);
+}
+
 async function showContext(state: Chat): Promise<void> {
   const turnId = await lastTurn(state);
-  if (turnId === null) return state.call.output.note("nothing was asked yet");
+  const { output } = state.call;
+  if (turnId === null) return output.note("nothing was asked yet");
   const { turnLines } = await import("../explain.ts");
-  for (const line of turnLines(await state.client.turns.get(turnId), state.call.output)) state.call.output.line(line);
+  const turn = await state.client.turns.get(turnId);
+  output.line(contextSum(turn));
+  for (const line of turnLines(turn, output)) output.line(line);
+}
+
+/** What the model holds after a turn: that is where the next one begins. */
+function contextSum({ manifest, steps, model }: WireTurn): string {
+  const { chunks, activeFiles, historyTurns } = manifest;
+  const last = steps.findLast(({ status }) => status === "completed")?.usage;
+  const sentChunks = chunks.filter(({ wasSent }) => wasSent).length;
+  const sentFiles = activeFiles.filter(({ wasSentToLLM }) => wasSentToLLM).length;
+  return [
+    `${plural(2 * (historyTurns + 1), "message")} in context`,
+    ...(last === undefined ? [] : [tokensOfWindow(last.inputTokens + last.outputTokens, model)]),
+    `${plural(sentChunks, "snippet")} and ${plural(sentFiles, "file")} sent by the last turn`,
+  ].join(" · ");
 }
 
 /** Of this chat, or where it began, the head of its session. */
@@ -81,9 +139,12 @@ async function turnOfNumber({ client, sessionId }: Chat, text: string): Promise<
 async function fork(state: Chat, rest: string): Promise<void> {
   const turnId = rest === "" ? await lastTurn(state) : await turnOfNumber(state, rest);
   if (turnId === null) return state.call.output.note("nothing was asked yet");
-  const session = await state.client.sessions.create({ forkOf: turnId });
-  state.sessionId = session.id;
-  state.lastTurnId = turnId;
+  const { workspaceId } = state;
+  const session = await state.client.sessions.create({
+    forkOf: turnId,
+    ...(workspaceId === null ? {} : { workspaceId }),
+  });
+  goTo(state, session.id, turnId);
   state.call.output.note(`the chat goes on in session ${shortId(session.id)}, a fork of turn ${shortId(turnId)}`);
 }
 
@@ -119,4 +180,18 @@ function chooseModel({ options, call }: Chat, rest: string): void {
   output.note(
     options.model === undefined ? "the configured model is called" : `${output.safeNote(options.model)} is called`,
   );
+}
+
+function chooseMode({ options, call, tools }: Chat, rest: string): void {
+  if (rest !== "") options.mode = rest;
+  const { output } = call;
+  const { mode = "ask" } = options;
+  const means: Record<string, string> = {
+    ask: ": nothing is written or run",
+    edit:
+      tools === null
+        ? ": answers may bring changes, for aptove apply"
+        : ": files are changed and commands run once you allow it",
+  };
+  output.note(`mode ${output.safeNote(mode)}${Object.hasOwn(means, mode) ? means[mode] : ""}`);
 }

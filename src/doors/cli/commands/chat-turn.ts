@@ -1,61 +1,87 @@
-/** The turns of a chat: saying a line, steering while it runs, and asking for a word on calls that wait for one (V4, V5). */
-import type { AptoveClient, ExecuteAnswer, ExecuteRequest } from "../../../client/client.ts";
-import type { Call } from "../call.ts";
-import type { ChatLines } from "../chat-lines.ts";
-import { isYes } from "../confirm.ts";
+/** The turns of a chat: saying a line, steering while it runs, and going on until no call waits (V4, V5). */
+import type { AgUiEvent, ExecuteAnswer, ExecuteRequest } from "../../../client/client.ts";
 import { shortId } from "../find-by-id.ts";
 import { firstLine } from "../output.ts";
 import { runInstruction } from "../run-instruction.ts";
-import { clientCallNote, printTurnFailure, turnRequest } from "./ask.ts";
-import type { TurnOptions } from "./ask.ts";
+import { printTurnFailure, turnRequest } from "./ask.ts";
+import { settleCalls } from "./chat-calls.ts";
+import type { Chat, Running } from "./chat-state.ts";
+import type { OfferedTool } from "./chat-tools.ts";
+import { mentionedFiles } from "./mentioned-files.ts";
 
-export interface Chat {
-  call: Call;
-  client: AptoveClient;
-  options: TurnOptions;
-  lines: ChatLines;
-  sessionId: string | null;
-  lastTurnId: string | null;
-  running: RunningLine | null;
-  /** Ctrl-C was the last thing that happened; a second one leaves. */
-  isLeaving: boolean;
-  hasLeft: boolean;
-  lastFailed: boolean;
-}
-
-interface RunningLine {
-  interrupt: AbortController;
-  /** Null: it has none yet. */
-  turnId: string | null;
-  /** Messages that are on their way to it. */
-  steers: Promise<void>[];
-}
-
-/** Runs a turn of the chat's session, and those that it makes necessary. */
+/** Runs a turn of the chat's session, and those that its calls make necessary. */
 export async function say(state: Chat, place: ExecuteRequest): Promise<ExecuteAnswer> {
-  const { call, client, options, lines } = state;
-  const session = state.sessionId === null || place.rerun ? {} : { sessionId: state.sessionId };
-  const request = { ...(await turnRequest(call, options)), ...session, ...place };
-  const running: RunningLine = { interrupt: new AbortController(), turnId: null, steers: [] };
+  let answer = await runTurn(state, withUnsent(state, place));
+  for (let next = await settle(state, answer); next !== null; next = await settle(state, answer)) {
+    answer = await runTurn(state, next);
+  }
+  return answer;
+}
+
+async function settle(state: Chat, answer: ExecuteAnswer): Promise<ExecuteRequest | null> {
+  if (answer.toolCalls.length > 0) return await settleCalls(state, answer.toolCalls, { isOld: false });
+  await rememberModel(state, answer.turnId);
+  return null;
+}
+
+/** What tools did before the chat was stopped belongs to the next turn, if that goes on from there. */
+function withUnsent(state: Chat, place: ExecuteRequest): ExecuteRequest {
+  const toolResults = state.unsent;
+  state.unsent = [];
+  const goesOn = toolResults.length > 0 && !place.rerun && place.toolResults == null;
+  return goesOn ? { ...place, toolResults } : place;
+}
+
+async function runTurn(state: Chat, place: ExecuteRequest): Promise<ExecuteAnswer> {
+  const { call, client, lines, view } = state;
+  const request = { ...(await chatRequest(state, place)), ...place };
+  const running: Running = { interrupt: new AbortController(), turnId: null, steers: [] };
   state.running = running;
+  const turnView = await view.turn({ isFollowing: place.instruction === undefined && !place.rerun });
   try {
     const run = runInstruction({
       call,
       client,
       request,
       show: call.json ? "none" : "text",
+      view: turnView,
       interrupt: running.interrupt.signal,
       onTurn: (turnId) => (running.turnId = turnId),
+      onEvent: (event) => countTokens(state, event),
     });
     const answer = await lines.during(run, (line) => void running.steers.push(steer(state, running, line)));
     await Promise.all(running.steers);
-    return await follow(state, answer);
+    follow(state, answer);
+    return answer;
   } finally {
+    turnView.endLine();
     state.running = null;
   }
 }
 
-async function follow(state: Chat, answer: ExecuteAnswer): Promise<ExecuteAnswer> {
+/** Everything of the request but what is said: the session, files, the tools that the chat brings. */
+async function chatRequest(state: Chat, place: ExecuteRequest): Promise<ExecuteRequest> {
+  const { call, options, workspaceId } = state;
+  const mentioned = mentionedFiles(place.instruction ?? "", { folder: call.io.cwd, root: (await call.copy()).root });
+  const request = await turnRequest(call, { ...options, file: [...(options.file ?? []), ...mentioned] });
+  const tools = await offeredTools(state);
+  return {
+    ...request,
+    ...(workspaceId === null ? {} : { workspaceId }),
+    ...(state.sessionId === null || place.rerun ? {} : { sessionId: state.sessionId }),
+    ...(tools.length === 0 ? {} : { tools }),
+  };
+}
+
+/** A chat goes on without tools that cannot be had. */
+async function offeredTools({ tools, call }: Chat): Promise<OfferedTool[]> {
+  if (tools === null) return [];
+  const offered = await tools.offered();
+  for (const warning of offered.warnings) call.output.note(`warning: ${call.output.safeNote(warning)}`);
+  return offered.tools;
+}
+
+function follow(state: Chat, answer: ExecuteAnswer): void {
   const { call } = state;
   if (call.json) call.output.json(answer);
   else if (answer.kind === "error") printTurnFailure(call, answer);
@@ -65,12 +91,24 @@ async function follow(state: Chat, answer: ExecuteAnswer): Promise<ExecuteAnswer
   state.sessionId = answer.sessionId;
   state.lastTurnId = answer.turnId;
   state.lastFailed = answer.kind === "error";
-  state.running = null;
-  return (await settleCalls(state, answer.toolCalls)) ?? answer;
+  state.spent.costUsd += answer.usage.costUsd ?? 0;
+}
+
+function countTokens({ spent }: Chat, event: AgUiEvent): void {
+  if (event.type !== "STEP_FINISHED") return;
+  const usage = event.metadata?.["usage"] as { inputTokens?: number; outputTokens?: number } | undefined;
+  if (usage !== undefined) spent.contextTokens = (usage.inputTokens ?? 0) + (usage.outputTokens ?? 0);
+}
+
+/** Only for the line above the prompt: what it costs to ask is not worth a failure. */
+async function rememberModel(state: Chat, turnId: string): Promise<void> {
+  if (!state.lines.isTerminal) return;
+  const turn = await state.client.turns.summary(turnId).catch(() => null);
+  state.spent.model = turn?.model ?? state.spent.model;
 }
 
 /** A line that was typed while a turn runs; what the turn no longer takes is the next instruction. */
-async function steer(state: Chat, { turnId }: RunningLine, line: string): Promise<void> {
+async function steer(state: Chat, { turnId }: Running, line: string): Promise<void> {
   const text = line.trim().replace(/^\/steer\s+/, "");
   if (text === "") return;
   const { client, call, lines } = state;
@@ -83,23 +121,4 @@ async function steer(state: Chat, { turnId }: RunningLine, line: string): Promis
     if (!isOver) call.output.note(`warning: the turn could not be told: ${call.output.safeNote(String(error))}`);
     lines.keep(text);
   }
-}
-
-type WaitingCall = ExecuteAnswer["toolCalls"][number];
-
-/** Asks for a word on each call that waits for one, and goes on with the answers; null: nothing was answered. */
-export async function settleCalls(state: Chat, calls: readonly WaitingCall[]): Promise<ExecuteAnswer | null> {
-  const { call, lines } = state;
-  if (calls.some(({ waitsFor }) => waitsFor === "client")) call.output.note(clientCallNote);
-  const toolResults: { callId: string; approved: boolean }[] = [];
-  for (const { callId, name, arguments: given } of calls.filter(({ waitsFor }) => waitsFor === "approval")) {
-    const words = call.output.safe(`${name} ${firstLine(given, 200)}`);
-    const answer = await lines.ask(`run ${words}? [y/N] `);
-    if (answer === null) {
-      call.output.note("not answered; it goes on waiting, until a line is said without it");
-      return null;
-    }
-    toolResults.push({ callId, approved: isYes(answer) });
-  }
-  return toolResults.length === 0 ? null : await say(state, { toolResults });
 }

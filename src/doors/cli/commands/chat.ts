@@ -1,37 +1,55 @@
 /**
  * `aptove chat`: a session in the terminal (L2). Each line is an instruction, or a command that begins with a
  * slash; a line that is typed while a turn runs steers it. Ctrl-C stops the running turn; twice, it leaves. Works
- * piped too: then every line is one turn.
+ * piped too: then every line is one turn, and all is plain text.
  */
+import { join } from "node:path";
 import type { Call } from "../call.ts";
 import { ChatLines } from "../chat-lines.ts";
+import { plainView } from "../chat-view.ts";
+import type { ChatView } from "../chat-view.ts";
 import { exitCodes, reportFailure } from "../failure.ts";
 import type { ExitCode } from "../failure.ts";
 import { shortId } from "../find-by-id.ts";
 import { indexFirst } from "../index-first.ts";
-import { chosenSession, refuseContradiction } from "./ask.ts";
-import type { TurnOptions } from "./ask.ts";
-import { runCommand } from "./chat-commands.ts";
-import { say, settleCalls } from "./chat-turn.ts";
-import type { Chat } from "./chat-turn.ts";
+import type { ChatInput } from "../line-queue.ts";
+import { refuseContradiction } from "./ask.ts";
+import { settleCalls } from "./chat-calls.ts";
+import { commandNames, runCommand } from "./chat-commands.ts";
+import { nothingSpent } from "./chat-state.ts";
+import type { Chat, ChatOptions } from "./chat-state.ts";
+import { statusLine } from "./chat-status.ts";
+import { ChatTools } from "./chat-tools.ts";
+import { say } from "./chat-turn.ts";
+import { chatSession, chatWorkspace } from "./chat-workspace.ts";
 
-export async function chat(call: Call, options: TurnOptions): Promise<ExitCode> {
+export async function chat(call: Call, options: ChatOptions): Promise<ExitCode> {
   refuseContradiction(options);
   const client = await call.client();
-  const copy = await call.copy();
-  const sessionId = await chosenSession(client, options, options.repo ?? copy.repo);
+  const workspaceId = await chatWorkspace(call, options);
+  const session = await chatSession(call, { client, options, workspaceId });
   if (!(await indexFirst(call, options.repo))) return exitCodes.interrupted;
-  const isTerminal = call.io.stdin.isTTY === true && call.output.isTerminal;
-  const prompt = isTerminal ? call.output.style.cyan("› ") : null;
-  const lines = new ChatLines({ io: call.io, prompt, onInterrupt: () => onInterrupt(state) });
+  const isTerminal = call.io.stdin.isTTY === true && call.output.isTerminal && !call.json;
+  const tools = isTerminal && options.tools !== false ? ChatTools.open(call, workspaceId) : null;
+  // Whoever sits there is asked before anything is written or run, so edit is no risk.
+  if (tools !== null) options.mode ??= "edit";
+  const { lines, view } = await openChat(call, isTerminal, {
+    onInterrupt: () => onInterrupt(state),
+    status: () => statusLine(state),
+  });
   const state: Chat = {
     call,
     client,
     options,
     lines,
-    sessionId,
+    view,
+    tools,
+    workspaceId,
+    sessionId: session?.id ?? null,
     lastTurnId: null,
     running: null,
+    unsent: [],
+    spent: { ...nothingSpent, costUsd: session?.costUsd ?? 0 },
     isLeaving: false,
     hasLeft: false,
     lastFailed: false,
@@ -41,17 +59,44 @@ export async function chat(call: Call, options: TurnOptions): Promise<ExitCode> 
     return await converse(state);
   } finally {
     lines.close();
+    call.output.showOn(null);
+    await tools?.close();
   }
 }
 
+interface Told {
+  onInterrupt(): void;
+  status(): string;
+}
+
+async function openChat(call: Call, isTerminal: boolean, told: Told): Promise<{ lines: ChatInput; view: ChatView }> {
+  const { output, io } = call;
+  if (!isTerminal || !output.canRedraw) {
+    const prompt = isTerminal ? output.style.cyan("› ") : null;
+    return { lines: new ChatLines({ io, prompt, onInterrupt: told.onInterrupt }), view: plainView(output) };
+  }
+  const { openTerminal } = await import("../terminal/open-terminal.ts");
+  const historyFile = join(call.folder().dir, "chat-history");
+  return openTerminal(call, { ...told, commands: commandNames, folder: io.cwd, historyFile });
+}
+
 async function greet(state: Chat): Promise<void> {
-  const { call, client, sessionId } = state;
+  const { call, client, sessionId, tools } = state;
   const where = sessionId === null ? "a new session" : `session ${shortId(sessionId)}`;
-  call.output.note(call.output.noteStyle.dim(`${where} · /help tells the commands, /quit leaves`));
+  const asks = tools === null ? [] : ["I ask before anything is written or run"];
+  const parts = [where, ...asks, "/help tells the commands, /quit leaves"];
+  call.output.note(call.output.noteStyle.dim(parts.join(" · ")));
   const head = sessionId === null ? null : (await client.sessions.get(sessionId)).headTurnId;
   if (head === null) return;
-  const { deferredCalls } = await client.turns.get(head);
-  if (deferredCalls.length > 0) await attempt(state, () => settleCalls(state, deferredCalls));
+  const { deferredCalls, model } = await client.turns.get(head);
+  state.spent.model = model;
+  if (deferredCalls.length > 0) await attempt(state, () => settleLeftOpen(state, deferredCalls));
+}
+
+/** An earlier chat ended, or died, before these calls had an outcome. */
+async function settleLeftOpen(state: Chat, calls: Parameters<typeof settleCalls>[1]): Promise<void> {
+  const next = await settleCalls(state, calls, { isOld: true });
+  if (next !== null) await say(state, next);
 }
 
 async function converse(state: Chat): Promise<ExitCode> {

@@ -1,0 +1,25 @@
+/** The line above the prompt of a chat: where it is, who answers, how much it holds, and what it cost. */
+import { modelInfo } from "../../../domain/models.ts";
+import { dollars } from "../output.ts";
+import type { Chat } from "./chat-state.ts";
+
+export function statusLine({ workspaceId, spent, options }: Chat): string {
+  const { costUsd } = spent;
+  const model = spent.model ?? options.model;
+  return [
+    ...(workspaceId === null ? [] : [workspaceId.length > 8 ? workspaceId.slice(-8) : workspaceId]),
+    ...(model === undefined ? [] : [model]),
+    ...(spent.contextTokens === 0 ? [] : [tokensOfWindow(spent.contextTokens, model)]),
+    ...(costUsd === 0 ? [] : [dollars(costUsd)]),
+    ...(options.mode === undefined ? [] : [options.mode]),
+  ].join(" · ");
+}
+
+/** `12,345 tokens (6 %)`; without a share where the model's window is not known. */
+export function tokensOfWindow(tokens: number, model: string | undefined): string {
+  const text = `${tokens.toLocaleString("en")} tokens`;
+  const window = model === undefined ? undefined : modelInfo(model)?.contextTokens;
+  if (window === undefined) return text;
+  const percent = (tokens / window) * 100;
+  return `${text} (${percent < 1 ? "<1" : Math.round(percent)} % of ${window.toLocaleString("en")})`;
+}

@@ -1,0 +1,177 @@
+/**
+ * The tools that a chat brings along (V5): they run in its own process, in the folder where the person works, whichever
+ * server runs the turns. What writes or runs is asked for first; what was allowed for ever is not asked for again.
+ */
+import { failureOf } from "../../../domain/errors.ts";
+import { limits } from "../../../domain/limits.ts";
+import type { ToolCallView } from "../../../domain/tool.ts";
+import type { ExecuteRequest } from "../../../client/client.ts";
+import type { SessionTools } from "../../../tools/session-tools.ts";
+import type { Tool, ToolContext, ToolResult } from "../../../tools/tool.ts";
+import type { Call } from "../call.ts";
+
+export type OfferedTool = NonNullable<ExecuteRequest["tools"]>[number];
+
+/** What somebody allowed for ever, by key. */
+export interface Permits {
+  isAllowed(key: string): Promise<boolean>;
+  allow(key: string): Promise<void>;
+  /** For how long that is: `in this workspace`. */
+  scope: string;
+}
+
+/** Outputs that were cut for the model, and can be asked for again; the oldest go first. */
+const keptOutputsCharactersMax = 33_554_432;
+/** How long a tool that was stopped may take to end what it started. */
+const endMs = 2_000;
+
+export class ChatTools {
+  readonly permits: Permits;
+  readonly #opened: Promise<SessionTools>;
+  readonly #whole = new Map<string, string>();
+  #tools: ReadonlyMap<string, Tool> | null = null;
+
+  constructor(opened: Promise<SessionTools>, permits: Permits) {
+    this.permits = permits;
+    this.#opened = opened;
+    // Whoever asks for the tools is told; until then nobody is.
+    opened.catch(() => undefined);
+  }
+
+  static open(call: Call, workspaceId: string | null): ChatTools {
+    return new ChatTools(openTools(call, workspaceId), permitsOf(call, workspaceId));
+  }
+
+  /** Their definitions, and what to say of those that are not there. */
+  async offered(): Promise<{ tools: OfferedTool[]; warnings: readonly string[] }> {
+    const opened = await this.#opened;
+    const tools = await opened.tools();
+    const isFirst = this.#tools === null;
+    this.#tools = new Map(tools.map((tool) => [tool.definition.name, tool]));
+    return { tools: tools.map(({ definition }) => definition), warnings: isFirst ? opened.warnings() : [] };
+  }
+
+  /** Null: there is no such tool here. */
+  async find(name: string): Promise<Tool | null> {
+    if (this.#tools === null) await this.offered();
+    return this.#tools?.get(name) ?? null;
+  }
+
+  /** Never rejects, and ends soon after the signal aborts. */
+  async run(tool: Tool, args: Record<string, unknown>, context: Omit<ToolContext, "readOutput">): Promise<ToolResult> {
+    const timeMs = tool.timeMs ?? limits.toolTimeMs;
+    const deadline = AbortSignal.timeout(timeMs);
+    const signal = AbortSignal.any([context.signal, deadline]);
+    const readOutput = async (callId: string): Promise<string | null> => this.#whole.get(callId) ?? null;
+    try {
+      const running = tool.run(args, { ...context, signal, readOutput });
+      return this.#bounded(context.callId, await Promise.race([running, untilEnded(signal)]));
+    } catch (error) {
+      if (context.signal.aborted) return stopped;
+      if (deadline.aborted) return failed(`no result within ${timeMs / 1_000} s`);
+      return failed(failureOf(error).message);
+    }
+  }
+
+  async close(): Promise<void> {
+    const opened = await this.#opened.catch(() => null);
+    await opened?.close();
+  }
+
+  /** The model gets the beginning and the end of a long output, which say most of what it has to say. */
+  #bounded(callId: string, result: ToolResult): ToolResult {
+    const max = limits.toolResultCharactersMax;
+    const text = result.output.toWellFormed();
+    if (text.length <= max) return { ...result, output: text };
+    this.#keep(callId, text);
+    const head = text.slice(0, (max * 3) / 4);
+    const tail = text.slice(text.length - max / 4);
+    const left = `${text.length - max} characters left out; all of it is kept as output:${callId}`;
+    return { ...result, output: `${head}\n[… ${left} …]\n${tail}`.toWellFormed() };
+  }
+
+  #keep(callId: string, text: string): void {
+    this.#whole.set(callId, text);
+    let total = [...this.#whole.values()].reduce((sum, { length }) => sum + length, 0);
+    for (const [id, { length }] of this.#whole) {
+      if (total <= keptOutputsCharactersMax || id === callId) break;
+      this.#whole.delete(id);
+      total -= length;
+    }
+  }
+}
+
+export const stopped: ToolResult = { output: "interrupted: the user stopped the call", isError: true };
+
+export function failed(reason: string): ToolResult {
+  return { output: `failed: ${reason}`, isError: true };
+}
+
+/** How a call is shown; one of which nothing is known by its name. */
+export async function viewOf(tool: Tool, args: Record<string, unknown>): Promise<ToolCallView> {
+  const { name } = tool.definition;
+  try {
+    const view = await tool.view?.(args);
+    if (view !== undefined) return view;
+  } catch {
+    // It says what a call is about, and a call may be about nothing that can be said; running it tells.
+  }
+  const text = JSON.stringify(args);
+  return {
+    title: text === "{}" ? name : `${name} ${text}`,
+    kind: "other",
+    locations: [],
+    content: [],
+    permission: null,
+  };
+}
+
+/** Null: it is no JSON object. */
+export function parseArguments(text: string): Record<string, unknown> | null {
+  try {
+    const value: unknown = JSON.parse(text === "" ? "{}" : text);
+    const isObject = typeof value === "object" && value !== null && !Array.isArray(value);
+    return isObject ? (value as Record<string, unknown>) : null;
+  } catch {
+    // The model wrote something else than JSON; it is told so.
+    return null;
+  }
+}
+
+async function openTools(call: Call, workspaceId: string | null): Promise<SessionTools> {
+  const own = call.server() === null ? workspaceId : null;
+  const [{ configuration }, { root }] = await Promise.all([
+    own === null ? call.loaded() : call.loadedFor(own),
+    call.copy(),
+  ]);
+  return await call.openSessionTools(configuration, { folders: [root], workspaceId: own, mcpServers: [] });
+}
+
+/** Another server's workspaces are not this machine's: there, what is allowed is allowed for this chat. */
+function permitsOf(call: Call, workspaceId: string | null): Permits {
+  if (workspaceId === null || call.server() !== null) {
+    const allowed = new Set<string>();
+    return {
+      isAllowed: async (key) => allowed.has(key),
+      allow: async (key) => void allowed.add(key),
+      scope: "in this chat",
+    };
+  }
+  const kept = import("../../../workspace/open-workspaces.ts").then(
+    ({ openWorkspaces }) => openWorkspaces(call.folder()).permissions,
+  );
+  return {
+    isAllowed: async (key) => await (await kept).isAllowed(workspaceId, key),
+    allow: async (key) => await (await kept).allow(workspaceId, key),
+    scope: "in this workspace",
+  };
+}
+
+/** A little after it aborts, so that what ends in time can still say how it ended. */
+function untilEnded(signal: AbortSignal): Promise<never> {
+  return new Promise((_resolve, reject) => {
+    const end = (): void => void setTimeout(() => reject(signal.reason), endMs).unref();
+    if (signal.aborted) end();
+    else signal.addEventListener("abort", end, { once: true });
+  });
+}

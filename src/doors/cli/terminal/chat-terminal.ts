@@ -1,0 +1,216 @@
+/**
+ * The terminal of a chat: what was said above, and beneath it, while they last, the block that is being written, the
+ * calls that run, the state, and the line that is typed. Everything that goes to the terminal goes through here.
+ */
+import { neutralize } from "../output.ts";
+import type { Style } from "../output.ts";
+import type { CliIo } from "../ports.ts";
+import { cut } from "./cells.ts";
+import { KeyReader } from "./keys.ts";
+import type { Key } from "./keys.ts";
+import { Screen } from "./screen.ts";
+import { typedRows } from "./typed-rows.ts";
+import { TypedLine } from "./typed-line.ts";
+import type { TypedLineOptions } from "./typed-line.ts";
+
+export interface ChatTerminalOptions extends TypedLineOptions {
+  io: CliIo;
+  style: Style;
+  /** One line above the prompt; empty: none. */
+  status(): string;
+  onSubmit(text: string): void;
+  onInterrupt(): void;
+  /** Ctrl-D, or a terminal that is gone. */
+  onEnd(): void;
+  onDetails(): void;
+}
+
+/** What the typed line is for. `hidden`: nothing is typed now, but what is typed is kept for later. */
+export type Typing = { as: "prompt" } | { as: "steering" } | { as: "answer"; question: string } | { as: "hidden" };
+
+/** Often enough to look alive, seldom enough to cost nothing. */
+const frameMs = 33;
+const echoedLinesMax = 20;
+
+export class ChatTerminal {
+  readonly #options: ChatTerminalOptions;
+  readonly #screen: Screen;
+  readonly #typed: TypedLine;
+  readonly #keys: KeyReader;
+  #typing: Typing = { as: "hidden" };
+  /** The text of a line that is set aside while a question is answered. */
+  #setAside = "";
+  #above: (() => readonly string[]) | null = null;
+  #done: string[] = [];
+  /** What was printed since the last line feed. */
+  #partial = "";
+  #timer: NodeJS.Timeout | null = null;
+  #isClosed = false;
+  readonly #onResize = (): void => this.#paint();
+
+  constructor(options: ChatTerminalOptions) {
+    const { io } = options;
+    this.#options = options;
+    this.#typed = new TypedLine(options);
+    this.#screen = new Screen({ write: (text) => void io.stdout.write(text), size: () => this.size });
+    this.#keys = new KeyReader(io, {
+      key: (key) => this.#key(key),
+      paste: (text) => this.#paste(text),
+      end: () => options.onEnd(),
+    });
+    io.stdout.on("resize", this.#onResize);
+  }
+
+  get size(): { columns: number; rows: number } {
+    const { columns = 80, rows = 24 } = this.#options.io.stdout;
+    return { columns: Math.max(10, columns), rows: Math.max(4, rows) };
+  }
+
+  /** Text that stays. A line is shown when it is whole. */
+  print(text: string): void {
+    const lines = (this.#partial + text).split("\n");
+    this.#partial = lines.pop() ?? "";
+    this.printLines(lines);
+  }
+
+  printLines(lines: readonly string[]): void {
+    if (lines.length === 0) return;
+    this.#done.push(...lines);
+    this.changed();
+  }
+
+  /** The lines above the typed one, as often as they are painted; null: there are none. */
+  showAbove(lines: (() => readonly string[]) | null): void {
+    this.#above = lines;
+    this.changed();
+  }
+
+  /** Paints soon. */
+  changed(): void {
+    if (this.#isClosed) return;
+    this.#timer ??= setTimeout(() => this.#paint(), frameMs);
+  }
+
+  type(typing: Typing): void {
+    if (typing.as === "answer") this.#setAside = this.#typed.take();
+    else if (this.#typing.as === "answer") this.#typed.editor.set(this.#setAside);
+    this.#typing = typing;
+    this.#paint();
+  }
+
+  close(): void {
+    if (this.#isClosed) return;
+    if (this.#partial !== "") this.print("\n");
+    this.#typing = { as: "hidden" };
+    this.#above = null;
+    this.#paint();
+    this.#isClosed = true;
+    this.#options.io.stdout.off("resize", this.#onResize);
+    this.#screen.close();
+    this.#keys.close();
+  }
+
+  #paste(text: string): void {
+    this.#typed.paste(text);
+    this.#paint();
+  }
+
+  #key(key: Key): void {
+    const { onInterrupt, onEnd, onDetails } = this.#options;
+    switch (this.#typed.key(key)) {
+      case "submit":
+        this.#submit();
+        break;
+      case "interrupt":
+        if (this.#typing.as === "prompt" && !this.#typed.editor.isEmpty) this.#typed.take();
+        else onInterrupt();
+        break;
+      case "leave":
+        onEnd();
+        break;
+      case "erase":
+        this.#screen.erase();
+        break;
+      case "details":
+        onDetails();
+        break;
+      case "suspend":
+        this.#suspend();
+        break;
+      case null:
+        break;
+    }
+    this.#paint();
+  }
+
+  #submit(): void {
+    const { onSubmit, history } = this.#options;
+    const text = this.#typed.take();
+    if (this.#typing.as !== "answer") history.add(text);
+    if (this.#typing.as === "prompt") this.printLines(["", ...this.#echo(text)]);
+    else if (this.#typing.as === "answer") this.printLines(this.#echo(text));
+    onSubmit(text);
+  }
+
+  /** What was said stays to be read, without the state that stood above it. */
+  #echo(text: string): string[] {
+    const prompt = this.#prompt();
+    const room = { columns: this.size.columns, rowsMax: Number.POSITIVE_INFINITY };
+    const { rows } = typedRows({ prompt, before: text, after: "" }, room);
+    const more = rows.length - echoedLinesMax;
+    return more > 0 ? [...rows.slice(0, echoedLinesMax), this.#options.style.dim(`  … ${more} more lines`)] : rows;
+  }
+
+  #prompt(): string {
+    const { cyan, dim, yellow } = this.#options.style;
+    if (this.#typing.as === "answer") return yellow(this.#typing.question);
+    return this.#typing.as === "steering" ? dim("› ") : cyan("› ");
+  }
+
+  #paint(): void {
+    if (this.#timer !== null) clearTimeout(this.#timer);
+    this.#timer = null;
+    if (this.#isClosed) return;
+    const done = this.#done;
+    this.#done = [];
+    const above = this.#above?.() ?? [];
+    if (this.#typing.as === "hidden") return this.#screen.paint({ done, live: above, cursor: null });
+    const { rows, cursor } = this.#typedRows();
+    const hints = this.#hints();
+    this.#screen.paint({
+      done,
+      live: [...above, ...this.#status(), ...rows, ...hints],
+      cursor: { ...cursor, rowsUp: cursor.rowsUp + hints.length },
+    });
+  }
+
+  #typedRows(): ReturnType<typeof typedRows> {
+    const { before, after } = this.#typed.editor;
+    const { columns, rows } = this.size;
+    const prompt = this.#typed.searchPrompt ?? this.#prompt();
+    return typedRows({ prompt, before, after }, { columns, rowsMax: Math.max(2, Math.floor(rows / 2)) });
+  }
+
+  #status(): string[] {
+    const text = this.#typing.as === "prompt" ? this.#options.status() : "";
+    return text === "" ? [] : ["", this.#options.style.dim(cut(neutralize(text), this.size.columns - 1))];
+  }
+
+  #hints(): string[] {
+    const rows = this.#typed.choices.map((choice) => neutralize(choice)).join("  ");
+    const width = this.size.columns - 1;
+    return rows === "" ? [] : [this.#options.style.dim(cut(rows, width))];
+  }
+
+  /** The shell gets its terminal back until it lets this process go on. A running turn is not stopped that way: it would be lost. */
+  #suspend(): void {
+    const { io } = this.#options;
+    if (io.suspend === undefined || this.#typing.as !== "prompt") return;
+    this.#screen.close();
+    this.#keys.pause();
+    io.suspend(() => {
+      this.#keys.open();
+      this.#paint();
+    });
+  }
+}

@@ -1,0 +1,64 @@
+/** What Tab makes of a beginning: a command of the chat, or the path of a file after `@`. */
+import { readdirSync } from "node:fs";
+import { dirname, join } from "node:path";
+
+export interface Completion {
+  /** Characters before the cursor that it takes the place of. */
+  replaces: number;
+  text: string;
+  /** Where several fit: all of them. */
+  choices: string[];
+}
+
+const choicesMax = 40;
+
+/** Null: nothing fits. `before` is the text up to the cursor; `folder` is what paths are relative to. */
+export function complete(
+  before: string,
+  { commands, folder }: { commands: readonly string[]; folder: string },
+): Completion | null {
+  if (/^\/\S*$/.test(before))
+    return ofChoices(
+      before,
+      commands.filter((name) => name.startsWith(before)),
+      " ",
+    );
+  const mention = /(?:^|\s)@("?)([^\s"]*|(?<=@")[^"]*)$/.exec(before);
+  if (mention === null) return null;
+  const [, quote = "", path = ""] = mention;
+  const paths = pathsFrom(folder, path);
+  const asTyped = paths.map((found) => (quote === "" && /\s/.test(found) ? `"${found}` : `${quote}${found}`));
+  return ofChoices(quote + path, asTyped, quote === "" ? " " : '" ');
+}
+
+function ofChoices(typed: string, choices: readonly string[], end: string): Completion | null {
+  const [first] = choices;
+  if (first === undefined) return null;
+  const only = choices.length === 1;
+  const text = only && !first.endsWith("/") ? `${first}${first.startsWith('"') ? '" ' : end}` : commonStart(choices);
+  return { replaces: typed.length, text, choices: only ? [] : choices.slice(0, choicesMax) };
+}
+
+function commonStart(texts: readonly string[]): string {
+  const [first = "", ...others] = texts;
+  let length = first.length;
+  for (const other of others) while (!other.startsWith(first.slice(0, length))) length -= 1;
+  return first.slice(0, length);
+}
+
+/** Folders end with a slash. Hidden ones only for who types the dot. */
+function pathsFrom(folder: string, typed: string): string[] {
+  const slash = typed.lastIndexOf("/");
+  const [within, start] = [typed.slice(0, slash + 1), typed.slice(slash + 1)];
+  try {
+    return readdirSync(join(folder, within === "" ? "." : dirname(`${within}x`)), { withFileTypes: true })
+      .filter(
+        ({ name }) => name.startsWith(start) && (start.startsWith(".") || !name.startsWith(".")) && name !== ".git",
+      )
+      .map((entry) => `${within}${entry.name}${entry.isDirectory() ? "/" : ""}`)
+      .toSorted();
+  } catch {
+    // No such folder: nothing fits.
+    return [];
+  }
+}

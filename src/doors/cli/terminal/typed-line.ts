@@ -1,0 +1,210 @@
+/** What keys do to the line that is typed: editing, history, search and completion, as shells have taught people. */
+import { complete } from "./completion.ts";
+import type { InputHistory } from "./input-history.ts";
+import type { Key } from "./keys.ts";
+import { LineEditor } from "./line-editor.ts";
+
+export interface TypedLineOptions {
+  history: InputHistory;
+  /** Names of commands, with their slashes. */
+  commands: readonly string[];
+  /** What paths after `@` are relative to. */
+  folder: string;
+}
+
+/** What a key asks for that is not about the line. */
+export type KeyOutcome = "submit" | "interrupt" | "leave" | "erase" | "details" | "suspend" | null;
+
+interface Search {
+  part: string;
+  /** How many newer entries with it were passed over. */
+  skip: number;
+}
+
+export class TypedLine {
+  readonly editor = new LineEditor();
+  readonly #options: TypedLineOptions;
+  #search: Search | null = null;
+  #choices: string[] = [];
+
+  constructor(options: TypedLineOptions) {
+    this.#options = options;
+  }
+
+  /** Of the search for an earlier line, in place of the prompt; null: there is none. */
+  get searchPrompt(): string | null {
+    return this.#search === null ? null : `search \`${this.#search.part}\`: `;
+  }
+  /** What would complete the beginning before the cursor. */
+  get choices(): readonly string[] {
+    return this.#choices;
+  }
+
+  /** Takes the line as it was typed. */
+  take(): string {
+    this.#forget();
+    this.#options.history.rest();
+    return this.editor.take();
+  }
+
+  paste(text: string): void {
+    this.#forget();
+    this.editor.insert(text);
+  }
+
+  key(key: Key): KeyOutcome {
+    this.#choices = [];
+    if (this.#search !== null && this.#searchKey(this.#search, key)) return null;
+    if (key.ctrl) return this.#controlKey(key);
+    if (key.meta) return this.#metaKey(key);
+    return this.#plainKey(key);
+  }
+
+  #forget(): void {
+    this.#search = null;
+    this.#choices = [];
+  }
+
+  #plainKey({ name, text }: Key): KeyOutcome {
+    const { editor } = this;
+    switch (name) {
+      case "return":
+        return this.#enter();
+      case "enter":
+        editor.insert("\n");
+        return null;
+      case "tab":
+        this.#complete();
+        return null;
+      case "backspace":
+        editor.erase("back");
+        return null;
+      case "delete":
+        editor.erase("ahead");
+        return null;
+      case "left":
+      case "right":
+        editor.move(name);
+        return null;
+      case "up":
+      case "down":
+        this.#vertical(name);
+        return null;
+      case "home":
+        editor.moveToEdge("start");
+        return null;
+      case "end":
+        editor.moveToEdge("end");
+        return null;
+      default:
+        if (text !== undefined && !/^\p{Cc}/u.test(text)) editor.insert(text);
+        return null;
+    }
+  }
+
+  #controlKey({ name }: Key): KeyOutcome {
+    const { editor } = this;
+    switch (name) {
+      case "c":
+        return "interrupt";
+      case "d":
+        if (editor.isEmpty) return "leave";
+        editor.erase("ahead");
+        return null;
+      case "l":
+        return "erase";
+      case "o":
+        return "details";
+      case "z":
+        return "suspend";
+      case "r":
+        this.#search = { part: "", skip: 0 };
+        return null;
+      case "p":
+        this.#vertical("up");
+        return null;
+      case "n":
+        this.#vertical("down");
+        return null;
+      default:
+        this.#editKey(name);
+        return null;
+    }
+  }
+
+  #editKey(name: string | undefined): void {
+    const { editor } = this;
+    const edits: Record<string, () => void> = {
+      a: () => editor.moveToEdge("start"),
+      e: () => editor.moveToEdge("end"),
+      b: () => editor.move("left"),
+      f: () => editor.move("right"),
+      h: () => editor.erase("back"),
+      k: () => editor.cutTo("end"),
+      u: () => editor.cutTo("start"),
+      w: () => editor.cutTo("word"),
+      y: () => editor.putBack(),
+      left: () => editor.moveWord("left"),
+      right: () => editor.moveWord("right"),
+      backspace: () => editor.cutTo("word"),
+    };
+    if (name !== undefined && Object.hasOwn(edits, name)) edits[name]?.();
+  }
+
+  #metaKey({ name }: Key): KeyOutcome {
+    const { editor } = this;
+    if (name === "return" || name === "enter") editor.insert("\n");
+    else if (name === "b" || name === "left") editor.moveWord("left");
+    else if (name === "f" || name === "right") editor.moveWord("right");
+    else if (name === "backspace") editor.cutTo("word");
+    return null;
+  }
+
+  /** A backslash at the end of a line goes on to the next one. */
+  #enter(): KeyOutcome {
+    const { editor } = this;
+    if (!editor.before.endsWith("\\") || !/^(?:\n|$)/.test(editor.after)) return "submit";
+    editor.replaceBefore(1, "\n");
+    return null;
+  }
+
+  #vertical(direction: "up" | "down"): void {
+    const { editor } = this;
+    const isAtEdge = direction === "up" ? editor.isOnFirstLine : editor.isOnLastLine;
+    if (!isAtEdge) return editor.moveLine(direction);
+    const entry = this.#options.history.step(direction === "up" ? "older" : "newer", editor.text);
+    if (entry !== null) editor.set(entry);
+  }
+
+  #complete(): void {
+    const { editor } = this;
+    const found = complete(editor.before, this.#options);
+    if (found === null) return;
+    editor.replaceBefore(found.replaces, found.text);
+    this.#choices = found.choices;
+  }
+
+  /** False: the key ends the search, and means what it always does. */
+  #searchKey(search: Search, key: Key): boolean {
+    const { name, text, ctrl, meta } = key;
+    if (ctrl && name === "r") return this.#searchFor({ ...search, skip: search.skip + 1 });
+    if (name === "backspace") return this.#searchFor({ part: search.part.slice(0, -1), skip: 0 });
+    if (ctrl && (name === "c" || name === "g")) {
+      this.editor.set("");
+      this.#search = null;
+      return true;
+    }
+    if (!ctrl && !meta && text !== undefined && !/^\p{Cc}/u.test(text)) {
+      return this.#searchFor({ part: search.part + text, skip: 0 });
+    }
+    this.#search = null;
+    return name === "escape";
+  }
+
+  #searchFor(search: Search): true {
+    const found = search.part === "" ? "" : this.#options.history.find(search.part, search.skip);
+    if (found !== null) this.editor.set(found);
+    if (found !== null || search.skip === 0) this.#search = search;
+    return true;
+  }
+}
