@@ -29,6 +29,7 @@ const systemWords: Record<string, string> = {
   EROFS: "the disk can only be read (EROFS)",
   ENOSPC: "there is no room left on the disk (ENOSPC)",
   EDQUOT: "there is no room left for this user (EDQUOT)",
+  E2BIG: "the command line is too long for the system (E2BIG); put it into a file and run that",
   EMFILE: "too many files are open (EMFILE); try again",
   ENFILE: "too many files are open (ENFILE); try again",
 };

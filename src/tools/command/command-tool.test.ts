@@ -26,7 +26,7 @@ function runs(pid: number): boolean {
   try {
     process.kill(pid, 0);
     const stat = readFileSync(`/proc/${pid}/stat`, "latin1");
-    return !/^Z/.test(stat.slice(stat.lastIndexOf(")") + 2));
+    return !stat.slice(stat.lastIndexOf(")") + 2).startsWith("Z");
   } catch {
     return false;
   }
@@ -165,13 +165,13 @@ test("[P4] a command asks first, and is shown as it is", async (t) => {
   assert.equal(run?.needsApproval({}), false);
   const view = await world.view("run", { command: "npm test" });
   const locations = [{ path: world.folder }];
-  const permission = { key: `run ${JSON.stringify([world.folder, "npm test"])}`, label: "npm test" };
+  const permission = { key: `run npm test in "${world.folder}"`, label: "npm test" };
   assert.deepEqual(view, { title: "Run npm test", kind: "execute", locations, content: [], permission });
   await world.put("sub/x", "");
   const many = await world.view("run", { command: "cd x\nrm -rf y", cwd: "sub" });
   assert.equal(many.title, "Run cd x … in sub");
   assert.deepEqual(many.content, [{ type: "text", text: "cd x\nrm -rf y" }]);
-  const key = `run ${JSON.stringify([join(world.folder, "sub"), "cd x\nrm -rf y"])}`;
+  const key = `run cd x\nrm -rf y in "${join(world.folder, "sub")}"`;
   assert.deepEqual(many.permission, { key, label: "cd x … in sub" });
 });
 

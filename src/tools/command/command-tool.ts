@@ -41,18 +41,16 @@ export function commandTool(options: CommandToolOptions): Tool {
     timeMs: limits.commandMsMax + 4 * limits.commandGraceMs,
     view: async ({ command, cwd = "." }) => {
       const place = await folder(folders, cwd);
-      const where = place.shown === "." ? "" : ` in ${place.shown}`;
-      const line = shownPath(command.trim().split("\n", 1)[0] ?? "");
+      const line = command.trim().split("\n", 1)[0] ?? "";
       const isWhole = line === command.trim();
+      const where = place.shown === "." ? "" : ` in ${place.shown}`;
+      const title = `Run ${shownPath(line)}${isWhole ? "" : " …"}${where}`;
       return {
-        title: `Run ${line}${isWhole ? "" : " …"}${where}`,
+        title,
         kind: "execute",
         locations: [{ path: place.known }],
         content: isWhole ? [] : [{ type: "text", text: command }],
-        permission: {
-          key: `run ${JSON.stringify([place.real, command])}`,
-          label: `${line}${isWhole ? "" : " …"}${where}`,
-        },
+        permission: { key: `run ${command} in ${JSON.stringify(place.real)}`, label: title.slice("Run ".length) },
       };
     },
     run: async ({ command, cwd = ".", timeout_ms: timeMs = limits.commandMs }, context) => {

@@ -5,7 +5,7 @@
  */
 import { spawn } from "node:child_process";
 import type { Dirent } from "node:fs";
-import { readdir } from "node:fs/promises";
+import { opendir } from "node:fs/promises";
 import { join } from "node:path";
 import { limits } from "../../domain/limits.ts";
 import { systemCode } from "../../domain/storage-fault.ts";
@@ -73,12 +73,13 @@ class ListingRun {
   }
 
   async #look({ folder, prefix }: Below, isTop: boolean): Promise<Below[]> {
-    const entries = await entriesOf(folder);
+    const entries = await entriesOf(folder, this.#filesMax);
     if (!isTop && entries.some(({ name }) => name === ".git")) {
       await this.listFolder(folder, prefix);
       return [];
     }
     for (const entry of entries) if (entry.isFile() || entry.isSymbolicLink()) this.#add(prefix + entry.name);
+    if (entries.length > this.#filesMax) this.isCut = true;
     return entries
       .filter((entry) => entry.isDirectory() && !madeFolders.has(entry.name))
       .map(({ name }) => ({ folder: join(folder, name), prefix: `${prefix}${name}/` }))
@@ -132,13 +133,18 @@ interface GitFiles {
   repositories: string[];
 }
 
-async function entriesOf(folder: string): Promise<Dirent[]> {
+/** Not all at once: a folder may have more than can be held. */
+async function entriesOf(folder: string, entriesMax: number): Promise<Dirent[]> {
+  const entries: Dirent[] = [];
   try {
-    return await readdir(folder, { withFileTypes: true });
+    for await (const entry of await opendir(folder, { bufferSize: 512 })) {
+      if (entries.push(entry) > entriesMax) break;
+    }
   } catch (error) {
-    if (["ENOENT", "ENOTDIR", "EACCES", "EPERM", "ELOOP"].includes(systemCode(error))) return [];
-    throw error;
+    // It went meanwhile, or may not be seen.
+    if (!["ENOENT", "ENOTDIR", "EACCES", "EPERM", "ELOOP"].includes(systemCode(error))) throw error;
   }
+  return entries;
 }
 
 /** "H 100644 <object> <stage>\t<path>" for what git tracks, "? <path>" for what it would take. */

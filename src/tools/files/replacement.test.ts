@@ -7,8 +7,9 @@ const once = { all: false };
 
 test("[P5] an edit replaces exactly what it names, whatever the texts hold", () => {
   const part = fc.string({ unit: "binary", minLength: 1, maxLength: 6 });
+  const around = fc.string({ unit: "binary", maxLength: 20 });
   fc.assert(
-    fc.property(fc.string({ unit: "binary" }), part, fc.string({ unit: "binary" }), (before, find, replace) => {
+    fc.property(around, part, around, (before, find, replace) => {
       fc.pre(!before.includes("\r") && !find.includes("\r") && !before.includes(find));
       const text = `${before}\u0001${find}\u0002${before}`;
       fc.pre(text.split(find).length === 2);

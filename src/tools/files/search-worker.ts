@@ -12,7 +12,7 @@ const flags = constants.O_RDONLY | (constants.O_NOFOLLOW ?? 0) | (constants.O_NO
 const hasDescriptors = existsSync("/proc/self/fd");
 
 parentPort?.on("message", (job: SearchJob) => {
-  search(job, (message) => parentPort?.postMessage(message));
+  search(job, (message) => parentPort?.postMessage(message, []));
 });
 parentPort?.postMessage({ type: "ready" } satisfies SearchMessage, []);
 
