@@ -101,6 +101,10 @@ export const limits = {
   pairingTriesMax: 5,
   /** How soon an open connection learns that another process revoked its key. */
   keyPollMs: 500,
+  /** P3: connections of one user, and after what silence one is taken for gone: a WebSocket, one over HTTP. */
+  acpConnectionsPerUserMax: 32,
+  acpPingMs: 30_000,
+  acpIdleMs: 300_000,
   concurrentRunsPerUserMax: 32,
   requestsPerMinuteMax: 1_200,
   pageSizeDefault: 50,
@@ -167,6 +171,8 @@ export const limits = {
   recentUseMs: 3_600_000,
   /** W5: a larger transcript is not read, but put aside. */
   transcriptBytesMax: 67_108_864,
+  /** W4: a turn with more text is not appended to its transcript, but the whole file is replaced. */
+  transcriptAppendCharactersMax: 4_194_304,
   /** Sessions of a workspace whose transcripts are kept beside `session.md`; the store has the others. */
   transcriptsMax: 50,
   /** B4: how long the files of workspaces and bindings are waited for, while others write them. */

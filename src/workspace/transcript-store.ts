@@ -39,7 +39,7 @@ export interface TranscriptStore {
   move(workspaceId: string, from: string, to: string): Promise<TranscriptFile>;
   /** A file that is not there is no error. */
   remove(workspaceId: string, name: string): Promise<void>;
-  /** Every file of the workspace that a name can name, and nothing else. */
+  /** Every transcript of the workspace, and the notes. */
   removeAll(workspaceId: string): Promise<void>;
 }
 

@@ -122,7 +122,7 @@ suite("the files of transcripts", () => {
     const [steady, killed] = [newId(), newId()];
     const dying = async (): Promise<number> => {
       let written = 0;
-      for (const killAt of [3, 7, 20]) {
+      for (const killAt of [2, 15]) {
         written = await writeTurns(data.dir, killed, { first: written + 1, killAt: written + killAt });
       }
       return await writeTurns(data.dir, killed, { first: written + 1, last: written + 1 });

@@ -157,7 +157,7 @@ test("[W4] any text of any roles is read back byte for byte, in order", () => {
       assert.deepEqual(parsed(bytes), said);
       assert.deepEqual(parsed(renderMessages(said)), said);
     }),
-    { numRuns: 1_000 },
+    { numRuns: 500 },
   );
 });
 

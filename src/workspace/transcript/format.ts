@@ -54,9 +54,7 @@ function changeEdges(text: string, change: (line: string) => string): string {
 
 /** Never throws. A text of nothing but blank lines and front matter has no messages. */
 export function parseTranscript(content: Uint8Array): ParsedTranscript {
-  if (content.length > limits.transcriptBytesMax) {
-    return unreadable(`it has ${content.length} bytes, and at most ${limits.transcriptBytesMax} are read`);
-  }
+  if (content.length > limits.transcriptBytesMax) return unreadable(tooLarge(content.length));
   const text = decode(content);
   if (text === null) return unreadable("it is not UTF-8 text");
   const heads = [...text.matchAll(headPattern)];
@@ -73,6 +71,10 @@ export function parseTranscript(content: Uint8Array): ParsedTranscript {
     return { role: role.toLowerCase() as TranscriptMessage["role"], text: parseText(body, /\r\n?$/.test(line)) };
   });
   return { kind: "transcript", messages };
+}
+
+export function tooLarge(bytes: number): string {
+  return `it has ${bytes} bytes, and at most ${limits.transcriptBytesMax} are read`;
 }
 
 function unreadable(reason: string): ParsedTranscript {

@@ -34,7 +34,7 @@ export interface TranscriptParts {
 
 /** What lies at `session.md`. */
 export type Standing =
-  | { kind: "own"; sessionId: string; look: Look & { kind: "same" } }
+  | { kind: "own"; sessionId: string }
   | { kind: "vacant" }
   | { kind: "edited"; file: TranscriptFile; messages: TranscriptMessage[] };
 
@@ -114,7 +114,7 @@ export class LockedTranscripts {
   /** What this look at `session.md` means. A file that cannot be read is put aside (W5). */
   async standing(look: Look): Promise<Standing> {
     const { current } = this.notes;
-    if (look.kind === "same" && current !== null) return { kind: "own", sessionId: current, look };
+    if (look.kind === "same" && current !== null) return { kind: "own", sessionId: current };
     if (look.kind === "changed" && hasWords(look.messages)) {
       return { kind: "edited", file: look.file, messages: look.messages };
     }

@@ -2,7 +2,7 @@
 import { limits } from "../../domain/limits.ts";
 import type { TranscriptMessage } from "../../domain/transcript.ts";
 import type { TranscriptFile, TranscriptStore } from "../transcript-store.ts";
-import { parseTranscript } from "./format.ts";
+import { parseTranscript, tooLarge } from "./format.ts";
 import { digestOf, type SessionNote } from "./notes.ts";
 
 export type Look =
@@ -36,8 +36,8 @@ export async function lookAt(
 function lookAtUnread(file: TranscriptFile, note: SessionNote | null): Look {
   const isTooLarge = file.bytes > limits.transcriptBytesMax;
   if (isTooLarge && file.bytes === note?.bytes) return { kind: "same", file, content: null };
-  const size = `it has ${file.bytes} bytes, and at most ${limits.transcriptBytesMax} are read`;
-  return { kind: "unreadable", file, reason: isTooLarge ? size : "it is no plain file", content: null };
+  const reason = isTooLarge ? tooLarge(file.bytes) : "it is no plain file";
+  return { kind: "unreadable", file, reason, content: null };
 }
 
 /** Whether a person would say that something is in it: an imported conversation has at least one message with words. */

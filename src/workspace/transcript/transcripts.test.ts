@@ -192,6 +192,23 @@ suite("a turn that finished", () => {
     assert.deepEqual(await world.messages(), world.said.messagesOf(session));
   });
 
+  test("[W4] of any size leaves the notes small enough to be read again", async () => {
+    const { world, session } = await begun();
+    let largest = 0;
+    const write = world.store.write.bind(world.store);
+    world.store.write = (workspaceId, name, whole) => {
+      if (name === notesName) largest = Math.max(largest, whole.content.length);
+      return write(workspaceId, name, whole);
+    };
+    const most = limits.transcriptAppendCharactersMax - 100;
+    for (const characters of [most, limits.transcriptAppendCharactersMax]) {
+      await world.finish(world.said.say(session, asked("long", "\0".repeat(characters))));
+      assert.deepEqual(await world.messages(), world.said.messagesOf(session));
+    }
+    assert.ok(largest > most && largest < limits.transcriptBytesMax, `${largest}`);
+    assert.equal(world.said.earlierAsked, 1);
+  });
+
   test("[W1] in what is no workspace is written nowhere, without a word", async () => {
     const world = new World(memoryTranscripts({ has: () => false }));
     const turn = world.said.say(world.said.begin(), asked("one", "1"));

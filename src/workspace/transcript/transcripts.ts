@@ -32,8 +32,6 @@ export interface ShownTranscript {
   isEdited: boolean;
 }
 
-export type { TranscriptParts } from "./locked-transcripts.ts";
-
 /** How often a turn is tried to be written that somebody's edit of the file came before. */
 const attemptsMax = 5;
 

@@ -2,6 +2,7 @@
  * A finished turn, written into the transcript of its session (W4): usually one append. Where the file does not have
  * what came before, the turns that are missing are written too, or the whole file is.
  */
+import { limits } from "../../domain/limits.ts";
 import type { TranscribedTurn, TranscriptMessage } from "../../domain/transcript.ts";
 import { currentName } from "../transcript-store.ts";
 import { renderMessages, renderTranscript } from "./format.ts";
@@ -81,7 +82,7 @@ function carryOut(transcripts: LockedTranscripts, change: Change, becomesCurrent
   return transcripts.change({ next: note, append: appended, becomesCurrent }, content);
 }
 
-/** The usual case. Null: the file is not what was noted, or the turn does not follow what is in it. */
+/** The usual case. Null: the file is not what was noted, the turn does not follow what is in it, or it is very large. */
 async function append(turn: TranscribedTurn, note: SessionNote | null, look: Look): Promise<Change | null> {
   if (note === null || look.kind !== "same") return null;
   const turns = await turnsAfter(note.turns[0], turn);
@@ -89,9 +90,15 @@ async function append(turn: TranscribedTurn, note: SessionNote | null, look: Loo
   const { file, content } = look;
   const blocks = renderMessages(turns.flatMap(({ messages }) => messages));
   const text = blocks === "" || content === null || endsLine(content) ? blocks : `\n${blocks}`;
+  if (!isNotable(text)) return null;
   const next = { ...noteOn(note, { id: note.id, turns }), bytes: file.bytes + Buffer.byteLength(text) };
   const appended = text === "" ? null : { at: file.bytes, text };
   return { note: next, appended, stamp: file.stamp, whole: null };
+}
+
+/** What is appended stands in the notes first, and they have to stay small enough to be read. */
+function isNotable(text: string): boolean {
+  return text.length <= limits.transcriptAppendCharactersMax;
 }
 
 /** This turn and those before it that come after `head`, oldest first. Null: it does not go on from there. */
@@ -119,7 +126,7 @@ async function tornAppend(transcripts: LockedTranscripts, turn: TranscribedTurn,
   if (!isTornAppend(look.content, { note, at, added })) return null;
   const whole = Buffer.concat([look.content.subarray(0, at), added]);
   const next = { ...noteOn(note, { id: note.id, turns }), bytes: whole.length };
-  return { note: next, appended: { at, text }, stamp: look.file.stamp, whole };
+  return { note: next, appended: isNotable(text) ? { at, text } : null, stamp: look.file.stamp, whole };
 }
 
 /** The whole file: a copy of the one that ends where the turn goes on (a fork, K1), else what the store has. */
