@@ -30,6 +30,9 @@ import { acpAgent, type AcpPorts, type OpenedPorts } from "../../src/doors/acp/a
 import { memoryEventLog } from "../../src/live/memory/memory-event-log.ts";
 import { scriptedProvider, type Script, type ScriptedProvider } from "../../src/providers/scripted/scripted.ts";
 import { memoryRecords } from "../../src/records/memory/memory-records.ts";
+import { memoryBindings } from "../../src/workspace/memory/memory-bindings.ts";
+import { memoryTranscripts } from "../../src/workspace/memory/memory-transcripts.ts";
+import { memoryWorkspaces } from "../../src/workspace/memory/memory-workspaces.ts";
 import { temporaryFolder } from "../temporary-folder.ts";
 import { WireCheck } from "./schema-check.ts";
 
@@ -84,6 +87,13 @@ export interface AcpTest {
 }
 
 export async function acpTest(context: TestContext, options: AcpTestOptions = {}): Promise<AcpTest> {
+  const leaving: (() => Promise<void>)[] = [];
+  let close = async (): Promise<void> => {};
+  // Before the folder's own: it is taken away when nothing writes there any more.
+  context.after(async () => {
+    await Promise.all(leaving.map((leave) => leave()));
+    await close();
+  });
   const folder = realpathSync(await temporaryFolder(context));
   const project = join(folder, "project");
   mkdirSync(project);
@@ -100,22 +110,21 @@ export async function acpTest(context: TestContext, options: AcpTestOptions = {}
     records: memoryRecords(),
     blobs: memoryBlobs(),
     log: memoryEventLog(),
+    workspaceStore: memoryWorkspaces(),
+    bindings: memoryBindings(),
+    transcripts: memoryTranscripts(),
     providers: [provider],
     report,
     ...options.aptove,
   });
-  const leaving: (() => Promise<void>)[] = [];
-  context.after(async () => {
-    await Promise.all(leaving.map((leave) => leave()));
-    await aptove.engine.close({ graceMs: 0 });
-  });
+  close = () => aptove.engine.close({ graceMs: 0 });
   const connect = async (more: ConnectOptions = {}): Promise<TestConnection> => {
     const caller = await aptove.engine.keys.owner();
     const opened = { ...(await acpParts(aptove, { caller, workspaceId: null })), ...more.opened };
     const said = { version: "test", deviceId: null, beginning: null, mode: null, repositoryOf, report };
     const connection = connectTo({ open: async () => opened, ...said, ...more.ports }, { ...more, project });
     leaving.push(connection.leave);
-    context.after(() => assert.deepEqual(connection.wire.faults, []));
+    context.after(() => assert.deepEqual(connection.faults, []));
     if (more.initializes !== false) {
       const clientCapabilities = more.capabilities ?? {};
       await connection.agent.request("initialize", { protocolVersion: 1, clientCapabilities });
@@ -128,14 +137,17 @@ export async function acpTest(context: TestContext, options: AcpTestOptions = {}
 function connectTo(
   ports: AcpPorts,
   options: ConnectOptions & { project: string },
-): TestConnection & { wire: WireCheck } {
+): TestConnection & { faults: string[] } {
   const sent: Sent[] = [];
+  const faults: string[] = [];
   const wire = new WireCheck();
   const tap = (by: Sent["by"]) =>
     new TransformStream<AnyMessage, AnyMessage>({
       transform: (message, controller) => {
         sent.push({ by, message });
-        wire.see(message, by);
+        const fault = wire.see(message, by);
+        // What a test's client does wrong is the point of the test.
+        if (fault !== null && by === "agent") faults.push(fault);
         controller.enqueue(message);
       },
     });
@@ -151,7 +163,7 @@ function connectTo(
       return sessionId === undefined || params.sessionId === sessionId ? [params.update] : [];
     });
   return {
-    wire,
+    faults,
     agent,
     sent,
     updates,

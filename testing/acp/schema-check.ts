@@ -9,8 +9,7 @@ export type Sender = "agent" | "client" | null;
 /** What is wrong with the messages of one connection, in the order in which they were sent; both directions. */
 export function schemaFaults(messages: readonly unknown[]): string[] {
   const wire = new WireCheck();
-  for (const message of messages) wire.see(message, null);
-  return wire.faults;
+  return messages.flatMap((message) => wire.see(message, null) ?? []);
 }
 
 interface Asked {
@@ -19,17 +18,12 @@ interface Asked {
 }
 
 export class WireCheck {
-  readonly faults: string[] = [];
   readonly #open = new Map<string, Asked[]>();
 
-  see(message: unknown, sender: Sender): void {
+  /** To be given the messages in the order in which they were sent. Null: there is nothing wrong with it. */
+  see(message: unknown, sender: Sender): string | null {
     const fault = this.#faultOf(message, sender);
-    if (fault !== null) this.faults.push(`${fault}: ${JSON.stringify(message).slice(0, 400)}`);
-  }
-
-  /** What was asked and never answered. */
-  unanswered(): string[] {
-    return [...this.#open].flatMap(([id, asked]) => asked.map(({ method, by }) => `${by} asked ${method} (${id})`));
+    return fault === null ? null : `${fault}: ${JSON.stringify(message).slice(0, 400)}`;
   }
 
   #faultOf(message: unknown, sender: Sender): string | null {
