@@ -46,24 +46,29 @@ const calls = (name: string, args: Record<string, unknown>): FakeReply => ({
 async function started(context: TestContext): Promise<Agent> {
   const agent = await startAgent(context);
   // acpx keeps the agent running behind a process of its own.
-  context.after(() => acpx(agent, "sessions", "close"));
+  agent.beforeEnd(() => acpx(agent, "sessions", "close"));
   return agent;
 }
 
-test("[P1] acpx: one prompt, and every message of the whole exchange is valid against the official schema", async (t) => {
-  const agent = await started(t);
-  agent.model.next(calls("list", {}), "There is nothing in it.");
-  const stdout = await fine(agent, "--approve-all", "--format", "json", "--json-strict", "exec", "what is here?");
-  const messages = stdout
-    .trim()
-    .split("\n")
-    .map((line) => JSON.parse(line) as unknown);
-  assert.ok(messages.length > 8, `${messages.length} messages`);
-  assert.deepEqual(schemaFaults(messages), []);
-  assert.match(stdout, /There is nothing in it\./);
-});
+test(
+  "[P1] acpx: one prompt, and every message of the whole exchange is valid against the official schema",
+  { timeout: 60_000 },
+  async (t) => {
+    const agent = await started(t);
+    agent.model.next(calls("list", {}), "There is nothing in it.");
+    const stdout = await fine(agent, "--approve-all", "--format", "json", "--json-strict", "exec", "what is here?");
+    const messages = stdout
+      .trim()
+      .split("\n")
+      .map((line) => JSON.parse(line) as unknown);
+    assert.ok(messages.length > 8, `${messages.length} messages`);
+    assert.deepEqual(schemaFaults(messages), []);
+    const said = [...stdout.matchAll(/"agent_message_chunk","content":\{"type":"text","text":"([^"]*)"/g)];
+  assert.equal(said.map(([, text]) => text).join(""), "There is nothing in it.");
+  },
+);
 
-test("[P4] acpx: a tool runs when it is allowed, and does not when it is denied", async (t) => {
+test("[P4] acpx: a tool runs when it is allowed, and does not when it is denied", { timeout: 60_000 }, async (t) => {
   const agent = await started(t);
   const path = join(agent.project, "made.txt");
   agent.model.next(calls("write", { path: "made.txt", content: "by hand\n" }), "Written.");
@@ -75,70 +80,89 @@ test("[P4] acpx: a tool runs when it is allowed, and does not when it is denied"
   assert.equal(readFileSync(path, "utf8"), "by hand\n");
 });
 
-test("[P4] acpx: files and commands go through the client where it offers them, and never where not", async (t) => {
-  const agent = await started(t);
-  for (const refused of [[], ["--no-fs", "--no-terminal"]]) {
-    agent.model.next(
-      calls("write", { path: `n${refused.length}.txt`, content: "one\n" }),
-      calls("run", { command: `cat n${refused.length}.txt` }),
-      "Done.",
-    );
-    const stdout = await fine(
-      agent, ...refused, "--approve-all", "--format", "json", "--json-strict", "exec", "do both",
-    );
-    assert.equal(/"fs\/write_text_file"/.test(stdout), refused.length === 0);
-    assert.equal(/"terminal\/create"/.test(stdout), refused.length === 0);
-    assert.equal(readFileSync(join(agent.project, `n${refused.length}.txt`), "utf8"), "one\n");
-    assert.match(JSON.stringify(agent.model.requests.at(-1)?.assembled), /one/);
-    assert.deepEqual(
-      schemaFaults(
-        stdout
-          .trim()
-          .split("\n")
-          .map((line) => JSON.parse(line) as unknown),
-      ),
-      [],
-    );
-  }
-});
+test(
+  "[P4] acpx: files and commands go through the client where it offers them, and never where not",
+  { timeout: 60_000 },
+  async (t) => {
+    const agent = await started(t);
+    for (const refused of [[], ["--no-fs", "--no-terminal"]]) {
+      agent.model.next(
+        calls("write", { path: `n${refused.length}.txt`, content: "one\n" }),
+        calls("run", { command: `cat n${refused.length}.txt` }),
+        "Done.",
+      );
+      const stdout = await fine(
+        agent,
+        ...refused,
+        "--approve-all",
+        "--format",
+        "json",
+        "--json-strict",
+        "exec",
+        "do both",
+      );
+      assert.equal(/"fs\/write_text_file"/.test(stdout), refused.length === 0);
+      assert.equal(/"terminal\/create"/.test(stdout), refused.length === 0);
+      assert.equal(readFileSync(join(agent.project, `n${refused.length}.txt`), "utf8"), "one\n");
+      assert.match(JSON.stringify(agent.model.requests.at(-1)?.assembled), /one/);
+      assert.deepEqual(
+        schemaFaults(
+          stdout
+            .trim()
+            .split("\n")
+            .map((line) => JSON.parse(line) as unknown),
+        ),
+        [],
+      );
+    }
+  },
+);
 
-test("[P1] [P4] acpx: a session is made, prompted, set, listed, cancelled and closed", async (t) => {
-  const agent = await started(t);
-  await fine(agent, "sessions", "new");
-  agent.model.next("The first answer.");
-  assert.match(await fine(agent, "--approve-all", "one"), /The first answer\./);
-  await fine(agent, "set-mode", "ask");
-  agent.model.next(calls("write", { path: "no.txt", content: "x" }), "I may not.");
-  assert.match(await fine(agent, "--approve-all", "two"), /I may not\./);
-  assert.equal(existsSync(join(agent.project, "no.txt")), false);
-  await fine(agent, "set", "model", "gpt-5.1-mini");
-  agent.model.next("From the other model.");
-  await fine(agent, "--approve-all", "three");
-  assert.equal(agent.model.requests.at(-1)?.body?.model, "gpt-5.1-mini");
-  assert.match(await fine(agent, "sessions", "list"), /one/);
+test(
+  "[P1] [P4] acpx: a session is made, prompted, set, listed, cancelled and closed",
+  { timeout: 60_000 },
+  async (t) => {
+    const agent = await started(t);
+    await fine(agent, "sessions", "new");
+    agent.model.next("The first answer.");
+    assert.match(await fine(agent, "--approve-all", "one"), /The first answer\./);
+    await fine(agent, "set-mode", "ask");
+    agent.model.next(calls("write", { path: "no.txt", content: "x" }), "I may not.");
+    assert.match(await fine(agent, "--approve-all", "two"), /I may not\./);
+    assert.equal(existsSync(join(agent.project, "no.txt")), false);
+    await fine(agent, "set", "model", "gpt-5.1");
+    agent.model.next("From the other model.");
+    await fine(agent, "--approve-all", "three");
+    assert.equal(agent.model.requests.at(-1)?.body?.model, "gpt-5.1");
+    assert.match(await fine(agent, "sessions", "list"), /one/);
 
-  const answering = Promise.withResolvers<void>();
-  agent.model.next({
-    output: [{ type: "message", text: "slow ".repeat(50) }],
-    hold: { afterEvents: 6, until: answering.promise },
-  });
-  const slow = acpx(agent, "--approve-all", "four");
-  await agent.model.request(agent.model.requests.length + 1);
-  await fine(agent, "cancel");
-  const cancelled = await slow;
-  answering.resolve();
-  assert.equal(cancelled.code, 0, cancelled.stdout + cancelled.stderr);
-  assert.match(cancelled.stdout, /cancelled/);
-  await fine(agent, "sessions", "close");
-});
+    const answering = Promise.withResolvers<void>();
+    agent.model.next({
+      output: [{ type: "message", text: "slow ".repeat(50) }],
+      hold: { afterEvents: 6, until: answering.promise },
+    });
+    const slow = acpx(agent, "--approve-all", "four");
+    await agent.model.request(agent.model.requests.length + 1);
+    await fine(agent, "cancel");
+    const cancelled = await slow;
+    answering.resolve();
+    assert.equal(cancelled.code, 0, cancelled.stdout + cancelled.stderr);
+    assert.match(cancelled.stdout, /cancelled/);
+    await fine(agent, "sessions", "close");
+  },
+);
 
-test("[W3] [P4] acpx: after kill -9 the next prompt goes on in the same session, with the whole history", async (t) => {
-  const agent = await started(t);
-  await fine(agent, "sessions", "new");
-  agent.model.next("The word is heron.");
-  await fine(agent, "--approve-all", "remember a word");
-  agent.kill();
-  agent.model.next("It was heron.");
-  assert.match(await fine(agent, "--approve-all", "which word was it?"), /It was heron\./);
-  assert.match(JSON.stringify(agent.model.requests.at(-1)?.assembled), /The word is heron/);
-});
+test(
+  "[W3] [P4] acpx: after kill -9 the next prompt goes on in the same session, with the whole history",
+  { timeout: 60_000 },
+  async (t) => {
+    const agent = await started(t);
+    await fine(agent, "sessions", "new");
+    agent.model.next("The word is heron.");
+    await fine(agent, "--approve-all", "remember a word");
+    agent.kill();
+    agent.model.next("It was heron.");
+    assert.match(await fine(agent, "--approve-all", "which word was it?"), /It was heron\./);
+    assert.match(JSON.stringify(agent.model.requests.at(-1)?.assembled), /The word is heron/);
+  },
+);

@@ -17,6 +17,8 @@ export interface Agent {
   dataDir: string;
   model: FakeOpenAI;
   env: Record<string, string>;
+  /** Called when the test is over, before the agent is killed and its folder goes. */
+  beforeEnd(leave: () => Promise<unknown>): void;
   /** Kills every process of the agent with -9. */
   kill(): void;
 }
@@ -24,8 +26,12 @@ export interface Agent {
 const root = fileURLToPath(new URL("../..", import.meta.url));
 
 export async function startAgent(context: TestContext): Promise<Agent> {
+  const leaving: (() => Promise<unknown>)[] = [];
   // Before the folder goes: what runs in it would write into it again.
-  context.after(() => kill());
+  context.after(async () => {
+    for (const leave of leaving) await leave();
+    kill();
+  });
   const folder = await temporaryFolder(context);
   const project = join(folder, "project");
   const dataDir = join(folder, "data");
@@ -53,6 +59,7 @@ export async function startAgent(context: TestContext): Promise<Agent> {
     dataDir,
     model,
     kill,
+    beforeEnd: (leave) => void leaving.push(leave),
     env: {
       PATH: `${root}node_modules/.bin:${process.env["PATH"] ?? ""}`,
       HOME: join(folder, "home"),

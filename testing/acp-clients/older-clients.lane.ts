@@ -96,7 +96,7 @@ test("[P1] the AI SDK speaks with the agent through its provider for ACP", async
     session: { cwd: agent.project, mcpServers: [] },
     persistSession: true,
   });
-  t.after(() => provider.cleanup());
+  agent.beforeEnd(async () => provider.cleanup());
   agent.model.next("Good day.");
   const { text } = await generateText({ model: provider.languageModel(), prompt: "say good day" });
   assert.equal(text, "Good day.");
