@@ -70,7 +70,7 @@ const calls: Record<string, (request: Request) => void> = {
     answer(id, text("second"));
   },
   "bad-json": ({ id }) => {
-    process.stdout.write(`Listening…\n{"jsonrpc":"2.0","id":${id},"result":\n\u0000\n[]\nnull\n{"id":${id}}\n`);
+    process.stdout.write(`Listening…\n{"jsonrpc":"2.0","id":${id},"result":\n\u0000\n[]\nnull\n{"id":"nobody"}\n`);
     answer(id, text("after the rubbish"));
   },
   "bad-result": ({ id }) => answer(id, { content: "no list" }),
@@ -104,8 +104,8 @@ const calls: Record<string, (request: Request) => void> = {
     let progress = 0;
     const timer = setInterval(() => {
       progress += 1;
-      notify("notifications/progress", { progressToken, progress, total: 20, message: "busy" });
-      if (progress < 20) return;
+      notify("notifications/progress", { progressToken, progress, total: 60, message: "busy" });
+      if (progress < 60) return;
       clearInterval(timer);
       answer(id, text("done at last"));
     }, 25);
@@ -139,6 +139,7 @@ calls["out-of-order"] = (request) => {
 const cancelled: unknown[] = [];
 calls["cancel"] = ({ id, params }) => {
   if (params?.arguments?.["what"] === "was cancelled") answer(id, text(JSON.stringify(cancelled)));
+  else notify("notifications/progress", { progressToken: params?._meta?.progressToken, progress: 1 });
 };
 
 const starts: Record<string, () => void> = {

@@ -21,6 +21,10 @@ const mcp = openMcpTools({
   answerForm: async () => ({ action: "accept", content: {} }),
 });
 
+function say(line: string): void {
+  process.stderr.write(`${line}\n`);
+}
+
 async function call(tool: Tool, args: Record<string, unknown>): Promise<void> {
   const result = await tool.run(args, {
     sessionId: "session",
@@ -30,12 +34,12 @@ async function call(tool: Tool, args: Record<string, unknown>): Promise<void> {
     showOutput: (text) => void process.stderr.write(text),
     readOutput: async () => null,
   });
-  console.error(`${tool.definition.name}: ${result.isError ? "error: " : ""}${result.output}`);
+  say(`${tool.definition.name}: ${result.isError ? "error: " : ""}${result.output}`);
 }
 
 const tools = await mcp.tools();
-console.error(`${scenario}: ${tools.map(({ definition }) => definition.name).join(", ")}`);
-for (const warning of mcp.warnings()) console.error(warning);
+say(`${scenario}: ${tools.map(({ definition }) => definition.name).join(", ")}`);
+for (const warning of mcp.warnings()) say(warning);
 const wanted =
   toolCalls.length > 0
     ? toolCalls.map(({ name, arguments: args }) => ({

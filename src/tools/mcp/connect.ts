@@ -136,7 +136,11 @@ function orItsEnd(error: unknown, { why }: { why: string | null }): unknown {
 }
 
 function transportTo({ server, folders, env, onStderr }: ConnectRequest): StdioTransport | HttpTransport {
-  if (server.type === "http") return new HttpTransport(server);
+  if (server.type === "http") {
+    const { protocol = "" } = URL.parse(server.url) ?? {};
+    if (!["http:", "https:"].includes(protocol)) throw new ServerEnded("is no address of http or https");
+    return new HttpTransport(server);
+  }
   const inherited = DEFAULT_INHERITED_ENV_VARS.flatMap((name): [string, string][] => {
     const value = env[name];
     // Functions that a shell exported are code.

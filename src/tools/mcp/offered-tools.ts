@@ -99,7 +99,8 @@ function nameTools(lists: readonly (readonly Omit<OfferedTool, "offeredName">[])
       const plain = plainName(tool);
       // All of those with one name get another: none of them keeps it by coming first.
       const isShared = (byName.get(plain)?.length ?? 0) > 1;
-      return { ...tool, offeredName: isShared || plain.length > nameCharactersMax ? marked(plain, tool) : plain };
+      const needsMark = isShared || plain.length > nameCharactersMax || markPattern.test(plain);
+      return { ...tool, offeredName: needsMark ? marked(plain, tool) : plain };
     }),
   );
 }
@@ -126,6 +127,10 @@ export function serverWords(name: string): string {
 }
 
 const nameCharactersMax = 64;
+/** Long enough that no server finds a name for the mark of another's tool. */
+const markCharacters = 16;
+/** A name that ends like a mark gets one itself, so that none passes for another's. */
+const markPattern = new RegExp(`_[0-9a-f]{${markCharacters}}$`);
 
 function plainName({ server, name }: { server: string; name: string }): string {
   return `${plainWord(server)}__${plainWord(name)}`;
@@ -138,7 +143,7 @@ export function plainWord(text: string): string {
 
 /** Cut, with a mark that follows from the true names. */
 function marked(plain: string, { server, name }: { server: string; name: string }): string {
-  const mark = sha256(JSON.stringify([server, name])).slice(0, 8);
+  const mark = sha256(JSON.stringify([server, name])).slice(0, markCharacters);
   return `${plain.slice(0, nameCharactersMax - mark.length - 1)}_${mark}`;
 }
 

@@ -13,8 +13,6 @@ import { type OfferedTool, offerTools, plainWord, serverWords } from "./offered-
 import { serverLog } from "./server-log.ts";
 import { ServerRun, type ServerState, type ServerTimes } from "./server-run.ts";
 
-export type { AnswerForm, FormAnswer, ServerForm } from "./answer-form.ts";
-
 export interface McpToolsRequest {
   /** Of two with one name the first counts. */
   servers: readonly McpServer[];
@@ -100,17 +98,24 @@ export function openMcpTools(request: McpToolsRequest): McpTools {
   };
 }
 
+const usualTimes: ServerTimes = {
+  startMs: limits.mcpStartMs,
+  restartMs: limits.mcpRestartMs,
+  answerMs: limits.mcpAnswerMs,
+  idleMs: limits.toolTimeMs,
+  callMs: limits.mcpCallMsMax,
+};
+
 function runOf(server: McpServer, request: McpToolsRequest): ServerRun {
   const { logFolder, folders = [], env, version, answerForm = null, now = Date.now, times } = request;
   const hide = secretHider(server);
-  const { mcpStartMs: startMs, mcpRestartMs: restartMs, mcpAnswerMs: answerMs } = limits;
   return new ServerRun({
     server,
     hide,
     now,
     log: serverLog({ folder: logFolder, name: fileName(server.name), hide, now }),
     surroundings: { folders, env, version, answerForm },
-    times: { startMs, restartMs, answerMs, ...times },
+    times: { ...usualTimes, ...times },
   });
 }
 
@@ -122,7 +127,6 @@ function fileName(name: string): string {
 
 function toolOf(offered: OfferedTool, run: ServerRun): Tool {
   const { name, description, schema, isReadOnly, offeredName } = offered;
-  const totalMs = run.server.timeMs ?? limits.mcpCallMsMax;
   return {
     definition: {
       name: offeredName,
@@ -131,7 +135,7 @@ function toolOf(offered: OfferedTool, run: ServerRun): Tool {
       effect: isReadOnly ? "read" : "run",
     },
     // Its own limit counts first, and says more.
-    timeMs: totalMs + 1_000,
+    timeMs: run.totalMs + 1_000,
     view: (args) => viewOf(offered, args),
     // A server may lie about what it changes; but one that would could do so without being called, too.
     needsApproval: () => !isReadOnly,

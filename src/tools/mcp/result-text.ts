@@ -1,12 +1,11 @@
 /** What a tool of a server gave, as text for a model (P5). Pure: what is not text is named, with its size. */
-import { isDeepStrictEqual } from "node:util";
 import type { CallToolResult, ContentBlock } from "@modelcontextprotocol/client";
 import { limits } from "../../domain/limits.ts";
 
-/** Its parts with an empty line between them; structured content last, unless a part says the same. */
+/** Its parts with an empty line between them. Structured content counts where there is no text: else the text says the same. */
 export function resultText({ content, structuredContent }: CallToolResult): string {
   const parts = content.map(partText);
-  if (structuredContent !== undefined && !content.some((part) => says(part, structuredContent))) {
+  if (structuredContent !== undefined && !content.some(({ type }) => type === "text")) {
     parts.push(JSON.stringify(structuredContent, null, 2));
   }
   return bounded(parts.filter((part) => part !== "").join("\n\n"));
@@ -41,16 +40,6 @@ function sizeText(base64: string): string {
 /** `png` of `image/png`. */
 function kindOf(mimeType: string): string {
   return mimeType.slice(mimeType.lastIndexOf("/") + 1).slice(0, 40);
-}
-
-function says(part: ContentBlock, value: unknown): boolean {
-  if (part.type !== "text") return false;
-  try {
-    return isDeepStrictEqual(JSON.parse(part.text), value);
-  } catch {
-    // It is prose.
-    return false;
-  }
 }
 
 function bounded(text: string): string {

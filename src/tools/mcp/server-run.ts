@@ -2,10 +2,10 @@
  * One server of a session, from its start to the session's end (P5). It is started at once and in the background; one
  * that does not start, or that ends, is started again when it is needed, but not more often than once in a while.
  */
-import { limits } from "../../domain/limits.ts";
 import type { McpServer } from "../session-tools.ts";
 import type { ToolContext, ToolResult } from "../tool.ts";
 import type { CallRequest, Connection, ConnectRequest } from "./connect.ts";
+import { publicAddress } from "./hide-secrets.ts";
 import { type ListedTool, readList, serverWords } from "./offered-tools.ts";
 import type { ServerLog } from "./server-log.ts";
 
@@ -27,6 +27,9 @@ export interface ServerTimes {
   startMs: number;
   restartMs: number;
   answerMs: number;
+  /** Of a call, where its server does not say otherwise: without a sign of life, and in total. */
+  idleMs: number;
+  callMs: number;
 }
 
 const loadLibrary = () => import("./connect.ts");
@@ -66,6 +69,11 @@ export class ServerRun {
     return this.tools.length > 0 ? "ended" : "failed";
   }
 
+  /** How long a call may take in all, in milliseconds. */
+  get totalMs(): number {
+    return this.server.timeMs ?? this.#request.times.callMs;
+  }
+
   /** Starts it, where it is not running, and was not tried lately. Resolves when it is ready or has failed. */
   start(): Promise<void> {
     if (this.#starting !== null) return this.#starting;
@@ -89,9 +97,8 @@ export class ServerRun {
 
   /** Never rejects. */
   async call(tool: string, args: Record<string, unknown>, context: ToolContext): Promise<ToolResult> {
-    const { server } = this;
-    const totalMs = server.timeMs ?? limits.mcpCallMsMax;
-    const idleMs = server.timeMs ?? limits.toolTimeMs;
+    const { server, totalMs } = this;
+    const idleMs = server.timeMs ?? this.#request.times.idleMs;
     const inTime = AbortSignal.timeout(totalMs);
     const signal = AbortSignal.any([context.signal, inTime, this.#closed.signal]);
     const onProgress = (text: string): void => context.showOutput(`${this.#request.hide(text)}\n`);
@@ -146,6 +153,7 @@ export class ServerRun {
     const signal = this.#withTime(times.startMs);
     const begun = performance.now();
     let noiseLines = 0;
+    log.event(server.type === "http" ? `connecting to ${publicAddress(server.url)}` : `starting ${server.command}`);
     try {
       const { connect } = await loadLibrary();
       const connection = await connect({

@@ -1,0 +1,50 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import type { CallToolResult } from "@modelcontextprotocol/client";
+import { limits } from "../../domain/limits.ts";
+import { resultText } from "./result-text.ts";
+
+const kilobytes12 = Buffer.alloc(12_288).toString("base64");
+
+function text(...content: CallToolResult["content"]): string {
+  return resultText({ content });
+}
+
+test("[P5] texts are given as they are, and what is not text is named with its size", () => {
+  assert.equal(text({ type: "text", text: "one" }, { type: "text", text: "two\n" }), "one\n\ntwo\n");
+  assert.equal(text({ type: "image", data: kilobytes12, mimeType: "image/png" }), "[image, 12 KB png]");
+  assert.equal(text({ type: "audio", data: "AAAA", mimeType: "audio/wav" }), "[audio, 3 B wav]");
+  assert.equal(text(), "");
+});
+
+test("[P5] a resource is given with its address: its text, or the size of its bytes", () => {
+  assert.equal(
+    text({ type: "resource", resource: { uri: "file:///a.md", mimeType: "text/markdown", text: "# A" } }),
+    "[resource file:///a.md]\n# A",
+  );
+  assert.equal(
+    text({ type: "resource", resource: { uri: "file:///a", blob: kilobytes12 } }),
+    "[resource file:///a, 12 KB bytes]",
+  );
+  assert.equal(
+    text({ type: "resource_link", name: "a", uri: "file:///a", description: "the first" }),
+    "[resource a, file:///a: the first]",
+  );
+});
+
+test("[P5] structured content is given where no text says the same", () => {
+  const structuredContent = { degrees: 22.5 };
+  const result = (...content: CallToolResult["content"]): string => resultText({ content, structuredContent });
+  assert.equal(result(), '{\n  "degrees": 22.5\n}');
+  assert.equal(
+    result({ type: "image", data: "AAAA", mimeType: "image/png" }),
+    '[image, 3 B png]\n\n{\n  "degrees": 22.5\n}',
+  );
+  assert.equal(result({ type: "text", text: "It is warm." }), "It is warm.");
+});
+
+test("[P5] a result that is too long is cut at whole characters, and says so", () => {
+  const output = text({ type: "text", text: "é".repeat(limits.toolOutputBytesMax) });
+  assert.equal(Buffer.byteLength(output) <= limits.toolOutputBytesMax, true);
+  assert.match(output.slice(-80), /é.?\n\[… the rest is left out: a result may have 10485760 bytes …\]$/);
+});
