@@ -19,7 +19,11 @@ export async function acpParts(aptove: Aptove, { caller, workspaceId }: AcpParts
     permissions,
     openSessionTools,
     workspaces: {
-      ofDevice: async (deviceId) => (await workspaces.resolve(deviceId)).id,
+      ofDevice: async (deviceId) => {
+        // Whoever names a device first has it, so that nobody comes to its workspace by guessing (P2).
+        await engine.devices.resolve(caller, deviceId);
+        return (await workspaces.resolve(deviceId)).id;
+      },
       standard: async () =>
         (workspaceId === null ? await workspaces.resolve(null) : await workspaces.use(workspaceId)).id,
       exists: async (id) => (await configured(id)) !== null,

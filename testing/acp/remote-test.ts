@@ -43,6 +43,8 @@ export interface Connecting {
 export interface RemoteConnection {
   agent: ClientContext;
   updates: SessionUpdate[];
+  /** Titles of the calls that the person was asked about; the answer is yes, once. */
+  asked: (string | null | undefined)[];
   begin(meta?: Record<string, unknown>): Promise<{ sessionId: string; _meta?: Record<string, unknown> | null }>;
   load(sessionId: string): Promise<unknown>;
   prompt(sessionId: string, text: string): Promise<{ stopReason: string }>;
@@ -159,14 +161,19 @@ function headersOf({ as, device, headers = {} }: Connecting): Record<string, str
 
 function connectTo(stream: Stream, project: string): RemoteConnection {
   const updates: SessionUpdate[] = [];
+  const asked: RemoteConnection["asked"] = [];
   const connection = client({ name: "test" })
     .onNotification("session/update", ({ params }) => void updates.push(params.update))
-    .onRequest("session/request_permission", () => ({ outcome: { outcome: "selected", optionId: "allow_once" } }))
+    .onRequest("session/request_permission", ({ params }) => {
+      asked.push(params.toolCall.title);
+      return { outcome: { outcome: "selected", optionId: "allow_once" } };
+    })
     .connect(stream);
   const { agent } = connection;
   return {
     agent,
     updates,
+    asked,
     begin: (meta) =>
       agent.request("session/new", { cwd: project, mcpServers: [], ...(meta !== undefined && { _meta: meta }) }),
     load: (sessionId) => agent.request("session/load", { sessionId, cwd: project, mcpServers: [] }),

@@ -92,7 +92,7 @@ export function httpDoor(options: HttpDoorOptions): HttpDoor {
   }
   const mounts = new Map((options.mounts ?? []).map((mount) => [mount.path as string, mount]));
   for (const mount of mounts.values()) {
-    app.on([...mount.methods], mount.path, (context) => serveMount(context.req.raw, { mount, entrance, door }));
+    app.on([...mount.methods], mount.path, (context) => serveMount(context.req.raw, mount, entrance));
     methods.set(mount.path, [...mount.methods]);
   }
   for (const [pattern, allowed] of methods) app.all(pattern, (context) => otherMethod(context, entrance, allowed));
@@ -179,23 +179,17 @@ async function serve(context: Context, { name, door, entrance, handler }: Servin
   return await handler({ request, caller, watchKey, id, query, body } as Call<never>);
 }
 
-interface MountServing {
-  mount: Mount;
-  entrance: Entrance;
-  door: Door;
-}
-
-async function serveMount(request: Request, { mount, entrance, door }: MountServing): Promise<Response> {
+async function serveMount(request: Request, mount: Mount, entrance: Entrance): Promise<Response> {
   const visitor = await entrance.identify(request);
   if (request.body === null) return await mount.fetch(request, visitor);
-  const body = Buffer.from(await readBody(request, door.limits.requestBodyBytesMax));
+  const body = Buffer.from(await readBody(request, mount.bodyBytesMax));
   const { url, method, headers, signal } = request;
   return await mount.fetch(new Request(url, { method, headers, signal, body }), visitor);
 }
 
 async function upgrade(
   handshake: Handshake,
-  { mount, entrance, door }: Omit<MountServing, "mount"> & { mount: Mount | undefined },
+  { mount, entrance, door }: { mount: Mount | undefined; entrance: Entrance; door: Door },
 ): Promise<void> {
   // Until somebody has it, its errors are nobody's.
   handshake.socket.on("error", () => handshake.socket.destroy());

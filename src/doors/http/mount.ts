@@ -13,6 +13,7 @@ import type { Report } from "./problem-answer.ts";
 export interface Mount {
   path: `/${string}`;
   methods: readonly string[];
+  bodyBytesMax: number;
   /** The body of the request is within the limit, and read. What is thrown becomes a problem. */
   fetch(request: Request, visitor: Visitor): Promise<Response>;
   /** Takes the socket over, or rejects and has not touched it. */

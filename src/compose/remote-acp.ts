@@ -1,0 +1,27 @@
+/** The ACP door at the server's `/acp`, over the engine that serves HTTP too (P3). */
+import type { Aptove } from "../compose.ts";
+import { acpAgent, type OpenedPorts } from "../doors/acp/agent.ts";
+import type { RemoteLimits } from "../doors/acp/remote-connections.ts";
+import { remoteAcp, type RemoteAcp } from "../doors/acp/remote.ts";
+import { aptoveVersion } from "../version.ts";
+import { acpParts } from "./acp-parts.ts";
+import { repositoryOf } from "./serve-acp.ts";
+
+export interface ServedAcpOptions {
+  limits?: Partial<RemoteLimits>;
+  /** For the operator. */
+  report(message: string, error?: unknown): void;
+}
+
+export function servedAcp(aptove: Aptove, { limits, report }: ServedAcpOptions): RemoteAcp {
+  const version = aptoveVersion();
+  return remoteAcp({
+    engine: aptove.engine,
+    agentFor: ({ caller, deviceId }) => {
+      let parts: Promise<OpenedPorts> | null = null;
+      const open = (): Promise<OpenedPorts> => (parts ??= acpParts(aptove, { caller, workspaceId: null }));
+      return acpAgent({ version, deviceId, beginning: null, mode: null, repositoryOf, open, report });
+    },
+    ...(limits !== undefined && { limits }),
+  });
+}
