@@ -71,6 +71,8 @@ export interface Aptove {
   openSessionTools: OpenSessionTools;
   /** Things about the configuration that are worth saying. */
   warnings: string[];
+  /** For the operator: what goes wrong behind the scenes. */
+  report(message: string, error?: unknown): void;
 }
 
 export async function createAptove(options: AptoveOptions = {}): Promise<Aptove> {
@@ -122,6 +124,7 @@ export async function createAptove(options: AptoveOptions = {}): Promise<Aptove>
     configured,
     openSessionTools: sessionToolsOpener({ configuration, configured, folder, env, version }),
     warnings,
+    report,
   };
 }
 

@@ -5,6 +5,7 @@
 import { randomBytes } from "node:crypto";
 import { fstatSync } from "node:fs";
 import { fileURLToPath } from "node:url";
+import type { HttpDoorOptions } from "./doors/http/door.ts";
 import { runCli } from "./doors/cli/run-cli.ts";
 import type { CliIo, CliPorts, LocalEngine, LocalSetup } from "./doors/cli/ports.ts";
 import { aptoveVersion } from "./version.ts";
@@ -16,12 +17,13 @@ async function openLocal({ dataDir, env, overrides, report }: LocalSetup): Promi
     import("./client/client.ts"),
   ]);
   const told = report === undefined ? {} : { report };
-  const { engine, configuration } = await createAptove({ dataDir, env, overrides, ...told });
+  const aptove = await createAptove({ dataDir, env, overrides, ...told });
+  const { engine, configuration } = aptove;
   const owner = await engine.keys.owner();
   // Known to this process only, and gone with it.
   const ownSecret = randomBytes(32).toString("base64url");
   const { host, allowedHosts, allowedOrigins } = configuration.serve;
-  const door = httpDoor({
+  const doorOptions: HttpDoorOptions = {
     engine,
     authenticate: async (secret) => (secret === ownSecret ? owner : await engine.keys.authenticate(secret)),
     limits: configuration.limits,
@@ -30,21 +32,29 @@ async function openLocal({ dataDir, env, overrides, report }: LocalSetup): Promi
     allowedOrigins,
     heartbeatMs: configuration.limits.heartbeatMs,
     ...told,
-  });
-  let stopListening: (graceMs: number) => Promise<void> = async () => {};
+  };
+  const door = httpDoor(doorOptions);
+  let stopListening: () => Promise<void> = async () => {};
   return {
     client: createClient({ url: "http://localhost", key: ownSecret, fetch: (request) => door.fetch(request) }),
     indexes: engine.indexes,
     listen: async (at) => {
-      const { listen } = await import("./doors/http/listen.ts");
-      const listening = await listen(door, at);
-      stopListening = (graceMs) => listening.close({ graceMs });
+      const [{ listen }, { servedAcp }] = await Promise.all([
+        import("./doors/http/listen.ts"),
+        import("./compose/remote-acp.ts"),
+      ]);
+      const acp = servedAcp(aptove);
+      const listening = await listen(httpDoor({ ...doorOptions, mounts: [acp] }), at);
+      stopListening = async () => {
+        await acp.close();
+        // The turns have ended, so open streams end by themselves; this is for clients that do not read on.
+        await listening.close({ graceMs: 1_000 });
+      };
       return { url: listening.url };
     },
     close: async () => {
       await engine.close();
-      // The turns have ended, so open streams end by themselves; this is for clients that do not read on.
-      await stopListening(1_000);
+      await stopListening();
     },
   };
 }

@@ -7,13 +7,8 @@ import { aptoveVersion } from "../version.ts";
 import { acpParts } from "./acp-parts.ts";
 import { repositoryOf } from "./serve-acp.ts";
 
-export interface ServedAcpOptions {
-  limits?: Partial<RemoteLimits>;
-  /** For the operator. */
-  report(message: string, error?: unknown): void;
-}
-
-export function servedAcp(aptove: Aptove, { limits, report }: ServedAcpOptions): RemoteAcp {
+export function servedAcp(aptove: Aptove, limits: Partial<RemoteLimits> = {}): RemoteAcp {
+  const { report } = aptove;
   const version = aptoveVersion();
   return remoteAcp({
     engine: aptove.engine,
@@ -22,6 +17,6 @@ export function servedAcp(aptove: Aptove, { limits, report }: ServedAcpOptions):
       const open = (): Promise<OpenedPorts> => (parts ??= acpParts(aptove, { caller, workspaceId: null }));
       return acpAgent({ version, deviceId, beginning: null, mode: null, repositoryOf, open, report });
     },
-    ...(limits !== undefined && { limits }),
+    limits,
   });
 }

@@ -77,10 +77,8 @@ export async function remoteTest(context: TestContext, options: RemoteTestOption
   const tested = await acpTest(context, options);
   const { aptove, project } = tested;
   const { engine } = aptove;
-  const report = (message: string, error?: unknown): void => void tested.reports.push(`${message} ${String(error)}`);
-  const { limits } = options;
-  const acp = servedAcp({ ...aptove, ...options.served }, { report, ...(limits !== undefined && { limits }) });
-  const door = httpDoor({ engine, report, mounts: [acp], ...options.door });
+  const acp = servedAcp({ ...aptove, ...options.served }, options.limits);
+  const door = httpDoor({ engine, report: aptove.report, mounts: [acp], ...options.door });
   const server = await listen(door, { host: "127.0.0.1", port: 0 });
   let stopping: Promise<void> | null = null;
   const stop = async (graceMs: number): Promise<void> => {
