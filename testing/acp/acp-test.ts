@@ -70,6 +70,8 @@ export interface TestConnection {
   begin(more?: Partial<NewSessionRequest>): Promise<NewSessionResponse>;
   load(sessionId: string): Promise<LoadSessionResponse>;
   prompt(sessionId: string, prompt: string | ContentBlock[]): Promise<PromptResponse>;
+  /** Resolves when it holds, looked at after every message of either side. */
+  until(holds: () => boolean): Promise<void>;
   /** What the agent said in all, as text. */
   said(sessionId: string): string;
   /** The client goes away. Resolves when the agent has closed all that it had open. */
@@ -140,6 +142,7 @@ function connectTo(
 ): TestConnection & { faults: string[] } {
   const sent: Sent[] = [];
   const faults: string[] = [];
+  const waiting: { holds: () => boolean; done: () => void }[] = [];
   const wire = new WireCheck();
   const tap = (by: Sent["by"]) =>
     new TransformStream<AnyMessage, AnyMessage>({
@@ -149,6 +152,7 @@ function connectTo(
         // What a test's client does wrong is the point of the test.
         if (fault !== null && by === "agent") faults.push(fault);
         controller.enqueue(message);
+        for (const { holds, done } of waiting) if (holds()) done();
       },
     });
   const [toAgent, toClient] = [tap("client"), tap("agent")];
@@ -174,6 +178,9 @@ function connectTo(
         sessionId,
         prompt: typeof prompt === "string" ? [{ type: "text", text: prompt }] : prompt,
       }),
+    until: async (holds) => {
+      if (!holds()) await new Promise<void>((done) => waiting.push({ holds, done }));
+    },
     said: (sessionId) =>
       updates(sessionId)
         .flatMap((update) =>

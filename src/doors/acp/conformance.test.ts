@@ -32,10 +32,6 @@ const slow =
   (until: Promise<unknown>): Script =>
   () => [{ says: ["one ", until, "two"] }];
 
-async function untilSaid(connection: TestConnection, sessionId: string, word: string): Promise<void> {
-  while (!connection.said(sessionId).includes(word)) await new Promise((resolve) => setImmediate(resolve));
-}
-
 function answerTo(connection: TestConnection, method: string): AnyMessage & { result?: unknown; error?: unknown } {
   const asked = connection.sent.find(({ message }) => "method" in message && message.method === method);
   const id = asked !== undefined && "id" in asked.message ? asked.message.id : assert.fail(`nobody asked ${method}`);
@@ -91,7 +87,7 @@ test("[P4] CANCEL-001 CANCEL-002 a cancelled prompt resolves cancelled, and noth
   const connection = await connected(t, slow(held.promise));
   const { sessionId } = await connection.begin();
   const prompt = connection.prompt(sessionId, "go");
-  await untilSaid(connection, sessionId, "one");
+  await connection.until(() => connection.said(sessionId) === "one ");
   await connection.agent.notify("session/cancel", { sessionId });
   assert.equal((await prompt).stopReason, "cancelled");
   const told = connection.updates(sessionId).length;
@@ -294,7 +290,7 @@ test("[P1] CLOSE-001 CLOSE-002 closing cancels the prompt that runs, and the ses
   const connection = await connected(t, slow(held.promise));
   const { sessionId } = await connection.begin();
   const prompt = connection.prompt(sessionId, "go");
-  await untilSaid(connection, sessionId, "one");
+  await connection.until(() => connection.said(sessionId) === "one ");
   const closed = connection.agent.request("session/close", { sessionId });
   assert.equal((await prompt).stopReason, "cancelled");
   assert.deepEqual(await closed, {});

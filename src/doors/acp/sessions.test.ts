@@ -1,0 +1,307 @@
+/** Where sessions begin, go on, fork and are found again: devices, workspaces, other doors (W3, P2, P4). */
+import assert from "node:assert/strict";
+import { mkdirSync, rmSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { test, type TestContext } from "node:test";
+import { RequestError, type SessionUpdate } from "@agentclientprotocol/sdk";
+import { acpTest, type AcpTest } from "../../../testing/acp/acp-test.ts";
+import type { Caller } from "../../domain/caller.ts";
+import type { Engine } from "../../engine/engine.ts";
+
+const device = (id: string): { _meta: Record<string, unknown> } => ({ _meta: { "aptove.dev/deviceId": id } });
+
+function metaOf(answer: { _meta?: Record<string, unknown> | null }, key: string): string {
+  return String(answer._meta?.[`aptove.dev/${key}`]);
+}
+
+async function refused(request: Promise<unknown>): Promise<RequestError> {
+  const error: unknown = await request.then(
+    () => assert.fail("it was not refused"),
+    (thrown: unknown) => thrown,
+  );
+  assert.ok(error instanceof RequestError, String(error));
+  return error;
+}
+
+function historyOf({ provider }: AcpTest): string {
+  return JSON.stringify(provider.exchanges.at(-1)?.context);
+}
+
+async function owner({ aptove }: AcpTest): Promise<{ engine: Engine; caller: Caller }> {
+  return { engine: aptove.engine, caller: await aptove.engine.keys.owner() };
+}
+
+const texts = (updates: readonly SessionUpdate[]): string[] =>
+  updates.flatMap((update) =>
+    "content" in update && !Array.isArray(update.content) && update.content?.type === "text"
+      ? [`${update.sessionUpdate.replace(/_.*/, "")}: ${update.content.text}`]
+      : [],
+  );
+
+test("[W3] [P2] a device goes on where its workspace was, in a new session; an editor's new session is empty", async (t) => {
+  const world = await acpTest(t);
+  const connection = await world.connect();
+  const first = await connection.begin(device("phone"));
+  await connection.prompt(first.sessionId, "remember heron");
+  await connection.leave();
+  const again = await world.connect();
+  const second = await again.begin(device("phone"));
+  assert.notEqual(second.sessionId, first.sessionId);
+  assert.equal(metaOf(second, "workspaceId"), metaOf(first, "workspaceId"));
+  assert.equal(metaOf(second, "turnId"), first.sessionId);
+  await again.prompt(second.sessionId, "which word?");
+  assert.match(historyOf(world), /remember heron/);
+  const editor = await again.begin();
+  assert.equal(metaOf(editor, "workspaceId"), "default");
+  await again.prompt(editor.sessionId, "which word?");
+  assert.doesNotMatch(historyOf(world), /remember heron/);
+});
+
+test("[W3] whoever asks begins empty, or goes on, whatever is usual", async (t) => {
+  const world = await acpTest(t);
+  const goesOn = async (meta: Record<string, unknown>, beginning: "fresh" | "continue" | null): Promise<boolean> => {
+    const connection = await world.connect({ ports: { beginning } });
+    const { sessionId } = await connection.begin({ _meta: meta });
+    await connection.prompt(sessionId, "word?");
+    return /remember heron/.test(historyOf(world));
+  };
+  const connection = await world.connect();
+  for (const meta of [{}, { "aptove.dev/deviceId": "phone" }]) {
+    const { sessionId } = await connection.begin({ _meta: meta });
+    await connection.prompt(sessionId, "remember heron");
+    const fresh = { "aptove.dev/fresh": true };
+    assert.equal(await goesOn({ ...meta, "aptove.dev/fresh": false }, "fresh"), true);
+    assert.equal(await goesOn(meta, "continue"), true);
+    assert.equal(await goesOn({ ...meta, ...fresh }, "continue"), false);
+    assert.equal(await goesOn(meta, "fresh"), false);
+  }
+});
+
+test("[P2] the device is named in _meta or at the root of the request, as the seed has it", async (t) => {
+  const { connect } = await acpTest(t);
+  const connection = await connect();
+  const root = await connection.begin({ device_id: "phone" } as never);
+  const meta = await connection.begin(device("phone"));
+  const both = await connection.begin({ device_id: "tablet", ...device("phone") } as never);
+  assert.equal(metaOf(root, "workspaceId"), metaOf(meta, "workspaceId"));
+  assert.equal(metaOf(both, "workspaceId"), metaOf(meta, "workspaceId"));
+  const other = await connection.begin({ device_id: "tablet" } as never);
+  assert.notEqual(metaOf(other, "workspaceId"), metaOf(meta, "workspaceId"));
+  assert.equal((await refused(connection.begin({ device_id: 7 } as never))).code, -32602);
+});
+
+test("[P2] [W2] a connection of a device is that device's: it names no other, and sees no other's sessions", async (t) => {
+  const { connect } = await acpTest(t);
+  const editor = await connect();
+  const theirs = await editor.begin();
+  const phone = await connect({ ports: { deviceId: "phone" } });
+  const own = await phone.begin();
+  assert.equal(metaOf(await phone.begin(device("phone")), "workspaceId"), metaOf(own, "workspaceId"));
+  const data = (error: RequestError): unknown => (error.data as { code?: unknown }).code;
+  assert.equal(data(await refused(phone.begin(device("tablet")))), "forbidden");
+  const guessed = { sessionId: theirs.sessionId, cwd: "/" };
+  for (const request of [
+    phone.load(theirs.sessionId),
+    phone.agent.request("session/resume", guessed),
+    phone.agent.request("session/fork", { ...guessed, mcpServers: [] }),
+    phone.prompt(theirs.sessionId, "hi"),
+  ]) {
+    assert.equal((await refused(request)).code, -32002);
+  }
+  await phone.agent.request("session/delete", { sessionId: theirs.sessionId });
+  const listed = (await phone.agent.request("session/list", {})).sessions.map(({ sessionId }) => sessionId);
+  assert.ok(listed.includes(own.sessionId));
+  assert.ok(!listed.includes(theirs.sessionId));
+  await editor.prompt(theirs.sessionId, "still here");
+});
+
+test("[P1] folders are checked: relative, missing, a file, with a NUL; servers too", async (t) => {
+  const { connect, project } = await acpTest(t);
+  const connection = await connect();
+  writeFileSync(join(project, "file"), "");
+  for (const [folder, reason] of [
+    ["project", /is not an absolute path/],
+    [join(project, "missing"), /is not there/],
+    [join(project, "file"), /is not a folder/],
+    ["/a\u0000b", /has a NUL/],
+  ] as const) {
+    for (const request of [{ cwd: folder }, { additionalDirectories: [folder] }]) {
+      const { code, message } = await refused(connection.begin(request));
+      assert.equal(code, -32602);
+      assert.match(message, reason);
+    }
+  }
+  const sse = { type: "sse" as const, name: "old", url: "http://localhost/sse", headers: [] };
+  assert.match((await refused(connection.begin({ mcpServers: [sse] }))).message, /"old" has the transport "sse"/);
+});
+
+test("[P1] a folder that is gone by the time of the prompt is said, and the session stays usable", async (t) => {
+  const { connect, project } = await acpTest(t);
+  const connection = await connect();
+  const cwd = join(project, "soon");
+  mkdirSync(cwd);
+  const { sessionId } = await connection.begin({ cwd });
+  rmSync(cwd, { recursive: true });
+  await connection.prompt(sessionId, "hi");
+  assert.equal(connection.said(sessionId), "answer 1");
+});
+
+test("[P4] mode and model are remembered with the session, over connections", async (t) => {
+  const { connect, provider } = await acpTest(t, {
+    aptove: {
+      overrides: {
+        provider: "scripted",
+        conversation_contexts: { default: { retrieval: "off", model: "scripted-2" } },
+      },
+    },
+  });
+  const first = await connect();
+  const { sessionId, configOptions } = await first.begin();
+  assert.deepEqual(
+    configOptions?.map(({ currentValue }) => currentValue),
+    ["edit", "scripted-2"],
+  );
+  const set = (configId: string, value: string) =>
+    first.agent.request("session/set_config_option", { sessionId, configId, value });
+  await set("model", "scripted-1");
+  await set("mode", "ask");
+  assert.deepEqual(
+    first.updates(sessionId).filter((update) => update.sessionUpdate === "current_mode_update"),
+    [{ sessionUpdate: "current_mode_update", currentModeId: "ask" }],
+  );
+  await first.leave();
+  const second = await connect();
+  const loaded = await second.load(sessionId);
+  assert.equal(loaded.modes?.currentModeId, "ask");
+  assert.deepEqual(
+    loaded.configOptions?.map(({ currentValue }) => currentValue),
+    ["ask", "scripted-1"],
+  );
+  await second.prompt(sessionId, "hi");
+  assert.equal(provider.exchanges.at(-1)?.call.model, "scripted-1");
+});
+
+test("[P1] [T6] a fork goes on from the head, or from the turn that is named, and leaves its origin alone", async (t) => {
+  const world = await acpTest(t);
+  const connection = await world.connect();
+  const { sessionId } = await connection.begin();
+  const first = metaOf(await connection.prompt(sessionId, "one"), "turnId");
+  await connection.prompt(sessionId, "two");
+  const fork = (meta: Record<string, unknown>) =>
+    connection.agent.request<{ sessionId: string }>("session/fork", {
+      sessionId,
+      cwd: world.project,
+      mcpServers: [],
+      _meta: meta,
+    });
+  const head = await fork({});
+  await connection.prompt(head.sessionId, "from the head");
+  assert.match(historyOf(world), /one.*two.*from the head/);
+  const earlier = await fork({ "aptove.dev/turnId": first });
+  await connection.prompt(earlier.sessionId, "from the first");
+  assert.match(historyOf(world), /one/);
+  assert.doesNotMatch(historyOf(world), /two/);
+  await connection.load(earlier.sessionId);
+  const replayed = texts(connection.updates(earlier.sessionId)).filter((line) => line.startsWith("user"));
+  assert.deepEqual(replayed, ["user: one", "user: from the first"]);
+  assert.equal((await refused(fork({ "aptove.dev/turnId": "no turn" }))).code, -32002);
+});
+
+test("[P4] a session of another door is listed, loaded and gone on with", async (t) => {
+  const world = await acpTest(t);
+  const { engine, caller } = await owner(world);
+  const made = await engine.runTurn(caller, { instruction: "from the terminal" });
+  await made.finished;
+  const connection = await world.connect();
+  const listed = (await connection.agent.request("session/list", {})).sessions;
+  assert.deepEqual(
+    listed.map(({ sessionId, title }) => [sessionId, title]),
+    [[made.sessionId, "from the terminal"]],
+  );
+  await connection.load(made.sessionId);
+  assert.deepEqual(texts(connection.updates(made.sessionId)), ["user: from the terminal", "agent: answer 1"]);
+  await connection.prompt(made.sessionId, "and from here");
+  assert.match(historyOf(world), /from the terminal.*and from here/);
+});
+
+test("[P4] what other doors said in an open session is told before the next answer", async (t) => {
+  const world = await acpTest(t, { script: (_call, n) => (n === 3 ? "the fourth" : `answer ${n}`) });
+  const { engine, caller } = await owner(world);
+  const connection = await world.connect();
+  const { sessionId } = await connection.begin();
+  await connection.prompt(sessionId, "one");
+  await (
+    await engine.runTurn(caller, { sessionId, instruction: "two, from elsewhere" })
+  ).finished;
+  const before = connection.updates(sessionId).length;
+  await connection.prompt(sessionId, "three");
+  assert.deepEqual(texts(connection.updates(sessionId).slice(before)), [
+    "user: two, from elsewhere",
+    "agent: answer 2",
+    "agent: the ",
+    "agent: fourth",
+  ]);
+});
+
+test("[T5] [P4] a prompt waits for a turn of another door, and can be cancelled while it does", async (t) => {
+  const held = Promise.withResolvers<void>();
+  const world = await acpTest(t, {
+    script: (_call, n) => (n === 1 ? [{ waits: held.promise }, { says: "done" }] : "after"),
+  });
+  const { engine, caller } = await owner(world);
+  const connection = await world.connect();
+  const { sessionId } = await connection.begin();
+  const other = await engine.runTurn(caller, { sessionId, instruction: "elsewhere" });
+  const cancelled = connection.prompt(sessionId, "never mind");
+  await connection.agent.notify("session/cancel", { sessionId });
+  assert.equal((await cancelled).stopReason, "cancelled");
+  const waiting = connection.prompt(sessionId, "after you");
+  held.resolve();
+  assert.equal((await other.finished).status, "completed");
+  assert.equal((await waiting).stopReason, "end_turn");
+  assert.match(connection.said(sessionId), /after$/);
+});
+
+test("[P4] prompts of one session are answered one after the other, and none is lost", async (t) => {
+  const { connect } = await acpTest(t);
+  const connection = await connect();
+  const { sessionId } = await connection.begin();
+  const answers = await Promise.all(["a", "b", "c"].map((text) => connection.prompt(sessionId, text)));
+  assert.deepEqual(
+    answers.map(({ stopReason }) => stopReason),
+    ["end_turn", "end_turn", "end_turn"],
+  );
+  assert.equal(connection.said(sessionId), "answer 1answer 2answer 3");
+});
+
+test("[S7] a list is cut into pages that neither repeat nor skip", async (t) => {
+  const { connect, aptove } = await acpTest(t);
+  const caller = await aptove.engine.keys.owner();
+  for (let n = 0; n < 120; n += 1) await aptove.engine.createSession(caller, { name: `session ${n}` });
+  const connection = await connect();
+  const seen: string[] = [];
+  let cursor: string | null | undefined;
+  do {
+    const page = await connection.agent.request("session/list", cursor == null ? {} : { cursor });
+    seen.push(...page.sessions.map(({ title }) => String(title)));
+    cursor = page.nextCursor;
+  } while (cursor != null);
+  assert.equal(seen.length, 120);
+  assert.equal(new Set(seen).size, 120);
+});
+
+test("[R5] a turn goes on when its client goes away, and can be loaded", async (t: TestContext) => {
+  const held = Promise.withResolvers<void>();
+  const world = await acpTest(t, { script: () => [{ says: ["one ", held.promise, "two"] }] });
+  const first = await world.connect();
+  const { sessionId } = await first.begin();
+  const prompt = first.prompt(sessionId, "go").catch(() => "gone");
+  await first.until(() => first.said(sessionId) === "one ");
+  const left = first.leave();
+  assert.equal(await prompt, "gone");
+  held.resolve();
+  await left;
+  const second = await world.connect();
+  await second.load(sessionId);
+  assert.equal(second.said(sessionId), "one two");
+});
