@@ -64,7 +64,7 @@ test(
     assert.ok(messages.length > 8, `${messages.length} messages`);
     assert.deepEqual(schemaFaults(messages), []);
     const said = [...stdout.matchAll(/"agent_message_chunk","content":\{"type":"text","text":"([^"]*)"/g)];
-  assert.equal(said.map(([, text]) => text).join(""), "There is nothing in it.");
+    assert.equal(said.map(([, part]) => part).join(""), "There is nothing in it.");
   },
 );
 

@@ -4,7 +4,7 @@ import type { ToolDefinition } from "../../domain/tool.ts";
 import type { ModelCall } from "../provider.ts";
 import { bestQuotes, type Quote } from "./rank.ts";
 import { type Conversation, readConversation, type Source } from "./read-messages.ts";
-import { simpleEdit } from "./simple-edit.ts";
+import { editCalls, simpleEdit } from "./simple-edit.ts";
 
 /** How every text of it begins: nobody shall take it for a model that thinks. */
 export const offlineNotice =
@@ -29,7 +29,10 @@ export function offlineAnswer(call: ModelCall): OfflineAnswer {
   const instruction = conversation.last?.instruction ?? "";
   const { calls, faults } = wantedCalls(instruction, call);
   if (calls.length > 0) return { calls };
-  const edit = conversation.last?.mode === "edit" ? editAnswer(instruction, conversation) : null;
+  const isEdit = conversation.last?.mode === "edit";
+  const edits = isEdit ? editCalls(instruction, offeredTools(call)) : [];
+  if (edits.length > 0) return { calls: edits };
+  const edit = isEdit ? editAnswer(instruction, conversation) : null;
   return {
     text: joined([offlineNotice, ...results, ...faults, ...(edit ?? quotingAnswer(instruction, conversation))]),
   };
@@ -60,7 +63,7 @@ function wantedCalls(instruction: string, call: ModelCall): { calls: WantedCall[
       faults: [],
     };
   }
-  const offered = call.tools.map(({ name }) => name).filter((name) => call.allowedTools?.includes(name) !== false);
+  const offered = offeredTools(call);
   const calls: WantedCall[] = [];
   const faults: string[] = [];
   for (const line of instruction.matchAll(/^[ \t]*call[ \t]+([\w-]+)[ \t]*(\{.*\})?[ \t]*$/gm)) {
@@ -69,6 +72,10 @@ function wantedCalls(instruction: string, call: ModelCall): { calls: WantedCall[
     else faults.push(`I cannot call \`${name}\`: it is not among the tools of this turn.`);
   }
   return { calls, faults };
+}
+
+function offeredTools({ tools, allowedTools }: ModelCall): string[] {
+  return tools.map(({ name }) => name).filter((name) => allowedTools?.includes(name) !== false);
 }
 
 /** Something for each property that must be there: of the right type, and the instruction for a text. */

@@ -261,3 +261,18 @@ test("[L3] a delay is kept between words", async () => {
   const words = events.filter((event) => event.type === "text_delta").length;
   assert.ok(performance.now() - started >= (words - 1) * 4);
 });
+
+test("[L3] edit mode: where the tools that write files are offered, plain forms are calls of them", async () => {
+  const tools = ["edit", "write"].map((name) => ({ name, parameters: { type: "object" } }));
+  const asked = 'replace all "a" with "b\\n" in x.ts\ncreate y.md with: # Y';
+  const calls = async (mode: string, more: Partial<ModelCall>): Promise<unknown[]> =>
+    (await itemsFor(callOf([userMessage(mode, asked, null)], more))).flatMap((item) =>
+      item.type === "tool_call" ? [[item.name, JSON.parse(item.arguments)]] : [],
+    );
+  assert.deepEqual(await calls("edit", { tools }), [
+    ["edit", { path: "x.ts", find: "a", replace: "b\n", all: true }],
+    ["write", { path: "y.md", content: "# Y" }],
+  ]);
+  assert.deepEqual(await calls("edit", { tools, allowedTools: ["edit"] }), []);
+  assert.deepEqual(await calls("ask", { tools }), []);
+});

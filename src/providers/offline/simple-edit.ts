@@ -1,5 +1,6 @@
 /**
- * Edits of a few plain forms (L3), so that the way of a file bundle can be tried without a key (X7):
+ * Edits of a few plain forms (L3), so that the tools that write files, and the way of a file bundle where there are none
+ * (X7), can be tried without a key:
  * `replace "a" with "b" in path`, `replace all "a" with "b" in path`, `delete path`, and
  * `create path with: text`, whose text goes to the end of the instruction.
  */
@@ -32,6 +33,29 @@ export function simpleEdit(instruction: string, sources: readonly Source[]): Sim
     else faults.push(`\`${ask.path}\`: ${fault}`);
   }
   return { bundle: { root: ".", files: [...changes.values()] }, faults };
+}
+
+/** A call of a tool, as the model writes it. */
+export interface EditCall {
+  name: string;
+  arguments: string;
+}
+
+/**
+ * The same as calls of the tools `edit` and `write`; none where the turn does not offer both, or the instruction has
+ * none of the forms.
+ */
+export function editCalls(instruction: string, offered: readonly string[]): EditCall[] {
+  if (!["edit", "write"].every((name) => offered.includes(name))) return [];
+  // No tool deletes: that stays with the bundle.
+  return readAsks(instruction).flatMap((ask) => (ask.does === "delete" ? [] : [callFor(ask)]));
+}
+
+function callFor(ask: Exclude<Ask, { does: "delete" }>): EditCall {
+  const { path } = ask;
+  if (ask.does === "create") return { name: "write", arguments: JSON.stringify({ path, content: ask.text }) };
+  const all = ask.limit === "all" ? { all: true } : {};
+  return { name: "edit", arguments: JSON.stringify({ path, find: ask.find, replace: ask.by, ...all }) };
 }
 
 function readAsks(instruction: string): Ask[] {
