@@ -71,6 +71,10 @@ const ports: CliPorts = {
     const { sessionToolsOpener } = await import("./compose/session-tools.ts");
     return await sessionToolsOpener({ ...setup, configured: async () => null, version })(request);
   },
+  checkMcpServers: async (request) => {
+    const { checkMcpServers } = await import("./compose/check-mcp-servers.ts");
+    return await checkMcpServers({ ...request, version });
+  },
 };
 
 /** A socket is a program's pipe, which may stay silent for ever; a pipe or file of the shell ends. */

@@ -10,6 +10,7 @@ import { PassThrough, Readable, Writable } from "node:stream";
 import type { TestContext } from "node:test";
 import { createClient } from "../src/client/client.ts";
 import { createAptove } from "../src/compose.ts";
+import { checkMcpServers } from "../src/compose/check-mcp-servers.ts";
 import type { AptoveOptions } from "../src/compose.ts";
 import { serveAcp } from "../src/compose/serve-acp.ts";
 import { runCli } from "../src/doors/cli/run-cli.ts";
@@ -19,6 +20,7 @@ import { listen } from "../src/doors/http/listen.ts";
 import type { Listening } from "../src/doors/http/listen.ts";
 import type { Tool } from "../src/tools/tool.ts";
 import { temporaryFolder } from "./temporary-folder.ts";
+import type { TestTerminal } from "./terminal.ts";
 
 export interface CliRun {
   exit: number;
@@ -32,6 +34,8 @@ export interface RunOptions {
   env?: Record<string, string>;
   cwd?: string;
   isTerminal?: boolean;
+  /** What a person sees; it makes `isTerminal` true. */
+  terminal?: TestTerminal;
 }
 
 /** A call that still runs. */
@@ -91,6 +95,7 @@ export async function cliWorld(
       warnings: () => [],
       close: async () => {},
     }),
+    checkMcpServers: (request) => checkMcpServers({ ...request, version: "0.0.0-test" }),
   };
   const start = (argv: string[], more: RunOptions = {}): LiveCli => startCli(argv, ports, { dataDir, copy, more });
   return { dataDir, copy, write, git, start, run: (argv, more) => start(argv, more).finished };
@@ -140,19 +145,21 @@ function startCli(
   const input = new PassThrough();
   const written = { stdout: "", stderr: "" };
   const watchers = new Set<() => void>();
+  const isTTY = more.isTerminal === true || more.terminal !== undefined;
   const sink = (name: "stdout" | "stderr"): CliIo["stdout"] => {
     const stream = new Writable({
       write: (chunk: Buffer, _encoding, done) => {
         written[name] += chunk.toString();
+        more.terminal?.write(chunk.toString());
         for (const watch of watchers) watch();
         done();
       },
     });
-    return Object.assign(stream, { isTTY: more.isTerminal === true });
+    return Object.assign(stream, { isTTY, ...more.terminal?.size() });
   };
   const stdin = more.stdin === undefined ? input : Readable.from([Buffer.from(more.stdin)]);
   const io: CliIo = {
-    stdin: Object.assign(stdin, { isTTY: more.isTerminal === true }),
+    stdin: Object.assign(stdin, { isTTY }),
     stdout: sink("stdout"),
     stderr: sink("stderr"),
     env: { PATH: process.env["PATH"], HOME: dataDir, APTOVE_DATA_DIR: dataDir, ...more.env },

@@ -11,7 +11,7 @@ import type { WorkspaceStore } from "../../workspace/workspace-store.ts";
 import { UsageError } from "./failure.ts";
 import type { WorkingCopy } from "./git.ts";
 import type { Output } from "./output.ts";
-import type { AcpSetup, CliIo, CliPorts, LocalEngine } from "./ports.ts";
+import type { AcpSetup, CliIo, CliPorts, LocalEngine, McpCheckRequest, McpServerReport } from "./ports.ts";
 
 export interface GlobalOptions {
   json?: boolean;
@@ -80,6 +80,11 @@ export class Call {
   /** Tools that run in this process, in the given folders. */
   async openSessionTools(configuration: Configuration, request: SessionToolsRequest): Promise<SessionTools> {
     return await this.#ports.openSessionTools({ folder: this.folder(), env: this.io.env, configuration }, request);
+  }
+
+  /** On this machine, beside any server. */
+  async checkMcpServers(request: Omit<McpCheckRequest, "env">): Promise<McpServerReport[]> {
+    return await this.#ports.checkMcpServers({ ...request, env: this.io.env });
   }
 
   /** Address of another server, where one was named. */

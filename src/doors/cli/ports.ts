@@ -5,7 +5,7 @@
 import type { Readable, Writable } from "node:stream";
 import type { AptoveClient } from "../../client/client.ts";
 import type { Indexes } from "../../engine/engine.ts";
-import type { SessionTools, SessionToolsRequest } from "../../tools/session-tools.ts";
+import type { McpServer, SessionTools, SessionToolsRequest } from "../../tools/session-tools.ts";
 import type { Configuration } from "../../workspace/configuration.ts";
 import type { DataFolder } from "../../workspace/data-folder.ts";
 
@@ -46,6 +46,32 @@ export interface CliPorts {
   serveAcp(setup: AcpSetup): Promise<void>;
   /** Tools that run in this process, beside whatever engine runs the turns. */
   openSessionTools(setup: SessionToolsSetup, request: SessionToolsRequest): Promise<SessionTools>;
+  /** Starts MCP servers, waits until each is ready or has failed, and ends them again. Rejects when `stop` aborts. */
+  checkMcpServers(request: McpCheckRequest): Promise<McpServerReport[]>;
+}
+
+export interface McpCheckRequest {
+  servers: readonly McpServer[];
+  /** Absolute; the first is where they are started. */
+  folders: readonly string[];
+  /** Null: they have no logs. */
+  logFolder: string | null;
+  env: CliIo["env"];
+  stop: AbortSignal;
+}
+
+export interface McpServerReport {
+  name: string;
+  /** Name and version, as the server gives them; null: it did not start. */
+  version: string | null;
+  /** Version of MCP. */
+  protocol: string | null;
+  tools: string[];
+  /** Null: it is ready. In words that go on after its name, as those of `faults` do. */
+  failure: string | null;
+  /** Tools that were left out. */
+  faults: readonly string[];
+  startedInMs: number | null;
 }
 
 export interface SessionToolsSetup {

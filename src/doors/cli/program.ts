@@ -5,6 +5,7 @@ import type { AskOptions } from "./commands/ask.ts";
 import type { ChatOptions } from "./commands/chat-state.ts";
 import type { ConfigOptions } from "./commands/config.ts";
 import type { IndexOptions } from "./commands/index-repository.ts";
+import type { McpOptions } from "./commands/mcp.ts";
 import type { ServeOptions } from "./commands/serve.ts";
 import { addDeviceCommands } from "./device-commands.ts";
 import { wholeNumber } from "./options.ts";
@@ -39,6 +40,7 @@ Exit codes: 0 fine, 1 failed, 2 wrong use, 130 interrupted.`,
   addWorkspaceCommands(program.command("workspace").description("where devices and people work"), run);
   addKeyCommands(program.command("key").description("API keys of the server"), run);
   addDeviceCommands(program.command("device").description("devices with a token of their own"), run);
+  addMcpCommands(program.command("mcp").description("servers of tools that speak MCP"), run);
   addConfigCommands(program.command("config").description("the configuration"), run);
   addServerCommands(program, run);
   return program;
@@ -130,6 +132,23 @@ function addKeyCommands(key: Command, run: Run): void {
     .description("make a key worthless")
     .argument("<key>", "its id, the first characters that the list shows, or its name")
     .action((text: string) => run(async (call) => (await commands()).revokeKey(call, text)));
+}
+
+function addMcpCommands(mcp: Command, run: Run): void {
+  const commands = () => import("./commands/mcp.ts");
+  mcp
+    .command("list")
+    .description("the configured servers, and where each comes from; connects to none")
+    .option("--workspace <id>", "what counts in this workspace")
+    .action((options: McpOptions) => run(async (call) => (await commands()).listMcpServers(call, options)));
+  mcp
+    .command("test")
+    .description("start each server, or connect to it, and show what it offers")
+    .argument("[name]", "only this one")
+    .option("--workspace <id>", "what counts in this workspace")
+    .action((name: string | undefined, options: McpOptions) =>
+      run(async (call) => (await commands()).testMcpServers(call, name, options)),
+    );
 }
 
 function addConfigCommands(config: Command, run: Run): void {

@@ -55,8 +55,10 @@ export interface McpServerStatus {
   protocol: string | null;
   /** By their names at the server. */
   tools: string[];
-  /** Null: nothing is wrong with it. */
+  /** Null: nothing is wrong with it. In words that go on after its name, as those of `faults` do. */
   failure: string | null;
+  /** Tools that were left out. */
+  faults: readonly string[];
   /** How long its last start took, in milliseconds. */
   startedInMs: number | null;
 }
@@ -171,9 +173,10 @@ function warningsOf({ server, state, failure, listFaults }: ServerRun): string[]
 }
 
 function statusOf(run: ServerRun): McpServerStatus {
-  const { server, state, version, protocol, tools, failure, startedInMs } = run;
+  const { server, state, version, protocol, failure, listFaults: faults, startedInMs } = run;
   const { name, type } = server;
-  return { name, type, state, version, protocol, tools: tools.map((tool) => tool.name), failure, startedInMs };
+  const tools = run.tools.map((tool) => tool.name);
+  return { name, type, state, version, protocol, tools, failure, faults, startedInMs };
 }
 
 function pause(ms: number): Promise<void> {

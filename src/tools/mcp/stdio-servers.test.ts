@@ -35,6 +35,7 @@ test("[P5] tools say what they do, ask before they change anything, and are reme
         protocol: "2025-06-18",
         tools: ["ask", "change"],
         failure: null,
+        faults: [],
       },
     ],
   );

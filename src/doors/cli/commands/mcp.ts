@@ -1,0 +1,142 @@
+/** `aptove mcp list | test`: the MCP servers that a session would have here (P5). */
+import { maskSecret } from "../../../workspace/config-text.ts";
+import type { LoadedConfiguration } from "../../../workspace/configuration.ts";
+import { workspacePaths } from "../../../workspace/files/workspace-paths.ts";
+import { configuredMcpServers, type McpServerSettings } from "../../../workspace/mcp-servers.ts";
+import type { Call } from "../call.ts";
+import { CommandFailed, exitCodes } from "../failure.ts";
+import type { ExitCode } from "../failure.ts";
+import { findWorkspace } from "../find-by-id.ts";
+import { columns, duration, plural } from "../output.ts";
+import type { McpServerReport } from "../ports.ts";
+import { listenForStop, StoppedAtOnce } from "../stop-signals.ts";
+
+export interface McpOptions {
+  /** Id of the workspace whose servers are meant. */
+  workspace?: string;
+}
+
+export async function listMcpServers(call: Call, options: McpOptions): Promise<ExitCode> {
+  const { loaded, workspaceId } = await loadedFor(call, options);
+  const { output } = call;
+  const servers = loaded.configuration.mcpServers.map((settings) => described(settings, loaded, call));
+  if (call.json) {
+    output.json({ workspace: workspaceId, servers });
+    return exitCodes.fine;
+  }
+  if (servers.length === 0) sayNone(call);
+  const rows = servers.map(({ name, place, layer, source, state }) => [name, place, state, layer, source]);
+  for (const line of columns(rows)) output.line(output.safe(line.trimEnd()));
+  return exitCodes.fine;
+}
+
+export async function testMcpServers(call: Call, name: string | undefined, options: McpOptions): Promise<ExitCode> {
+  const { loaded, workspaceId } = await loadedFor(call, options);
+  const reports = await reportsOf(call, wanted(loaded, name), workspaceId);
+  if (reports === null) return exitCodes.interrupted;
+  const { output } = call;
+  if (call.json) output.json({ workspace: workspaceId, servers: reports });
+  else if (reports.length === 0) sayNone(call);
+  else for (const line of reportLines(call, reports)) output.line(line);
+  return reports.every(({ failure }) => failure === null) ? exitCodes.fine : exitCodes.failed;
+}
+
+async function loadedFor(
+  call: Call,
+  { workspace }: McpOptions,
+): Promise<{ loaded: LoadedConfiguration; workspaceId: string | null }> {
+  if (workspace === undefined) return { loaded: call.loaded(), workspaceId: null };
+  const { id } = findWorkspace(await (await call.workspaces()).list(), workspace);
+  return { loaded: await call.loadedFor(id), workspaceId: id };
+}
+
+interface DescribedServer {
+  name: string;
+  type: "stdio" | "http";
+  /** Its command line, or its address without what may be secret in it. */
+  place: string;
+  state: "on" | "off" | "incomplete";
+  /** Of the layer that names it. */
+  layer: string;
+  source: string;
+}
+
+function described(settings: McpServerSettings, loaded: LoadedConfiguration, call: Call): DescribedServer {
+  const { id, command, args, url, enabled } = settings;
+  const isIncomplete = faultOf(settings, loaded, call) !== null;
+  const { layer = "built-in", place = "" } =
+    loaded.sources.get(`mcp_servers.${id}.${url === null ? "command" : "url"}`) ?? {};
+  return {
+    name: id,
+    type: url === null ? "stdio" : "http",
+    place: url === null ? [command, ...args].join(" ") : maskSecret(url),
+    state: !enabled ? "off" : isIncomplete ? "incomplete" : "on",
+    layer,
+    source: place,
+  };
+}
+
+/** Why the environment does not let it be started; null: it does. */
+function faultOf(settings: McpServerSettings, { configuration }: LoadedConfiguration, call: Call): string | null {
+  const alone = { ...configuration, mcpServers: [settings] };
+  return configuredMcpServers(alone, call.io.env).faults[0] ?? null;
+}
+
+function wanted(loaded: LoadedConfiguration, name: string | undefined): LoadedConfiguration {
+  const { mcpServers } = loaded.configuration;
+  // One that is named is tested even where it is turned off.
+  const named = mcpServers.filter(({ id }) => id === name).map((settings) => ({ ...settings, enabled: true }));
+  if (name !== undefined && named.length === 0) {
+    throw new CommandFailed("not_found", `there is no MCP server ${JSON.stringify(name)}`, "see: aptove mcp list");
+  }
+  return { ...loaded, configuration: { ...loaded.configuration, mcpServers: name === undefined ? mcpServers : named } };
+}
+
+/** In the order of the configuration; those that are turned off have none. Null: somebody stopped it. */
+async function reportsOf(
+  call: Call,
+  loaded: LoadedConfiguration,
+  workspaceId: string | null,
+): Promise<McpServerReport[] | null> {
+  const { servers } = configuredMcpServers(loaded.configuration, call.io.env);
+  const stopping = listenForStop(call.io.signals);
+  const logFolder = workspaceId === null ? null : workspacePaths(call.folder(), workspaceId).mcp;
+  const checked = call.checkMcpServers({ servers, folders: [call.io.cwd], logFolder, stop: stopping.first });
+  let reports: McpServerReport[];
+  try {
+    reports = await Promise.race([checked, stopping.second]);
+  } catch (error) {
+    if (stopping.first.aborted && !(error instanceof StoppedAtOnce)) return null;
+    throw error;
+  } finally {
+    stopping.release();
+  }
+  return loaded.configuration.mcpServers
+    .filter(({ enabled }) => enabled)
+    .map((settings) => reports.find(({ name }) => name === settings.id) ?? notStarted(settings, loaded, call));
+}
+
+function notStarted(settings: McpServerSettings, loaded: LoadedConfiguration, call: Call): McpServerReport {
+  const fault = faultOf(settings, loaded, call) ?? "was not started";
+  const failure = fault.replace(/^the MCP server ".*?" /, "");
+  return { name: settings.id, version: null, protocol: null, tools: [], failure, faults: [], startedInMs: null };
+}
+
+function reportLines({ output }: Call, reports: readonly McpServerReport[]): string[] {
+  const { green, red, dim } = output.style;
+  const names = columns(reports.map(({ name }) => [name, ""]));
+  return reports.flatMap(({ version, protocol, tools, failure, faults, startedInMs }, at) => {
+    const name = output.safe(names[at] ?? "");
+    if (failure !== null) return [`${red("!!")} ${name}${output.safe(failure)}`];
+    const facts = [version ?? "", `MCP ${protocol}`, plural(tools.length, "tool"), duration(startedInMs ?? 0)];
+    return [
+      `${green("ok")} ${name}${output.safe(facts.filter((fact) => fact !== "").join(", "))}`,
+      ...tools.map((tool) => `   ${output.safe(tool)}`),
+      ...faults.map((fault) => dim(`   ${output.safe(fault)}`)),
+    ];
+  });
+}
+
+function sayNone({ output }: Call): void {
+  output.note("no MCP server is configured; name one in config.toml: [mcp_servers.<name>]");
+}
