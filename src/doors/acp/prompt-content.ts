@@ -77,8 +77,8 @@ async function readResource({ resource }: EmbeddedResource, place: PromptPlace):
   const content = Buffer.from(resource.text);
   const file = linked?.lines === "" && path !== null ? activeFile(path, sendable(content)) : null;
   if (file !== null) return { text: `@${file.path}`, file };
-  const name = linked === null ? resource.uri : `${path ?? linked.path}${linked.lines}`;
-  return { text: fenced(name, resource.text), file: null };
+  const source = linked === null ? { path: resource.uri, lines: "" } : { ...linked, path: path ?? linked.path };
+  return { text: excerpt(source, resource.text), file: null };
 }
 
 /** Null: it cannot be sent as a file of the folder (X5). */
@@ -87,11 +87,11 @@ function activeFile(path: string, content: Uint8Array | null): ActiveFile | null
   return { path, content, sha256: null, isTouched: false };
 }
 
-function fenced(name: string, text: string): string {
+function excerpt({ path, lines }: { path: string; lines: string }, text: string): string {
   const longest = Math.max(2, ...[...text.matchAll(/`+/g)].map(([run]) => run.length));
   const fence = "`".repeat(longest + 1);
   const end = text.endsWith("\n") ? "" : "\n";
-  return `\n@${name}\n${fence}${languageOf(name)}\n${text}${end}${fence}\n`;
+  return `\n@${path}${lines}\n${fence}${languageOf(path)}\n${text}${end}${fence}\n`;
 }
 
 /** The path of a `file:` address, and the lines that its fragment names; null: it is another address. */
