@@ -8,6 +8,7 @@ import type {
   WirePairing,
   WirePairingClaim,
   WirePairingCode,
+  WirePairingStart,
 } from "../protocol/device.ts";
 import type { ExecuteAccepted, ExecuteAnswer, ExecuteRequest } from "../protocol/execute.ts";
 import type { WireReadiness } from "../protocol/health.ts";
@@ -37,6 +38,7 @@ export type {
   WirePairing,
   WirePairingClaim,
   WirePairingCode,
+  WirePairingStart,
 } from "../protocol/device.ts";
 export type { WireTurnDiff, WireVerifyReport } from "../protocol/explain.ts";
 export type { WireReadiness } from "../protocol/health.ts";
@@ -102,7 +104,7 @@ export interface AptoveClient {
   devices: {
     list(): Promise<WireDevice[]>;
     /** A code for one device, good once and for five minutes. */
-    createPairingCode(): Promise<WirePairingCode>;
+    createPairingCode(start?: WirePairingStart): Promise<WirePairingCode>;
     /** What became of it. Throws `not_found` some time after its end. */
     pairing(id: string): Promise<WirePairing>;
     /** What the device itself calls, without a key: it gets its token. Throws `pairing_refused`. */
@@ -142,7 +144,7 @@ export function createClient(options: ClientOptions): AptoveClient {
     },
     devices: {
       list: async () => (await call("listDevices")).devices,
-      createPairingCode: () => call("createPairingCode"),
+      createPairingCode: (start = {}) => call("createPairingCode", { body: start }),
       pairing: (id) => call("getPairingCode", { id }),
       pair: (body) => call("pairDevice", { body }),
       revoke: async (id) => void (await send("revokeDevice", { id })),

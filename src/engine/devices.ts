@@ -1,7 +1,14 @@
 /** Devices: each has a token of its own, which it gets for a pairing code and loses when it is revoked (P3). */
 import { randomBytes } from "node:crypto";
 import type { ApiKey, Caller } from "../domain/caller.ts";
-import { isDeviceId, pairingAlphabet, pairingCodeLength, pairingCodeText, shownPairingCode } from "../domain/device.ts";
+import {
+  deviceIdForm,
+  isDeviceId,
+  pairingAlphabet,
+  pairingCodeLength,
+  pairingCodeText,
+  shownPairingCode,
+} from "../domain/device.ts";
 import type { Device, Pairing } from "../domain/device.ts";
 import { AptoveError } from "../domain/errors.ts";
 import { isId, newId, sha256 } from "../domain/ids.ts";
@@ -11,10 +18,11 @@ import { newSecret } from "./key-ring.ts";
 import type { KeyWatch } from "./key-watch.ts";
 import type { EngineParts } from "./parts.ts";
 import { mayWrite } from "./sessions.ts";
+import { knownWorkspaces } from "./workspace-sessions.ts";
 
 export function devices(parts: EngineParts, watch: KeyWatch): Devices {
   return {
-    pair: (caller) => pair(parts, caller),
+    pair: (caller, start = {}) => pair(parts, caller, start),
     pairing: (caller, id) => pairing(parts, caller, id),
     claim: async (request) => {
       const claimed = await claim(parts, request);
@@ -31,9 +39,14 @@ export function devices(parts: EngineParts, watch: KeyWatch): Devices {
   };
 }
 
-async function pair(parts: EngineParts, caller: Caller): Promise<{ id: string; code: string; expiresAt: number }> {
+async function pair(
+  parts: EngineParts,
+  caller: Caller,
+  { workspaceId = null }: { workspaceId?: string | null },
+): Promise<{ id: string; code: string; expiresAt: number }> {
   mayWrite(caller);
   if (caller.deviceId !== undefined) throw new AptoveError("forbidden", "a device may not pair another one");
+  if (workspaceId !== null) await knownWorkspaces(parts, caller, workspaceId);
   // 32 signs: five bits of each byte give each of them as often.
   const code = [...randomBytes(pairingCodeLength)].map((byte) => pairingAlphabet[byte & 31]).join("");
   const createdAt = parts.now();
@@ -49,6 +62,7 @@ async function pair(parts: EngineParts, caller: Caller): Promise<{ id: string; c
     triesLeft: limits.pairingTriesMax,
     claimedAt: null,
     keyId: null,
+    workspaceId,
   });
   return { id, code: shownPairingCode(code), expiresAt };
 }
@@ -83,7 +97,17 @@ async function claim(
   if (result.outcome === "refused" || !isToken(result.key)) {
     throw new AptoveError("pairing_refused", "it is wrong, was used, or is too old; make another: aptove device pair");
   }
+  if (result.workspaceId !== null) await share(parts, result.key.deviceId, result.workspaceId);
   return { device: deviceOf(result.key), token: token.secret };
+}
+
+/** The code is used up: what fails here must not cost the device its token. */
+async function share({ workspaces, report }: EngineParts, deviceId: string, workspaceId: string): Promise<void> {
+  try {
+    await workspaces?.bind(deviceId, workspaceId);
+  } catch (error) {
+    report(`the device ${JSON.stringify(deviceId)} could not be given the workspace ${workspaceId}`, error);
+  }
 }
 
 /** The caller's own that are valid; those of the whole org for an admin, who may revoke any of them. */
@@ -106,8 +130,7 @@ async function revoke(parts: EngineParts, caller: Caller, id: string): Promise<v
 async function resolve(parts: EngineParts, caller: Caller, named: string | null): Promise<string | null> {
   if (named === null || named === caller.deviceId) return caller.deviceId ?? null;
   if (!isDeviceId(named)) {
-    const form = "1 to 128 letters, digits and . _ : @ -";
-    throw new AptoveError("request_invalid", `a device id has ${form}, and not ${JSON.stringify(named)}`);
+    throw new AptoveError("request_invalid", `the id of a device must be ${deviceIdForm}`);
   }
   if (caller.deviceId !== undefined) {
     throw new AptoveError("device_refused", "the token belongs to another device than the one that is named");

@@ -204,8 +204,11 @@ export interface KeyRing {
 
 /** Devices with a token of their own (P3). A token is an API key: `keys.authenticate` takes it. */
 export interface Devices {
-  /** A code by which one device gets a token of the caller's, once and soon. Throws `forbidden` for a reader and for a device. */
-  pair(caller: Caller): Promise<{ id: string; code: string; expiresAt: number }>;
+  /**
+   * A code by which one device gets a token of the caller's, once and soon; with `workspaceId` it shares that workspace from
+   * its first session on (W2). Throws `forbidden` for a reader and for a device, `workspace_unknown`.
+   */
+  pair(caller: Caller, start?: { workspaceId?: string }): Promise<{ id: string; code: string; expiresAt: number }>;
   /** What became of a code that the caller made; `not_found` some time after its end. */
   pairing(caller: Caller, id: string): Promise<Pairing>;
   /**

@@ -27,6 +27,8 @@ export interface Providers {
 export interface WorkspaceParts {
   /** Null: there is no such workspace. Throws `config_invalid`, `workspace_damaged`. */
   settings(workspaceId: string): Promise<WorkspaceSettings | null>;
+  /** From now on the device has this workspace (W2). */
+  bind(deviceId: string, workspaceId: string): Promise<void>;
   /** Where the workspace's next session begins. */
   standing(workspaceId: string): Promise<TranscriptStanding>;
   /** Writes a finished turn into the transcript. Never rejects: what fails is reported, and made up for by the next one. */

@@ -5,7 +5,7 @@ import type { Session } from "../domain/session.ts";
 import type { EngineCore } from "./core.ts";
 import type { SessionStart, WorkspaceSessions } from "./engine.ts";
 import { importConversation } from "./import-conversation.ts";
-import type { WorkspaceParts } from "./parts.ts";
+import type { EngineParts, WorkspaceParts } from "./parts.ts";
 import { ownsWorkspaces } from "./accept.ts";
 import { createSession, mayWrite, visibleSession } from "./sessions.ts";
 
@@ -25,7 +25,7 @@ async function begin(
 ): Promise<Begun> {
   mayWrite(caller);
   const { workspaceId } = start;
-  const workspaces = await knownWorkspaces(core, caller, workspaceId);
+  const workspaces = await knownWorkspaces(core.parts, caller, workspaceId);
   if (fresh === true) return { session: await createSession(core.parts, caller, start), warnings: [] };
   await core.transcribing.get(workspaceId);
   const standing = await workspaces.standing(workspaceId);
@@ -47,8 +47,12 @@ async function begin(
   }
 }
 
-async function knownWorkspaces({ parts }: EngineCore, caller: Caller, workspaceId: string): Promise<WorkspaceParts> {
-  const { workspaces } = parts;
+/** Throws `workspace_unknown` where there is none of the id, or none that the caller may know. */
+export async function knownWorkspaces(
+  { workspaces }: EngineParts,
+  caller: Caller,
+  workspaceId: string,
+): Promise<WorkspaceParts> {
   const isHis = workspaces !== undefined && ownsWorkspaces(caller);
   if (isHis && (await workspaces.settings(workspaceId)) !== null) return workspaces;
   throw new AptoveError("workspace_unknown", `there is no workspace ${JSON.stringify(workspaceId)}`);

@@ -1,6 +1,6 @@
 /** Devices and the codes by which they are paired, on the wire (P3). A token is shown once, to its device. */
 import { z } from "zod";
-import { isDeviceId } from "../domain/device.ts";
+import { deviceIdForm, isDeviceId } from "../domain/device.ts";
 import type { Device, Pairing } from "../domain/device.ts";
 import { isoTime } from "../domain/ids.ts";
 import { isoTimeOrNull } from "./session.ts";
@@ -19,6 +19,16 @@ const device = z
 export type WireDevice = z.infer<typeof device>;
 
 export const deviceList = z.object({ devices: z.array(device) }).meta({ id: "DeviceList" });
+
+export const pairingStart = z
+  .strictObject({
+    workspaceId: z
+      .string()
+      .optional()
+      .describe("A workspace that the device is to share, with its conversation; absent: it gets one of its own."),
+  })
+  .meta({ id: "PairingStart" });
+export type WirePairingStart = z.input<typeof pairingStart>;
 
 export const pairingCode = z
   .object({ id, code: z.string().describe("Never shown again."), expiresAt: time })
@@ -41,7 +51,7 @@ export const pairingClaim = z
     name: columnText().min(1).describe("What the user sees in the list of devices."),
     deviceId: z
       .string()
-      .refine(isDeviceId, "is not 1 to 128 letters, digits and . _ : @ -")
+      .refine(isDeviceId, `is not ${deviceIdForm}`)
       .optional()
       .describe("What the device calls itself; one that is somebody else's is replaced by a new one."),
   })

@@ -1,6 +1,6 @@
 /** The routes of keys, of devices, of the caller, and of the server itself. */
 import { z } from "zod";
-import { deviceList, pairedDevice, pairing, pairingClaim, pairingCode } from "./device.ts";
+import { deviceList, pairedDevice, pairing, pairingClaim, pairingCode, pairingStart } from "./device.ts";
 import { alive, readiness } from "./health.ts";
 import { createdKey, keyList, keyStart, me } from "./key.ts";
 import type { RouteName } from "./paths.ts";
@@ -29,9 +29,10 @@ export const serverRoutes = {
   createPairingCode: {
     summary: "Makes a code by which one device gets a token of the caller's, once, within five minutes.",
     access: "write",
+    body: pairingStart,
     status: 201,
     answer: pairingCode,
-    errors: ["storage_full"],
+    errors: ["workspace_unknown", "storage_full"],
   },
   getPairingCode: {
     summary: "Whether a code that the caller made was claimed, and by which device.",

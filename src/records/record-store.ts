@@ -329,8 +329,8 @@ export interface PairingClaim {
   /** The device gets the first of these that is nobody else's. A token that it had before is revoked. */
   deviceIds: readonly string[];
 }
-/** `refused`: there is no such open code. */
-export type ClaimResult = { outcome: "claimed"; key: ApiKey } | { outcome: "refused" };
+/** `workspaceId`: of the code. `refused`: there is no such open code. */
+export type ClaimResult = { outcome: "claimed"; key: ApiKey; workspaceId: string | null } | { outcome: "refused" };
 
 /** What another process asks of the one that runs the turn. */
 export interface TurnControl {

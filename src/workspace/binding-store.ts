@@ -8,8 +8,8 @@
  *   a newer version are `data_newer`.
  * - What is not the id of a workspace is `workspace_invalid`; what cannot name a device is `request_invalid`.
  */
+import { deviceIdForm, isDeviceId } from "../domain/device.ts";
 import { AptoveError } from "../domain/errors.ts";
-import { limits } from "../domain/limits.ts";
 
 export interface BindingStore {
   /** Null: the device is not bound. */
@@ -36,8 +36,5 @@ export interface Binding {
 
 /** For drivers: throws `request_invalid` for what cannot name a device. A device chooses its id, so it is never a path. */
 export function checkDeviceId(text: string): void {
-  const isName = text !== "" && text.length <= limits.deviceIdCharactersMax && text.isWellFormed();
-  if (isName && !/\p{Cc}/u.test(text)) return;
-  const detail = `the id of a device must be 1 to ${limits.deviceIdCharactersMax} characters of text, without control characters`;
-  throw new AptoveError("request_invalid", detail);
+  if (!isDeviceId(text)) throw new AptoveError("request_invalid", `the id of a device must be ${deviceIdForm}`);
 }

@@ -16,6 +16,7 @@ import type { RemoteLimits } from "../../src/doors/acp/remote-connections.ts";
 import { httpDoor } from "../../src/doors/http/door.ts";
 import type { HttpDoorOptions } from "../../src/doors/http/door.ts";
 import { listen } from "../../src/doors/http/listen.ts";
+import { given } from "../../src/protocol/given.ts";
 import { problem, type WireProblem } from "../../src/protocol/problem.ts";
 import { acpTest, type AcpTest, type AcpTestOptions } from "./acp-test.ts";
 
@@ -59,11 +60,17 @@ export interface SocketConnection extends RemoteConnection {
   closeCode: Promise<number>;
 }
 
+export interface DeviceStart {
+  deviceId?: string;
+  /** The one that it is to share. */
+  workspaceId?: string;
+}
+
 export interface RemoteTest extends AcpTest {
   url: string;
   admin: Visitor;
   person(role: Role): Promise<Visitor>;
-  device(of: Visitor, deviceId?: string): Promise<Visitor & { id: string; deviceId: string }>;
+  device(of: Visitor, named?: DeviceStart): Promise<Visitor & { id: string; deviceId: string }>;
   overSocket(connecting: Connecting): Promise<SocketConnection>;
   overHttp(connecting: Connecting): Promise<RemoteConnection>;
   /** What a handshake is answered with that is refused. */
@@ -106,10 +113,9 @@ export async function remoteTest(context: TestContext, options: RemoteTestOption
       await records.insertUser({ id: caller.userId, orgId: caller.orgId, name: role, role, createdAt: Date.now() });
       return await visitor(caller);
     },
-    device: async (of, deviceId) => {
-      const { code } = await engine.devices.pair(of.caller);
-      const named = deviceId === undefined ? {} : { deviceId };
-      const { device, token } = await engine.devices.claim({ code, name: "phone", ...named });
+    device: async (of, { deviceId, workspaceId } = {}) => {
+      const { code } = await engine.devices.pair(of.caller, given({ workspaceId }));
+      const { device, token } = await engine.devices.claim({ code, name: "phone", ...given({ deviceId }) });
       const caller = { ...of.caller, deviceId: device.deviceId };
       return { caller, key: token, id: device.id, deviceId: device.deviceId };
     },

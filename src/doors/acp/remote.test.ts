@@ -28,7 +28,7 @@ for (const transport of transports) {
       script: (_call, n) =>
         n === 1 ? [{ calls: "write", with: { path: "note.txt", content: "hello" } }] : "it is written",
     });
-    const phone = await remote.device(remote.admin, "pixel-7");
+    const phone = await remote.device(remote.admin, { deviceId: "pixel-7" });
     const connection = await remote[transport]({ as: phone });
     await ask(connection, "write it");
     assert.equal(connection.said(), "it is written");
@@ -57,6 +57,29 @@ test("[P3] [R5] one session: begun on a WebSocket, gone on with over HTTP, loade
   assert.equal(texts.join("|").replaceAll(" |", " "), "first|answer 1|second|answer 2");
   await http.prompt(sessionId, "third");
   assert.match(http.said(), /answer 3$/);
+});
+
+test("[P3] [W2] [W3] a phone that shares the editor's workspace goes on with its conversation; another phone begins its own", async (t) => {
+  const remote = await remoteTest(t, { aptove: { records: memoryRecords() }, script: (_call, n) => `answer ${n}` });
+  const editor = await remote.overSocket({ as: remote.admin });
+  const begun = await editor.begin();
+  await editor.prompt(begun.sessionId, "said in the editor");
+  const workspaceId = String(begun._meta?.["aptove.dev/workspaceId"]);
+
+  const sharing = await remote.overHttp({ as: await remote.device(remote.admin, { workspaceId }) });
+  await ask(sharing, "said on the phone");
+  const seen = JSON.stringify(remote.provider.exchanges.at(-1)?.context);
+  for (const text of ["said in the editor", "answer 1", "said on the phone"]) assert.ok(seen.includes(text), seen);
+  const { sessions } = await sharing.agent.request("session/list", {});
+  assert.ok(sessions.some(({ sessionId }) => sessionId === begun.sessionId));
+
+  await ask(await remote.overHttp({ as: await remote.device(remote.admin) }), "said on the other");
+  assert.ok(!JSON.stringify(remote.provider.exchanges.at(-1)?.context).includes("editor"));
+
+  const { devices } = remote.aptove.engine;
+  const unknown = { code: "workspace_unknown" };
+  await assert.rejects(devices.pair(remote.admin.caller, { workspaceId: "no workspace" }), unknown);
+  await assert.rejects(devices.pair((await remote.person("member")).caller, { workspaceId }), unknown);
 });
 
 test("[P3] [H4] without a key that is in use nobody gets as far as a WebSocket, nor with a key in the address", async (t) => {
@@ -181,7 +204,7 @@ test("[P3] [H4] a session of another user is not there, by whatever way it is na
 test("[P2] [P3] a device speaks for itself: another id than the token's, and somebody else's, get an error and nothing else", async (t) => {
   const remote = await remoteTest(t, { aptove: { records: memoryRecords() } });
   const [ada, bob] = [await remote.person("admin"), await remote.person("admin")];
-  const phone = await remote.device(ada, "adas-phone");
+  const phone = await remote.device(ada, { deviceId: "adas-phone" });
   const deviceId = (id: string): Record<string, unknown> => ({ "aptove.dev/deviceId": id });
 
   const own = await remote.overSocket({ as: phone, device: "adas-phone" });

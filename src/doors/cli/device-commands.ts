@@ -9,6 +9,7 @@ export function addDeviceCommands(device: Command, run: Run): void {
     .command("pair")
     .description("show a code, by which a phone or another machine gets a token of its own")
     .option("--url <address>", "address under which the device reaches the server, where that is another")
+    .option("--workspace <id>", "let the device share this workspace, and the conversation in it")
     .option("--no-wait", "do not wait until the device has come")
     .action((options: PairOptions) => run(async (call) => (await commands()).pairDevice(call, options)));
   device

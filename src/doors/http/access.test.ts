@@ -37,6 +37,7 @@ function sampleOf(name: RouteName, { sessionId, turnId }: { sessionId: string; t
     steerTurn: { text: "x" },
     collectGarbage: { dryRun: true },
     createKey: { name: "k" },
+    createPairingCode: {},
   };
   const json = bodies[name];
   const file = { body: "", headers: { "content-type": "application/x-ndjson" } };

@@ -11,8 +11,8 @@ export function deviceHandlers({ engine: { devices } }: Door): Handlers<DeviceRo
   return {
     listDevices: async ({ caller }) =>
       answer("listDevices", { devices: (await devices.list(caller)).map(toWireDevice) }),
-    createPairingCode: async ({ caller }) => {
-      const { id, code, expiresAt } = await devices.pair(caller);
+    createPairingCode: async ({ caller, body }) => {
+      const { id, code, expiresAt } = await devices.pair(caller, given(body));
       return answer("createPairingCode", { id, code, expiresAt: isoTime(expiresAt) });
     },
     getPairingCode: async ({ caller, id }) =>

@@ -5,7 +5,7 @@ import type { WireDevice, WirePairedDevice, WirePairing, WirePairingCode } from 
 import { sseMessages, testDoor, type Person, type TestDoor } from "../../../testing/http-door.ts";
 
 async function paired(door: TestDoor, as: Person, more: object = {}): Promise<{ device: WireDevice; person: Person }> {
-  const { code } = await json<WirePairingCode>(door.call("POST /api/devices/pairing-codes", { as }));
+  const { code } = await json<WirePairingCode>(door.call("POST /api/devices/pairing-codes", { as, json: {} }));
   const claim = { as: null, json: { code, name: "phone", ...more } };
   const { device, token } = await json<WirePairedDevice>(door.call("POST /api/devices/pair", claim));
   return { device, person: { ...as, key: token } };
@@ -17,7 +17,7 @@ async function json<T>(response: Promise<Response>): Promise<T> {
 
 test("[P3] a code is made with a key, claimed without one, and seen claimed; the token is a key", async (t) => {
   const door = await testDoor(t);
-  const made = await json<WirePairingCode>(door.call("POST /api/devices/pairing-codes"));
+  const made = await json<WirePairingCode>(door.call("POST /api/devices/pairing-codes", { json: {} }));
   const at = `GET /api/devices/pairing-codes/${made.id}`;
   assert.partialDeepStrictEqual(await json<WirePairing>(door.call(at)), { state: "open", device: null });
   const claim = { code: made.code.toLowerCase(), name: "my phone", deviceId: "pixel-7" };
@@ -42,14 +42,14 @@ test("[P3] [H3] a claim that does not fit is refused, and no code tells whether 
     { ...fit, code: "A".repeat(65) },
     { ...fit, name: "" },
     { ...fit, name: "nul\u0000" },
-    { ...fit, deviceId: "two words" },
+    { ...fit, deviceId: "two\nlines" },
     { ...fit, userId: door.admin.userId },
     { name: "phone" },
     [],
   ];
   for (const body of wrong) await door.refused("request_invalid", pair, { as: null, json: body });
   await door.refused("unsupported_media_type", pair, { as: null, body: "code=AAAA-AAAA" });
-  const { code } = await json<WirePairingCode>(door.call("POST /api/devices/pairing-codes"));
+  const { code } = await json<WirePairingCode>(door.call("POST /api/devices/pairing-codes", { json: {} }));
   const close = (code.startsWith("0") ? "1" : "0") + code.slice(1);
   const refusals = [await door.refused("pairing_refused", pair, { as: null, json: { ...fit, code: close } })];
   refusals.push(await door.refused("pairing_refused", pair, { as: null, json: { ...fit, code: "far" } }));
@@ -82,7 +82,7 @@ test("[P3] [H4] a revoked token is refused from then on; a device may revoke its
   await door.refused("not_found", `DELETE /api/devices/${lost.device.id}`, { as: await door.person("member") });
   await door.call(`DELETE /api/devices/${lost.device.id}`, { as: member });
   await door.refused("unauthenticated", "GET /api/me", { as: lost.person });
-  await door.refused("forbidden", "POST /api/devices/pairing-codes", { as: left.person });
+  await door.refused("forbidden", "POST /api/devices/pairing-codes", { as: left.person, json: {} });
   await door.call(`DELETE /api/devices/${left.device.id}`, { as: left.person });
   await door.refused("unauthenticated", "GET /api/me", { as: left.person });
   assert.deepEqual(await json(door.call("GET /api/devices", { as: member })), { devices: [] });

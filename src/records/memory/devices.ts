@@ -29,7 +29,7 @@ export function deviceRecords(rows: Rows): DeviceRecords {
       }
       const key = tokenFor(rows, code, claim);
       rows.pairingCodes.set(code.id, { ...code, claimedAt: claim.at, keyId: key.id });
-      return { outcome: "claimed", key };
+      return { outcome: "claimed", key, workspaceId: code.workspaceId };
     },
   };
 }

@@ -56,7 +56,7 @@ async function claimCode(tx: Transaction<Tables>, dialect: SqlDialect, claim: Pa
     .set({ claimed_at: claim.at, key_id: key.id })
     .where("id", "=", code.id)
     .execute();
-  return { outcome: "claimed", key };
+  return { outcome: "claimed", key, workspaceId: code.workspace_id };
 }
 
 async function insertToken(
@@ -115,6 +115,7 @@ function codeToRow(code: PairingCode): PairingCodeRow {
     tries_left: code.triesLeft,
     claimed_at: code.claimedAt,
     key_id: code.keyId,
+    workspace_id: code.workspaceId,
   };
 }
 
@@ -129,5 +130,6 @@ function rowToCode(row: PairingCodeRow): PairingCode {
     triesLeft: row.tries_left,
     claimedAt: row.claimed_at,
     keyId: row.key_id,
+    workspaceId: row.workspace_id,
   };
 }

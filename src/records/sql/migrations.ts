@@ -164,7 +164,8 @@ const migrations: readonly Migration[] = [
         expires_at bigint not null,
         tries_left integer not null,
         claimed_at bigint,
-        key_id ${id} references api_keys (id)
+        key_id ${id} references api_keys (id),
+        workspace_id text
       )`,
     ],
   },

@@ -123,6 +123,7 @@ export interface PairingCodeRow {
   tries_left: number;
   claimed_at: number | null;
   key_id: string | null;
+  workspace_id: string | null;
 }
 
 export interface ApiKeyRow {

@@ -18,7 +18,17 @@ async function withPeople(store: RecordStore): Promise<void> {
 
 function codeOf(hash: string, over: Partial<PairingCode> = {}): PairingCode {
   const times = { createdAt: noon, expiresAt: noon + life, claimedAt: null };
-  return { id: newId(), orgId: org, userId: ada, hash, triesLeft: 5, keyId: null, ...times, ...over };
+  return {
+    id: newId(),
+    orgId: org,
+    userId: ada,
+    hash,
+    triesLeft: 5,
+    keyId: null,
+    workspaceId: null,
+    ...times,
+    ...over,
+  };
 }
 
 function claimOf(hash: string, over: Partial<PairingClaim> = {}): PairingClaim {
@@ -50,11 +60,14 @@ function codeTests(open: OpenForTest): void {
   test("[P3] a code gives one device a token of the user who made it", async (context) => {
     const { store } = await open(context);
     await withPeople(store);
-    const code = codeOf("right", { userId: bob });
+    const code = codeOf("right", { userId: bob, workspaceId: "default" });
     await store.insertPairingCode(code);
     assert.deepEqual(await store.getPairingCode(code.id), code);
     const claim = claimOf("right", { deviceIds: ["phone"] });
-    const key = await claimed(store, claim);
+    const result = await store.claimPairingCode(claim);
+    assert.equal(result.outcome, "claimed");
+    const { key, workspaceId } = result;
+    assert.equal(workspaceId, "default");
     assert.deepEqual(key, { ...claim.key, orgId: org, userId: bob, deviceId: "phone" });
     assert.deepEqual(await store.findKey(key.hash), key);
     assert.deepEqual(await store.getPairingCode(code.id), { ...code, claimedAt: claim.at, keyId: key.id });

@@ -99,6 +99,18 @@ test("[P3] [L1] the address of a tunnel can be named; without TLS it is warned a
   for (const wrong of ["aptove.example.org", "ftp://x", "http://"]) assert.equal((await pair(wrong)).exit, 2);
 });
 
+test("[P3] [L1] [W2] a device is given a workspace to share, named by a part of its id", async (t) => {
+  const world = await cliWorld(t);
+  const { stranger } = await serving(t, world);
+  const created = await world.run(["workspace", "create", "--json"]);
+  const { id } = JSON.parse(created.stdout) as { id: string };
+  const made = await world.run(["device", "pair", "--json", "--workspace", id.slice(-8)]);
+  const { code } = JSON.parse(made.stdout) as WirePairingCode;
+  await stranger.devices.pair({ code, name: "phone", deviceId: "pixel-7" });
+  assert.match((await world.run(["workspace", "show", id])).stdout, /pixel-7/);
+  assert.equal((await world.run(["device", "pair", "--json", "--workspace", "nowhere"])).exit, 2);
+});
+
 test("[P3] [L1] whoever does not wait to the end leaves with 130, and the code stays good", async (t) => {
   const world = await cliWorld(t);
   const { stranger } = await serving(t, world);

@@ -1,17 +1,25 @@
 /** `aptove device pair | list | revoke` (P3). */
 import { setTimeout as sleep } from "node:timers/promises";
-import type { AptoveClient, WireDevice, WirePairing, WirePairingCode } from "../../../client/client.ts";
+import type {
+  AptoveClient,
+  WireDevice,
+  WirePairing,
+  WirePairingCode,
+  WirePairingStart,
+} from "../../../client/client.ts";
+import { given } from "../../../protocol/given.ts";
 import type { Call } from "../call.ts";
 import { localTime } from "../explain.ts";
 import { CommandFailed, exitCodes, UsageError } from "../failure.ts";
 import type { ExitCode } from "../failure.ts";
-import { shortIds } from "../find-by-id.ts";
+import { findWorkspace, shortIds } from "../find-by-id.ts";
 import { columns } from "../output.ts";
 import { answersAt, findServer, isLoopback } from "../server-file.ts";
 import { listenForStop } from "../stop-signals.ts";
 
 export interface PairOptions {
   url?: string;
+  workspace?: string;
   wait: boolean;
 }
 
@@ -21,7 +29,7 @@ const lookEveryMs = 500;
 export async function pairDevice(call: Call, options: PairOptions): Promise<ExitCode> {
   const address = options.url === undefined ? await serverAddress(call) : checkedAddress(options.url);
   const client = await call.client();
-  const made = await client.devices.createPairingCode();
+  const made = await client.devices.createPairingCode(await startOf(call, options));
   // Behind a `#`: no server, proxy or log on the way is told the code.
   const url = `${address.replace(/\/+$/, "")}/pair#${made.code}`;
   if (call.json) {
@@ -30,6 +38,12 @@ export async function pairDevice(call: Call, options: PairOptions): Promise<Exit
   }
   await showCode(call, made, url);
   return options.wait ? await untilPaired(call, client, made) : exitCodes.fine;
+}
+
+/** Ids of workspaces are known on their own machine only; to another server one is given whole. */
+async function startOf(call: Call, { workspace }: PairOptions): Promise<WirePairingStart> {
+  if (workspace === undefined || call.server() !== null) return given({ workspaceId: workspace });
+  return { workspaceId: findWorkspace(await (await call.workspaces()).list(), workspace).id };
 }
 
 function checkedAddress(text: string): string {
