@@ -18,7 +18,9 @@ export class TestTerminal {
   }
 
   write(text: string): void {
-    this.#written = new Promise((resolve) => this.#terminal.write(text, resolve));
+    // A system's terminal makes a whole line end of a line feed.
+    const ended = text.replaceAll(/(?<!\r)\n/g, "\r\n");
+    this.#written = new Promise((resolve) => this.#terminal.write(ended, resolve));
   }
 
   async resize(columns: number, rows: number): Promise<void> {
@@ -41,6 +43,11 @@ export class TestTerminal {
     const trimmed = lines.map((line) => line.trimEnd());
     while (trimmed.at(-1) === "") trimmed.pop();
     return trimmed;
+  }
+
+  /** The same as one text. */
+  async text(): Promise<string> {
+    return (await this.lines()).join("\n");
   }
 
   /** Row and column of the cursor, from the top left of what is on the screen. */

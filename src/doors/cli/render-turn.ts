@@ -122,7 +122,7 @@ export class TurnRenderer implements TurnView {
 }
 
 /** What was gathered for the model, in one line. */
-export function contextLine(context: Extract<AgUiEvent, { name: "aptove.context" }>["value"]): string {
+function contextLine(context: Extract<AgUiEvent, { name: "aptove.context" }>["value"]): string {
   const { chunks, files, historyTurns, history } = context;
   const sentChunks = chunks.filter((chunk) => chunk.wasSent).length;
   const sentFiles = files.filter((file) => file.wasSent).length;

@@ -8,6 +8,7 @@ import type { ToolCallView } from "../../../domain/tool.ts";
 import type { Tool, ToolResult } from "../../../tools/tool.ts";
 import { isYes } from "../confirm.ts";
 import { firstLine } from "../output.ts";
+import { cut } from "../terminal/cells.ts";
 import { clientCallNote } from "./ask.ts";
 import type { CallResult, Chat, Running } from "./chat-state.ts";
 import { failed, parseArguments, viewOf } from "./chat-tools.ts";
@@ -118,7 +119,7 @@ async function permissionFor(state: Chat, { tools, tool, args, view }: OwnCall, 
     return { isGiven: true, wasAsked: false };
   }
   const { output } = state.call;
-  const always = permission === null ? [] : [`a: always ${permission.label} ${tools.permits.scope}`];
+  const always = permission === null ? [] : [`a: always ${cut(permission.label, 50)} ${tools.permits.scope}`];
   const words = ["y: yes", ...always, "n: no, or say why not"].join(" · ");
   const again = isOld ? ["this call was left open by an earlier chat, and may have run"] : [];
   const hints = [...again, words].map((line) => output.noteStyle.dim(output.safeNote(line)));

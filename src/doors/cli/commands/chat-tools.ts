@@ -23,28 +23,33 @@ export interface Permits {
 /** Outputs that were cut for the model, and can be asked for again; the oldest go first. */
 const keptOutputsCharactersMax = 33_554_432;
 /** How long a tool that was stopped may take to end what it started. */
-const endMs = 2_000;
+const endMs = 1_000;
 
 export class ChatTools {
   readonly permits: Permits;
-  readonly #opened: Promise<SessionTools>;
+  readonly #open: () => Promise<SessionTools>;
   readonly #whole = new Map<string, string>();
+  #opened: Promise<SessionTools> | null = null;
   #tools: ReadonlyMap<string, Tool> | null = null;
+  #isClosed = false;
 
-  constructor(opened: Promise<SessionTools>, permits: Permits) {
+  constructor(open: () => Promise<SessionTools>, permits: Permits) {
+    this.#open = open;
     this.permits = permits;
-    this.#opened = opened;
-    // Whoever asks for the tools is told; until then nobody is.
-    opened.catch(() => undefined);
   }
 
-  static open(call: Call, workspaceId: string | null): ChatTools {
-    return new ChatTools(openTools(call, workspaceId), permitsOf(call, workspaceId));
+  static of(call: Call, workspaceId: string | null): ChatTools {
+    return new ChatTools(() => openTools(call, workspaceId), permitsOf(call, workspaceId));
+  }
+
+  /** Begins to start them, so that they are there when the first line is said. Whoever asks for them is told of faults. */
+  begin(): void {
+    if (!this.#isClosed) this.#session().catch(() => undefined);
   }
 
   /** Their definitions, and what to say of those that are not there. */
   async offered(): Promise<{ tools: OfferedTool[]; warnings: readonly string[] }> {
-    const opened = await this.#opened;
+    const opened = await this.#session();
     const tools = await opened.tools();
     const isFirst = this.#tools === null;
     this.#tools = new Map(tools.map((tool) => [tool.definition.name, tool]));
@@ -74,8 +79,13 @@ export class ChatTools {
   }
 
   async close(): Promise<void> {
-    const opened = await this.#opened.catch(() => null);
+    this.#isClosed = true;
+    const opened = await this.#opened?.catch(() => null);
     await opened?.close();
+  }
+
+  #session(): Promise<SessionTools> {
+    return (this.#opened ??= this.#open());
   }
 
   /** The model gets the beginning and the end of a long output, which say most of what it has to say. */

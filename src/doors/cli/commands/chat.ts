@@ -30,7 +30,7 @@ export async function chat(call: Call, options: ChatOptions): Promise<ExitCode> 
   const session = await chatSession(call, { client, options, workspaceId });
   if (!(await indexFirst(call, options.repo))) return exitCodes.interrupted;
   const isTerminal = call.io.stdin.isTTY === true && call.output.isTerminal && !call.json;
-  const tools = isTerminal && options.tools !== false ? ChatTools.open(call, workspaceId) : null;
+  const tools = isTerminal && options.tools !== false ? ChatTools.of(call, workspaceId) : null;
   // Whoever sits there is asked before anything is written or run, so edit is no risk.
   if (tools !== null) options.mode ??= "edit";
   const { lines, view } = await openChat(call, isTerminal, {
@@ -56,6 +56,7 @@ export async function chat(call: Call, options: ChatOptions): Promise<ExitCode> 
   };
   try {
     if (isTerminal) await greet(state);
+    setImmediate(() => tools?.begin());
     return await converse(state);
   } finally {
     lines.close();
@@ -83,8 +84,8 @@ async function openChat(call: Call, isTerminal: boolean, told: Told): Promise<{ 
 async function greet(state: Chat): Promise<void> {
   const { call, client, sessionId, tools } = state;
   const where = sessionId === null ? "a new session" : `session ${shortId(sessionId)}`;
-  const asks = tools === null ? [] : ["I ask before anything is written or run"];
-  const parts = [where, ...asks, "/help tells the commands, /quit leaves"];
+  const asks = tools === null ? [] : ["nothing is written or run unasked"];
+  const parts = [where, ...asks, "/help tells the commands"];
   call.output.note(call.output.noteStyle.dim(parts.join(" · ")));
   const head = sessionId === null ? null : (await client.sessions.get(sessionId)).headTurnId;
   if (head === null) return;

@@ -5,7 +5,6 @@ import { InputHistory } from "./input-history.ts";
 import { spinnerMs } from "./spinner.ts";
 import { TerminalLines } from "./terminal-lines.ts";
 import { ToolBoard } from "./tool-board.ts";
-import { TurnScreen } from "./turn-screen.ts";
 
 export interface TerminalWishes {
   /** Names of commands, with their slashes. */
@@ -18,8 +17,10 @@ export interface TerminalWishes {
 }
 
 export function openTerminal(call: Call, wishes: TerminalWishes): { lines: TerminalLines; view: ChatView } {
-  // Needed for the first word of an answer; it is here by then.
-  const marked = import("marked");
+  // Needed for the first word of an answer, and loaded while the first line is typed: the prompt comes first.
+  const setting = new Promise((resolve) => setImmediate(resolve)).then(() =>
+    Promise.all([import("marked"), import("./turn-screen.ts")]),
+  );
   const { style } = call.output;
   const lines = new TerminalLines({
     io: call.io,
@@ -45,7 +46,7 @@ export function openTerminal(call: Call, wishes: TerminalWishes): { lines: Termi
     view: {
       board,
       turn: async ({ isFollowing }) => {
-        const { Lexer } = await marked;
+        const [{ Lexer }, { TurnScreen }] = await setting;
         return new TurnScreen({ terminal, board, style, isFollowing, lex: (text) => Lexer.lex(text) });
       },
       during: async (work) => {

@@ -129,7 +129,7 @@ export class ToolBoard {
     const text = view.content.flatMap((content) => (content.type === "text" ? [content.text] : []));
     const words = text.flatMap((each) => neutralize(each).split("\n")).slice(0, foldedDiffLinesMax);
     return [
-      style.bold(this.#cut(view.title)),
+      `${style.yellow("?")} ${style.bold(this.#cut(view.title))}`,
       ...words.map((line) => `  ${line}`),
       ...this.#contentLines(view.content, 2 * foldedDiffLinesMax),
     ];
@@ -162,7 +162,9 @@ export class ToolBoard {
   }
 
   #title({ view, name, args }: BoardCall): string {
-    return this.#cut(view?.title ?? `${name} ${args}`.trim());
+    // A tool that has nothing to say of a call is shown with what it was given.
+    const isNamed = view === null || view.title === name;
+    return this.#cut(isNamed ? `${name} ${args}`.trim() : view.title);
   }
 
   #cut(text: string): string {

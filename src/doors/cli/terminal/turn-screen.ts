@@ -1,7 +1,6 @@
 /** A running turn on the terminal of a chat: text is set as Markdown while it comes, calls are folded to a line each. */
 import type { AgUiEvent, AptoveCustomEvent, ExecuteAnswer } from "../../../client/client.ts";
 import type { ToolContent } from "../../../domain/tool.ts";
-import { contextLine } from "../render-turn.ts";
 import type { TurnView } from "../render-turn.ts";
 import { duration, firstLine, neutralize, plural } from "../output.ts";
 import type { Style } from "../output.ts";
@@ -141,7 +140,7 @@ export class TurnScreen implements TurnView {
     const { board, style, terminal, isFollowing } = this.#options;
     switch (event.name) {
       case "aptove.context":
-        if (!isFollowing) this.#note(contextLine(event.value));
+        if (!isFollowing) this.#given(event.value);
         break;
       case "aptove.steered":
         this.#note(`steered: ${firstLine(event.value.text, 100)}`);
@@ -157,6 +156,13 @@ export class TurnScreen implements TurnView {
         board.output(event.value.callId, event.value.delta);
         break;
     }
+  }
+
+  /** What was sent beside the words; /context tells the rest. */
+  #given({ chunks, files }: Extract<AptoveCustomEvent, { name: "aptove.context" }>["value"]): void {
+    const [snippets, whole] = [chunks, files].map((all) => all.filter(({ wasSent }) => wasSent).length);
+    const parts = [...(snippets ? [plural(snippets, "snippet")] : []), ...(whole ? [plural(whole, "file")] : [])];
+    if (parts.length > 0) this.#note(`with ${parts.join(" and ")}`);
   }
 
   #live(): string[] {

@@ -1,0 +1,267 @@
+/** The tools that a chat brings: what runs unasked, what is asked for, and what becomes of a call that was stopped. */
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import type { TestContext } from "node:test";
+import { cliWorld } from "../../../../testing/cli.ts";
+import type { CliWorld, LiveCli } from "../../../../testing/cli.ts";
+import { TestTerminal } from "../../../../testing/terminal.ts";
+import type { WireTurn } from "../../../client/client.ts";
+import { limits } from "../../../domain/limits.ts";
+import { scriptedProvider } from "../../../providers/scripted/scripted.ts";
+import type { Script } from "../../../providers/scripted/scripted.ts";
+import type { Tool, ToolContext } from "../../../tools/tool.ts";
+import { ChatTools } from "./chat-tools.ts";
+
+const reads: Tool = {
+  definition: { name: "read", parameters: { type: "object" }, effect: "read" },
+  needsApproval: () => false,
+  run: async (args) => ({ output: `contents of ${String(args["path"])}`, isError: false }),
+};
+
+function writes(written: string[]): Tool {
+  return {
+    definition: { name: "write", parameters: { type: "object" }, effect: "write" },
+    needsApproval: () => true,
+    view: (args) => ({
+      title: `Write ${String(args["path"])}`,
+      kind: "edit",
+      locations: [],
+      content: [{ type: "diff", path: "/a", oldText: "old\n", newText: "new\n" }],
+      permission: { key: "write here", label: "write files here" },
+    }),
+    run: async (args) => {
+      written.push(String(args["path"]));
+      return { output: `wrote ${String(args["path"])}`, isError: false };
+    },
+  };
+}
+
+/** Runs until it is stopped, and tells that it was. */
+const lasting: Tool = {
+  definition: { name: "run", parameters: { type: "object" }, effect: "run" },
+  needsApproval: () => false,
+  run: async (_args, { signal, showOutput }) => {
+    showOutput("line 1\nline 2\n");
+    await new Promise((resolve) => signal.addEventListener("abort", resolve, { once: true }));
+    return { output: "ended early", isError: true };
+  },
+};
+
+/** Does what it is told: `<tool> <path>` calls it; after a result it says what it was. */
+const obedient: Script = (call) => {
+  const last = call.items.at(-1);
+  if (last?.type === "tool_result") return `it said: ${last.output}`;
+  const [, tool, path] = /(read|write|run) (\w+)/.exec(JSON.stringify(last)) ?? [];
+  return tool === undefined ? "ok" : [{ calls: tool, with: { path } }];
+};
+
+interface Chatting extends LiveCli {
+  type(line: string): void;
+  screen(): Promise<string>;
+}
+
+async function world(t: TestContext, sessionTools: Tool[], script: Script = obedient): Promise<CliWorld> {
+  const made = await cliWorld(t, { providers: [scriptedProvider({ name: "offline", script })], sessionTools });
+  await made.run(["index"]);
+  return made;
+}
+
+function chatting(on: CliWorld, ...argv: string[]): Chatting {
+  const terminal = new TestTerminal({ columns: 80, rows: 40 });
+  const chat = on.start(["chat", ...argv], { terminal, env: { TERM: "xterm", NO_COLOR: "1" } });
+  return { ...chat, type: (line) => void chat.input.write(`${line}\r`), screen: () => terminal.text() };
+}
+
+async function turnsOf(on: CliWorld): Promise<WireTurn[]> {
+  const { stdout } = await on.run(["session", "log", "last", "--json"]);
+  return (JSON.parse(stdout) as { turns: WireTurn[] }).turns.toReversed();
+}
+
+test("[V5] [T9] [L2] what only reads runs unasked, and its result is the next turn", async (t) => {
+  const on = await world(t, [reads]);
+  const chat = chatting(on);
+  chat.type("read a");
+  await chat.saw("it said: contents of a");
+  chat.type("/quit");
+  assert.equal((await chat.finished).exit, 0);
+  const screen = await chat.screen();
+  assert.match(screen, /^✓ read {"path":"a"} · \d+ ms$/m);
+  assert.doesNotMatch(screen, /allow\?/);
+  const turns = await turnsOf(on);
+  assert.deepEqual(
+    turns.map(({ status, mode }) => [status, mode]),
+    [
+      ["awaiting_tool_results", "edit"],
+      ["completed", "edit"],
+    ],
+  );
+});
+
+test("[P4] [V5] [L2] what writes is shown and asked for; always is remembered in the workspace, by the next chat too", async (t) => {
+  const written: string[] = [];
+  const on = await world(t, [writes(written)]);
+  const first = chatting(on);
+  first.type("write a");
+  await first.saw("allow? [y/a/N]");
+  assert.deepEqual(written, []);
+  const question = await first.screen();
+  assert.match(question, /^\? Write a\n {2}-old\n {2}\+new\n/m);
+  assert.match(question, /a: always write files here in this workspace/);
+  first.type("no, use b");
+  await first.saw("it said: denied: no, use b");
+  first.type("write b");
+  await first.saw("? Write b");
+  first.type("y");
+  await first.saw("it said: wrote b");
+  first.type("write c");
+  await first.saw("? Write c");
+  first.type("a");
+  await first.saw("it said: wrote c");
+  first.type("/quit");
+  await first.finished;
+  const second = chatting(on);
+  second.type("write d");
+  await second.saw("it said: wrote d");
+  second.type("/quit");
+  await second.finished;
+  assert.doesNotMatch(await second.screen(), /allow\?/);
+  assert.deepEqual(written, ["b", "c", "d"]);
+  assert.match((await on.run(["workspace", "permissions", "default"])).stdout, /write here/);
+});
+
+test("[P4] [G2] in mode ask nothing is written, and nobody is asked", async (t) => {
+  const written: string[] = [];
+  const on = await world(t, [reads, writes(written)]);
+  const chat = chatting(on);
+  chat.type("/mode ask");
+  await chat.saw("nothing is written or run");
+  chat.type("write a");
+  await chat.saw('mode "ask" does not allow');
+  chat.type("/quit");
+  await chat.finished;
+  assert.deepEqual(written, []);
+  assert.doesNotMatch(await chat.screen(), /allow\? \[/);
+});
+
+test("[T10] [V5] [L2] Ctrl-C ends the tool and the turn; what it did is told with the next line", async (t) => {
+  const on = await world(t, [lasting]);
+  const chat = chatting(on);
+  chat.type("run a");
+  await chat.saw("line 2");
+  chat.input.write("\u0003");
+  await chat.saw("stopped; say what to do instead");
+  chat.type("go on");
+  await chat.saw("ok");
+  chat.type("/quit");
+  assert.equal((await chat.finished).exit, 0);
+  const turns = await turnsOf(on);
+  assert.deepEqual(
+    turns.map(({ status, instructionSummary }) => [status, instructionSummary]),
+    [
+      ["awaiting_tool_results", "run a"],
+      ["completed", "go on"],
+    ],
+  );
+  const sent = await on.run(["session", "show", "last", "--turn", "2", "--request"]);
+  assert.match(sent.stdout, /ended early/);
+});
+
+test("[V5] [L2] a line that is typed while a tool of the chat runs is told to the model with its result", async (t) => {
+  const gate = Promise.withResolvers<void>();
+  const slow: Tool = { ...reads, run: async () => (await gate.promise, { output: "slow", isError: false }) };
+  const on = await world(t, [slow]);
+  const chat = chatting(on);
+  chat.type("read a");
+  await chat.saw('read {"path":"a"}');
+  await chat.saw("› ");
+  chat.type("be brief");
+  await chat.saw("will be told: be brief");
+  gate.resolve();
+  await chat.saw("ok");
+  chat.type("/quit");
+  await chat.finished;
+  const turns = await turnsOf(on);
+  assert.deepEqual(
+    turns.map(({ instructionSummary }) => instructionSummary),
+    ["read a", "be brief"],
+  );
+});
+
+test("[V5] [R2] a call that a dead chat left open is run again only after asking, also where it only reads", async (t) => {
+  const on = await world(t, [reads]);
+  const request = { instruction: "read a", tools: [reads.definition], workspaceId: "default", repo: "copy" };
+  const server = on.start(["serve", "--port", "0"]);
+  await server.saw("http://127.0.0.1:");
+  const { url, key } = await serverOf(on);
+  const answer = await fetch(`${url}/api/ai/agent/execute`, {
+    method: "POST",
+    headers: { "content-type": "application/json", authorization: `Bearer ${key}` },
+    body: JSON.stringify(request),
+  });
+  assert.equal(((await answer.json()) as { kind: string }).kind, "tool_calls");
+  const chat = chatting(on, "--continue");
+  await chat.saw("allow? [y/N]");
+  assert.match(await chat.screen(), /left open by an earlier chat, and may have run/);
+  chat.type("y");
+  await chat.saw("it said: contents of a");
+  chat.type("/quit");
+  await chat.finished;
+  server.signals.emit("SIGTERM");
+  await server.finished;
+});
+
+async function serverOf(on: CliWorld): Promise<{ url: string; key: string }> {
+  const { readFile } = await import("node:fs/promises");
+  return JSON.parse(await readFile(`${on.dataDir}/server.json`, "utf8")) as { url: string; key: string };
+}
+
+test("[V5] [L2] --no-tools brings none, and a pipe has nobody to ask", async (t) => {
+  const offered: string[][] = [];
+  const on = await world(t, [reads], (call) => {
+    offered.push(call.tools.map(({ name }) => name));
+    return "ok";
+  });
+  const chat = chatting(on, "--no-tools");
+  chat.type("hello");
+  await chat.saw("ok");
+  chat.type("/quit");
+  await chat.finished;
+  await on.run(["chat"], { stdin: "hello\n" });
+  assert.deepEqual(offered, [[], []]);
+});
+
+function opened(tool: Tool): { tools: ChatTools; run(signal?: AbortSignal): ReturnType<ChatTools["run"]> } {
+  const permits = { isAllowed: async () => false, allow: async () => {}, scope: "" };
+  const session = { tools: async () => [tool], warnings: () => [], close: async () => {} };
+  const tools = new ChatTools(async () => session, permits);
+  const context = { sessionId: "s", turnId: "t", callId: "c", showOutput: () => {} };
+  return { tools, run: (signal = new AbortController().signal) => tools.run(tool, {}, { ...context, signal }) };
+}
+
+test("[P5] a long output is cut in the middle, and the whole can be had again by later calls", async () => {
+  const whole = `begin${"x".repeat(limits.toolResultCharactersMax)}end`;
+  let context: ToolContext | null = null;
+  const tool: Tool = {
+    ...reads,
+    run: async (_args, given) => {
+      context = given;
+      return { output: whole, isError: false };
+    },
+  };
+  const { run } = opened(tool);
+  const { output } = await run();
+  assert.ok(output.length < limits.toolResultCharactersMax + 200);
+  assert.match(output, /^begin[^]*all of it is kept as output:c[^]*end$/);
+  assert.equal(await (context as ToolContext | null)?.readOutput("c"), whole);
+  assert.equal(await (context as ToolContext | null)?.readOutput("other"), null);
+});
+
+test("[P5] a tool that throws, hangs or does not end when it is stopped is an error result", async () => {
+  const throwing = opened({ ...reads, run: async () => Promise.reject(new TypeError("broken")) });
+  assert.deepEqual(await throwing.run(), { output: "failed: broken", isError: true });
+  const hanging = opened({ ...reads, timeMs: 1, run: () => new Promise(() => {}) });
+  const deaf = opened({ ...reads, run: () => new Promise(() => {}) });
+  const [late, stopped] = await Promise.all([hanging.run(), deaf.run(AbortSignal.abort())]);
+  assert.deepEqual(late, { output: "failed: no result within 0.001 s", isError: true });
+  assert.match(stopped.output, /the user stopped the call/);
+});
