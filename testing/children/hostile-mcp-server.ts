@@ -170,8 +170,26 @@ if (mode === "stubborn") {
   setInterval(() => undefined, 60_000);
 }
 
+/** Knows the protocol of 2026-07-28 and no older one: no `initialize`, and each result says that it is whole. */
+function answerNewly({ id, method }: Request): void {
+  const results: Record<string, Record<string, unknown>> = {
+    "server/discover": {
+      supportedVersions: ["2026-07-28"],
+      capabilities: { tools: {} },
+      ttlMs: 0,
+      cacheScope: "private",
+    },
+    "tools/list": { tools: [tool("ask")], ttlMs: 0, cacheScope: "private" },
+    "tools/call": { content: [{ type: "text", text: "newly" }] },
+  };
+  const result = results[method];
+  if (result !== undefined) answer(id, { resultType: "complete", ...result });
+  else if (id !== undefined) write({ jsonrpc: "2.0", id, error: { code: -32_601, message: "Method not found" } });
+}
+
 createInterface({ input: process.stdin }).on("line", (line) => {
   const request = JSON.parse(line) as Request;
+  if (mode === "new") return answerNewly(request);
   if (request.method === "initialize") begin(request);
   else if (request.method === "tools/list") list(request);
   else if (request.method === "notifications/cancelled") cancelled.push(request.params?.requestId);

@@ -133,6 +133,12 @@ test("[P5] bad schemas, floods of tools and lists without end are left out with 
   );
 });
 
+test("[P5] a process that knows only the newest protocol is spoken to in it", async (context) => {
+  const world = mcpWorld(context, [hostile("new", patient)]);
+  assert.deepEqual(await world.call("new__ask"), { output: "newly", isError: false });
+  assert.equal(world.mcp.status()[0]?.protocol, "2026-07-28");
+});
+
 test("[P5] a changed list of tools is there the next time", async (context) => {
   const world = mcpWorld(context, [hostile("list-change")]);
   assert.deepEqual(await world.names(), ["list-change__ask", "list-change__change"]);
