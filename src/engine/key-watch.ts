@@ -13,6 +13,8 @@ export class KeyWatch {
   /** Who wants to know, by the hash of the secret. */
   readonly #watchers = new Map<string, Set<() => void>>();
   #timer: NodeJS.Timeout | null = null;
+  #looks = 0;
+  #last: Promise<void> = Promise.resolve();
 
   constructor(parts: EngineParts) {
     this.#parts = parts;
@@ -23,7 +25,8 @@ export class KeyWatch {
     const hash = sha256(secret);
     const watchers = this.#watchers.get(hash) ?? new Set();
     this.#watchers.set(hash, watchers.add(onEnd));
-    this.#timer ??= setInterval(() => void this.look(), limits.keyPollMs).unref();
+    // One look at a time: behind a slow store they would pile up.
+    this.#timer ??= setInterval(() => this.#looks === 0 && void this.look(), limits.keyPollMs).unref();
     return () => {
       watchers.delete(onEnd);
       if (watchers.size === 0 && this.#watchers.get(hash) === watchers) this.#forget(hash);
@@ -31,7 +34,12 @@ export class KeyWatch {
   }
 
   /** Looks now, and not only when it is time: after a change that this process made. Never rejects. */
-  async look(): Promise<void> {
+  look(): Promise<void> {
+    this.#looks += 1;
+    return (this.#last = this.#last.then(() => this.#look()).finally(() => (this.#looks -= 1)));
+  }
+
+  async #look(): Promise<void> {
     try {
       for (const hash of this.#watchers.keys()) {
         const key = await this.#parts.records.findKey(hash);

@@ -65,12 +65,11 @@ export function beginner({ engine, agentFor }: RemoteAcpOptions, limits: RemoteL
       const free = takeSlot(open, caller.userId, limits.connectionsPerUserMax);
       let connection: AcpConnection | null = null;
       const connect: AcpAgent["connect"] = (stream) => {
-        connection = agentFor({ caller, deviceId }).connect(stream);
-        const { closed, ended } = connection;
-        void closed.then(free);
-        ending.add(ended);
-        void ended.finally(() => ending.delete(ended));
-        return connection;
+        const connected = agentFor({ caller, deviceId }).connect(stream);
+        void connected.closed.then(free);
+        ending.add(connected.ended);
+        void connected.ended.finally(() => ending.delete(connected.ended));
+        return (connection = connected);
       };
       return {
         agent: { connect },

@@ -1,10 +1,11 @@
 /** ACP over WebSockets: one message per text frame. */
 import type { IncomingMessage } from "node:http";
 import type { Duplex } from "node:stream";
+import type { PreparedWebSocketUpgrade } from "@agentclientprotocol/sdk/experimental/server";
 import { WebSocketServer, type WebSocket } from "ws";
 import { AptoveError } from "../../domain/errors.ts";
 import { deviceHeader } from "./remote-http.ts";
-import type { RemoteParts, Visitor } from "./remote-connections.ts";
+import type { Beginning, RemoteParts, Visitor } from "./remote-connections.ts";
 
 /** A request to go on as a WebSocket. */
 export interface Handshake {
@@ -74,7 +75,7 @@ async function upgrade(
   const beginning = await beginner.begin(visitor, typeof named === "string" ? named : null);
   // It may have gone while it was looked at.
   if (socket.destroyed) return beginning.giveUp();
-  const prepared = server.prepareWebSocketUpgrade({ agent: beginning.agent });
+  const prepared = prepare(server, beginning);
   ids.set(incoming, prepared.connectionId);
   socket.once("close", () => prepared.reject());
   sockets.handleUpgrade(incoming, socket, head, (webSocket) => {
@@ -87,6 +88,15 @@ async function upgrade(
       beginning.connection()?.close();
     });
   });
+}
+
+function prepare(server: RemoteParts["server"], beginning: Beginning): PreparedWebSocketUpgrade {
+  try {
+    return server.prepareWebSocketUpgrade({ agent: beginning.agent });
+  } catch (error) {
+    beginning.giveUp();
+    throw error;
+  }
 }
 
 /** A socket that is being closed waits for the peer's word, which may never come. */
