@@ -56,4 +56,16 @@ export class TestTerminal {
     const { cursorX, cursorY } = this.#terminal.buffer.active;
     return { row: cursorY, column: cursorX };
   }
+
+  /** The character in the cell to the left of the cursor. */
+  async beforeCursor(): Promise<string> {
+    await this.#written;
+    const { active } = this.#terminal.buffer;
+    return (
+      active
+        .getLine(active.baseY + active.cursorY)
+        ?.getCell(active.cursorX - 1)
+        ?.getChars() ?? ""
+    );
+  }
 }

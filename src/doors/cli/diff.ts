@@ -2,6 +2,7 @@
 import { decodeText } from "../../domain/active-file.ts";
 import type { PlannedChange } from "../../domain/file-bundle.ts";
 import type { Output } from "./output.ts";
+import { diffLine } from "./terminal/code-colours.ts";
 
 export async function diffLines(change: PlannedChange, output: Output): Promise<string[]> {
   const { path, before, after } = change;
@@ -17,13 +18,5 @@ export async function diffLines(change: PlannedChange, output: Output): Promise<
 /** The lines of a unified diff in its usual colours. */
 export function paintPatch(patch: string, output: Output): string[] {
   const lines = patch.split("\n").filter((line) => !line.startsWith("=====") && line !== "");
-  return lines.map((line) => paint(output.safe(line), output));
-}
-
-function paint(line: string, output: Output): string {
-  const { green, red, cyan, bold } = output.style;
-  if (line.startsWith("+++") || line.startsWith("---")) return bold(line);
-  if (line.startsWith("+")) return green(line);
-  if (line.startsWith("-")) return red(line);
-  return line.startsWith("@@") ? cyan(line) : line;
+  return lines.map((line) => diffLine(output.safe(line), output.style));
 }

@@ -111,7 +111,7 @@ export class ChatTools {
   }
 }
 
-export const stopped: ToolResult = { output: "interrupted: the user stopped the call", isError: true };
+const stopped: ToolResult = { output: "interrupted: the user stopped the call", isError: true };
 
 export function failed(reason: string): ToolResult {
   return { output: `failed: ${reason}`, isError: true };
@@ -120,20 +120,16 @@ export function failed(reason: string): ToolResult {
 /** How a call is shown; one of which nothing is known by its name. */
 export async function viewOf(tool: Tool, args: Record<string, unknown>): Promise<ToolCallView> {
   const { name } = tool.definition;
+  return (await ownView(tool, args)) ?? { title: name, kind: "other", locations: [], content: [], permission: null };
+}
+
+async function ownView(tool: Tool, args: Record<string, unknown>): Promise<ToolCallView | null> {
   try {
-    const view = await tool.view?.(args);
-    if (view !== undefined) return view;
+    return (await tool.view?.(args)) ?? null;
   } catch {
     // It says what a call is about, and a call may be about nothing that can be said; running it tells.
+    return null;
   }
-  const text = JSON.stringify(args);
-  return {
-    title: text === "{}" ? name : `${name} ${text}`,
-    kind: "other",
-    locations: [],
-    content: [],
-    permission: null,
-  };
 }
 
 /** Null: it is no JSON object. */

@@ -54,7 +54,7 @@ test("[V5] [L2] a call that needs approval is asked for at once; yes runs it, fo
   const world = await scripted(t, launcher);
   const chat = chatting(world);
   chat.type("launch it");
-  await chat.saw('run launch {"at":1}? [y/N]');
+  await chat.saw("allow? [y/N]");
   chat.type("y");
   await chat.saw("it said: launched");
   chat.type("/details");
@@ -78,7 +78,7 @@ test("[V5] [T9] [L2] anything but yes denies the call and may say why; Ctrl-C le
   first.type("/quit");
   assert.equal((await first.finished).exit, 0);
   const second = chatting(world, "--continue");
-  await second.saw('run launch {"at":1}? [y/N]');
+  await second.saw("allow? [y/N]");
   second.type("not today");
   await second.saw("it said: denied: not today");
   second.type("/quit");

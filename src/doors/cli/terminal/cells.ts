@@ -15,7 +15,7 @@ export function graphemes(text: string): string[] {
 }
 
 /** Cells of one grapheme. */
-export function cellsOfGrapheme(grapheme: string): number {
+function cellsOfGrapheme(grapheme: string): number {
   if (grapheme.length === 1 && plain.test(grapheme)) return 1;
   if (newline.test(grapheme) || takesNothing.test(grapheme)) return 0;
   return picture.test(grapheme) ? 2 : eastAsianWidth(grapheme.codePointAt(0) ?? 0);

@@ -10,7 +10,7 @@ const entryCharactersMax = 8_192;
 const fileBytesMax = 4_194_304;
 
 export class InputHistory {
-  readonly #file: string | null;
+  #file: string | null;
   readonly #entries: string[];
   /** Where the arrows are; at the end stands what was being typed. */
   #at: number;
@@ -29,7 +29,7 @@ export class InputHistory {
     if (!isKept || text === this.#entries.at(-1)) return;
     this.#entries.push(text);
     this.#at = this.#entries.length;
-    if (this.#file !== null) append(this.#file, text);
+    if (this.#file !== null && !append(this.#file, text)) this.#file = null;
   }
 
   /** The entry before or after, or what was being typed; null: there is none. */
@@ -83,20 +83,24 @@ function entryOf(line: string): string | null {
   }
 }
 
-function append(file: string, text: string): void {
+/** False: it is not found again, and neither is what comes. What is typed must not be lost to a full disk. */
+function append(file: string, text: string): boolean {
   try {
     appendFileSync(file, `${JSON.stringify(text)}\n`, { mode: 0o600 });
+    return true;
   } catch {
-    // What is typed must not be lost to a full disk: it is only not found again.
+    return false;
   }
 }
 
-function rewrite(file: string, entries: readonly string[]): void {
+/** False: it stays longer than it need be. */
+function rewrite(file: string, entries: readonly string[]): boolean {
   const aside = `${file}.${process.pid}`;
   try {
     writeFileSync(aside, entries.map((entry) => `${JSON.stringify(entry)}\n`).join(""), { mode: 0o600 });
     renameSync(aside, file);
+    return true;
   } catch {
-    // It stays longer than it need be.
+    return false;
   }
 }

@@ -27,7 +27,7 @@ export function blockLines(block: Token, look: MarkdownLook, depth = 0): string[
       return headingLines(token, look);
     case "paragraph":
     case "text":
-      return wrap(inline(token.tokens ?? [token], String, style), width);
+      return wrap(inline(token.tokens ?? [token], { paint: String, style, depth: 0 }), width);
     case "list":
       return listLines(token, look, depth);
     case "blockquote":
@@ -91,7 +91,7 @@ function withoutTabs(text: string): string {
 function headingLines({ depth, tokens }: Tokens.Heading, { style, width }: MarkdownLook): string[] {
   const paint: Paint = (text) => style.bold(depth < 3 ? style.cyan(text) : text);
   const mark: Span = { text: `${"#".repeat(depth)} `, paint: style.dim };
-  return wrap([mark, ...inline(tokens, paint, style)], width);
+  return wrap([mark, ...inline(tokens, { paint, style, depth: 0 })], width);
 }
 
 function listLines(list: Tokens.List, look: MarkdownLook, depth: number): string[] {
@@ -172,50 +172,54 @@ export function closes(line: string, mark: string): boolean {
 
 const entities: Record<string, string> = { amp: "&", lt: "<", gt: ">", quot: '"', "#39": "'", nbsp: "\u00a0" };
 
-/** Without styles the marks stay: they are all that tells emphasis and code from text. */
-function inline(tokens: readonly Token[], paint: Paint, style: Style, depth = 0): Span[] {
-  if (!style.isColorSupported)
-    return tokens.map(({ type, raw }) => ({ text: type === "br" ? "\n" : raw.replaceAll("\n", " "), paint }));
-  return tokens.flatMap((token) => inlineSpans(token as MarkedToken, { paint, style, depth }));
-}
-
 interface InlineLook {
   paint: Paint;
   style: Style;
   depth: number;
 }
 
-function inlineSpans(token: MarkedToken, { paint, style, depth }: InlineLook): Span[] {
-  const within = (children: readonly Token[], more: Paint): Span[] =>
-    depth > depthMax ? [{ text: token.raw, paint }] : inline(children, (text) => paint(more(text)), style, depth + 1);
+/** Without styles the marks stay: they are all that tells emphasis and code from text. */
+function inline(tokens: readonly Token[], look: InlineLook): Span[] {
+  const { paint, style } = look;
+  if (style.isColorSupported) return tokens.flatMap((token) => inlineSpans(token as MarkedToken, look));
+  return tokens.map(({ type, raw }) => ({ text: type === "br" ? "\n" : raw.replaceAll("\n", " "), paint }));
+}
+
+function inlineSpans(token: MarkedToken, look: InlineLook): Span[] {
+  const { paint, style } = look;
   switch (token.type) {
     case "strong":
-      return within(token.tokens, style.bold);
+      return painted(token, style.bold, look);
     case "em":
-      return within(token.tokens, style.italic);
+      return painted(token, style.italic, look);
     case "del":
-      return within(token.tokens, style.strikethrough);
+      return painted(token, style.strikethrough, look);
     case "codespan":
       return [{ text: token.text, paint: (text) => paint(style.yellow(text)) }];
     case "link":
-      return [...within(token.tokens, style.underline), ...address(token.text, token.href, style)];
+      return [...painted(token, style.underline, look), ...address(token, style)];
     case "image":
-      return [{ text: token.text, paint }, ...address(token.text, token.href, style)];
+      return [{ text: token.text, paint }, ...address(token, style)];
     case "br":
       return [{ text: "\n", paint }];
     case "escape":
       return [{ text: token.text, paint }];
     case "text":
-      return token.tokens === undefined
-        ? [{ text: plainText(token.text), paint }]
-        : inline(token.tokens, paint, style, depth + 1);
+      return token.tokens === undefined ? [{ text: plainText(token.text), paint }] : inline(token.tokens, look);
     default:
       return [{ text: token.raw, paint }];
   }
 }
 
+/** What stands within other marks has the styles of both. */
+function painted({ tokens, raw }: { tokens: Token[]; raw: string }, more: Paint, look: InlineLook): Span[] {
+  const { paint, depth } = look;
+  if (depth > depthMax) return [{ text: raw, paint }];
+  return inline(tokens, { ...look, paint: (text) => paint(more(text)), depth: depth + 1 });
+}
+
 /** Where a link leads stands beside it: what is shown and where it goes may differ. */
-function address(text: string, href: string, { dim }: Style): Span[] {
+function address({ text, href }: { text: string; href: string }, { dim }: Style): Span[] {
   if (href === text || href === `mailto:${text}` || href === "") return [];
   return [{ text: ` (${href})`, paint: dim }];
 }

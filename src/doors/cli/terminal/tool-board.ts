@@ -71,11 +71,6 @@ export class ToolBoard {
     this.#ports.changed();
   }
 
-  /** How it is shown, where that is known; null: only by its name. */
-  viewOf(callId: string): ToolCallView | null {
-    return (this.#running.get(callId) ?? this.#waiting.get(callId))?.view ?? null;
-  }
-
   /** From now on it runs; before, somebody thought about whether it may. */
   restart(callId: string): void {
     const call = this.#running.get(callId);
@@ -89,7 +84,7 @@ export class ToolBoard {
   }
 
   /** Only the first outcome of a call counts. `wasSeen`: its change was shown when it was asked about. */
-  end(callId: string, outcome: CallOutcome, { wasSeen = false } = {}): void {
+  end(callId: string, { wasSeen = false, ...outcome }: CallOutcome & { wasSeen?: boolean }): void {
     if (this.#endedIds.has(callId)) return;
     const call = this.#called(callId, callId);
     this.#running.delete(callId);
@@ -124,14 +119,17 @@ export class ToolBoard {
   }
 
   /** What a call is about to do, for a question about it. */
-  asked(view: ToolCallView): string[] {
+  asked(callId: string, name: string, args: string): string[] {
     const { style } = this.#ports;
-    const text = view.content.flatMap((content) => (content.type === "text" ? [content.text] : []));
+    const call = this.#running.get(callId) ?? this.#waiting.get(callId) ?? newCall(name, args);
+    if (!this.#running.has(callId)) this.#waiting.set(callId, call);
+    const content = call.view?.content ?? [];
+    const text = content.flatMap((each) => (each.type === "text" ? [each.text] : []));
     const words = text.flatMap((each) => neutralize(each).split("\n")).slice(0, foldedDiffLinesMax);
     return [
-      `${style.yellow("?")} ${style.bold(this.#cut(view.title))}`,
+      `${style.yellow("?")} ${style.bold(this.#title(call))}`,
       ...words.map((line) => `  ${line}`),
-      ...this.#contentLines(view.content, 2 * foldedDiffLinesMax),
+      ...this.#contentLines(content, 2 * foldedDiffLinesMax),
     ];
   }
 

@@ -1,0 +1,72 @@
+/** Whether a call of a tool of the chat may run: what was allowed before, or what the person says now (P4, V5). */
+import type { ExecuteAnswer } from "../../../client/client.ts";
+import type { ToolPermission } from "../../../domain/tool.ts";
+import type { Tool } from "../../../tools/tool.ts";
+import { isYes } from "../confirm.ts";
+import { cut } from "../terminal/cells.ts";
+import type { Chat } from "./chat-state.ts";
+import type { ChatTools } from "./chat-tools.ts";
+
+export type WaitingCall = ExecuteAnswer["toolCalls"][number];
+
+/** A call of one of the chat's own tools. */
+export interface OwnCall {
+  waiting: WaitingCall;
+  tools: ChatTools;
+  tool: Tool;
+  args: Record<string, unknown>;
+  /** What may be allowed for ever. */
+  permission: ToolPermission | null;
+}
+
+/** `answer` null: nobody gave one. */
+export type Permission = { isGiven: true; wasAsked: boolean } | { isGiven: false; answer: string | null };
+
+/** Asks the person, unless nobody need be. A call of an earlier run of the chat is asked for whatever it does: it may have run. */
+export async function askPermission(state: Chat, own: OwnCall, { isOld }: { isOld: boolean }): Promise<Permission> {
+  const { tools, tool, args, permission } = own;
+  if (!isOld && !tool.needsApproval(args)) return { isGiven: true, wasAsked: false };
+  if (!isOld && permission !== null && (await isPermitted(state, tools, permission.key))) {
+    return { isGiven: true, wasAsked: false };
+  }
+  tellCall(state, own, { isOld });
+  for (;;) {
+    const answer = await state.lines.ask(permission === null ? "allow? [y/N] " : "allow? [y/a/N] ");
+    if (answer === null) return { isGiven: false, answer };
+    if (isYes(answer)) return { isGiven: true, wasAsked: true };
+    if (!/^a(lways)?$/i.test(answer.trim())) return { isGiven: false, answer };
+    if (permission === null) state.call.output.note("this cannot be allowed for ever; y allows it once");
+    else {
+      await remember(state, tools, permission.key);
+      return { isGiven: true, wasAsked: true };
+    }
+  }
+}
+
+function tellCall(state: Chat, { waiting, tools, permission }: OwnCall, { isOld }: { isOld: boolean }): void {
+  const { output } = state.call;
+  const { callId, name, arguments: given } = waiting;
+  const always = permission === null ? [] : [`a: always ${cut(permission.label, 50)} ${tools.permits.scope}`];
+  const words = ["y: yes", ...always, "n: no, or say why not"].join(" · ");
+  const again = isOld ? ["this call was left open by an earlier chat, and may have run"] : [];
+  const hints = [...again, words].map((line) => output.noteStyle.dim(output.safeNote(line)));
+  output.note([...state.view.board.asked(callId, name, given), ...hints].join("\n"));
+}
+
+/** What cannot be read is no yes. */
+async function isPermitted({ call }: Chat, { permits }: ChatTools, key: string): Promise<boolean> {
+  try {
+    return await permits.isAllowed(key);
+  } catch (error) {
+    call.output.note(`warning: what was allowed cannot be read: ${call.output.safeNote(String(error))}`);
+    return false;
+  }
+}
+
+async function remember({ call }: Chat, { permits }: ChatTools, key: string): Promise<void> {
+  try {
+    await permits.allow(key);
+  } catch (error) {
+    call.output.note(`warning: allowed this once; it cannot be kept: ${call.output.safeNote(String(error))}`);
+  }
+}
