@@ -85,6 +85,8 @@ export interface AcpTest {
   reports: string[];
   /** The folder that sessions are about. */
   project: string;
+  /** What a connection opens. */
+  open(): Promise<OpenedPorts>;
   connect(options?: ConnectOptions): Promise<TestConnection>;
 }
 
@@ -120,9 +122,11 @@ export async function acpTest(context: TestContext, options: AcpTestOptions = {}
     ...options.aptove,
   });
   close = () => aptove.engine.close({ graceMs: 0 });
+  const open = async (): Promise<OpenedPorts> => {
+    return await acpParts(aptove, { caller: await aptove.engine.keys.owner(), workspaceId: null });
+  };
   const connect = async (more: ConnectOptions = {}): Promise<TestConnection> => {
-    const caller = await aptove.engine.keys.owner();
-    const opened = { ...(await acpParts(aptove, { caller, workspaceId: null })), ...more.opened };
+    const opened = { ...(await open()), ...more.opened };
     const said = { version: "test", deviceId: null, beginning: null, mode: null, repositoryOf, report };
     const connection = connectTo({ open: async () => opened, ...said, ...more.ports }, { ...more, project });
     leaving.push(connection.leave);
@@ -133,7 +137,7 @@ export async function acpTest(context: TestContext, options: AcpTestOptions = {}
     }
     return connection;
   };
-  return { aptove, provider, reports, project, connect };
+  return { aptove, provider, reports, project, open, connect };
 }
 
 function connectTo(

@@ -38,9 +38,11 @@ export class LineReader {
 
   /** Of a line that is too long only its beginning is kept: enough to see what it was. */
   #keep(piece: Uint8Array): void {
+    if (piece.byteLength === 0) return;
+    const wasTooLong = this.#bytes > this.#bytesMax;
     this.#bytes += piece.byteLength;
-    if (this.#bytes <= this.#bytesMax || this.#pieces.length === 0) this.#pieces.push(piece);
-    else if (this.#pieces.length > 1) this.#pieces = this.#pieces.slice(0, 1);
+    if (!wasTooLong) this.#pieces.push(piece);
+    if (!wasTooLong && this.#bytes > this.#bytesMax) this.#pieces = [beginningOf(this.#pieces)];
   }
 
   *#take(): Generator<ReadLine> {
@@ -49,7 +51,7 @@ export class LineReader {
     this.#bytes = 0;
     if (bytes > this.#bytesMax) {
       const message = `the message has ${bytes} bytes; ${this.#bytesMax} are taken`;
-      yield { fault: { code: -32600, message: `Invalid request: ${message}` }, id: requestId(pieces[0]) };
+      yield { fault: { code: -32600, message: `Invalid request: ${message}` }, id: requestId(beginningOf(pieces)) };
       return;
     }
     const text = decode(pieces);
@@ -85,11 +87,29 @@ function readMessage(text: string): ReadLine {
   return { message: value as AnyMessage };
 }
 
+const beginningBytesMax = 4_096;
+
+/** A copy, so that the rest can be let go. */
+function beginningOf(pieces: readonly Uint8Array[]): Uint8Array {
+  const beginning = Buffer.alloc(beginningBytesMax);
+  let length = 0;
+  for (const piece of pieces) {
+    if (length === beginningBytesMax) break;
+    beginning.set(piece.subarray(0, beginningBytesMax - length), length);
+    length = Math.min(beginningBytesMax, length + piece.byteLength);
+  }
+  return beginning.subarray(0, length);
+}
+
 /** The id of a request by its first bytes, as every client writes them; null: it may be anything. */
-function requestId(beginning: Uint8Array | undefined): string | number | null {
-  const text = Buffer.from(beginning ?? []).toString("utf8", 0, 4_096);
-  const id = /^\s*\{\s*"jsonrpc"\s*:\s*"2\.0"\s*,\s*"id"\s*:\s*(-?\d+|"(?:[^"\\]|\\.)*")\s*,\s*"method"/.exec(
-    text,
-  )?.[1];
-  return id === undefined ? null : (JSON.parse(id) as string | number);
+function requestId(beginning: Uint8Array): string | number | null {
+  const head = /^\s*\{\s*"jsonrpc"\s*:\s*"2\.0"\s*,\s*"id"\s*:\s*(-?\d+|"(?:[^"\\]|\\.)*")\s*,\s*"method"/;
+  const id = head.exec(Buffer.from(beginning).toString("utf8"))?.[1];
+  if (id === undefined) return null;
+  try {
+    return JSON.parse(id) as string | number;
+  } catch {
+    // No text of JSON after all.
+    return null;
+  }
 }

@@ -24,7 +24,10 @@ export function stdioStream(input: Readable, output: Writable, bytesMax: number)
         inputEnded.resolve();
       });
     },
-    cancel: () => void input.destroy(),
+    cancel: () => {
+      state.abandon();
+      input.destroy();
+    },
   });
   const writable = new WritableStream<AnyMessage>({
     write: async (message) => {
@@ -78,6 +81,11 @@ class Exchange {
 
   begin(controller: ReadableStreamDefaultController<AnyMessage>): void {
     this.#controller = controller;
+  }
+
+  /** Nobody reads any more. */
+  abandon(): void {
+    this.#controller = null;
   }
 
   received(message: AnyMessage): void {
