@@ -2,12 +2,13 @@
 import { AptoveError } from "../domain/errors.ts";
 import { sha256 } from "../domain/ids.ts";
 import { limits } from "../domain/limits.ts";
+import { post, type Post } from "./post.ts";
 
 /** What every driver that speaks HTTP lets its user choose. */
 export interface HttpOptions {
   /** Sent with every call; none of them replaces the one that holds the key. */
   headers?: Record<string, string>;
-  /** In place of the platform's own `fetch`; must honour the signal. */
+  /** In place of our own way to send; must honour the signal. */
   fetch?: typeof fetch;
   /** In place of the limits of the same names. */
   firstByteMs?: number;
@@ -19,12 +20,13 @@ export interface Connection {
   name: string;
   /** Without a slash at its end. */
   baseUrl: string;
-  headers: Headers;
+  /** By their names in small letters. */
+  headers: Record<string, string>;
   /** A hash of all that decides who is spoken to and as whom (C2). */
   account: string;
   /** Texts that no error may quote. */
   secrets: string[];
-  fetch: typeof fetch;
+  post: Post;
   firstByteMs: number;
   idleMs: number;
 }
@@ -56,34 +58,26 @@ export function connect(options: ConnectOptions): Connection {
   const base = baseUrl.replace(/\/+$/, "");
   const chosen = chosenHeaders(options);
   if (chosen === null) throw invalid(`an extra header of provider "${name}" has a name or a value that cannot be sent`);
-  const headers = new Headers({ accept: "text/event-stream" });
-  setAll(headers, chosen);
-  setAll(headers, Object.entries({ ...options.fixed, "content-type": "application/json" }));
+  const own = { ...options.fixed, "content-type": "application/json" };
   return {
     name,
     baseUrl: base,
-    headers,
-    account: sha256(JSON.stringify([base, sha256(apiKey ?? ""), [...chosen]])),
+    headers: { accept: "text/event-stream", ...Object.fromEntries(chosen), ...own },
+    account: sha256(JSON.stringify([base, sha256(apiKey ?? ""), chosen])),
     secrets: [apiKey ?? "", ...Object.values(extra)].filter((value) => value === apiKey || value.length >= 8),
-    fetch: options.fetch ?? fetch,
+    post: options.fetch ?? post,
     firstByteMs: options.firstByteMs ?? limits.providerFirstByteMs,
     idleMs: options.idleMs ?? limits.providerIdleMs,
   };
 }
 
-/** Null where one of them cannot be a header. */
-function chosenHeaders({ replaceable = {}, headers = {} }: ConnectOptions): Headers | null {
-  const chosen = new Headers(replaceable);
-  try {
-    setAll(chosen, Object.entries(headers));
-    return chosen;
-  } catch {
-    // The platform's own words quote the value, which may be a secret (E8).
-    return null;
+/** By name, each once, whatever the case of its letters. Null where one of them cannot be a header. */
+function chosenHeaders({ replaceable = {}, headers = {} }: ConnectOptions): [string, string][] | null {
+  const chosen = new Map<string, string>();
+  for (const [name, given] of [...Object.entries(replaceable), ...Object.entries(headers)]) {
+    const value = given.replaceAll(/^[\t\n\r ]+|[\t\n\r ]+$/g, "");
+    if (!/^[\w!#$%&'*+.^`|~-]+$/.test(name) || /[^\t\x20-\x7e\x80-\xff]/.test(value)) return null;
+    chosen.set(name.toLowerCase(), value);
   }
-}
-
-/** Replaces headers of the same name, whatever the case of its letters. */
-function setAll(headers: Headers, entries: Iterable<[string, string]>): void {
-  for (const [name, value] of entries) headers.set(name, value);
+  return [...chosen].toSorted(([one], [other]) => (one < other ? -1 : 1));
 }

@@ -8,6 +8,7 @@ import { limits } from "../domain/limits.ts";
 import type { Connection } from "./connection.ts";
 import { EventStream } from "./event-stream.ts";
 import { retryAfterOf } from "./http-failure.ts";
+import type { PostAnswer } from "./post.ts";
 import type { PreparedRequest, ProviderEvent, ProviderFailed } from "./provider.ts";
 import { failed, type Terminal } from "./terminal.ts";
 import { isNobodyThere, Watch } from "./watch.ts";
@@ -62,7 +63,7 @@ async function* exchange(call: HttpCall, watch: Watch): AsyncGenerator<ProviderE
   const { connection, url, request } = call;
   const { headers, firstByteMs, idleMs } = connection;
   watch.limit(firstByteMs, failure("provider_unavailable", `it did not answer within ${firstByteMs} ms`));
-  const response = await connection.fetch(url, {
+  const response = await connection.post(url, {
     method: "POST",
     headers,
     body: request.body,
@@ -78,7 +79,7 @@ async function* exchange(call: HttpCall, watch: Watch): AsyncGenerator<ProviderE
 /** An answer that is an HTTP error: its body, then what it means. */
 async function* refusal(
   call: HttpCall,
-  response: Response,
+  response: PostAnswer,
   watch: Watch,
 ): AsyncGenerator<ProviderEvent, void, undefined> {
   const chunks: Uint8Array[] = [];
@@ -102,7 +103,7 @@ async function* refusal(
 /** A stream of events up to its end, which may come a little after the terminal event. */
 async function* answer(
   reader: AnswerReader,
-  response: Response,
+  response: PostAnswer,
   watch: Watch,
 ): AsyncGenerator<ProviderEvent, void, undefined> {
   const stream = new EventStream((data) => reader.read(data));
@@ -125,7 +126,7 @@ async function* answer(
   yield reader.terminal ?? failed(unfinished(reader.hasBegun, stream.isGarbage, response));
 }
 
-function unfinished(hasBegun: boolean, isGarbage: boolean, response: Response): Failure {
+function unfinished(hasBegun: boolean, isGarbage: boolean, response: PostAnswer): Failure {
   const type = response.headers.get("content-type") ?? "no content type";
   if (isGarbage || (!hasBegun && !type.startsWith("text/event-stream"))) {
     return failure("provider_answer_invalid", `its answer is not a stream of events (${type})`);

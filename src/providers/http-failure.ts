@@ -37,7 +37,7 @@ function shortened(words: string | null): string | null {
 }
 
 /** Milliseconds from `retry-after-ms` or `retry-after` (seconds or a date); null where neither can be read. */
-export function retryAfterOf(headers: Headers, now: number): number | null {
+export function retryAfterOf(headers: Pick<Headers, "get">, now: number): number | null {
   const exact = headers.get("retry-after-ms")?.trim();
   if (exact !== undefined && isNumber(exact)) return Math.round(Number(exact));
   const given = headers.get("retry-after")?.trim();

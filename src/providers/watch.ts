@@ -5,7 +5,7 @@
 import { type ErrorCode, type Failure, failure } from "../domain/errors.ts";
 
 export class Watch {
-  /** For `fetch`. */
+  /** For the request. */
   readonly signal: AbortSignal;
   readonly #caller: AbortSignal;
   readonly #own = new AbortController();
@@ -35,7 +35,7 @@ export class Watch {
   }
 
   /** The body piece by piece, under the limit. Time that the reader of the pieces takes does not count. */
-  async *pieces(body: ReadableStream<Uint8Array> | null): AsyncGenerator<Uint8Array, void, undefined> {
+  async *pieces(body: AsyncIterable<Uint8Array> | null): AsyncGenerator<Uint8Array, void, undefined> {
     if (body === null) return;
     for await (const piece of body) {
       clearTimeout(this.#timer);
@@ -63,20 +63,33 @@ export class Watch {
   }
 }
 
-/** `fetch` says only "fetch failed" or "terminated"; the reason is in the chain of causes. */
+/** The reason may be in the chain of causes (`fetch` itself says only "fetch failed"), or in one for each address that was tried. */
 function networkReason(error: unknown): string {
   const reasons: string[] = [];
-  for (let at = error; at instanceof Error && reasons.length < 4; at = at.cause) {
-    const code = "code" in at && typeof at.code === "string" ? ` (${at.code})` : "";
-    reasons.push(`${at.message || at.name}${code}`);
+  for (const at of reasonsIn(error)) {
+    if (at instanceof AggregateError && at.message === "") continue;
+    const code = codeOf(at);
+    reasons.push(`${at.message || at.name}${code === null ? "" : ` (${code})`}`);
   }
   return reasons.length === 0 ? String(error) : reasons.join(": ");
+}
+
+function reasonsIn(error: unknown): Error[] {
+  const found: Error[] = [];
+  for (let at = error; at instanceof Error && found.length < 4;) {
+    found.push(at);
+    at = at instanceof AggregateError ? at.errors[0] : at.cause;
+  }
+  return found;
+}
+
+function codeOf(error: Error): string | null {
+  return "code" in error && typeof error.code === "string" ? error.code : null;
 }
 
 const nobodyThere = ["ECONNREFUSED", "ENOTFOUND", "EAI_AGAIN", "EHOSTUNREACH", "ENETUNREACH"];
 
 /** Whether an error says that no connection could be made at all. */
 export function isNobodyThere(error: unknown): boolean {
-  const cause = error instanceof Error ? error.cause : null;
-  return cause instanceof Error && "code" in cause && nobodyThere.includes(String(cause.code));
+  return reasonsIn(error).some((reason) => nobodyThere.includes(codeOf(reason) ?? ""));
 }
