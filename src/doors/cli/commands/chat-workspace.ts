@@ -78,7 +78,7 @@ export async function workspaceLines(state: Chat): Promise<string[]> {
   ]);
   const messages = shown.messages === null ? "cannot be read" : plural(shown.messages, "message");
   const isEdited = shown.isEdited && shown.bytes > 0;
-  const model = spent.model ?? state.options.model ?? null;
+  const model = spent.model ?? state.options.model ?? (await lastModel(state));
   return columns([
     ["id", workspace.id],
     ...(workspace.name === null ? [] : [["name", workspace.name]]),
@@ -87,6 +87,10 @@ export async function workspaceLines(state: Chat): Promise<string[]> {
     ["session.md", isEdited ? `${messages}, edited by hand` : messages],
     ["folder", `${dataFolderAt(call.folder().dir).workspaces}/${workspaceId}`],
   ]);
+}
+
+async function lastModel({ client, lastTurnId }: Chat): Promise<string | null> {
+  return lastTurnId === null ? null : (await client.turns.summary(lastTurnId)).model;
 }
 
 /** The workspace's transcript begins anew with the next turn; the old one is kept beside it. */

@@ -92,7 +92,7 @@ export class ToolBoard {
     const ended = { ...call, outcome, ms: Date.now() - call.startedAt };
     this.#ended.push(ended);
     if (this.#ended.length > keptCallsMax) this.#ended.shift();
-    this.#ports.print([this.#endedLine(ended), ...(wasSeen ? [] : this.#change(ended, foldedDiffLinesMax))]);
+    this.#ports.print([...this.#endedLines(ended), ...(wasSeen ? [] : this.#change(ended, foldedDiffLinesMax))]);
   }
 
   /** The calls run no more, or not yet: somebody will be asked about them, or they go on elsewhere. */
@@ -141,8 +141,8 @@ export class ToolBoard {
     const output = neutralize(call.outcome.output).trimEnd().split("\n");
     const more = output.length - unfoldedLinesMax;
     return [
-      this.#endedLine(call),
-      dim(`${neutralize(call.name)} ${firstLine(neutralize(call.args), 4 * argumentCharactersMax)}`),
+      ...this.#endedLines(call),
+      dim(firstLine(neutralize(`${call.name} ${call.args}`), 5 * argumentCharactersMax)),
       ...this.#change(call, unfoldedLinesMax),
       ...output.slice(0, unfoldedLinesMax),
       ...(more > 0 ? [dim(`… ${plural(more, "more line")}`)] : []),
@@ -166,17 +166,18 @@ export class ToolBoard {
   }
 
   #cut(text: string): string {
-    return cut(neutralize(firstLine(text, 500)), Math.max(10, this.#ports.width() - 14));
+    const words = neutralize(firstLine(text, 500)).replaceAll(/\s+/g, " ");
+    return cut(words, Math.max(10, this.#ports.width() - 14));
   }
 
-  #endedLine(call: BoardCall): string {
+  #endedLines(call: BoardCall): string[] {
     const { green, red, dim } = this.#ports.style;
     const { output = "", isError = false } = call.outcome ?? {};
     const lines = output.trimEnd().split("\n").length;
     const size = !isError && lines > 1 ? [plural(lines, "line")] : [];
     const facts = [duration(call.ms), ...size].join(" · ");
     const line = `${isError ? red("✗") : green("✓")} ${this.#title(call)} ${dim(`· ${facts}`)}`;
-    return isError ? `${line}\n  ${red(this.#cut(output))}` : line;
+    return isError ? [line, `  ${red(this.#cut(output))}`] : [line];
   }
 
   #tail(shown: string): string[] {

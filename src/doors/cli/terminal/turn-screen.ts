@@ -133,7 +133,7 @@ export class TurnScreen implements TurnView {
 
   #note(text: string): void {
     this.#gap("notes");
-    this.#options.terminal.printLines([this.#options.style.dim(neutralize(text))]);
+    this.#options.terminal.printLines([this.#options.style.dim(oneLine(text))]);
   }
 
   #custom(event: AptoveCustomEvent): void {
@@ -147,7 +147,7 @@ export class TurnScreen implements TurnView {
         break;
       case "aptove.warning":
         this.#gap("notes");
-        terminal.printLines([`${style.yellow("warning:")} ${neutralize(event.value.message)} (${event.value.code})`]);
+        terminal.printLines([`${style.yellow("warning:")} ${oneLine(event.value.message)} (${event.value.code})`]);
         break;
       case "aptove.tool_call_view":
         board.view(event.value.callId, event.value.view);
@@ -174,6 +174,10 @@ export class TurnScreen implements TurnView {
     const state = style.dim(`${spinner()} ${what} ${duration(Date.now() - this.#startedAt)} · Ctrl-C stops`);
     return [...gap, ...open, ...calls, "", state];
   }
+}
+
+function oneLine(text: string): string {
+  return neutralize(text).replaceAll(/\s*\n\s*/g, " ");
 }
 
 function outcomeOf(event: Extract<AgUiEvent, { type: "TOOL_CALL_RESULT" }>): {

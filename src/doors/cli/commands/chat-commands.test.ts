@@ -1,0 +1,116 @@
+/** The commands of a chat that tell of its surroundings, and what a line may name (L2, W4, X1). */
+import assert from "node:assert/strict";
+import { readFile, symlink } from "node:fs/promises";
+import { join } from "node:path";
+import { test } from "node:test";
+import type { TestContext } from "node:test";
+import { cliWorld } from "../../../../testing/cli.ts";
+import type { CliWorld } from "../../../../testing/cli.ts";
+import type { WireSession, WireTurn } from "../../../client/client.ts";
+import { scriptedProvider } from "../../../providers/scripted/scripted.ts";
+import { mentionedFiles } from "./mentioned-files.ts";
+
+async function world(t: TestContext): Promise<CliWorld> {
+  const made = await cliWorld(t, {
+    providers: [scriptedProvider({ name: "offline", script: () => "**ok** `\u001b[1m`\r\n" })],
+  });
+  await made.run(["index"]);
+  return made;
+}
+
+async function sessions(on: CliWorld): Promise<WireSession[]> {
+  const { stdout } = await on.run(["session", "list", "--json"]);
+  return (JSON.parse(stdout) as { sessions: WireSession[] }).sessions;
+}
+
+test("[L2] [W1] a chat is in the workspace default, which it makes, or in the one that is named", async (t) => {
+  const on = await world(t);
+  const stdin = "/workspace\none\n";
+  const first = await on.run(["chat"], { stdin });
+  assert.match(
+    first.stdout,
+    /^id +default\nprovider +offline\nmodel +as configured\nsession\.md +0 messages\nfolder +.*\/workspaces\/default\n/,
+  );
+  const again = await on.run(["chat", "--continue"], { stdin: "/workspace\ntwo\n/workspace\n" });
+  assert.match(again.stdout, /session\.md +2 messages\n[^]*model +scripted-1\n/);
+  const id = (await on.run(["workspace", "create", "--name", "mine"])).stdout.trim();
+  const second = await on.run(["chat", "--workspace", id.slice(-8)], { stdin });
+  assert.match(second.stdout, new RegExp(`^id +${id}\nname +mine\n`));
+  assert.deepEqual(
+    (await sessions(on)).map(({ workspaceId }) => workspaceId),
+    [id, "default"],
+  );
+  const unknown = await on.run(["chat", "--workspace", "beef1234"], { stdin });
+  assert.equal(unknown.exit, 1);
+  assert.match(unknown.stderr, /there is no workspace "beef1234"/);
+});
+
+test("[L2] [W4] /clear starts a new session with an empty transcript; the old one is kept", async (t) => {
+  const on = await world(t);
+  const transcript = () => readFile(join(on.dataDir, "workspaces/default/session.md"), "utf8");
+  await on.run(["chat"], { stdin: "first words\n" });
+  assert.match(await transcript(), /first words/);
+  const { stdout } = await on.run(["chat", "--continue"], { stdin: "/clear\n/workspace\nother words\n" });
+  assert.match(stdout, /session\.md +0 messages/);
+  assert.match(await transcript(), /other words/);
+  assert.doesNotMatch(await transcript(), /first words/);
+  assert.deepEqual(
+    (await sessions(on)).map(({ name }) => name),
+    ["other words", "first words"],
+  );
+});
+
+test("[L2] --continue in a workspace goes on with its newest session, and outside of git with one about no repository", async (t) => {
+  const on = await world(t);
+  const id = (await on.run(["workspace", "create"])).stdout.trim();
+  await on.run(["chat", "-w", id], { stdin: "there\n" });
+  await on.run(["chat"], { stdin: "here\n" });
+  await on.run(["chat", "-w", id, "--continue"], { stdin: "there again\n" });
+  const cwd = join(on.dataDir, "..");
+  await on.run(["chat"], { stdin: "nowhere\n", cwd });
+  await on.run(["chat", "--continue"], { stdin: "nowhere again\n", cwd });
+  assert.deepEqual(
+    (await sessions(on)).map(({ name, turnCount }) => [name, turnCount]),
+    [
+      ["nowhere", 2],
+      ["there", 2],
+      ["here", 1],
+    ],
+  );
+  const none = await on.run(["chat", "-w", (await on.run(["workspace", "create"])).stdout.trim(), "-c"], {
+    stdin: "x\n",
+  });
+  assert.match(none.stderr, /has no session here yet/);
+});
+
+test("[L2] /context says how much the model holds; /mode says what a mode means; /details needs a call", async (t) => {
+  const on = await world(t);
+  const stdin = "one\ntwo\n/context\n/mode\n/mode edit\n/details\n/details x\n";
+  const { stdout, stderr } = await on.run(["chat"], { stdin });
+  assert.match(stdout, /^4 messages in context · [\d,]+ tokens · \d+ snippets? and 0 files sent by the last turn$/m);
+  assert.match(stderr, /^mode ask: nothing is written or run$/m);
+  assert.match(stderr, /^mode edit: answers may bring changes, for aptove apply$/m);
+  assert.match(stderr, /there is no such call any more/);
+  assert.match(stderr, /"x" is not the number of a call \(usage\)/);
+});
+
+test("[L2] piped, an answer is its text, byte for byte, and nothing is painted", async (t) => {
+  const on = await world(t);
+  const { stdout, stderr } = await on.run(["chat"], { stdin: "one\n", env: { TERM: "xterm" } });
+  assert.equal(stdout, "**ok** `\u001b[1m`\r\n");
+  assert.doesNotMatch(stderr, /\u001b/);
+});
+
+test("[L2] [X1] @path in a line sends that file with it; all else that begins with @ is a word", async (t) => {
+  const on = await world(t);
+  await on.write("with blank.md", "text\n");
+  const stdin = 'see @src/greet.ts, @"with blank.md" and @someone or a@README.md\n';
+  await on.run(["chat"], { stdin });
+  const shown = await on.run(["session", "log", "last", "--json"]);
+  const [turn] = (JSON.parse(shown.stdout) as { turns: WireTurn[] }).turns;
+  assert.deepEqual(turn?.manifest.activeFiles.map(({ path }) => path).toSorted(), ["src/greet.ts", "with blank.md"]);
+  const found = (text: string): string[] => mentionedFiles(text, { folder: on.copy, root: on.copy });
+  await symlink("/etc/passwd", join(on.copy, "link"));
+  assert.deepEqual(found("@/etc/passwd @../data/version @src @nothing.ts @link @"), []);
+  assert.deepEqual(found("(@README.md) @README.md. @./README.md @README.md"), ["README.md", "./README.md"]);
+});
