@@ -1,0 +1,125 @@
+/**
+ * An editor for tests: the SDK's own client, which says yes to every question unless the test says otherwise. It keeps every
+ * message of both sides, and checks those of the agent against the official schema (P1).
+ */
+import {
+  client,
+  type AnyMessage,
+  type ClientContext,
+  type ContentBlock,
+  type LoadSessionResponse,
+  type NewSessionRequest,
+  type NewSessionResponse,
+  type PromptResponse,
+  type RequestPermissionRequest,
+  type RequestPermissionResponse,
+  type SessionUpdate,
+  type Stream,
+} from "@agentclientprotocol/sdk";
+import { WireCheck } from "./schema-check.ts";
+
+export interface ClientOptions {
+  /** What the person says; absent: yes, once. */
+  onPermission?: (question: RequestPermissionRequest, signal: AbortSignal) => Promise<RequestPermissionResponse>;
+  /** Other requests of the agent, by their methods. */
+  answers?: Record<string, (params: never) => unknown>;
+}
+
+/** One message, and who sent it. */
+export interface Sent {
+  by: "agent" | "client";
+  message: AnyMessage;
+}
+
+export interface TestClient {
+  agent: ClientContext;
+  sent: readonly Sent[];
+  /** Messages of the agent that the schema does not allow. */
+  faults: readonly string[];
+  /** Of one session, in order; absent: of all. */
+  updates(sessionId?: string): SessionUpdate[];
+  /** In the project's folder, unless the request says otherwise. */
+  begin(more?: Partial<NewSessionRequest>): Promise<NewSessionResponse>;
+  load(sessionId: string): Promise<LoadSessionResponse>;
+  prompt(sessionId: string, prompt: string | ContentBlock[]): Promise<PromptResponse>;
+  /** Resolves when it holds, looked at after every message of either side. Rejects when the connection ends before. */
+  until(holds: () => boolean): Promise<void>;
+  /** What the agent said in all, as text. */
+  said(sessionId: string): string;
+  close(): void;
+}
+
+/** `agentEnd`: what the agent reads and writes. `project`: the folder that sessions are about. */
+export function testClient(project: string, options: ClientOptions = {}): TestClient & { agentEnd: Stream } {
+  const sent: Sent[] = [];
+  const faults: string[] = [];
+  const waiting: { holds: () => boolean; done: () => void }[] = [];
+  const wire = new WireCheck();
+  const tap = (by: Sent["by"]) =>
+    new TransformStream<AnyMessage, AnyMessage>({
+      transform: (message, controller) => {
+        sent.push({ by, message });
+        const fault = wire.see(message, by);
+        // What a test's client does wrong is the point of the test.
+        if (fault !== null && by === "agent") faults.push(fault);
+        controller.enqueue(message);
+        for (const { holds, done } of waiting) if (holds()) done();
+      },
+    });
+  const [toAgent, toClient] = [tap("client"), tap("agent")];
+  const connection = clientApp(options).connect({ readable: toClient.readable, writable: toAgent.writable });
+  const { agent } = connection;
+  const updates = (sessionId?: string): SessionUpdate[] =>
+    sent.flatMap(({ message }) => {
+      if (!("method" in message) || message.method !== "session/update") return [];
+      const params = message.params as { sessionId: string; update: SessionUpdate };
+      return sessionId === undefined || params.sessionId === sessionId ? [params.update] : [];
+    });
+  return {
+    agentEnd: { readable: toAgent.readable, writable: toClient.writable },
+    agent,
+    sent,
+    faults,
+    updates,
+    begin: (more) => agent.request("session/new", { cwd: project, mcpServers: [], ...more }),
+    load: (sessionId) => agent.request("session/load", { sessionId, cwd: project, mcpServers: [] }),
+    prompt: (sessionId, prompt) =>
+      agent.request("session/prompt", {
+        sessionId,
+        prompt: typeof prompt === "string" ? [{ type: "text", text: prompt }] : prompt,
+      }),
+    until: async (holds) => {
+      if (holds()) return;
+      const come = new Promise<void>((done) => waiting.push({ holds, done }));
+      const over = connection.closed.then(() => {
+        throw new Error(`the connection ended first; the last message was ${JSON.stringify(sent.at(-1))}`);
+      });
+      await Promise.race([come, over]);
+    },
+    said: (sessionId) =>
+      updates(sessionId)
+        .flatMap((update) =>
+          update.sessionUpdate === "agent_message_chunk" && update.content.type === "text" ? [update.content.text] : [],
+        )
+        .join(""),
+    close: () => connection.close(),
+  };
+}
+
+const yes: RequestPermissionResponse = { outcome: { outcome: "selected", optionId: "allow_once" } };
+
+function clientApp({ onPermission, answers = {} }: ClientOptions) {
+  const app = client({ name: "test" })
+    .onNotification("session/update", () => {})
+    .onRequest("session/request_permission", async ({ params, signal }) => {
+      return onPermission === undefined ? yes : await onPermission(params, signal);
+    });
+  for (const [method, answer] of Object.entries(answers)) {
+    app.onRequest(
+      method,
+      (params: unknown) => params,
+      ({ params }) => answer(params as never) as object,
+    );
+  }
+  return app;
+}
