@@ -50,9 +50,10 @@ async function builtInTools(
   { folder, env }: SessionToolsParts,
   { request, configuration, until }: BuiltIn,
 ): Promise<Tool[]> {
-  const [{ fileTools }, { commandTool }] = await Promise.all([
+  const [{ fileTools }, { commandTool }, { planTool }] = await Promise.all([
     import("../tools/files/file-tools.ts"),
     import("../tools/command/command-tool.ts"),
+    import("../tools/plan/plan-tool.ts"),
   ]);
   const { folders, files, commands } = request;
   const where = { folders, closed: [folder.dir] };
@@ -64,6 +65,7 @@ async function builtInTools(
       local: { env, ...secretsOf(configuration) },
       ...(commands !== undefined && { commands }),
     }),
+    planTool(),
   ];
 }
 

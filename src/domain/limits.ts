@@ -43,6 +43,8 @@ export const limits = {
   commandGraceMs: 2_000,
   /** Whole outputs of tools that are kept with one turn; what is over is cut for good. */
   toolOutputsPerTurnBytesMax: 67_108_864,
+  planStepsMax: 100,
+  planStepCharactersMax: 500,
   /** Of what a call shows while it runs. */
   toolShownCharactersMax: 16_384,
   /** P5: how long an MCP server may take to start, and for how long the first list of tools waits for those that do. */

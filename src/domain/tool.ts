@@ -50,7 +50,14 @@ export interface ToolLocation {
 export type ToolContent =
   | { type: "text"; text: string }
   /** A change of one file. `oldText` null: it is new. */
-  | { type: "diff"; path: string; oldText: string | null; newText: string };
+  | { type: "diff"; path: string; oldText: string | null; newText: string }
+  /** What the model means to do; the newest one counts. */
+  | { type: "plan"; steps: PlanStep[] };
+
+export interface PlanStep {
+  content: string;
+  status: "pending" | "in_progress" | "completed";
+}
 
 /** `key` is what is remembered, and equal for whatever is allowed together; `label` names it to a person: "npm test". */
 export interface ToolPermission {

@@ -164,3 +164,20 @@ test("[P4] [V1] thoughts, words, messages of others and notices are told as what
   assert.deepEqual(told(events), live);
   assert.deepEqual(told(events, { live: null }), live.slice(0, 3));
 });
+
+test("[P4] a plan goes to the client's own place for it, whole each time, live and in a replay", () => {
+  const content = [{ type: "plan" as const, steps: [{ content: "read", status: "in_progress" as const }] }];
+  const events: TurnEvent[] = [
+    ...called("c1", "{}"),
+    { type: "tool_call_view", callId: "c1", view: { ...view, title: "Plan", kind: "think", content } },
+    { type: "tool_result", callId: "c1", output: "Plan: 0 of 1 done", isError: false, content },
+  ];
+  for (const more of [{}, { live: null }]) {
+    const updates = told(events, more);
+    assert.deepEqual(updates.at(-1), {
+      sessionUpdate: "plan",
+      entries: [{ content: "read", status: "in_progress", priority: "medium" }],
+    });
+    assert.equal(updates.filter(({ sessionUpdate }) => sessionUpdate === "plan").length, 1);
+  }
+});

@@ -69,7 +69,7 @@ export class TurnUpdates {
       case "tool_output_delta":
         return this.#outputCame(event.callId, event.delta);
       case "tool_result":
-        return [this.#callEnded(event)];
+        return [this.#callEnded(event), ...(event.content ?? []).flatMap(planUpdate)];
       case "warning":
         return this.#around.live?.notices === true ? [notice(event.warning.message)] : [];
       case "step_finished":
@@ -123,7 +123,7 @@ export class TurnUpdates {
     call.output += delta;
     if (call.output.length < call.outputShown * 1.2) return [];
     call.outputShown = call.output.length;
-    const content = [...(call.view?.content ?? []).map(shownContent), textContent(call.output)];
+    const content = [...(call.view?.content ?? []).flatMap(shownContent), textContent(call.output)];
     return [update({ toolCallId: this.#id(callId), status: "in_progress", content })];
   }
 
@@ -144,7 +144,7 @@ export class TurnUpdates {
   }
 
   #resultContent(callId: string, changes: readonly ToolContent[], output: string): ToolCallContent[] {
-    const shown = changes.map(shownContent);
+    const shown = changes.flatMap(shownContent);
     const terminalId = this.#around.live?.terminalOf(callId) ?? null;
     if (terminalId !== null) return [...shown, { type: "terminal", terminalId }];
     const saysAll = changes.some(({ type }) => type === "diff");
@@ -186,7 +186,7 @@ export function shownView(
     title: view.title,
     kind: view.kind,
     locations: view.locations.map(({ path, line }) => ({ path, ...(line !== undefined && { line }) })),
-    content: view.content.map(shownContent),
+    content: view.content.flatMap(shownContent),
   };
 }
 
@@ -194,10 +194,25 @@ export function textContent(text: string): ToolCallContent {
   return { type: "content", content: { type: "text", text } };
 }
 
-function shownContent(content: ToolContent): ToolCallContent {
-  if (content.type === "text") return textContent(content.text);
-  const { path, oldText, newText } = content;
-  return { type: "diff", path, oldText, newText };
+function shownContent(content: ToolContent): ToolCallContent[] {
+  switch (content.type) {
+    case "text":
+      return [textContent(content.text)];
+    case "diff": {
+      const { path, oldText, newText } = content;
+      return [{ type: "diff", path, oldText, newText }];
+    }
+    case "plan":
+      // Clients have a place of its own for it.
+      return [];
+  }
+}
+
+/** The whole list each time; priorities are not asked of the model. */
+function planUpdate(content: ToolContent): SessionUpdate[] {
+  if (content.type !== "plan") return [];
+  const entries = content.steps.map((step) => ({ ...step, priority: "medium" as const }));
+  return [{ sessionUpdate: "plan", entries }];
 }
 
 function update(fields: ToolCallUpdate): SessionUpdate {

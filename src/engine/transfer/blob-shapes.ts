@@ -2,7 +2,14 @@
 import type { GatheredContext, KeptEvent } from "../../domain/events.ts";
 import type { HistoryItem } from "../../domain/history.ts";
 import type { HistorySummary, SentChunk, SentFile, StateEntry, StateFile } from "../../domain/lineage.ts";
-import type { ToolCallView, ToolContent, ToolFeedback, ToolLocation, ToolPermission } from "../../domain/tool.ts";
+import type {
+  PlanStep,
+  ToolCallView,
+  ToolContent,
+  ToolFeedback,
+  ToolLocation,
+  ToolPermission,
+} from "../../domain/tool.ts";
 import type { RecipePiece, RequestRecipe } from "../request/recipe.ts";
 import type { OpeningBlob, RequestBlob, RunBlob } from "../turn-blobs.ts";
 import { deferredCall, failure, historySource, stopReason, usage, warning } from "./row-shapes.ts";
@@ -120,6 +127,15 @@ const toolContent = variants<ToolContent, "type">("type", {
   text: fields<Extract<ToolContent, { type: "text" }>>({ type: literal("text"), text }, {}),
   diff: fields<Extract<ToolContent, { type: "diff" }>>(
     { type: literal("diff"), path: text, oldText: orNull(text), newText: text },
+    {},
+  ),
+  plan: fields<Extract<ToolContent, { type: "plan" }>>(
+    {
+      type: literal("plan"),
+      steps: list(
+        fields<PlanStep>({ content: text, status: oneOf({ pending: true, in_progress: true, completed: true }) }, {}),
+      ),
+    },
     {},
   ),
 });

@@ -1,0 +1,55 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { limits } from "../../domain/limits.ts";
+import type { ToolContext } from "../tool.ts";
+import { planTool } from "./plan-tool.ts";
+
+const context: ToolContext = {
+  sessionId: "s",
+  turnId: "t",
+  callId: "c",
+  signal: new AbortController().signal,
+  showOutput: () => {},
+  readOutput: async () => null,
+};
+
+test("[P4] [P5] a plan is told to the person, and changes nothing: nobody is asked", async () => {
+  const plan = planTool();
+  const steps = [
+    { content: "read", status: "completed" },
+    { content: "x".repeat(limits.planStepCharactersMax + 1), status: "in_progress" },
+  ];
+  assert.equal(plan.needsApproval({ steps }), false);
+  assert.equal(plan.definition.effect, "read");
+  const { output, isError, content } = await plan.run({ steps }, context);
+  assert.deepEqual([output, isError], ["Plan: 1 of 2 done", false]);
+  assert.deepEqual(content, [
+    {
+      type: "plan",
+      steps: [steps[0], { content: "x".repeat(limits.planStepCharactersMax), status: "in_progress" }],
+    },
+  ]);
+  assert.equal((await plan.view?.({ steps }))?.title, "Plan: 1 of 2 done");
+});
+
+test("[P5] a plan that is none is told so, step by step", async () => {
+  const faults: [unknown, RegExp][] = [
+    [undefined, /list of 1 to/],
+    [[], /list of 1 to/],
+    [Array.from({ length: limits.planStepsMax + 1 }, () => ({ content: "a", status: "pending" })), /list of 1 to/],
+    [[{ content: " ", status: "pending" }], /step 1 must have/],
+    [
+      [
+        { content: "a", status: "pending" },
+        { content: "b", status: "done" },
+      ],
+      /step 2 .*completed/,
+    ],
+    [[null], /step 1/],
+  ];
+  for (const [steps, fault] of faults) {
+    const { output, isError } = await planTool().run({ steps }, context);
+    assert.ok(isError);
+    assert.match(output, fault);
+  }
+});
