@@ -19,7 +19,7 @@ import { metaKeys } from "./meta.ts";
 import type { AcpPorts } from "./ports.ts";
 import { refusal } from "./refusal.ts";
 
-export type { AcpPermissions, AcpPorts, AcpWorkspaces, OpenedPorts, SessionChoices } from "./ports.ts";
+export type { AcpPorts, OpenedPorts, SessionChoices } from "./ports.ts";
 
 /** One client's agent; what the SDK's servers take as well. */
 export interface AcpAgent {

@@ -228,9 +228,8 @@ test("[P4] LOAD-001 LOAD-002 LOAD-003 the whole conversation is told before the 
   );
   assert.equal(loaded.modes?.currentModeId, "edit");
   await second.agent.request("session/list", {});
-  const answered = second.sent.indexOf(
-    second.sent.find(({ message }) => message === answerTo(second, "session/load"))!,
-  );
+  const answer = answerTo(second, "session/load");
+  const answered = second.sent.findIndex(({ message }) => message === answer);
   const after = second.sent
     .slice(answered)
     .filter(({ message }) => "method" in message && message.method === "session/update");

@@ -78,7 +78,7 @@ export function deviceOf({ deviceId }: Pick<AcpPorts, "deviceId">, meta: SetupRe
 }
 
 /** The workspace that counts for a session; a session may carry a label that is none of ours. */
-export async function workspaceOf(
+async function workspaceOf(
   { ports, opened }: { ports: AcpPorts; opened: OpenedPorts },
   session: Pick<Session, "workspaceId">,
 ): Promise<string> {
