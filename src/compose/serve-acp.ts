@@ -7,6 +7,7 @@ import { aptoveVersion } from "../version.ts";
 
 export async function serveAcp(setup: AcpSetup): Promise<void> {
   const { io, stop, beginning, mode } = setup;
+  await load();
   await serveStdio({
     ports: { version: aptoveVersion(), beginning, mode, repositoryOf },
     open: () => open(setup),
@@ -17,11 +18,28 @@ export async function serveAcp(setup: AcpSetup): Promise<void> {
   });
 }
 
-/** Loaded when the client has its first answer: the stores and what stands on them take longer than it. */
-async function open({ dataDir, env, overrides, workspaceId }: AcpSetup): Promise<OpenedPorts & Closable> {
+/**
+ * The code that every session needs, before the client is listened to; the stores are opened behind its first answer.
+ * So neither that nor the first session takes long.
+ */
+async function load(): Promise<void> {
+  await Promise.all([
+    import("../compose.ts"),
+    import("./acp-parts.ts"),
+    import("../records/sql/sqlite.ts"),
+    import("../blobs/compressed.ts"),
+    import("../blobs/files/file-blobs.ts"),
+    import("../live/files/file-event-log.ts"),
+    import("../tools/files/file-tools.ts"),
+    import("../tools/command/command-tool.ts"),
+  ]);
+}
+
+async function open({ dataDir, env, overrides, workspaceId, io }: AcpSetup): Promise<OpenedPorts & Closable> {
   const [{ createAptove }, { acpParts }] = await Promise.all([import("../compose.ts"), import("./acp-parts.ts")]);
   const aptove = await createAptove({ dataDir, env, overrides });
-  const { engine, configuration } = aptove;
+  const { engine, configuration, warnings } = aptove;
+  for (const warning of warnings) io.stderr.write(`aptove: warning: ${warning}\n`);
   const parts = await acpParts(aptove, { caller: await engine.keys.owner(), workspaceId });
   return { ...parts, graceMs: configuration.limits.shutdownGraceMs, close: (options) => engine.close(options) };
 }
