@@ -52,8 +52,10 @@ export async function settleCalls(
 /** A call of a tool beside the engine. */
 async function askWord({ call, lines, view }: Chat, waiting: WaitingCall): Promise<Settled> {
   const { callId, name, arguments: given } = waiting;
-  const hint = call.output.noteStyle.dim("y: yes · n: no, or say why not");
-  call.output.note([...view.board.asked(callId, name, given), hint].join("\n"));
+  if (!lines.isTerminal) return "left";
+  const hint = call.output.style.dim("y: yes · n: no, or say why not");
+  // Where the question is, wherever notes go.
+  call.output.line([...view.board.asked(callId, name, given), hint].join("\n"));
   const answer = await lines.ask("allow? [y/N] ");
   if (answer === null) return "left";
   if (isYes(answer)) return { result: { callId, approved: true } };

@@ -49,8 +49,9 @@ function tellCall(state: Chat, { waiting, tools, permission }: OwnCall, { isOld 
   const always = permission === null ? [] : [`a: always ${cut(permission.label, 50)} ${tools.permits.scope}`];
   const words = ["y: yes", ...always, "n: no, or say why not"].join(" · ");
   const again = isOld ? ["this call was left open by an earlier chat, and may have run"] : [];
-  const hints = [...again, words].map((line) => output.noteStyle.dim(output.safeNote(line)));
-  output.note([...state.view.board.asked(callId, name, given), ...hints].join("\n"));
+  const hints = [...again, words].map((line) => output.style.dim(output.safe(line)));
+  // Where the question is, wherever notes go.
+  output.line([...state.view.board.asked(callId, name, given), ...hints].join("\n"));
 }
 
 /** What cannot be read is no yes. */

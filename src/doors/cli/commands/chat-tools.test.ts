@@ -167,13 +167,19 @@ test("[T10] [V5] [L2] Ctrl-C ends the tool and the turn; what it did is told wit
 });
 
 test("[V5] [L2] a line that is typed while a tool of the chat runs is told to the model with its result", async (t) => {
-  const gate = Promise.withResolvers<void>();
-  const slow: Tool = { ...reads, run: async () => (await gate.promise, { output: "slow", isError: false }) };
+  const [started, gate] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+  const slow: Tool = {
+    ...reads,
+    run: async () => {
+      started.resolve();
+      await gate.promise;
+      return { output: "slow", isError: false };
+    },
+  };
   const on = await world(t, [slow]);
   const chat = chatting(on);
   chat.type("read a");
-  await chat.saw('read {"path":"a"}');
-  await chat.saw("› ");
+  await started.promise;
   chat.type("be brief");
   await chat.saw("will be told: be brief");
   gate.resolve();

@@ -98,6 +98,7 @@ test("[V5] [L1] ask says how a waiting call is answered; piped, a chat asks noth
   const piped = await world.run(["chat"], { stdin: "launch it\n" });
   assert.equal(piped.exit, 0);
   assert.match(piped.stderr, /not answered; it goes on waiting/);
+  assert.doesNotMatch(piped.stdout + piped.stderr, /allow\?|y: yes/);
 });
 
 test("[V4] [L2] a line that is typed while a turn runs is told to it; typed too late it is the next instruction", async (t) => {

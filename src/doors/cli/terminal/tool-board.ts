@@ -6,7 +6,7 @@ import type { ToolCallView, ToolContent } from "../../../domain/tool.ts";
 import { duration, firstLine, neutralize, plural } from "../output.ts";
 import type { Style } from "../output.ts";
 import { cut } from "./cells.ts";
-import { changeLines } from "./change-lines.ts";
+import { contentLines } from "./content-lines.ts";
 import { spinner } from "./spinner.ts";
 
 export interface BoardPorts {
@@ -39,7 +39,7 @@ interface BoardCall {
 const keptCallsMax = 50;
 const shownCharactersMax = 4_096;
 const shownLinesMax = 3;
-const foldedDiffLinesMax = 12;
+const foldedLinesMax = 12;
 const unfoldedLinesMax = 400;
 const argumentCharactersMax = 80;
 
@@ -92,7 +92,7 @@ export class ToolBoard {
     const ended = { ...call, outcome, ms: Date.now() - call.startedAt };
     this.#ended.push(ended);
     if (this.#ended.length > keptCallsMax) this.#ended.shift();
-    this.#ports.print([...this.#endedLines(ended), ...(wasSeen ? [] : this.#change(ended, foldedDiffLinesMax))]);
+    this.#ports.print([...this.#endedLines(ended), ...(wasSeen ? [] : this.#change(ended, foldedLinesMax))]);
   }
 
   /** The calls run no more, or not yet: somebody will be asked about them, or they go on elsewhere. */
@@ -123,13 +123,9 @@ export class ToolBoard {
     const { style } = this.#ports;
     const call = this.#running.get(callId) ?? this.#waiting.get(callId) ?? newCall(name, args);
     if (!this.#running.has(callId)) this.#waiting.set(callId, call);
-    const content = call.view?.content ?? [];
-    const text = content.flatMap((each) => (each.type === "text" ? [each.text] : []));
-    const words = text.flatMap((each) => neutralize(each).split("\n")).slice(0, foldedDiffLinesMax);
     return [
       `${style.yellow("?")} ${style.bold(this.#title(call))}`,
-      ...words.map((line) => `  ${line}`),
-      ...this.#contentLines(content, 2 * foldedDiffLinesMax),
+      ...contentLines(call.view?.content ?? [], { style, linesMax: 2 * foldedLinesMax }),
     ];
   }
 
@@ -188,14 +184,11 @@ export class ToolBoard {
       .map((line) => this.#ports.style.dim(`  ${cut(line.replaceAll("\t", "    "), room)}`));
   }
 
+  /** What it changed, or planned; words of its view were for whoever was asked. */
   #change({ view, outcome }: BoardCall, linesMax: number): string[] {
-    return this.#contentLines(outcome?.content ?? view?.content ?? [], linesMax);
-  }
-
-  #contentLines(content: readonly ToolContent[], linesMax: number): string[] {
-    return content.flatMap((each) =>
-      each.type === "diff" ? changeLines(each, { style: this.#ports.style, linesMax }) : [],
-    );
+    const content = outcome?.content ?? view?.content ?? [];
+    const told = content.filter(({ type }) => type !== "text");
+    return contentLines(told, { style: this.#ports.style, linesMax });
   }
 }
 

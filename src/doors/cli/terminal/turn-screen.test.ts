@@ -151,6 +151,22 @@ test("[L2] /details unfolds what was folded, the newest first, and nothing that 
   assert.equal(board.unfolded(3), null);
 });
 
+test("[L2] a plan is shown with its steps, each as far as it is", async (t) => {
+  const { turn, chat, terminal } = shown(t);
+  const steps = (["completed", "in_progress", "pending"] as const).map((status) => ({
+    content: `is ${status}`,
+    status,
+  }));
+  turn.event(calls("c", "plan"));
+  turn.event(viewed("c", { title: "Plan: 1 of 3 done", content: [{ type: "plan", steps }] }));
+  turn.event(result("c", "Plan: 1 of 3 done"));
+  chat.type({ as: "hidden" });
+  assert.match(
+    await terminal.text(),
+    /✓ Plan: 1 of 3 done · \d+ ms\n {2}✓ is completed\n {2}› is in_progress\n {2}· is pending/,
+  );
+});
+
 test("[L2] a change of many lines is bounded where it is folded", async (t) => {
   const { turn, board, chat, terminal } = shown(t);
   const newText = Array.from({ length: 100 }, (_, at) => `line ${at}\n`).join("");

@@ -1,0 +1,58 @@
+/** What a call shows beside its title, in a few lines: the change of a file, a plan, a text. */
+import { structuredPatch } from "diff";
+import type { PlanStep, ToolContent } from "../../../domain/tool.ts";
+import { neutralize, plural } from "../output.ts";
+import type { Style } from "../output.ts";
+
+type Change = Extract<ToolContent, { type: "diff" }>;
+
+const linesAround = 2;
+/** Where two texts have little in common, to find the smallest difference takes long; then all of the old and the new is shown. */
+const patchMs = 200;
+
+export function contentLines(
+  contents: readonly ToolContent[],
+  { style, linesMax }: { style: Style; linesMax: number },
+): string[] {
+  const all = contents.flatMap((content) => linesOf(content, style)).map((line) => `  ${line}`);
+  const more = all.length - linesMax;
+  return more > 0
+    ? [...all.slice(0, linesMax), style.dim(`  … ${plural(more, "more line")}; /details shows them`)]
+    : all;
+}
+
+function linesOf(content: ToolContent, style: Style): string[] {
+  switch (content.type) {
+    case "text":
+      return shown(content.text);
+    case "diff":
+      return shown(changed(content)).map((line) => changedLine(line, style));
+    case "plan":
+      return content.steps.map((step) => planLine(step, style));
+  }
+}
+
+function shown(text: string): string[] {
+  return neutralize(text).replaceAll("\t", "    ").replace(/\n$/, "").split("\n");
+}
+
+function changed({ oldText, newText }: Change): string {
+  const before = oldText ?? "";
+  const patch = structuredPatch("", "", before, newText, "", "", { context: linesAround, timeout: patchMs });
+  const hunks = patch?.hunks.map(({ lines }) => lines.filter((line) => !line.startsWith("\\")));
+  if (hunks !== undefined) return hunks.map((lines) => lines.join("\n")).join("\n⋮\n");
+  const marked = (text: string, mark: string): string[] =>
+    text === "" ? [] : text.split("\n").map((line) => mark + line);
+  return [...marked(before, "-"), ...marked(newText, "+")].join("\n");
+}
+
+function changedLine(line: string, { green, red, dim }: Style): string {
+  if (line.startsWith("+")) return green(line);
+  return line.startsWith("-") ? red(line) : dim(line);
+}
+
+function planLine({ content, status }: PlanStep, { green, cyan, dim }: Style): string {
+  const words = shown(content).join(" ");
+  if (status === "completed") return `${green("✓")} ${dim(words)}`;
+  return status === "in_progress" ? `${cyan("›")} ${words}` : `${dim("·")} ${words}`;
+}
