@@ -28,7 +28,14 @@ export interface Closable {
 export async function serveStdio({ ports, open, stdin, stdout, stderr, stop }: StdioOptions): Promise<void> {
   const report = reportTo(stderr);
   let opening: Promise<OpenedPorts & Closable> | null = null;
-  const opened = (): Promise<OpenedPorts & Closable> => (opening ??= open());
+  const opened = (): Promise<OpenedPorts & Closable> => {
+    opening ??= open().catch((error: unknown) => {
+      // The next request tries again: a person may have mended the configuration by then.
+      opening = null;
+      throw error;
+    });
+    return opening;
+  };
   const { stream, inputEnded } = stdioStream(stdin, stdout, limits.acpMessageBytesMax);
   const connection = acpAgent({ ...ports, deviceId: null, open: opened, report }).connect(stream);
   // The answer to `initialize` goes first: loading the stores takes the process's only thread for a while.
@@ -39,7 +46,7 @@ export async function serveStdio({ ports, open, stdin, stdout, stderr, stop }: S
   const stores = await opened().catch(() => null);
   const until = performance.now() + (stores?.graceMs ?? 0);
   // The client closed its end and may still read: what it asked for before is answered.
-  await withinMs(until - performance.now(), [connection.closed, aborted(stop)]);
+  await withinMs(Math.max(0, until - performance.now()), [connection.closed, aborted(stop)]);
   await stores?.close({ graceMs: Math.max(0, until - performance.now()) });
   connection.close();
   await connection.ended;
