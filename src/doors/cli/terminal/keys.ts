@@ -52,13 +52,13 @@ export class KeyReader {
   pause(): void {
     this.#io.stdout.write(bracketedPasteOff);
     this.#io.stdin.setRawMode?.(false);
-    this.#io.stdin.pause();
   }
 
   close(): void {
     this.#io.stdin.off("keypress", this.#onKey);
     this.#io.stdin.off("end", this.#onEnd);
     this.pause();
+    this.#io.stdin.pause();
   }
 
   #take(text: string | undefined, key: RawKey): void {
