@@ -176,12 +176,13 @@ export function userItem(instruction: string): HistoryItem {
   return { type: "user", parts: [`[MODE: ask]\n\n[INSTRUCTION]\n${instruction}`] };
 }
 
-/** What the model gets of a long result: its beginning and its end. */
-export function boundedOutput(output: string): string {
+/** What the model gets of a long result: its beginning and its end, and where the whole is. */
+export function boundedOutput(callId: string, output: string): string {
   const max = limits.toolResultCharactersMax;
   if (output.length <= max) return output;
   const left = output.length - max;
-  return `${output.slice(0, (max * 3) / 4)}\n[… ${left} characters left out …]\n${output.slice(output.length - max / 4)}`;
+  const note = `[… ${left} characters left out; all of it is kept as output:${callId} …]`;
+  return `${output.slice(0, (max * 3) / 4)}\n${note}\n${output.slice(output.length - max / 4)}`;
 }
 
 /** T9: the answer of a caller to an open call, as the history keeps it; null: it is what the allowed tool gave. */

@@ -122,7 +122,7 @@ function checkResult(item: HistoryItem | undefined, { call, asked, row }: Called
   assert.ok(runs.length <= 1, `the tool of ${call.callId} ran ${runs.length} times in one turn (V5)`);
   const outcome = runs[0]?.outcome;
   if (typeof outcome === "object" && outcome !== null) {
-    assert.equal(item.output, boundedOutput(outcome.output));
+    assert.equal(item.output, boundedOutput(call.callId, outcome.output));
     assert.equal(item.isError === true, outcome.isError);
     return;
   }
