@@ -23,7 +23,7 @@ export interface Program {
   dataDir: string;
   model: FakeOpenAI;
   /** One call in the project's folder, to its end. */
-  run(args: readonly string[], stdin?: string): Promise<Ran>;
+  run(args: readonly string[], stdin?: string | Uint8Array): Promise<Ran>;
   /** An editor's agent. `initialize` was sent, unless `initializes` is false. */
   acp(options?: AcpOptions): Promise<AcpProcess>;
   serve(): Promise<ServeProcess>;
@@ -46,6 +46,8 @@ export interface AcpProcess extends TestClient {
   stderr(): string;
   /** Closes its standard input, and gives the exit code when it has ended. */
   leave(): Promise<number | null>;
+  /** Closes all its pipes, as the death of the editor does, and gives the exit code when it has ended. */
+  vanish(): Promise<number | null>;
   /** kill -9. */
   kill(): Promise<void>;
 }
@@ -120,6 +122,11 @@ function acpProcess(child: Child, client: TestClient & { agentEnd: Stream }): Ac
     stderr: () => errors.join(""),
     leave: async () => {
       child.stdin.end();
+      return await ended(child);
+    },
+    vanish: async () => {
+      for (const pipe of [child.stdout, child.stderr, child.stdin]) pipe.destroy();
+      client.close();
       return await ended(child);
     },
     kill: () => kill(child),
