@@ -85,6 +85,7 @@ export async function importConversation(
       },
     };
   } finally {
+    await live.logDropped;
     core.live.end(turnId);
   }
 }

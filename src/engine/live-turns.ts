@@ -2,6 +2,7 @@
  * The turns that this process runs, for interrupting and for an orderly end (R3, R4). In memory only: it is
  * rebuilt from nothing, and the records say what is true.
  */
+import type { TurnEvent } from "../domain/events.ts";
 import type { FinishedTurn } from "../domain/turn.ts";
 
 export interface LiveTurn {
@@ -25,6 +26,10 @@ export interface LiveTurn {
   ended: Promise<void>;
   /** Aborts once the end is in the store, or could not be written: listeners need not wait for the log to tell them. */
   over: AbortSignal;
+  /** All that it said, once its end is in the store: who listens here need not read that back. Null: not yet, or not known here. */
+  events: readonly TurnEvent[] | null;
+  /** Resolves when its live log is gone; nobody but an orderly end waits for that. */
+  logDropped: Promise<void>;
 }
 
 export class LiveTurns {
@@ -50,6 +55,8 @@ export class LiveTurns {
       isStored: false,
       ended: ending.promise,
       over: over.signal,
+      events: null,
+      logDropped: Promise.resolve(),
     };
     this.#byTurn.set(turnId, live);
     return live;
@@ -60,9 +67,10 @@ export class LiveTurns {
     this.#waiting.get(turnId)?.opened();
   }
 
-  /** The turn has its end in the store. */
-  store(live: LiveTurn): void {
+  /** The turn has its end in the store. `events` are all of it, where this end was stored. */
+  store(live: LiveTurn, events: readonly TurnEvent[] | null): void {
     live.isStored = true;
+    live.events = events;
     this.#waiting.get(live.turnId)?.stored();
   }
 

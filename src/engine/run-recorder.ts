@@ -188,12 +188,17 @@ export class RunRecorder {
     return hasText || this.items.slice(from).some(isOutput);
   }
 
-  /** The run as it is kept, with the terminal event that is told to listeners once the row is written. */
-  runBlob(terminal: TurnEvent): RunBlob {
+  /** All of it, with the terminal event that is told to listeners once the row is written. */
+  eventsWith(terminal: TurnEvent): TurnEvent[] {
+    return [...this.#events, terminal];
+  }
+
+  /** The run as it is kept. */
+  runBlob(events: readonly TurnEvent[]): RunBlob {
     return {
       format: 1,
       turnId: this.turnId,
-      events: joinDeltas([...this.#events, terminal]),
+      events: joinDeltas(events),
       responses: [...this.#responses].map(([step, chunks]) => encodeResponse(step, chunks)),
       ...(this.#outputs.size > 0 && { outputs: [...this.#outputs].map(([callId, text]) => ({ callId, text })) }),
     };

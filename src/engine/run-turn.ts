@@ -120,6 +120,6 @@ async function execute(core: EngineCore, { prepared, live, ...ending }: Executio
     const run = { sessionId, plan: prepared.plan, opening: blobs.opening, recorder, live, signal };
     return await settleTurn(core, { ...ending, live, ...(await runSteps(core, run)) });
   } finally {
-    core.live.end(pending.id);
+    void live.logDropped.then(() => core.live.end(pending.id));
   }
 }

@@ -121,7 +121,8 @@ function closeInterrupted(items: readonly HistoryItem[]): HistoryItem[] {
 async function keepAndFinish(core: EngineCore, settling: Settling, ending: Ending): Promise<FinishedTurn> {
   const { pending, place, plan, recorder, attempt = 1 } = settling;
   const state = plan === null || ending.status === "failed" ? null : nextState(pending, plan, ending.items);
-  const run = encodeBlob("run", recorder.runBlob(ending.terminal));
+  const events = recorder.eventsWith(ending.terminal);
+  const run = encodeBlob("run", recorder.runBlob(events));
   const stateBytes = state === null ? null : encodeBlob("state", stateFile(state));
   const keys = { run: blobKeys.run(pending.id, attempt), state: state === null ? null : blobKeys.state(pending.id) };
   await Promise.all([
@@ -157,12 +158,13 @@ async function keepAndFinish(core: EngineCore, settling: Settling, ending: Endin
     leaveSteers(settling);
     return await keepAndFinish(core, { ...settling, attempt: attempt + 1 }, ending);
   }
-  core.live.store(settling.live);
-  if (result.outcome === "refused") return await lostTurn(core, settling, turn);
+  const isOurs = result.outcome !== "refused";
+  core.live.store(settling.live, isOurs ? events : null);
+  if (!isOurs) return await lostTurn(core, settling, turn);
   if (state !== null) core.histories.remember(state);
   if (state !== null && plan !== null) writeDown(core, settling, { turn, state, caller: plan.accepted.caller });
   if (plan !== null && plan.first !== null) core.histories.rememberBody(pending.id, plan.first.request.body);
-  await dropLog(core, recorder);
+  settling.live.logDropped = dropLog(core, recorder);
   return turn;
 }
 
@@ -246,7 +248,7 @@ function finishedTurn(pending: PendingTurn, ending: Ending, end: RunEnd): Finish
   return parkTurn(pending, { ...output, deferredCalls: ending.terminal.deferredCalls }, end);
 }
 
-/** Forgets the live log, which wakes the listeners: the rest of the events, and the end, they have from the blob (T11). */
+/** Forgets the live log. Listeners elsewhere have the rest of the events, and the end, from the blob (T11). Never rejects. */
 async function dropLog(core: EngineCore, recorder: RunRecorder): Promise<void> {
   await recorder.flushed();
   try {
@@ -282,7 +284,7 @@ async function failWithoutBlobs(core: EngineCore, settling: Settling, reason: Fa
       text: null,
       controls: "drop",
     });
-    core.live.store(settling.live);
+    core.live.store(settling.live, null);
     // Also where the store had done what it said had failed: then the turn ended as it should.
     if (result.outcome === "refused") return await lostTurn(core, settling, turn);
     // The live log stays: it is all that is left of what the run had said.

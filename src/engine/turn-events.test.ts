@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { alice, all, testEngine } from "../../testing/engine.ts";
+import { memoryBlobs } from "../blobs/memory/memory-blobs.ts";
 import { isTerminal, type SequencedEvent } from "../domain/events.ts";
 import { newId } from "../domain/ids.ts";
 
@@ -76,6 +77,25 @@ test("[V2] listeners that join at any time get the same events while the turn ru
   }
   const [first, ...others] = await Promise.all(listeners);
   for (const other of others) assert.deepEqual(other, first);
+});
+
+test("[V2] [T11] who listens where the turn runs hears its end from there, and nothing is read back for it", async (t) => {
+  const held = Promise.withResolvers<void>();
+  const blobs = memoryBlobs();
+  const get = blobs.get.bind(blobs);
+  const read: string[] = [];
+  blobs.get = async (key) => {
+    read.push(key);
+    return await get(key);
+  };
+  const { start, engine } = await testEngine(t, { blobs, script: () => [{ says: ["a ", held.promise, "b"] }] });
+  const running = await start("go");
+  const listening = all(running.events());
+  held.resolve();
+  const heard = await listening;
+  await running.finished;
+  assert.deepEqual(read, []);
+  assert.deepEqual(heard, await all(await engine.turnEvents(alice, running.turnId, { afterSeq: 0 })));
 });
 
 test("[R5] a listener that goes away ends its own reading only", async (t) => {

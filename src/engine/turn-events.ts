@@ -17,10 +17,14 @@ export interface EventsFrom {
 /** Pull-based: a slow reader holds its own place and nothing else (R5). Ends after the terminal event. */
 export async function* eventsOf(core: EngineCore, turnId: string, from: EventsFrom): AsyncGenerator<SequencedEvent> {
   const signal = from.signal ?? new AbortController().signal;
-  const over = core.live.get(turnId)?.over;
-  const news = over === undefined ? signal : AbortSignal.any([signal, over]);
+  const live = core.live.get(turnId);
+  const news = live === undefined ? signal : AbortSignal.any([signal, live.over]);
   let seq = from.afterSeq;
   while (!signal.aborted) {
+    if (live !== undefined && live.events !== null) {
+      yield* numbered(live.events).slice(seq);
+      return;
+    }
     // Asked before the log and the row are read: what they say then is the last word.
     const runsHere = core.live.get(turnId) !== undefined;
     const batch = await core.parts.log.read(turnId, seq);
