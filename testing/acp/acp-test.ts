@@ -7,21 +7,7 @@ import assert from "node:assert/strict";
 import { mkdirSync, realpathSync } from "node:fs";
 import { join } from "node:path";
 import type { TestContext } from "node:test";
-import {
-  client,
-  type AnyMessage,
-  type ClientCapabilities,
-  type ClientContext,
-  type ContentBlock,
-  type LoadSessionResponse,
-  type NewSessionRequest,
-  type NewSessionResponse,
-  type PromptResponse,
-  type RequestPermissionRequest,
-  type RequestPermissionResponse,
-  type SessionUpdate,
-  type Stream,
-} from "@agentclientprotocol/sdk";
+import type { ClientCapabilities } from "@agentclientprotocol/sdk";
 import { memoryBlobs } from "../../src/blobs/memory/memory-blobs.ts";
 import { acpParts } from "../../src/compose/acp-parts.ts";
 import { repositoryOf } from "../../src/compose/serve-acp.ts";
@@ -34,7 +20,7 @@ import { memoryBindings } from "../../src/workspace/memory/memory-bindings.ts";
 import { memoryTranscripts } from "../../src/workspace/memory/memory-transcripts.ts";
 import { memoryWorkspaces } from "../../src/workspace/memory/memory-workspaces.ts";
 import { temporaryFolder } from "../temporary-folder.ts";
-import { WireCheck } from "./schema-check.ts";
+import { testClient, type ClientOptions, type TestClient } from "./test-client.ts";
 
 export interface AcpTestOptions {
   script?: Script;
@@ -42,38 +28,18 @@ export interface AcpTestOptions {
   aptove?: AptoveOptions;
 }
 
-export interface ConnectOptions {
+export interface ConnectOptions extends ClientOptions {
   capabilities?: ClientCapabilities;
   /** In place of what the data folder gives. */
   opened?: Partial<OpenedPorts>;
   ports?: Partial<AcpPorts>;
-  /** What the person says; absent: yes, once. */
-  onPermission?: (question: RequestPermissionRequest, signal: AbortSignal) => Promise<RequestPermissionResponse>;
-  /** Other requests of the agent, by their methods. */
-  answers?: Record<string, (params: never) => unknown>;
+  /** Before the client takes a message of the agent; what it waits for holds up all that follow. */
+  holds?: (message: AnyMessage) => Promise<unknown> | undefined;
   /** False: `initialize` is not sent. */
   initializes?: boolean;
 }
 
-/** One message, and who sent it. */
-export interface Sent {
-  by: "agent" | "client";
-  message: AnyMessage;
-}
-
-export interface TestConnection {
-  agent: ClientContext;
-  sent: readonly Sent[];
-  /** Of one session, in order; absent: of all. */
-  updates(sessionId?: string): SessionUpdate[];
-  /** Begins empty in the project's folder, unless the request says otherwise. */
-  begin(more?: Partial<NewSessionRequest>): Promise<NewSessionResponse>;
-  load(sessionId: string): Promise<LoadSessionResponse>;
-  prompt(sessionId: string, prompt: string | ContentBlock[]): Promise<PromptResponse>;
-  /** Resolves when it holds, looked at after every message of either side. */
-  until(holds: () => boolean): Promise<void>;
-  /** What the agent said in all, as text. */
-  said(sessionId: string): string;
+export interface TestConnection extends TestClient {
   /** The client goes away. Resolves when the agent has closed all that it had open. */
   leave(): Promise<void>;
 }
@@ -140,79 +106,15 @@ export async function acpTest(context: TestContext, options: AcpTestOptions = {}
   return { aptove, provider, reports, project, open, connect };
 }
 
-function connectTo(
-  ports: AcpPorts,
-  options: ConnectOptions & { project: string },
-): TestConnection & { faults: string[] } {
-  const sent: Sent[] = [];
-  const faults: string[] = [];
-  const waiting: { holds: () => boolean; done: () => void }[] = [];
-  const wire = new WireCheck();
-  const tap = (by: Sent["by"]) =>
-    new TransformStream<AnyMessage, AnyMessage>({
-      transform: (message, controller) => {
-        sent.push({ by, message });
-        const fault = wire.see(message, by);
-        // What a test's client does wrong is the point of the test.
-        if (fault !== null && by === "agent") faults.push(fault);
-        controller.enqueue(message);
-        for (const { holds, done } of waiting) if (holds()) done();
-      },
-    });
-  const [toAgent, toClient] = [tap("client"), tap("agent")];
-  const agentEnd: Stream = { readable: toAgent.readable, writable: toClient.writable };
+function connectTo(ports: AcpPorts, { project, ...options }: ConnectOptions & { project: string }): TestConnection {
+  const { agentEnd, ...editor } = testClient(project, options);
   const served = acpAgent(ports).connect(agentEnd);
-  const connection = clientApp(options).connect({ readable: toClient.readable, writable: toAgent.writable });
-  const { agent } = connection;
-  const updates = (sessionId?: string): SessionUpdate[] =>
-    sent.flatMap(({ message }) => {
-      if (!("method" in message) || message.method !== "session/update") return [];
-      const params = message.params as { sessionId: string; update: SessionUpdate };
-      return sessionId === undefined || params.sessionId === sessionId ? [params.update] : [];
-    });
   return {
-    faults,
-    agent,
-    sent,
-    updates,
-    begin: (more) => agent.request("session/new", { cwd: options.project, mcpServers: [], ...more }),
-    load: (sessionId) => agent.request("session/load", { sessionId, cwd: options.project, mcpServers: [] }),
-    prompt: (sessionId, prompt) =>
-      agent.request("session/prompt", {
-        sessionId,
-        prompt: typeof prompt === "string" ? [{ type: "text", text: prompt }] : prompt,
-      }),
-    until: async (holds) => {
-      if (!holds()) await new Promise<void>((done) => waiting.push({ holds, done }));
-    },
-    said: (sessionId) =>
-      updates(sessionId)
-        .flatMap((update) =>
-          update.sessionUpdate === "agent_message_chunk" && update.content.type === "text" ? [update.content.text] : [],
-        )
-        .join(""),
+    ...editor,
     leave: async () => {
-      connection.close();
+      editor.close();
       served.close();
       await served.ended;
     },
   };
-}
-
-const yes: RequestPermissionResponse = { outcome: { outcome: "selected", optionId: "allow_once" } };
-
-function clientApp({ onPermission, answers = {} }: ConnectOptions) {
-  const app = client({ name: "test" })
-    .onNotification("session/update", () => {})
-    .onRequest("session/request_permission", async ({ params, signal }) => {
-      return onPermission === undefined ? yes : await onPermission(params, signal);
-    });
-  for (const [method, answer] of Object.entries(answers)) {
-    app.onRequest(
-      method,
-      (params: unknown) => params,
-      ({ params }) => answer(params as never) as object,
-    );
-  }
-  return app;
 }

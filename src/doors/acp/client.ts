@@ -19,22 +19,30 @@ export class Client {
     this.#connection = connection;
   }
 
+  get takesNotices(): boolean {
+    return this.capabilities.session?.notices != null;
+  }
+
   /** Aborts when the connection is closed. */
   get gone(): AbortSignal {
     return this.#connection().signal;
   }
 
   /**
-   * Resolves when the client's end has taken it, so that whoever waits reads no faster than the client does (R5).
-   * Nobody hears what is said to a client that is gone.
+   * Resolves when the client's end has taken it, so that whoever waits reads no faster than the client does (R5); or when
+   * the client is gone, which may be in the middle of that. Nobody hears what is said to it then.
    */
   async update(sessionId: string, update: SessionUpdate): Promise<void> {
-    if (this.gone.aborted) return;
-    try {
-      await this.#connection().client.notify("session/update", { sessionId, update });
-    } catch (error) {
-      if (!this.gone.aborted) throw error;
-    }
+    const { gone } = this;
+    if (gone.aborted) return;
+    const taken = this.#connection().client.notify("session/update", { sessionId, update });
+    await new Promise<void>((resolve, reject) => {
+      const onGone = (): void => resolve();
+      gone.addEventListener("abort", onGone, { once: true });
+      taken
+        .then(resolve, (error: unknown) => (gone.aborted ? resolve() : reject(error)))
+        .finally(() => gone.removeEventListener("abort", onGone));
+    });
   }
 
   /** Gives up waiting, and tells the client so, when the signal aborts. Rejects also when the client goes away. */

@@ -248,7 +248,7 @@ export class AcpDoor {
 
   #warn(open: OpenSession, warning: string): void {
     this.#ports.report(`session ${open.facts.id}: ${warning}`);
-    if (this.#client.capabilities.session?.notices == null) return;
+    if (!this.#client.takesNotices) return;
     this.#afterAnswer(() => open.update({ sessionUpdate: "notice", severity: "warning", title: warning }));
   }
 

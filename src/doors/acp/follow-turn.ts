@@ -31,7 +31,7 @@ export async function followTurn(following: Following, running: RunningTurn): Pr
     waiting: session.waiting,
     usage: (step) => costs.after(step),
     live: {
-      notices: client.capabilities.session?.notices != null,
+      notices: client.takesNotices,
       terminalOf: (callId) => session.terminals.get(callId) ?? null,
     },
   });

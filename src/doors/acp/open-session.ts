@@ -38,6 +38,8 @@ export class OpenSession {
   feed: TurnFeed | null = null;
   /** The client's terminals by the calls of the running turn. */
   readonly terminals = new Map<string, string>();
+  /** What was said of the tools. */
+  readonly warned = new Set<string>();
   /** As the client knows them. */
   name: string;
   seenTurnId: string | null;

@@ -251,3 +251,73 @@ test("[P1] a session whose tools cannot be opened says so at its prompt, and the
   assert.doesNotMatch(message, /no tools today/);
   await connection.agent.request("session/close", { sessionId });
 });
+
+test("[P5] [P1] what is wrong with a session's tools, and with its beginning, is told once to whoever takes notices", async (t) => {
+  const { connect, open, reports } = await acpTest(t);
+  const { engine } = await open();
+  const opened: Partial<OpenedPorts> = {
+    openSessionTools: async () => ({
+      tools: async () => [],
+      warnings: () => ["the server x did not start"],
+      close: async () => {},
+    }),
+    engine: {
+      ...engine,
+      workspaceSessions: {
+        ...engine.workspaceSessions,
+        begin: async (caller, start) => ({
+          ...(await engine.workspaceSessions.begin(caller, start)),
+          warnings: ["the transcript was set aside"],
+        }),
+      },
+    },
+  };
+  const told = ["the transcript was set aside", "the server x did not start"];
+  for (const notices of [{}, null]) {
+    const connection = await connect({ opened, capabilities: { session: { notices } } });
+    const { sessionId } = await connection.begin();
+    await connection.prompt(sessionId, "one");
+    await connection.prompt(sessionId, "two");
+    const seen = () => only(connection.updates(sessionId), "notice").map(({ title }) => title);
+    if (notices !== null) await connection.until(() => seen().length >= 2);
+    assert.deepEqual(seen().toSorted(), notices === null ? [] : told.toSorted());
+    for (const warning of told) assert.ok(reports.includes(`session ${sessionId}: ${warning}`));
+  }
+});
+
+test("[T5] [P1] closing a session does not wait for the turn of another door", async (t) => {
+  const held = Promise.withResolvers<void>();
+  const world = await acpTest(t, { script: () => [{ waits: held.promise }, { says: "x" }] });
+  const { engine } = world.aptove;
+  const caller = await engine.keys.owner();
+  const connection = await world.connect();
+  const { sessionId } = await connection.begin();
+  const other = await engine.runTurn(caller, { sessionId, instruction: "elsewhere" });
+  const waiting = connection.prompt(sessionId, "after you");
+  assert.deepEqual(await connection.agent.request("session/close", { sessionId }), {});
+  assert.equal((await waiting).stopReason, "cancelled");
+  held.resolve();
+  assert.equal((await other.finished).status, "completed");
+});
+
+test("[R5] a client that reads nothing holds up its own updates, and not the turn", async (t) => {
+  const world = await acpTest(t, { script: () => [{ says: Array.from({ length: 500 }, (_, n) => `${n} `) }] });
+  const { engine, caller } = await world.open();
+  const stuck = Promise.withResolvers<void>();
+  const connection = await world.connect({
+    holds: (message) => {
+      if (!JSON.stringify(message).includes("agent_message_chunk")) return undefined;
+      stuck.resolve();
+      return new Promise(() => {});
+    },
+  });
+  const { sessionId } = await connection.begin();
+  const prompt = connection.prompt(sessionId, "count").catch(() => "gone");
+  await stuck.promise;
+  // The first turn has the session's id (S4).
+  const events = await Array.fromAsync(await engine.turnEvents(caller, sessionId, { afterSeq: 0 }));
+  assert.equal(events.at(-1)?.event.type, "run_finished");
+  assert.equal(connection.said(sessionId), "");
+  await connection.leave();
+  assert.equal(await prompt, "gone");
+});

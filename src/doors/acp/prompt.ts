@@ -2,6 +2,7 @@
 import type { ContentBlock, PromptResponse, StopReason } from "@agentclientprotocol/sdk";
 import type { RunFailed, StopReason as TurnStopReason } from "../../domain/events.ts";
 import type { RunningTurn, TurnRequest } from "../../engine/engine.ts";
+import type { Tool } from "../../tools/tool.ts";
 import type { Client } from "./client.ts";
 import { clientFiles } from "./client-files.ts";
 import { runCommand } from "./commands.ts";
@@ -60,7 +61,7 @@ async function turnRequest(
 ): Promise<TurnRequest> {
   const { ports, opened, client, session } = prompting;
   const { workspaceId, options } = session.facts;
-  const [tools, repo] = await Promise.all([session.tools.then((open) => open.tools()), indexedRepo(prompting)]);
+  const [tools, repo] = await Promise.all([toolsOf(prompting), indexedRepo(prompting)]);
   const { permissions } = opened;
   const shown = async (callId: string): Promise<void> => await session.feed?.shown(callId);
   return {
@@ -78,6 +79,21 @@ async function turnRequest(
   };
 }
 
+/** Servers may have started, or failed to, since the last prompt: each warning is told once. */
+async function toolsOf({ ports, client, session }: Prompting): Promise<readonly Tool[]> {
+  const opened = await session.tools;
+  const tools = await opened.tools();
+  for (const warning of opened.warnings()) {
+    if (session.warned.has(warning)) continue;
+    session.warned.add(warning);
+    ports.report(`session ${session.facts.id}: ${warning}`);
+    if (client.takesNotices) {
+      await session.update({ sessionUpdate: "notice", severity: "warning", title: warning });
+    }
+  }
+  return tools;
+}
+
 /** What was never indexed is not looked up: here the model has tools to look for itself. */
 async function indexedRepo({ opened, session }: Prompting): Promise<string | null> {
   const { repo } = session.facts;
@@ -90,21 +106,19 @@ async function indexedRepo({ opened, session }: Prompting): Promise<string | nul
 async function start({ ports, opened, session, run }: Prompting, turn: TurnRequest): Promise<RunningTurn | null> {
   const { engine, caller } = opened;
   const starting = engine.runTurn(caller, turn);
-  session.holdOpenFor(starting.then((running) => running.finished));
-  const interrupt = async (): Promise<void> => {
+  const interrupt = async (turnId: string): Promise<void> => {
     try {
-      await engine.interrupt(caller, { turnId: (await starting).turnId });
+      await engine.interrupt(caller, { turnId });
     } catch (error) {
       ports.report(`a cancelled turn of session ${session.facts.id} could not be stopped`, error);
     }
   };
-  void starting.then(
-    () => {
-      if (run.signal.aborted) void interrupt();
-      else run.signal.addEventListener("abort", () => void interrupt(), { once: true });
-    },
-    () => undefined,
-  );
+  const began = ({ turnId, finished }: RunningTurn): void => {
+    if (run.signal.aborted) return void interrupt(turnId);
+    session.holdOpenFor(finished);
+    run.signal.addEventListener("abort", () => void interrupt(turnId), { once: true });
+  };
+  starting.then(began, () => undefined);
   return await Promise.race([starting, run.cancelled()]);
 }
 

@@ -1,13 +1,15 @@
 /** The door on standard input and output: lines in, lines out, and how it ends (P1, R4). */
 import assert from "node:assert/strict";
+import { Console } from "node:console";
 import { PassThrough } from "node:stream";
+import { finished } from "node:stream/promises";
 import { text } from "node:stream/consumers";
 import { test, type TestContext } from "node:test";
 import type { AnyMessage } from "@agentclientprotocol/sdk";
 import { acpTest, type AcpTest, type AcpTestOptions } from "../../../testing/acp/acp-test.ts";
 import { WireCheck } from "../../../testing/acp/schema-check.ts";
 import { limits } from "../../domain/limits.ts";
-import { serveStdio } from "./stdio.ts";
+import { claimOutput, serveStdio } from "./stdio.ts";
 
 interface Served {
   world: AcpTest;
@@ -248,4 +250,18 @@ test("[R4] a stop signal ends it, with the turns that run", async (t) => {
   await next((message) => JSON.stringify(message).includes("one "));
   stop.abort();
   assert.match((await ended).at(-1) ?? "", /"id":3.*"stopReason":"cancelled"/);
+});
+
+test("[P1] what anybody else writes to standard output comes out on standard error", async () => {
+  const [stdout, stderr] = [new PassThrough(), new PassThrough()];
+  const own = claimOutput(stdout, stderr);
+  new Console(stdout).log("a package has something to say");
+  stdout.write("and another\n");
+  own.write('{"jsonrpc":"2.0"}\n');
+  own.end();
+  await finished(own);
+  stdout.end();
+  stderr.end();
+  assert.equal(await text(stdout), '{"jsonrpc":"2.0"}\n');
+  assert.equal(await text(stderr), "a package has something to say\nand another\n");
 });
