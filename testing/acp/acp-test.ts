@@ -33,8 +33,6 @@ export interface ConnectOptions extends ClientOptions {
   /** In place of what the data folder gives. */
   opened?: Partial<OpenedPorts>;
   ports?: Partial<AcpPorts>;
-  /** Before the client takes a message of the agent; what it waits for holds up all that follow. */
-  holds?: (message: AnyMessage) => Promise<unknown> | undefined;
   /** False: `initialize` is not sent. */
   initializes?: boolean;
 }

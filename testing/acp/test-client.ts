@@ -23,6 +23,8 @@ export interface ClientOptions {
   onPermission?: (question: RequestPermissionRequest, signal: AbortSignal) => Promise<RequestPermissionResponse>;
   /** Other requests of the agent, by their methods. */
   answers?: Record<string, (params: never) => unknown>;
+  /** Before the client takes a message of the agent; what it waits for holds up all that follow. */
+  holds?: (message: AnyMessage) => Promise<unknown> | undefined;
 }
 
 /** One message, and who sent it. */
@@ -54,16 +56,23 @@ export function testClient(project: string, options: ClientOptions = {}): TestCl
   const sent: Sent[] = [];
   const faults: string[] = [];
   const waiting: { holds: () => boolean; done: () => void }[] = [];
+  const look = (): void => {
+    for (const { holds, done } of waiting) if (holds()) done();
+  };
   const wire = new WireCheck();
   const tap = (by: Sent["by"]) =>
     new TransformStream<AnyMessage, AnyMessage>({
-      transform: (message, controller) => {
+      transform: async (message, controller) => {
+        const held = by === "agent" ? options.holds?.(message) : undefined;
+        if (held !== undefined) await held;
         sent.push({ by, message });
         const fault = wire.see(message, by);
         // What a test's client does wrong is the point of the test.
         if (fault !== null && by === "agent") faults.push(fault);
         controller.enqueue(message);
-        for (const { holds, done } of waiting) if (holds()) done();
+        look();
+        // What the client does with it may be what is waited for.
+        setImmediate(look);
       },
     });
   const [toAgent, toClient] = [tap("client"), tap("agent")];
