@@ -5,13 +5,14 @@
  * to know of another (B4).
  */
 import { randomUUID } from "node:crypto";
-import { constants, lstatSync, mkdirSync, readdirSync, rmSync } from "node:fs";
-import { lstat, open, readdir, rename, rm, unlink, writeFile } from "node:fs/promises";
+import { constants, lstatSync, mkdirSync, readdirSync, renameSync, rmSync } from "node:fs";
+import { lstat, open, readdir, rm, unlink } from "node:fs/promises";
 import { join } from "node:path";
 import { AptoveError } from "../../domain/errors.ts";
 import { limits } from "../../domain/limits.ts";
 import { storageFault, systemCode } from "../../domain/storage-fault.ts";
 import { checkBlobKey, isBlobKey, type BlobStore } from "../blob-store.ts";
+import { writeDurably } from "./durable.ts";
 import { Folders, parentOf } from "./folders.ts";
 
 /**
@@ -47,7 +48,7 @@ class FileBlobs implements BlobStore {
     checkBlobKey(key);
     const aside = this.#folders.pathOf(`${asideFolder}/${randomUUID()}`);
     try {
-      await writeFile(aside, bytes, { flag: "wx", mode: 0o600, flush: true });
+      await writeDurably(aside, bytes);
       await this.#place(aside, key);
     } catch (error) {
       // Where this fails too, the next opening sweeps; the first failure is the one to tell.
@@ -60,7 +61,7 @@ class FileBlobs implements BlobStore {
   async #place(aside: string, key: string): Promise<void> {
     const folder = parentOf(key);
     for (let attempt = 1; ; attempt += 1) {
-      const toSync = await this.#rename(aside, key);
+      const toSync = this.#rename(aside, key);
       if (toSync !== null) return this.#folders.sync(toSync);
       if (attempt === placeAttemptsMax)
         throw new AptoveError("storage_failed", `the folder ${folder} is always taken away`);
@@ -69,10 +70,10 @@ class FileBlobs implements BlobStore {
   }
 
   /** Gives the folders to sync; null where a delete of the folder's last blob has just taken the folder away. */
-  async #rename(aside: string, key: string): Promise<string[] | null> {
+  #rename(aside: string, key: string): string[] | null {
     try {
-      const toSync = await this.#folders.make(parentOf(key));
-      await rename(aside, this.#folders.pathOf(key));
+      const toSync = this.#folders.make(parentOf(key));
+      renameSync(aside, this.#folders.pathOf(key));
       return toSync;
     } catch (error) {
       if (systemCode(error) === "ENOENT") return null;

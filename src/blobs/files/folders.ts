@@ -2,11 +2,13 @@
  * The folders of a file store: made and synced so that what is renamed into them survives power loss, and
  * never left through a symbolic link. A folder is named by its path below the root, the root by "".
  */
-import { closeSync, fsyncSync, mkdirSync, openSync, realpathSync } from "node:fs";
-import { lstat, mkdir, open, realpath, rmdir, type FileHandle } from "node:fs/promises";
+import { closeSync, fsyncSync, lstatSync, mkdirSync, openSync, realpathSync } from "node:fs";
+import { realpath, rmdir } from "node:fs/promises";
 import { dirname, join } from "node:path";
+import { setImmediate as endOfThisRound } from "node:timers/promises";
 import { AptoveError } from "../../domain/errors.ts";
 import { systemCode } from "../../domain/storage-fault.ts";
+import { syncFile } from "./durable.ts";
 
 /** Folders that are remembered; each costs about 100 bytes, and forgetting one costs an fsync. */
 const rememberedMax = 4_096;
@@ -34,16 +36,16 @@ export class Folders {
   }
 
   /** Makes a folder and its parents. Gives the folders to `sync` before a file that was put in it is durable. */
-  async make(folder: string): Promise<string[]> {
+  make(folder: string): string[] {
     const toSync = [folder];
     for (let at = folder; !this.#durable.has(at); at = parentOf(at)) toSync.push(parentOf(at));
     // All but the last are new to this process; a parent comes after its folders.
     for (const unknown of toSync.slice(0, -1).toReversed()) {
       try {
-        await mkdir(this.pathOf(unknown), 0o700);
+        mkdirSync(this.pathOf(unknown), 0o700);
       } catch (error) {
         if (systemCode(error) !== "EEXIST") throw error;
-        if (!(await lstat(this.pathOf(unknown))).isDirectory()) throw notAFolder(unknown);
+        if (!lstatSync(this.pathOf(unknown)).isDirectory()) throw notAFolder(unknown);
       }
     }
     return toSync;
@@ -60,13 +62,12 @@ export class Folders {
   #syncOne(folder: string): Promise<void> {
     const queued = this.#queued.get(folder);
     if (queued !== undefined) return queued;
-    const running = this.#running.get(folder);
-    if (running === undefined) return this.#beginSync(folder);
     const begin = (): Promise<void> => {
       this.#queued.delete(folder);
       return this.#beginSync(folder);
     };
-    const next = running.then(begin, begin);
+    // Blobs of one turn are written at the same time, and ready in the same round of the event loop.
+    const next = (this.#running.get(folder) ?? endOfThisRound()).then(begin, begin);
     this.#queued.set(folder, next);
     return next;
   }
@@ -121,18 +122,18 @@ async function isRemoved(path: string): Promise<boolean> {
 
 async function syncFolder(path: string): Promise<void> {
   if (!canSyncFolders) return;
-  let handle: FileHandle;
+  let folder: number;
   try {
-    handle = await open(path, "r");
+    folder = openSync(path, "r");
   } catch (error) {
     // Whoever deleted the last file of the folder took it away: there is nothing left to make durable.
     if (systemCode(error) === "ENOENT") return;
     throw error;
   }
   try {
-    await handle.sync();
+    await syncFile(folder);
   } finally {
-    await handle.close();
+    closeSync(folder);
   }
 }
 
