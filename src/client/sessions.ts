@@ -17,7 +17,7 @@ export interface SessionMethods {
   list(options?: SessionListOptions): Promise<WireSessionList>;
   /** The caller's removed sessions. */
   listRemoved(): Promise<WireSession[]>;
-  /** With `forkOf`: below a finished turn of any session that the caller may read. */
+  /** With `forkOf`: below a finished turn of any session that the caller may read. With `continueWorkspace`: where the workspace was (W3). */
   create(start?: WireSessionStart): Promise<WireSession>;
   get(id: string): Promise<WireSession>;
   update(id: string, patch: WireSessionPatch): Promise<WireSession>;

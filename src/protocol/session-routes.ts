@@ -24,7 +24,7 @@ export const sessionRoutes = {
     body: sessionStart,
     status: 201,
     answer: session,
-    errors: ["not_found", "context_unknown", "turn_not_continuable", "storage_full"],
+    errors: ["not_found", "workspace_unknown", "context_unknown", "turn_not_continuable", "storage_full"],
   },
   importSessions: {
     summary: "Takes in what the export route gave, here or elsewhere. Importing it twice changes nothing.",

@@ -112,6 +112,17 @@ export const sessionStart = sessionFacts
       .describe(
         "Begin below this finished turn, of any session that the caller may read, and take over what is not named here.",
       ),
+    continueWorkspace: z
+      .boolean()
+      .optional()
+      .describe(
+        "Begin where the session that was used last in the workspace is, or with what a person wrote into its `session.md`.",
+      ),
+  })
+  .superRefine(({ continueWorkspace, workspaceId, forkOf }, context) => {
+    if (continueWorkspace !== true) return;
+    const fault = workspaceId === undefined ? "needs a workspaceId" : forkOf === undefined ? null : "excludes forkOf";
+    if (fault !== null) context.addIssue({ code: "custom", path: ["continueWorkspace"], message: fault });
   })
   .meta({ id: "SessionStart" });
 export type WireSessionStart = z.input<typeof sessionStart>;

@@ -35,6 +35,16 @@ test("[S1] [S2] [H2] a session is made, read and changed; a set name stays", asy
   assert.equal((await get<WireSession>(door, `/api/sessions/${session.id}`)).name, "Mine");
 });
 
+test("[W3] a session that goes on in a workspace needs one that there is, and excludes a fork", async (t) => {
+  const { refused } = await testDoor(t);
+  const start = { continueWorkspace: true };
+  await refused("request_invalid", "POST /api/sessions", { json: start });
+  await refused("request_invalid", "POST /api/sessions", {
+    json: { ...start, workspaceId: "default", forkOf: newId() },
+  });
+  await refused("workspace_unknown", "POST /api/sessions", { json: { ...start, workspaceId: "default" } });
+});
+
 test("[S3] who owns a session is never taken from the body", async (t) => {
   const { refused } = await testDoor(t);
   for (const field of ["userId", "orgId", "id", "headTurnId"]) {

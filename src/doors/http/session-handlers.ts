@@ -1,6 +1,9 @@
 /** Sessions (S1, S7). */
+import type { Caller } from "../../domain/caller.ts";
 import { AptoveError } from "../../domain/errors.ts";
 import { limits } from "../../domain/limits.ts";
+import type { Session } from "../../domain/session.ts";
+import type { Engine, SessionStart } from "../../engine/engine.ts";
 import { given, present } from "../../protocol/given.ts";
 import { formatCursor, parseCursor } from "./session-cursor.ts";
 import { toWireTurn, toWireTurnSummary } from "../../protocol/turn.ts";
@@ -33,7 +36,7 @@ export function sessionHandlers({ engine }: Door): Handlers<SessionRoute> {
       return answer("listSessions", { sessions: sessions.map(toWire), nextCursor });
     },
     createSession: async ({ caller, body }) => {
-      const session = await engine.createSession(caller, given(body));
+      const session = await newSession(engine, caller, given(body));
       return answer("createSession", toWire(session), { location: `/api/sessions/${session.id}` });
     },
     getSession: async ({ caller, id }) => answer("getSession", toWire(await engine.getSession(caller, id))),
@@ -58,4 +61,14 @@ export function sessionHandlers({ engine }: Door): Handlers<SessionRoute> {
     steerSession: async ({ caller, id, body }) =>
       answer("steerSession", { steeredTurnId: await engine.steer(caller, { sessionId: id, ...body }) }),
   };
+}
+
+async function newSession(
+  engine: Engine,
+  caller: Caller,
+  { continueWorkspace, ...start }: SessionStart & { continueWorkspace?: boolean },
+): Promise<Session> {
+  const { workspaceId } = start;
+  if (continueWorkspace !== true || workspaceId === undefined) return await engine.createSession(caller, start);
+  return (await engine.workspaceSessions.begin(caller, { ...start, workspaceId })).session;
 }

@@ -1,6 +1,6 @@
 /** The commands of a chat that tell of its surroundings, and what a line may name (L2, W4, X1). */
 import assert from "node:assert/strict";
-import { readFile, symlink } from "node:fs/promises";
+import { readFile, symlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { test } from "node:test";
 import type { TestContext } from "node:test";
@@ -58,6 +58,26 @@ test("[L2] [W4] /clear starts a new session with an empty transcript; the old on
     (await sessions(on)).map(({ name }) => name),
     ["other words", "first words"],
   );
+});
+
+test("[W5] [L2] a chat begins with what a person wrote into session.md, once, and says so", async (t) => {
+  const provider = scriptedProvider({ name: "offline" });
+  const on = await cliWorld(t, { providers: [provider] });
+  const file = join(on.dataDir, "workspaces/default/session.md");
+  const cwd = join(on.dataDir, "..");
+  await on.run(["chat"], { stdin: "first words\n", cwd });
+  await writeFile(file, "## User\n\nWho am I?\n\n## Assistant\n\nYou are Ada.\n");
+  const edited = await on.run(["chat"], { stdin: "go on\n", cwd });
+  assert.match(edited.stderr, /session\.md of workspace default was edited: it begins with that/);
+  const given = JSON.stringify(provider.exchanges.at(-1)?.context);
+  assert.ok(given.includes("You are Ada.") && !given.includes("first words"));
+  const next = await on.run(["chat"], { stdin: "anew\n", cwd });
+  assert.doesNotMatch(next.stderr, /session\.md/);
+  assert.doesNotMatch(JSON.stringify(provider.exchanges.at(-1)?.context), /Ada/);
+  await writeFile(file, Buffer.from([0xff, 0xfe, 0x00]));
+  const damaged = await on.run(["chat"], { stdin: "and now\n", cwd });
+  assert.match(damaged.stderr, /could not be read, and was put aside/);
+  assert.equal(damaged.exit, 0);
 });
 
 test("[L2] --continue in a workspace goes on with its newest session, and outside of git with one about no repository", async (t) => {

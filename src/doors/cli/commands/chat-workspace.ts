@@ -35,13 +35,36 @@ export async function chatSession(call: Call, choice: SessionChoice): Promise<Wi
   const copy = await call.copy();
   const repo = options.repo ?? copy.repo;
   if (options.session !== undefined) return await findSession(client, options.session, repo);
-  if (options.continue !== true) return null;
   const isOfRepo = copy.hasGit || options.repo !== undefined;
+  const edited = await editedSession(call, choice, isOfRepo ? repo : null);
+  if (edited !== null) return edited;
+  if (options.continue !== true) return null;
   if (options.workspace !== undefined || !isOfRepo) {
     const found = await newestOfWorkspace(choice, isOfRepo ? repo : null);
     if (found !== null || options.workspace !== undefined) return found ?? noSession(options.workspace ?? "");
   }
   return await latestSession(client, repo);
+}
+
+/** A session that begins with what a person wrote into session.md (W5); null: nobody did. */
+async function editedSession(
+  call: Call,
+  { client, workspaceId }: SessionChoice,
+  repo: string | null,
+): Promise<WireSession | null> {
+  if (workspaceId === null || call.server() !== null) return null;
+  const { transcripts } = await openedWithTranscripts(call);
+  const { isEdited, bytes, messages } = await transcripts.show(workspaceId);
+  if (!isEdited || bytes === 0 || messages === 0) return null;
+  const session = await client.sessions.create({
+    workspaceId,
+    continueWorkspace: true,
+    ...(repo !== null && { repo }),
+  });
+  const begins =
+    session.originTurnId === null ? "could not be read, and was put aside" : "was edited: it begins with that";
+  call.output.note(`session.md of workspace ${workspaceId} ${begins}`);
+  return session;
 }
 
 /** Outside of a repository, sessions of the workspace that are about none. */
