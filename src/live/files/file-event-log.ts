@@ -6,8 +6,8 @@
  * Readers in the runner's process are woken by the append itself; those in others look every
  * `livePollMs`, and read only what was added.
  */
-import { constants, mkdirSync } from "node:fs";
-import { open, readdir, rm } from "node:fs/promises";
+import { constants, mkdirSync, rmSync } from "node:fs";
+import { open, readdir } from "node:fs/promises";
 import { join } from "node:path";
 import type { SequencedEvent, TurnEvent } from "../../domain/events.ts";
 import { isId } from "../../domain/ids.ts";
@@ -35,7 +35,7 @@ export function fileEventLog({ folder }: { folder: string }): EventLog {
 class FileEventLog implements EventLog {
   readonly #folder: string;
   /** The turns that this process appends to, until they are dropped: they bound the memory. */
-  readonly #own = new Map<string, Promise<OwnLog>>();
+  readonly #own = new Map<string, OwnLog>();
   /** How far other processes' logs were read: the number of the last event, and the bytes up to its end. */
   readonly #ends = new Map<string, { seq: number; length: number }>();
   readonly #waiters = new Waiters();
@@ -47,8 +47,7 @@ class FileEventLog implements EventLog {
 
   async append(turnId: string, events: readonly TurnEvent[]): Promise<void> {
     try {
-      const log = await this.#ownLog(turnId);
-      await log.append(events);
+      this.#ownLog(turnId).append(events);
     } catch (error) {
       throw storageFault(`events of the turn ${turnId} could not be appended`, error);
     } finally {
@@ -56,21 +55,16 @@ class FileEventLog implements EventLog {
     }
   }
 
-  #ownLog(turnId: string): Promise<OwnLog> {
-    const path = this.#pathOf(turnId);
-    let log = this.#own.get(turnId);
-    if (log === undefined) {
-      log = OwnLog.open(path);
-      this.#own.set(turnId, log);
-      log.catch(() => this.#own.delete(turnId));
-    }
+  #ownLog(turnId: string): OwnLog {
+    const log = this.#own.get(turnId) ?? new OwnLog(this.#pathOf(turnId));
+    this.#own.set(turnId, log);
     return log;
   }
 
   async read(turnId: string, afterSeq: number): Promise<SequencedEvent[] | null> {
     const own = this.#own.get(turnId);
     if (own === undefined) return this.#readFile(turnId, afterSeq);
-    return (await own).events.slice(Math.max(0, afterSeq));
+    return own.events.slice(Math.max(0, afterSeq));
   }
 
   /** Reads from the end that was reached before, where the caller has the events up to there. */
@@ -100,9 +94,8 @@ class FileEventLog implements EventLog {
     checkTurnId(turnId);
     const own = this.#own.get(turnId);
     if (own === undefined) return this.#waitForOthers(turnId, afterSeq, signal);
-    const { events } = await own;
     // From here to the waiting nothing else runs, so no append goes by unheard.
-    if (events.length > afterSeq || this.#own.get(turnId) !== own) return;
+    if (own.events.length > afterSeq) return;
     await this.#waiters.wait(turnId, signal);
   }
 
@@ -131,8 +124,8 @@ class FileEventLog implements EventLog {
     this.#own.delete(turnId);
     this.#ends.delete(turnId);
     try {
-      await (await own)?.close();
-      await rm(path, { force: true });
+      own?.close();
+      rmSync(path, { force: true });
     } catch (error) {
       throw storageFault(`the live log of the turn ${turnId} could not be dropped`, error);
     } finally {
@@ -146,7 +139,7 @@ class FileEventLog implements EventLog {
     this.#own.clear();
     this.#waiters.wakeAll();
     try {
-      await Promise.all(logs.map(async (log) => (await log).close()));
+      for (const log of logs) log.close();
     } catch (error) {
       throw storageFault(`the live logs in ${this.#folder} could not be closed`, error);
     }

@@ -1,10 +1,10 @@
 /**
  * The log of a turn that this process runs: appends to its file, and keeps a copy of the events, so that
  * readers in this process never touch the disk. An event is in the copy once it is in the file, so nobody
- * has seen what a crash can take away (R2).
+ * has seen what a crash can take away (R2). Nothing is synced, so nothing waits for the disk: a line is in the
+ * page cache in less time than it takes to hand it to another thread.
  */
-import { constants } from "node:fs";
-import { open, type FileHandle } from "node:fs/promises";
+import { closeSync, constants, fstatSync, ftruncateSync, openSync, readFileSync, writeSync } from "node:fs";
 import type { SequencedEvent, TurnEvent } from "../../domain/events.ts";
 import { lineOf, readLines } from "./lines.ts";
 
@@ -18,60 +18,40 @@ interface Queued {
 
 export class OwnLog {
   readonly events: SequencedEvent[];
-  readonly #file: FileHandle;
+  readonly #file: number;
   /** Bytes of the whole lines. */
   #length: number;
   /** Whether something that is no whole line may be behind them. */
   #isTorn: boolean;
+  /** What could not be written: it keeps its place, and goes before what is appended next. */
   #queue: Queued[] = [];
-  /** The write that takes the queue, until it begins. */
-  #next: Promise<void> | null = null;
-  #last: Promise<void> = Promise.resolve();
-
-  private constructor(file: FileHandle, found: { events: SequencedEvent[]; length: number; isTorn: boolean }) {
-    this.#file = file;
-    this.events = found.events;
-    this.#length = found.length;
-    this.#isTorn = found.isTorn;
-  }
 
   /** Goes on behind the last whole line where the file is there already: its process was killed. */
-  static async open(path: string): Promise<OwnLog> {
-    const file = await open(path, constants.O_RDWR | constants.O_APPEND | constants.O_CREAT | noFollow, 0o600);
+  constructor(path: string) {
+    this.#file = openSync(path, constants.O_RDWR | constants.O_APPEND | constants.O_CREAT | noFollow, 0o600);
     try {
-      const bytes = await file.readFile();
+      const bytes = fstatSync(this.#file).size === 0 ? Buffer.alloc(0) : readFileSync(this.#file);
       const found = readLines(bytes, 0);
-      return new OwnLog(file, { ...found, isTorn: found.length < bytes.length });
+      this.events = found.events;
+      this.#length = found.length;
+      this.#isTorn = found.length < bytes.length;
     } catch (error) {
-      await file.close();
+      closeSync(this.#file);
       throw error;
     }
   }
 
-  /** Resolves when the events are in the file and readable. What comes while a write runs goes into the next one. */
-  append(events: readonly TurnEvent[]): Promise<void> {
-    for (const event of events) this.#queue.push({ event, line: lineOf(event) });
-    if (this.#next === null) {
-      const write = (): Promise<void> => this.#write();
-      this.#next = this.#last.then(write, write);
-      this.#last = this.#next;
-    }
-    return this.#next;
-  }
-
-  async #write(): Promise<void> {
-    this.#next = null;
-    const batch = this.#queue;
-    this.#queue = [];
+  /** The events are in the file and readable when it returns. */
+  append(events: readonly TurnEvent[]): void {
+    const batch = [...this.#queue, ...events.map((event) => ({ event, line: lineOf(event) }))];
     const bytes = Buffer.concat(batch.map(({ line }) => line));
     let written = 0;
     try {
-      if (this.#isTorn) await this.#file.truncate(this.#length);
+      if (this.#isTorn) ftruncateSync(this.#file, this.#length);
       this.#isTorn = false;
-      while (written < bytes.length) written += (await this.#file.write(bytes, written)).bytesWritten;
+      while (written < bytes.length) written += writeSync(this.#file, bytes, written);
     } finally {
-      const rest = this.#take(batch, written);
-      this.#queue = [...rest, ...this.#queue];
+      this.#queue = this.#take(batch, written);
     }
   }
 
@@ -93,9 +73,7 @@ export class OwnLog {
     return batch.slice(taken);
   }
 
-  /** Closes the file when what was appended is written. */
-  async close(): Promise<void> {
-    await Promise.allSettled([this.#last]);
-    await this.#file.close();
+  close(): void {
+    closeSync(this.#file);
   }
 }
