@@ -4,6 +4,7 @@
  * 0 only if every step was as told.
  */
 import type { FakeRequest } from "../testing/fake-openai/fake-openai.ts";
+import { placesAct } from "./demo/places-act.ts";
 import { aptove, change, clear, serve, setStage, type Ran, type Server } from "./demo/stage.ts";
 import { treeAct } from "./demo/tree-act.ts";
 import { chapter, claim, command, end, plain, printed, say, showRequest } from "./demo/story.ts";
@@ -22,6 +23,7 @@ try {
   server = await killAndRecover(server);
   await explain();
   server = await treeAct(stage, server);
+  await placesAct(stage, server);
 } finally {
   await server?.stop();
   await stage.fake.close();
@@ -125,9 +127,9 @@ async function killAndRecover(running: Server): Promise<Server> {
   ];
   stage.fake.next({ output, hold: { afterEvents: 9, until: held.promise } });
   const heard = Promise.withResolvers<void>();
-  const asking = aptove(stage, ["ask", "tell me more", "--continue"], (child) =>
-    child.stdout?.once("data", () => heard.resolve()),
-  );
+  const asking = aptove(stage, ["ask", "tell me more", "--continue"], {
+    onStart: (child) => child.stdout?.once("data", () => heard.resolve()),
+  });
   await heard.promise;
   await running.kill();
   held.resolve();

@@ -106,7 +106,8 @@ export async function program(context: TestContext): Promise<Program> {
   };
 }
 
-function acpProcess(child: Child, client: TestClient & { agentEnd: Stream }): AcpProcess {
+/** `aptove acp` as it was started, with the client that speaks to it. */
+export function acpProcess(child: Child, client: TestClient & { agentEnd: Stream }): AcpProcess {
   const faults: string[] = [];
   const errors: string[] = [];
   child.stderr.setEncoding("utf8").on("data", (piece: string) => errors.push(piece));

@@ -17,7 +17,7 @@ export interface Stage {
 }
 
 const root = dirname(dirname(import.meta.dirname));
-const bin = join(root, "bin", "aptove.mjs");
+export const bin = join(root, "bin", "aptove.mjs");
 
 export async function setStage(): Promise<Stage> {
   const folder = mkdtempSync(join(tmpdir(), "aptove-demo-"));
@@ -108,22 +108,28 @@ export interface Ran {
 }
 
 /** Runs the command in the repository, as a person would. */
-export async function aptove(stage: Stage, args: string[], onStart?: (child: ChildProcess) => void): Promise<Ran> {
+export async function aptove(
+  stage: Stage,
+  args: string[],
+  { input, onStart }: { input?: string; onStart?: (child: ChildProcess) => void } = {},
+): Promise<Ran> {
   const child = spawn(process.execPath, [bin, ...args], {
     cwd: stage.repo,
     env: stage.env,
-    stdio: ["ignore", "pipe", "pipe"],
+    stdio: [input === undefined ? "ignore" : "pipe", "pipe", "pipe"],
   });
+  child.stdin?.end(input);
   onStart?.(child);
   const ran: Ran = { code: null, stdout: "", stderr: "" };
-  child.stdout.setEncoding("utf8").on("data", (text: string) => (ran.stdout += text));
-  child.stderr.setEncoding("utf8").on("data", (text: string) => (ran.stderr += text));
+  child.stdout?.setEncoding("utf8").on("data", (text: string) => (ran.stdout += text));
+  child.stderr?.setEncoding("utf8").on("data", (text: string) => (ran.stderr += text));
   const [code] = (await once(child, "close")) as [number | null];
   return { ...ran, code };
 }
 
 export interface Server {
   pid: number;
+  url: string;
   client: AptoveClient;
   /** kill -9. */
   kill(): Promise<void>;
@@ -145,5 +151,5 @@ export async function serve(stage: Stage): Promise<Server> {
     process.kill(pid, signal);
     await closed;
   };
-  return { pid, client: createClient({ url, key }), kill: () => end("SIGKILL"), stop: () => end("SIGTERM") };
+  return { pid, url, client: createClient({ url, key }), kill: () => end("SIGKILL"), stop: () => end("SIGTERM") };
 }
