@@ -49,6 +49,9 @@ export type SessionPatch = Partial<
   Pick<Session, "name" | "key" | "description" | "labels" | "isPublic" | "category" | "rating" | "metadata">
 >;
 
+/** Where a session's metadata says which folder it is about: an absolute path, on the machine that made it. Every door writes it alike. */
+export const folderKey = "aptove.dev/cwd";
+
 /** S2: the first line of the first instruction, cut at 60 characters; characters, not code units. */
 export function sessionName(instruction: string): string {
   const firstLine = instruction.split(/\r\n|\r|\n/).find((line) => line.trim() !== "") ?? "";

@@ -2,11 +2,11 @@
  * What a session of an editor remembers beside its turns: its folders, and what it was set to. It stands in the
  * session's own metadata, so that `session/load` finds it after the process died, and other doors see it.
  */
-import type { Session } from "../../domain/session.ts";
+import { folderKey, type Session } from "../../domain/session.ts";
 import type { ChosenModel } from "./session-options.ts";
 
 const keys = {
-  cwd: "aptove.dev/cwd",
+  cwd: folderKey,
   additionalDirectories: "aptove.dev/additionalDirectories",
   mode: "aptove.dev/mode",
   model: "aptove.dev/model",

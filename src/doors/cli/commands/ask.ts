@@ -1,5 +1,6 @@
 /** `aptove ask`: one instruction, one answer (L1). */
 import type { AptoveClient, ExecuteAnswer, ExecuteRequest } from "../../../client/client.ts";
+import { folderKey } from "../../../domain/session.ts";
 import { gatherActiveFiles } from "../active-files.ts";
 import type { Call } from "../call.ts";
 import { exitCodes, fixOf, printFailure, UsageError } from "../failure.ts";
@@ -45,9 +46,11 @@ export async function ask(call: Call, words: string[], options: AskOptions): Pro
   const client = await call.client();
   const copy = await call.copy();
   if (!(await indexFirst(call, options.repo))) return exitCodes.interrupted;
+  const place = await chosenPlace(client, options, options.repo ?? copy.repo);
   const request = {
     ...(await turnRequest(call, options)),
-    ...(await chosenPlace(client, options, options.repo ?? copy.repo)),
+    ...(await ofThisFolder(call, place)),
+    ...place,
     ...(instruction === "" ? {} : { instruction }),
     ...(ifBusy === null ? {} : { ifBusy }),
   };
@@ -128,6 +131,14 @@ async function chosenPlace(
 export async function chosenSession(client: AptoveClient, options: TurnOptions, repo: string): Promise<string | null> {
   if (options.session !== undefined) return (await findSession(client, options.session, repo)).id;
   return options.continue === true ? (await latestSession(client, repo)).id : null;
+}
+
+/** A new session says which folder of this machine it is about: an editor that has the folder open lists it (P1). */
+export async function ofThisFolder(call: Call, place: ExecuteRequest): Promise<Pick<ExecuteRequest, "session">> {
+  const isNew = place.sessionId === undefined && place.rerun === undefined;
+  if (!isNew || call.server() !== null) return {};
+  const { root, hasGit } = await call.copy();
+  return { session: { metadata: { [folderKey]: hasGit ? root : call.io.cwd } } };
 }
 
 /** Everything of a turn's request but the instruction and the session. */

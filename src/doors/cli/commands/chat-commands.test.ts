@@ -134,3 +134,11 @@ test("[L2] [X1] @path in a line sends that file with it; all else that begins wi
   assert.deepEqual(found("@/etc/passwd @../data/version @src @nothing.ts @link @"), []);
   assert.deepEqual(found("(@README.md) @README.md. @./README.md @README.md"), ["README.md", "./README.md"]);
 });
+
+test("[P1] [L2] a session that begins on the command line says which folder it is about, so that an editor lists it", async (t) => {
+  const on = await world(t);
+  await on.run(["ask", "one"]);
+  await on.run(["chat"], { stdin: "two\nthree\n" });
+  const folders = (await sessions(on)).map(({ metadata }) => metadata);
+  assert.deepEqual(folders, [{ "aptove.dev/cwd": on.copy }, { "aptove.dev/cwd": on.copy }]);
+});

@@ -3,7 +3,7 @@ import type { AgUiEvent, ExecuteAnswer, ExecuteRequest } from "../../../client/c
 import { shortId } from "../find-by-id.ts";
 import { firstLine } from "../output.ts";
 import { runInstruction } from "../run-instruction.ts";
-import { printTurnFailure, turnRequest } from "./ask.ts";
+import { ofThisFolder, printTurnFailure, turnRequest } from "./ask.ts";
 import { settleCalls } from "./chat-calls.ts";
 import type { Chat, Running } from "./chat-state.ts";
 import type { OfferedTool } from "./chat-tools.ts";
@@ -65,10 +65,12 @@ async function chatRequest(state: Chat, place: ExecuteRequest): Promise<ExecuteR
   const mentioned = mentionedFiles(place.instruction ?? "", { folder: call.io.cwd, root: (await call.copy()).root });
   const request = await turnRequest(call, { ...options, file: [...(options.file ?? []), ...mentioned] });
   const tools = await offeredTools(state);
+  const at = state.sessionId === null || place.rerun ? {} : { sessionId: state.sessionId };
   return {
     ...request,
+    ...(await ofThisFolder(call, { ...at, ...place })),
     ...(workspaceId === null ? {} : { workspaceId }),
-    ...(state.sessionId === null || place.rerun ? {} : { sessionId: state.sessionId }),
+    ...at,
     ...(tools.length === 0 ? {} : { tools }),
   };
 }
