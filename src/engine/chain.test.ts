@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { limits } from "../domain/limits.ts";
-import { decideChain, type ChainQuestion } from "./chain.ts";
+import { decideChain, noProvider, type ChainQuestion } from "./chain.ts";
 
 const parent = {
   provider: "openai",
@@ -28,6 +28,7 @@ test("[C2] [E6] each thing that it rests on ends it, with the reason", () => {
   const cases: [Partial<ChainQuestion>, RegExp][] = [
     [{ provider: { name: "other", account: "acme" } }, /provider was openai/],
     [{ provider: { name: "openai", account: "else" } }, /account/],
+    [{ parent: { ...parent, provider: noProvider } }, /took place elsewhere/],
     [{ model: "gpt-6" }, /model was gpt-5.1/],
     [{ promptHash: "changed" }, /boot prompt/],
     [{ toolsHash: "changed" }, /tools/],

@@ -16,8 +16,12 @@ export interface ChainQuestion {
 /** `use` carries the response to continue; `rebuild` says why the history is sent instead. */
 export type ChainDecision = { use: string } | { rebuild: string; because: "memory" | "prompt" | "tools" };
 
+/** In place of a provider's name, for a turn that no model was called for: a conversation that took place elsewhere (W5). */
+export const noProvider = "import";
+
 export function decideChain({ parent, provider, model, promptHash, toolsHash, now }: ChainQuestion): ChainDecision {
   const { responseId, expiresAt, account } = parent.chain;
+  if (parent.provider === noProvider) return { rebuild: "the conversation took place elsewhere", because: "memory" };
   if (parent.provider !== provider.name) return { rebuild: `the provider was ${parent.provider}`, because: "memory" };
   if (responseId === null) {
     const why =

@@ -12,6 +12,7 @@ import type { Session } from "../domain/session.ts";
 import type { TranscribedTurn, TranscriptMessage } from "../domain/transcript.ts";
 import type { Provider } from "../providers/provider.ts";
 import { acceptRequest, type AcceptedRequest } from "./accept.ts";
+import { noProvider } from "./chain.ts";
 import type { EngineCore } from "./core.ts";
 import type { SessionStart } from "./engine.ts";
 import { openTurn } from "./open-turn.ts";
@@ -99,7 +100,7 @@ function beginningWithUser(messages: readonly TranscriptMessage[]): TranscriptMe
 
 /** Whose turn it is in the records: no model was called for it. */
 const nobody: Provider = {
-  name: "import",
+  name: noProvider,
   account: "",
   defaultModel: "",
   remembers: false,
