@@ -20,6 +20,7 @@ test("[E8] no extra header takes the place of the key, however its name is writt
     accept: "text/event-stream",
     authorization: `Bearer ${apiKey}`,
     "content-type": "application/json",
+    "user-agent": "aptove",
     "x-kind": "a",
     "x-version": "2",
   });

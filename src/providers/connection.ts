@@ -62,7 +62,8 @@ export function connect(options: ConnectOptions): Connection {
   return {
     name,
     baseUrl: base,
-    headers: { accept: "text/event-stream", ...Object.fromEntries(chosen), ...own },
+    // Some servers turn away whoever does not say what it is.
+    headers: { accept: "text/event-stream", "user-agent": "aptove", ...Object.fromEntries(chosen), ...own },
     account: sha256(JSON.stringify([base, sha256(apiKey ?? ""), chosen])),
     secrets: [apiKey ?? "", ...Object.values(extra)].filter((value) => value === apiKey || value.length >= 8),
     post: options.fetch ?? post,
