@@ -10,11 +10,18 @@ export interface CheckMcpServers {
   env: Readonly<Record<string, string | undefined>>;
   version: string;
   stop: AbortSignal;
+  /** How long a start may take; absent: what `limits` say. */
+  startMs?: number;
 }
 
 /** Rejects with the reason of `stop` when it aborts; the servers have ended by then. */
-export async function checkMcpServers({ stop, ...request }: CheckMcpServers): Promise<McpServerStatus[]> {
-  const mcp = openMcpTools({ ...request, times: { waitMs: limits.mcpStartMs } });
+export async function checkMcpServers({
+  stop,
+  startMs = limits.mcpStartMs,
+  ...request
+}: CheckMcpServers): Promise<McpServerStatus[]> {
+  // Each is ready or has failed before the waiting is over, and what failed stays so.
+  const mcp = openMcpTools({ ...request, times: { startMs, waitMs: 2 * limits.mcpStartMs, restartMs: Infinity } });
   const close = (): void => void mcp.close();
   stop.addEventListener("abort", close, { once: true });
   try {
