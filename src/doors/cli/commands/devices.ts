@@ -8,6 +8,7 @@ import type {
   WirePairingStart,
 } from "../../../client/client.ts";
 import { given } from "../../../protocol/given.ts";
+import { defaultWorkspaceId } from "../../../workspace/workspace-store.ts";
 import type { Call } from "../call.ts";
 import { localTime } from "../explain.ts";
 import { CommandFailed, exitCodes, UsageError } from "../failure.ts";
@@ -43,7 +44,11 @@ export async function pairDevice(call: Call, options: PairOptions): Promise<Exit
 /** Ids of workspaces are known on their own machine only; to another server one is given whole. */
 async function startOf(call: Call, { workspace }: PairOptions): Promise<WirePairingStart> {
   if (workspace === undefined || call.server() !== null) return given({ workspaceId: workspace });
-  return { workspaceId: findWorkspace(await (await call.workspaces()).list(), workspace).id };
+  const { openWorkspaces } = await import("../../../workspace/open-workspaces.ts");
+  const { workspaces } = openWorkspaces(call.folder());
+  // It is there for whoever needs it first, as in a chat or an editor.
+  if (workspace === defaultWorkspaceId) return { workspaceId: (await workspaces.use(workspace)).id };
+  return { workspaceId: findWorkspace(await workspaces.list(), workspace).id };
 }
 
 function checkedAddress(text: string): string {
