@@ -2,9 +2,23 @@
  * Transcripts as files in the folder of their workspace: `session.md`, the others under `sessions/`, and the notes
  * (docs/formats/transcript.md). Files are 0600, folders 0700 (B6). A link is not followed: it is no plain file.
  */
-import { constants, type BigIntStats } from "node:fs";
-import { lstat, mkdir, open, readdir, rename, rm, writeFile, type FileHandle } from "node:fs/promises";
+import {
+  closeSync,
+  constants,
+  fdatasync,
+  fstatSync,
+  lstatSync,
+  mkdirSync,
+  openSync,
+  read,
+  readdirSync,
+  readSync,
+  renameSync,
+  rmSync,
+  type BigIntStats,
+} from "node:fs";
 import { dirname, join } from "node:path";
+import { promisify } from "node:util";
 import { AptoveError } from "../../domain/errors.ts";
 import { limits } from "../../domain/limits.ts";
 import { storageFault, systemCode } from "../../domain/storage-fault.ts";
@@ -16,7 +30,7 @@ import {
   type TranscriptFile,
   type TranscriptStore,
 } from "../transcript-store.ts";
-import { isAbsence, syncFolder } from "./whole-file.ts";
+import { isAbsence, rmIfThere, smallBytesMax, syncFolder, writeAll, writeNew } from "./whole-file.ts";
 import { workspacePaths, type WorkspacePaths } from "./workspace-paths.ts";
 
 /** Absent on Windows, where making a symbolic link needs a privilege. */
@@ -24,6 +38,9 @@ const noFollow = constants.O_NOFOLLOW ?? 0;
 /** What is written, until it has its name. What a killed writer leaves is replaced by the next one: only one writes at a time. */
 const newSuffix = ".new";
 const sessionsFolder = "sessions";
+
+const syncContent = promisify(fdatasync);
+const readElsewhere = promisify(read);
 
 export function fileTranscripts(data: Pick<DataFolder, "workspaces" | "locks">): TranscriptStore {
   return new FileTranscripts(data);
@@ -37,26 +54,25 @@ class FileTranscripts implements TranscriptStore {
   }
 
   async locked<T>(workspaceId: string, body: () => Promise<T>): Promise<T> {
-    const paths = await this.#existing(workspaceId);
+    const paths = this.#existing(workspaceId);
     return await withFileLock(paths.transcriptLock, async () => {
-      await this.#existing(workspaceId);
+      this.#existing(workspaceId);
       return await body();
     });
   }
 
   async stat(workspaceId: string, name: string): Promise<TranscriptFile | null> {
     const path = this.#pathOf(workspaceId, name);
-    return await orNull(name, async () => factsOf(await lstat(path, { bigint: true })));
+    return await orNull(name, () => factsOf(lstatSync(path, { bigint: true })));
   }
 
   async read(workspaceId: string, name: string): Promise<(TranscriptFile & { content: Uint8Array | null }) | null> {
     const path = this.#pathOf(workspaceId, name);
     return await orNull(name, async () => {
-      const found = await lstat(path, { bigint: true });
+      const found = lstatSync(path, { bigint: true });
       const facts = factsOf(found);
       if (!found.isFile() || facts.bytes > limits.transcriptBytesMax) return { ...facts, content: null };
-      await using file = await open(path, constants.O_RDONLY | noFollow);
-      return await readWhole(file);
+      return await whileOpen(path, constants.O_RDONLY, readWhole);
     });
   }
 
@@ -67,12 +83,13 @@ class FileTranscripts implements TranscriptStore {
   ): Promise<TranscriptFile | null> {
     const path = this.#pathOf(workspaceId, name);
     return await orNull(name, async () => {
-      if (factsOf(await lstat(path, { bigint: true })).stamp !== stamp) return null;
-      await using file = await open(path, constants.O_WRONLY | constants.O_APPEND | noFollow);
-      if (factsOf(await file.stat({ bigint: true })).stamp !== stamp) return null;
-      await file.writeFile(content);
-      await file.datasync();
-      return factsOf(await file.stat({ bigint: true }));
+      if (factsOf(lstatSync(path, { bigint: true })).stamp !== stamp) return null;
+      return await whileOpen(path, constants.O_WRONLY | constants.O_APPEND, async (file) => {
+        if (factsOf(fstatSync(file, { bigint: true })).stamp !== stamp) return null;
+        await writeAll(file, content);
+        await syncContent(file);
+        return factsOf(fstatSync(file, { bigint: true }));
+      });
     });
   }
 
@@ -82,37 +99,37 @@ class FileTranscripts implements TranscriptStore {
     { stamp, content }: { stamp?: string; content: Uint8Array },
   ): Promise<TranscriptFile | null> {
     const path = this.#pathOf(workspaceId, name);
-    const { folder } = await this.#existing(workspaceId);
+    const { folder } = this.#existing(workspaceId);
     const aside = `${path}${newSuffix}`;
     try {
       await makeFolder(dirname(path), folder);
-      await rm(aside, { force: true });
-      await writeFile(aside, content, { flag: "wx", mode: 0o600, flush: true });
+      rmSync(aside, { force: true });
+      await writeNew(aside, content);
       if (stamp !== undefined && (await this.stat(workspaceId, name))?.stamp !== stamp) {
-        await rm(aside);
+        rmSync(aside);
         return null;
       }
-      await rename(aside, path);
+      renameSync(aside, path);
       await syncFolder(dirname(path));
-      return factsOf(await lstat(path, { bigint: true }));
+      return factsOf(lstatSync(path, { bigint: true }));
     } catch (error) {
-      await Promise.allSettled([rm(aside, { force: true })]);
+      rmIfThere(aside);
       throw fault(name, error);
     }
   }
 
   async move(workspaceId: string, from: string, to: string): Promise<TranscriptFile> {
     const [fromPath, toPath] = [this.#pathOf(workspaceId, from), this.#pathOf(workspaceId, to)];
-    const { folder } = await this.#existing(workspaceId);
+    const { folder } = this.#existing(workspaceId);
     if ((await this.stat(workspaceId, to)) !== null) {
       throw new AptoveError("storage_failed", `there is a transcript ${to} already`);
     }
     try {
       await makeFolder(dirname(toPath), folder);
-      await rename(fromPath, toPath);
+      renameSync(fromPath, toPath);
       await syncFolder(dirname(toPath));
       if (dirname(fromPath) !== dirname(toPath)) await syncFolder(dirname(fromPath));
-      return factsOf(await lstat(toPath, { bigint: true }));
+      return factsOf(lstatSync(toPath, { bigint: true }));
     } catch (error) {
       throw fault(from, error);
     }
@@ -121,17 +138,17 @@ class FileTranscripts implements TranscriptStore {
   async remove(workspaceId: string, name: string): Promise<void> {
     const path = this.#pathOf(workspaceId, name);
     await orNull(name, async () => {
-      await rm(path, { recursive: true });
+      rmSync(path, { recursive: true });
       await syncFolder(dirname(path));
     });
   }
 
   async removeAll(workspaceId: string): Promise<void> {
     const { folder } = workspacePaths(this.#data, workspaceId);
-    await orNull(sessionsFolder, () => rm(join(folder, sessionsFolder), { recursive: true }));
-    const names = (await orNull(workspaceId, () => readdir(folder))) ?? [];
+    await orNull(sessionsFolder, () => rmSync(join(folder, sessionsFolder), { recursive: true }));
+    const names = (await orNull(workspaceId, () => readdirSync(folder))) ?? [];
     const ours = names.filter((name) => isTranscriptName(name.replace(/\.new$/, "")));
-    for (const name of ours) await orNull(name, () => rm(join(folder, name), { recursive: true }));
+    for (const name of ours) await orNull(name, () => rmSync(join(folder, name), { recursive: true }));
   }
 
   #pathOf(workspaceId: string, name: string): string {
@@ -140,10 +157,9 @@ class FileTranscripts implements TranscriptStore {
   }
 
   /** Throws `workspace_unknown`: a late turn does not bring a deleted workspace back. */
-  async #existing(workspaceId: string): Promise<WorkspacePaths> {
+  #existing(workspaceId: string): WorkspacePaths {
     const paths = workspacePaths(this.#data, workspaceId);
-    const folder = await orNull(workspaceId, () => lstat(paths.folder));
-    if (folder?.isDirectory() === true) return paths;
+    if (isFolder(paths.folder)) return paths;
     throw new AptoveError("workspace_unknown", `there is no workspace ${workspaceId}`);
   }
 }
@@ -153,14 +169,36 @@ function factsOf(stat: BigIntStats): TranscriptFile {
   return { bytes: Number(stat.size), stamp: `${stat.ino} ${stat.size} ${stat.mtimeNs} ${stat.ctimeNs}` };
 }
 
-async function readWhole(file: FileHandle): Promise<TranscriptFile & { content: Uint8Array | null }> {
+function isFolder(path: string): boolean {
+  try {
+    return lstatSync(path, { throwIfNoEntry: false })?.isDirectory() === true;
+  } catch (error) {
+    if (isAbsence(error)) return false;
+    throw fault(path, error);
+  }
+}
+
+async function whileOpen<T>(path: string, flags: number, body: (file: number) => Promise<T>): Promise<T> {
+  const file = openSync(path, flags | noFollow);
+  try {
+    return await body(file);
+  } finally {
+    closeSync(file);
+  }
+}
+
+async function readWhole(file: number): Promise<TranscriptFile & { content: Uint8Array | null }> {
   // The stamp is of before: what comes while it is read shows in the next one.
-  const facts = factsOf(await file.stat({ bigint: true }));
+  const facts = factsOf(fstatSync(file, { bigint: true }));
   if (facts.bytes > limits.transcriptBytesMax) return { ...facts, content: null };
   const content = Buffer.alloc(facts.bytes);
+  const isSmall = facts.bytes <= smallBytesMax;
   let length = 0;
   for (;;) {
-    const { bytesRead } = await file.read(content, length, content.length - length, length);
+    const rest = content.length - length;
+    const bytesRead = isSmall
+      ? readSync(file, content, length, rest, length)
+      : (await readElsewhere(file, content, length, rest, length)).bytesRead;
     length += bytesRead;
     if (bytesRead === 0 || length === content.length) return { ...facts, content: content.subarray(0, length) };
   }
@@ -170,15 +208,16 @@ async function readWhole(file: FileHandle): Promise<TranscriptFile & { content: 
 async function makeFolder(folder: string, workspaceFolder: string): Promise<void> {
   if (folder === workspaceFolder) return;
   try {
-    await mkdir(folder, { mode: 0o700 });
-    await syncFolder(workspaceFolder);
+    mkdirSync(folder, { mode: 0o700 });
   } catch (error) {
-    if (systemCode(error) !== "EEXIST") throw error;
+    if (systemCode(error) === "EEXIST") return;
+    throw error;
   }
+  await syncFolder(workspaceFolder);
 }
 
 /** Null where there is nothing. */
-async function orNull<T>(name: string, ask: () => Promise<T>): Promise<T | null> {
+async function orNull<T>(name: string, ask: () => T | Promise<T>): Promise<T | null> {
   try {
     return await ask();
   } catch (error) {

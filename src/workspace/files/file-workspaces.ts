@@ -3,8 +3,8 @@
  * finds a part of one; its files are replaced whole, under the workspace's lock (B4).
  */
 import { randomUUID } from "node:crypto";
-import type { Stats } from "node:fs";
-import { lstat, mkdir, readdir, rename, rm, stat, writeFile } from "node:fs/promises";
+import { lstatSync, mkdirSync, renameSync, statSync, type Stats } from "node:fs";
+import { readdir, rm } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 import { AptoveError } from "../../domain/errors.ts";
 import { limits } from "../../domain/limits.ts";
@@ -20,7 +20,7 @@ import {
   type WorkspaceStore,
 } from "../workspace-store.ts";
 import { permissionsFile, readPermissions, writePermissions } from "./permissions-file.ts";
-import { isAbsence, readWhole, syncFolder } from "./whole-file.ts";
+import { isAbsence, readWhole, rmIfThere, syncFolder, writeNew } from "./whole-file.ts";
 import { readWorkspace, workspaceText, writeWorkspace, type WorkspaceFile } from "./workspace-file.ts";
 import { workspacePaths, type WorkspacePaths } from "./workspace-paths.ts";
 
@@ -48,15 +48,15 @@ class FileWorkspaces implements WorkspaceStore {
     const workspace: WorkspaceFile = { id, name, createdAt: at, lastAccessedAt: at, provider, rest: {} };
     const aside = join(this.#data.workspaces, `${newPrefix}${randomUUID()}`);
     try {
-      if (await isThere(paths.folder)) throw exists(id);
+      if (isThere(paths.folder)) throw exists(id);
       await makeFolder(this.#data.workspaces);
       await fill(aside, paths, workspaceText(workspace));
-      await rename(aside, paths.folder);
+      renameSync(aside, paths.folder);
       await syncFolder(this.#data.workspaces);
     } catch (error) {
-      await Promise.allSettled([rm(aside, { recursive: true, force: true })]);
+      rmIfThere(aside);
       // Somebody else's is there; its files make it impossible to replace.
-      if (["ENOTEMPTY", "EEXIST", "EPERM"].includes(systemCode(error)) && (await isThere(paths.folder))) {
+      if (["ENOTEMPTY", "EEXIST", "EPERM"].includes(systemCode(error)) && isThere(paths.folder)) {
         throw exists(id);
       }
       throw storageFault(`the workspace ${id} could not be made`, error);
@@ -102,7 +102,7 @@ class FileWorkspaces implements WorkspaceStore {
 
   async loadConfig(id: string): Promise<{ text: string; place: string } | null> {
     const { folder, config } = workspacePaths(this.#data, id);
-    if (!(await isThere(folder))) throw unknown(id);
+    if (!isThere(folder)) throw unknown(id);
     try {
       const text = await readWhole(config);
       return text === null ? null : { text, place: config };
@@ -116,7 +116,7 @@ class FileWorkspaces implements WorkspaceStore {
 
   async permissions(id: string): Promise<Map<string, number>> {
     const paths = workspacePaths(this.#data, id);
-    if (!(await isThere(paths.folder))) throw unknown(id);
+    if (!isThere(paths.folder)) throw unknown(id);
     return (await readPermissions(permissionsFile(paths))).permissions;
   }
 
@@ -149,15 +149,15 @@ class FileWorkspaces implements WorkspaceStore {
 
   /** Under the workspace's lock; one that is not there gets none, and the answer is `absent`. */
   async #whileThere<T>(paths: WorkspacePaths, absent: T, body: () => Promise<T>): Promise<T> {
-    if (!(await isThere(paths.folder))) return absent;
-    return await withFileLock(paths.lock, async () => ((await isThere(paths.folder)) ? await body() : absent));
+    if (!isThere(paths.folder)) return absent;
+    return await withFileLock(paths.lock, async () => (isThere(paths.folder) ? await body() : absent));
   }
 
   /** Everything in one rename, and then for good; with the locks, which the next workspace of that id makes anew. */
   async #takeAway(paths: WorkspacePaths): Promise<void> {
     const aside = join(this.#data.workspaces, `${deletedPrefix}${randomUUID()}`);
     try {
-      await rename(paths.folder, aside);
+      renameSync(paths.folder, aside);
       await syncFolder(this.#data.workspaces);
       await this.#sweep();
     } catch (error) {
@@ -172,7 +172,7 @@ class FileWorkspaces implements WorkspaceStore {
   async #sweep(): Promise<void> {
     for (const name of await this.#names()) {
       const path = join(this.#data.workspaces, name);
-      const isOld = name.startsWith(newPrefix) && (await ageOf(path)) > limits.abandonedFileAgeMs;
+      const isOld = name.startsWith(newPrefix) && ageOf(path) > limits.abandonedFileAgeMs;
       if (isOld || name.startsWith(deletedPrefix)) await rm(path, { recursive: true, force: true });
     }
   }
@@ -192,7 +192,7 @@ class FileWorkspaces implements WorkspaceStore {
     } catch (error) {
       if (!(error instanceof AptoveError)) throw error;
       if (error.code !== "workspace_damaged" && error.code !== "data_newer") throw error;
-      const found = await orNull(lstat(workspacePaths(this.#data, id).folder));
+      const found = orNull(() => lstatSync(workspacePaths(this.#data, id).folder));
       if (found === null) return null;
       const times = { createdAt: Math.floor(found.birthtimeMs), lastAccessedAt: Math.floor(found.mtimeMs) };
       return { id, name: null, ...times, provider: null, damage: error.detail };
@@ -202,36 +202,38 @@ class FileWorkspaces implements WorkspaceStore {
 
 /** Makes the folder of a new workspace, with what W1 lists, durable. */
 async function fill(folder: string, paths: WorkspacePaths, text: string): Promise<void> {
-  await mkdir(folder, { mode: 0o700 });
+  mkdirSync(folder, { mode: 0o700 });
   const empty = [paths.mcp, paths.skills, paths.memory].map((path) => basename(path));
-  for (const name of empty) await mkdir(join(folder, name), { mode: 0o700 });
-  const file = { mode: 0o600, flush: true };
-  await writeFile(join(folder, basename(paths.workspace)), text, file);
-  await writeFile(join(folder, basename(paths.session)), "", file);
+  for (const name of empty) mkdirSync(join(folder, name), { mode: 0o700 });
+  await Promise.all([
+    writeNew(join(folder, basename(paths.workspace)), Buffer.from(text)),
+    writeNew(join(folder, basename(paths.session)), Buffer.alloc(0)),
+  ]);
   await syncFolder(folder);
 }
 
 async function makeFolder(path: string): Promise<void> {
   try {
-    await mkdir(path, { mode: 0o700 });
-    await syncFolder(dirname(path));
+    mkdirSync(path, { mode: 0o700 });
   } catch (error) {
-    if (systemCode(error) !== "EEXIST") throw error;
+    if (systemCode(error) === "EEXIST") return;
+    throw error;
   }
+  await syncFolder(dirname(path));
 }
 
-async function isThere(path: string): Promise<boolean> {
-  return (await orNull(stat(path))) !== null;
+function isThere(path: string): boolean {
+  return orNull(() => statSync(path)) !== null;
 }
 
-async function ageOf(path: string): Promise<number> {
-  const found = await orNull(lstat(path));
+function ageOf(path: string): number {
+  const found = orNull(() => lstatSync(path));
   return found === null ? 0 : Date.now() - found.mtimeMs;
 }
 
-async function orNull(found: Promise<Stats>): Promise<Stats | null> {
+function orNull(find: () => Stats): Stats | null {
   try {
-    return await found;
+    return find();
   } catch (error) {
     if (isAbsence(error)) return null;
     throw storageFault("a workspace could not be looked at", error);

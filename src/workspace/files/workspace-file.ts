@@ -2,7 +2,7 @@
  * `workspace.toml`: what a workspace is called, when it was made and used, and its provider (W1). A folder without one
  * is a workspace too: one that has no name, and the times of its folder.
  */
-import { stat } from "node:fs/promises";
+import { statSync } from "node:fs";
 import { isoTime } from "../../domain/ids.ts";
 import { storageFault } from "../../domain/storage-fault.ts";
 import { timeOf, TomlFile, tomlText, type TomlTable } from "./toml-file.ts";
@@ -26,7 +26,7 @@ const mend = "correct the file, or move it away: then the workspace goes on with
 export async function readWorkspace(paths: WorkspacePaths, id: string): Promise<WorkspaceFile | null> {
   const file = fileOf(paths);
   const table = await file.read();
-  if (table === null) return await withoutFile(file, paths.folder, id);
+  if (table === null) return withoutFile(file, paths.folder, id);
   const { format: _format, uuid, name, created_at: created, last_accessed: accessed, provider, ...rest } = table;
   if (uuid !== id) throw file.damaged(`uuid must be ${JSON.stringify(id)}, as the folder is called`);
   const text = (key: string, value: unknown): string | null => {
@@ -72,9 +72,9 @@ function tableOf({ id, name, createdAt, lastAccessedAt, provider, rest }: Worksp
   };
 }
 
-async function withoutFile(file: TomlFile, folder: string, id: string): Promise<WorkspaceFile | null> {
+function withoutFile(file: TomlFile, folder: string, id: string): WorkspaceFile | null {
   try {
-    const stats = await stat(folder);
+    const stats = statSync(folder);
     if (!stats.isDirectory()) throw file.damaged(`${folder} is not a folder`);
     const { birthtimeMs, mtimeMs } = stats;
     const times = { createdAt: Math.floor(birthtimeMs), lastAccessedAt: Math.floor(mtimeMs) };
