@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { spawnSync } from "node:child_process";
 import { mkdirSync, mkdtempSync, realpathSync, renameSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -127,4 +128,25 @@ test("[Q1] the configuration of a repository cannot start a program", async (con
   git("config", "core.fsmonitor", `touch ${trace}; false`);
   await trackedFiles(root);
   assert.throws(() => realpathSync(trace), /ENOENT/);
+});
+
+test("[Q1] what a repository lacks is not fetched, for it names the program that would do it", async (context) => {
+  const { root, git } = repositoryFor(context, { "in/a.txt": "a", "out/b.txt": "b" });
+  const trace = join(mkdtempSync(join(realpathSync(tmpdir()), "aptove-trace-")), "ran");
+  context.after(() => rmSync(join(trace, ".."), { recursive: true, force: true }));
+  git("commit", "-qm", "first");
+  git("sparse-checkout", "init", "--cone", "--sparse-index");
+  git("sparse-checkout", "set", "in");
+  const tree = git("rev-parse", "HEAD:out").trim();
+  rmSync(join(root, ".git/objects", tree.slice(0, 2), tree.slice(2)), { force: true });
+  git("config", "core.repositoryformatversion", "1");
+  git("config", "extensions.partialClone", "origin");
+  git("config", "remote.origin.promisor", "true");
+  git("config", "remote.origin.url", `ext::sh -c touch% ${trace}`);
+  git("config", "protocol.ext.allow", "always");
+  assert.deepEqual((await trackedFiles(root)).paths, ["in/a.txt"]);
+  assert.throws(() => realpathSync(trace), /ENOENT/);
+  // Asked plainly, git runs it.
+  spawnSync("git", ["ls-files"], { cwd: root });
+  assert.equal(realpathSync(trace), trace);
 });

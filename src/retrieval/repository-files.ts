@@ -10,6 +10,7 @@ import { dirname, join, sep } from "node:path";
 import { promisify } from "node:util";
 import { pathFault } from "../domain/active-file.ts";
 import { AptoveError } from "../domain/errors.ts";
+import { gitQuestionEnvironment, gitQuestionOptions } from "../domain/git-questions.ts";
 
 const run = promisify(execFile);
 const listingBytesMax = 1_073_741_824;
@@ -53,21 +54,14 @@ async function headCommit(root: string, signal?: AbortSignal): Promise<string | 
 async function git(root: string, args: string[], signal?: AbortSignal): Promise<string> {
   signal?.throwIfAborted();
   try {
-    // The repository's own configuration must not be able to start a program.
-    const options = ["-c", "core.fsmonitor=false", ...args];
-    const { stdout } = await run("git", options, { cwd: root, env: gitEnvironment(), maxBuffer: listingBytesMax });
+    const options = { cwd: root, env: gitQuestionEnvironment(process.env), maxBuffer: listingBytesMax };
+    const { stdout } = await run("git", [...gitQuestionOptions, ...args], options);
     signal?.throwIfAborted();
     return stdout;
   } catch (error) {
     signal?.throwIfAborted();
     throw new AptoveError("repository_invalid", gitFault(root, error), { cause: error });
   }
-}
-
-/** Without the variables by which a hook or a wrapper points git at another repository. */
-function gitEnvironment(): NodeJS.ProcessEnv {
-  const { GIT_DIR: _d, GIT_WORK_TREE: _w, GIT_INDEX_FILE: _i, GIT_PREFIX: _p, ...environment } = process.env;
-  return { ...environment, LC_ALL: "C" };
 }
 
 function gitFault(root: string, error: unknown): string {

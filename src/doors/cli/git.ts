@@ -1,6 +1,7 @@
 /** What git knows of the working copy: its top folder, the name of the repository, which files are modified. */
 import { execFile } from "node:child_process";
 import { basename } from "node:path";
+import { gitQuestionEnvironment, gitQuestionOptions } from "../../domain/git-questions.ts";
 
 export interface WorkingCopy {
   /** Absolute path of the top folder. */
@@ -13,8 +14,10 @@ export interface WorkingCopy {
 /** Null: git is missing, or says no. */
 function git(root: string, args: string[]): Promise<string | null> {
   return new Promise((resolve) => {
-    const options = { cwd: root, maxBuffer: 64 * 1_048_576, env: { ...process.env, LC_ALL: "C" } };
-    execFile("git", args, options, (error, stdout) => resolve(error === null ? stdout : null));
+    const options = { cwd: root, maxBuffer: 64 * 1_048_576, env: gitQuestionEnvironment(process.env) };
+    execFile("git", [...gitQuestionOptions, ...args], options, (error, stdout) =>
+      resolve(error === null ? stdout : null),
+    );
   });
 }
 

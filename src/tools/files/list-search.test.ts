@@ -1,6 +1,8 @@
 import assert from "node:assert/strict";
-import { execFileSync } from "node:child_process";
-import { truncate } from "node:fs/promises";
+import { execFileSync, spawnSync } from "node:child_process";
+import { randomUUID } from "node:crypto";
+import { existsSync, rmSync } from "node:fs";
+import { symlink, truncate } from "node:fs/promises";
 import { join } from "node:path";
 import { test } from "node:test";
 import { toolWorld, type ToolWorld } from "../../../testing/tool-world.ts";
@@ -140,4 +142,84 @@ test("[P5] an expression that would take for ever is stopped, and the file is na
   await assert.rejects(stopped, /abort/i);
   const late = runSearch(Promise.reject(new Error("no list")), { signal: never });
   await assert.rejects(late, /no list/);
+});
+
+/** Whatever the repository says that git should run leaves this file. */
+async function programs(world: ToolWorld): Promise<{ ran: string; configure(): void }> {
+  const ran = join(world.folder, "..", `ran-${randomUUID()}`);
+  const configure = (): void => {
+    world.git("config", "core.repositoryformatversion", "1");
+    world.git("config", "extensions.partialClone", "origin");
+    world.git("config", "remote.origin.promisor", "true");
+    world.git("config", "remote.origin.url", `ext::sh -c touch% ${ran}`);
+    world.git("config", "protocol.ext.allow", "always");
+    world.git("config", "core.fsmonitor", `touch ${ran}; false`);
+  };
+  return { ran, configure };
+}
+
+test("[P5] listing a repository runs no program that it names, not even to fetch what it lacks", async (t) => {
+  const world = await toolWorld(t);
+  await world.put("in/a.ts", "a\n");
+  await world.put("out/b.ts", "b\n");
+  world.git("init", "-q");
+  world.git("add", ".");
+  world.git("commit", "-qm", "first");
+  world.git("sparse-checkout", "init", "--cone", "--sparse-index");
+  world.git("sparse-checkout", "set", "in");
+  const tree = execFileSync("git", ["rev-parse", "HEAD:out"], { cwd: world.folder, encoding: "utf8" }).trim();
+  execFileSync("rm", ["-f", join(world.folder, ".git/objects", tree.slice(0, 2), tree.slice(2))]);
+  const { ran, configure } = await programs(world);
+  configure();
+  t.after(() => rmSync(ran, { force: true }));
+  // The repository does lead git there: asked plainly, it runs the program.
+  spawnSync("git", ["ls-files"], { cwd: world.folder });
+  assert.ok(existsSync(ran));
+  rmSync(ran);
+  assert.match(await world.said("list", {}), /a\.ts/);
+  assert.match(await world.said("search", { pattern: "a" }), /in\/a\.ts/);
+  assert.equal(existsSync(ran), false);
+});
+
+test("[P5] a repository whose files are elsewhere, or that only looks like one, lists nothing of elsewhere", async (t) => {
+  const [world, elsewhere] = [await toolWorld(t), await toolWorld(t)];
+  await elsewhere.put("secret.txt", "");
+  await world.put("mine.txt", "");
+  world.git("init", "-q");
+  world.git("config", "core.worktree", elsewhere.folder);
+  assert.equal(await world.said("list", {}), "./ (1 file)\nmine.txt");
+  const bare = await toolWorld(t);
+  await bare.put("inner/HEAD", "ref: refs/heads/main\n");
+  await bare.put("inner/config", `[core]\nbare = false\nworktree = ${elsewhere.folder}\n`);
+  await bare.put("inner/objects/x", "");
+  await bare.put("inner/refs/x", "");
+  assert.match(await bare.said("list", { path: "inner" }), /config/);
+  assert.doesNotMatch(await bare.said("list", { path: "inner" }), /secret/);
+});
+
+test("[P5] [E8] a search tells nothing of what is closed, also where git's index leads there by a link", async (t) => {
+  const world = await toolWorld(t);
+  const closed = await toolWorld(t, { folders: [world.folder], closed: [join(world.folder, "data")] });
+  await world.put("data/config.toml", "key = hidden\n");
+  await world.put("a/config.toml", "");
+  world.git("init", "-q");
+  world.git("add", "a");
+  world.git("commit", "-qm", "first");
+  execFileSync("rm", ["-r", join(world.folder, "a")]);
+  await symlink("data", join(world.folder, "a"));
+  assert.equal(await closed.said("search", { pattern: "hidden" }), "(no match in 1 file)");
+});
+
+test("[P5] folders deeper than a path can say are passed over", { skip: process.platform === "win32" }, async (t) => {
+  const world = await toolWorld(t);
+  await world.put("top.txt", "here\n");
+  const name = "d".repeat(200);
+  const make =
+    "for (let depth = 0; depth < 30; depth++) { fs.mkdirSync(process.argv[1]); process.chdir(process.argv[1]); }";
+  execFileSync(process.execPath, ["-e", make, name], { cwd: world.folder });
+  const [listed, found] = [await world.call("list", {}), await world.call("search", { pattern: "here" })];
+  // What takes the folder away afterwards names its files by their paths too.
+  execFileSync("rm", ["-rf", join(world.folder, name)]);
+  assert.match(listed.output, /top\.txt/);
+  assert.match(found.output, /^top\.txt:/);
 });

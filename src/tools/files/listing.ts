@@ -7,6 +7,7 @@ import { spawn } from "node:child_process";
 import type { Dirent } from "node:fs";
 import { opendir } from "node:fs/promises";
 import { join } from "node:path";
+import { gitQuestionEnvironment, gitQuestionOptions } from "../../domain/git-questions.ts";
 import { limits } from "../../domain/limits.ts";
 import { systemCode } from "../../domain/storage-fault.ts";
 
@@ -88,6 +89,7 @@ class ListingRun {
 
   /** Null: there is no git, or no repository of it. */
   async #gitFiles(folder: string, prefix: string): Promise<GitFiles | null> {
+    if (!(await isInWorkingCopy(folder, this.#signal))) return null;
     const gone: string[] = [];
     const repositories: string[] = [];
     let any = false;
@@ -133,6 +135,8 @@ interface GitFiles {
   repositories: string[];
 }
 
+const passedOver: readonly string[] = ["ENOENT", "ENOTDIR", "EACCES", "EPERM", "ELOOP", "ENAMETOOLONG"];
+
 /** Not all at once: a folder may have more than can be held. */
 async function entriesOf(folder: string, entriesMax: number): Promise<Dirent[]> {
   const entries: Dirent[] = [];
@@ -141,8 +145,8 @@ async function entriesOf(folder: string, entriesMax: number): Promise<Dirent[]> 
       if (entries.push(entry) > entriesMax) break;
     }
   } catch (error) {
-    // It went meanwhile, or may not be seen.
-    if (!["ENOENT", "ENOTDIR", "EACCES", "EPERM", "ELOOP"].includes(systemCode(error))) throw error;
+    // It went meanwhile, may not be seen, or lies deeper than a path can say.
+    if (!passedOver.includes(systemCode(error))) throw error;
   }
   return entries;
 }
@@ -156,19 +160,48 @@ function parsedEntry(entry: string): { tag: string; mode: string; path: string }
 
 const gitArguments = ["ls-files", "-z", "-t", "--stage", "--cached", "--others", "--deleted", "--exclude-standard"];
 
+/** A repository may say that its files are somewhere else. What is there is not in the folder. */
+async function isInWorkingCopy(folder: string, signal: AbortSignal): Promise<boolean> {
+  let answer = "";
+  const isAnswered = await askGit(folder, ["rev-parse", "--is-inside-work-tree"], {
+    signal,
+    take: (text) => {
+      answer += text;
+      return true;
+    },
+  });
+  return isAnswered && answer.trim() === "true";
+}
+
 /** Hands on entry by entry until `take` says no. False: git could not say. */
 function gitEntries(folder: string, signal: AbortSignal, take: (entry: string) => boolean): Promise<boolean> {
-  return new Promise((resolve) => {
-    // The repository's own configuration must not be able to start a program.
-    const options = ["-c", "core.fsmonitor=false", ...gitArguments];
-    const child = spawn("git", options, { cwd: folder, env: gitEnvironment(), stdio: ["ignore", "pipe", "ignore"] });
-    const stop = (): void => void child.kill("SIGKILL");
-    let isStopped = false;
-    let rest = "";
-    child.stdout.setEncoding("utf8").on("data", (text: string) => {
+  let rest = "";
+  return askGit(folder, gitArguments, {
+    signal,
+    take: (text) => {
       const entries = (rest + text).split("\0");
       rest = entries.pop() ?? "";
-      if (isStopped || entries.every((entry) => take(entry))) return;
+      return entries.every((entry) => take(entry));
+    },
+  });
+}
+
+interface Asking {
+  signal: AbortSignal;
+  /** Gets the answer piece by piece; after its first no, git is stopped. */
+  take(text: string): boolean;
+}
+
+/** False: git could not say. */
+function askGit(folder: string, args: readonly string[], { signal, take }: Asking): Promise<boolean> {
+  return new Promise((resolve) => {
+    const env = gitQuestionEnvironment(process.env);
+    const line = [...gitQuestionOptions, ...args];
+    const child = spawn("git", line, { cwd: folder, env, stdio: ["ignore", "pipe", "ignore"] });
+    const stop = (): void => void child.kill("SIGKILL");
+    let isStopped = false;
+    child.stdout.setEncoding("utf8").on("data", (text: string) => {
+      if (isStopped || take(text)) return;
       isStopped = true;
       stop();
     });
@@ -180,10 +213,4 @@ function gitEntries(folder: string, signal: AbortSignal, take: (entry: string) =
       resolve(code === 0 || isStopped || signal.aborted);
     });
   });
-}
-
-/** Without what points git at another repository; git must not wait for a person or for a lock. */
-function gitEnvironment(): NodeJS.ProcessEnv {
-  const own = Object.entries(process.env).filter(([name]) => !name.startsWith("GIT_"));
-  return { ...Object.fromEntries(own), GIT_OPTIONAL_LOCKS: "0", GIT_TERMINAL_PROMPT: "0", LC_ALL: "C" };
 }

@@ -3,7 +3,7 @@
  * nothing but the end of its thread can stop it, so it never runs anywhere else.
  */
 import { closeSync, constants, existsSync, fstatSync, openSync, readlinkSync, readSync, realpathSync } from "node:fs";
-import { dirname, join, sep } from "node:path";
+import { dirname, join } from "node:path";
 import { parentPort } from "node:worker_threads";
 import { lineMatcher } from "./line-matcher.ts";
 import type { SearchJob, SearchMessage } from "./search-job.ts";
@@ -107,16 +107,17 @@ class FileReader {
 
   /**
    * What `look` finds in the content, which is its own only until it returns. Null: it finds nothing; or the file is
-   * gone, no regular file, not text, too large, or not in the folder.
+   * gone, no regular file, not text, too large, or behind a link.
    */
   read<T>(path: string, look: (content: Buffer) => T | null): T | null {
-    const file = this.#open(join(this.#job.folder, path));
+    const known = join(this.#job.folder, path);
+    const file = this.#open(known);
     if (file === null) return null;
     try {
       const content = this.#content(file);
       const found = content === null ? null : look(content);
       // Few files have a match, and nothing else is told of a file, so only now is it asked where it is.
-      return found === null || !this.#isInFolder(file) ? null : found;
+      return found === null || !isAt(file, known) ? null : found;
     } catch (error) {
       // It cannot be read: the search goes on without it.
       if (error instanceof Error && "syscall" in error) return null;
@@ -127,9 +128,8 @@ class FileReader {
   }
 
   #open(path: string): number | null {
-    if (!hasDescriptors && !this.#isPlain(dirname(path))) return null;
     try {
-      return openSync(path, flags);
+      return hasDescriptors || this.#isPlain(dirname(path)) ? openSync(path, flags) : null;
     } catch {
       return null;
     }
@@ -150,13 +150,6 @@ class FileReader {
     return content.subarray(0, 8_192).includes(0) ? null : content;
   }
 
-  #isInFolder(file: number): boolean {
-    if (!hasDescriptors) return true;
-    const path = readlinkSync(`/proc/self/fd/${file}`);
-    const { folder } = this.#job;
-    return path.startsWith(folder.endsWith(sep) ? folder : folder + sep);
-  }
-
   #isPlain(folder: string): boolean {
     let isPlain = this.#plain.get(folder);
     if (isPlain === undefined) {
@@ -165,4 +158,9 @@ class FileReader {
     }
     return isPlain;
   }
+}
+
+/** Whether an open file is where its path says, with no link on the way: a link may lead to what is closed. */
+function isAt(file: number, path: string): boolean {
+  return !hasDescriptors || readlinkSync(`/proc/self/fd/${file}`) === path;
 }
