@@ -16,6 +16,9 @@ export const limits = {
   /** What the model gets of a tool's result; the rest is cut. */
   toolResultCharactersMax: 65_536,
   toolTimeMs: 120_000,
+  /** P5: of a path that a call names, and of a glob. */
+  toolPathCharactersMax: 4_096,
+  globCharactersMax: 1_024,
   /** P5: a larger file is neither read nor changed by a tool; what one call of `read` gives of a file. */
   toolFileBytesMax: 10_485_760,
   readLinesMax: 2_000,

@@ -159,6 +159,29 @@ test("[P5] a name is found however Unicode writes its letters, and one with a li
   assert.match(await world.said("search", { pattern: "odd" }), /^"a\\nb\\u001b\[31m.txt":\n1:odd$/);
 });
 
+test("[P5] what is shown of a name or a command does not deceive the eye", async (t) => {
+  const world = await toolWorld(t);
+  for (const letter of ["\u0007", "\u009b", "\u0085", "\u2028", "\u202e", "\u2066", "\u200f"]) {
+    const escape = `\\u${letter.charCodeAt(0).toString(16).padStart(4, "0")}`;
+    assert.equal((await world.view("run", { command: `rm a${letter}b` })).title, `Run "rm a${escape}b"`);
+    assert.equal((await world.view("read", { path: `a${letter}b` })).title, `Read "a${escape}b"`);
+  }
+  assert.equal((await world.view("read", { path: "شارع/a.ts" })).title, "Read شارع/a.ts");
+});
+
+test("[P5] a path or a glob of any length is answered at once", async (t) => {
+  const world = await toolWorld(t);
+  for (let file = 0; file < 200; file++) await world.put(`${"f".repeat(200)}${file}`, "");
+  const begun = performance.now();
+  assert.match(await world.fault("read", { path: "a".repeat(1_000_000) }), /the path has 1000000 characters/);
+  assert.match(await world.fault("read", { path: "a".repeat(4_000) }), /there is no a/);
+  assert.match(await world.fault("read", { path: "a/".repeat(2_000) }), /there is no a/);
+  assert.match(await world.fault("list", { glob: "**/".repeat(100_000) }), /the glob has 300000 characters/);
+  assert.match(await world.said("list", { glob: `${"**/".repeat(300)}x` }), /no file/);
+  // Before, some of them took minutes.
+  assert.ok(performance.now() - begun < 5_000);
+});
+
 test("[P5] nothing under /proc, /sys or /dev is a file, even where the session's folder is the root", async () => {
   const folders = new SessionFolders({ folders: ["/"] });
   for (const path of ["/proc/self/environ", "/dev/zero", "/proc/self/fd/0", "/sys"]) {

@@ -5,6 +5,7 @@
 import { lstat, readdir, realpath } from "node:fs/promises";
 import { basename, dirname, join, relative, resolve, sep } from "node:path";
 import { distance } from "fastest-levenshtein";
+import { limits } from "../domain/limits.ts";
 import { systemCode } from "../domain/storage-fault.ts";
 import { ToolFault } from "./tool-fault.ts";
 
@@ -72,6 +73,9 @@ export class SessionFolders {
 
   async #locate(path: string): Promise<{ place: Place; root: Root }> {
     if (path.includes("\0")) throw new ToolFault("the path contains a NUL");
+    if (path.length > limits.toolPathCharactersMax) {
+      throw new ToolFault(`the path has ${path.length} characters; it may have ${limits.toolPathCharactersMax}`);
+    }
     const asked = resolve(this.#given[0] ?? "", path);
     const roots = await this.#roots();
     const { real, kind } = await resolved(asked, path);
@@ -119,9 +123,16 @@ export class SessionFolders {
   }
 }
 
-/** On one line, whatever the name holds; a name with control characters is quoted as in JSON. */
+/** Moves the cursor, ends the line, or turns the order of the letters after it around. */
+const deceiving = /[\p{Cc}\u061c\u200e\u200f\u2028\u2029\u202a-\u202e\u2066-\u2069]/gu;
+
+/** On one line and as it is, whatever it holds: one with letters that deceive the eye is quoted as in JSON. */
 export function shownPath(path: string): string {
-  return /[\p{Cc}\u2028\u2029]/u.test(path) ? JSON.stringify(path) : path;
+  if (path.search(deceiving) === -1) return path;
+  return JSON.stringify(path).replace(
+    deceiving,
+    (letter) => `\\u${letter.charCodeAt(0).toString(16).padStart(4, "0")}`,
+  );
 }
 
 export function isInside(path: string, folder: string): boolean {
@@ -175,6 +186,8 @@ async function kindAt(real: string): Promise<Place["kind"]> {
 }
 
 const namesNearMax = 3;
+/** No disk has a longer one. */
+const nameCharactersMax = 255;
 
 /** What there is instead: in the deepest folder that is there, the names that are like the first one that is not. */
 async function nearPaths(real: string, root: string): Promise<string[]> {
@@ -187,6 +200,7 @@ async function nearPaths(real: string, root: string): Promise<string[]> {
 }
 
 function nearNames(name: string, names: readonly string[]): string[] {
+  if (name.length > nameCharactersMax) return [];
   const wanted = name.toLowerCase();
   return names
     .slice(0, 10_000)

@@ -6,7 +6,7 @@ import type { Place } from "../session-folders.ts";
 import type { Tool } from "../tool.ts";
 import { ToolFault } from "../tool-fault.ts";
 import { changeView, shownChange } from "./change.ts";
-import { mustBeWritable, type FilesSession } from "./files-session.ts";
+import { mustBeWritable, mustFit, type FilesSession } from "./files-session.ts";
 import { replaced, type Replaced, type Replacement } from "./replacement.ts";
 import type { TextFile } from "./text-files.ts";
 
@@ -64,7 +64,9 @@ async function planned(
   const before = await texts.read(place, signal);
   if (!before.isExact) throw new ToolFault(`${place.shown} is not UTF-8, so it cannot be edited without damage`);
   try {
-    return { place, before, result: replaced(before.text, replacement) };
+    const result = replaced(before.text, replacement);
+    mustFit(result.text);
+    return { place, before, result };
   } catch (error) {
     if (!(error instanceof ToolFault) || !seen.isStale(place, before)) throw error;
     throw new ToolFault(`${error.message}\nThe file changed since it was read; read it again`);

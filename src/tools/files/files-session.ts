@@ -1,5 +1,6 @@
 /** What the file tools of one session share: its folders, its files, and what the model has seen of them. */
 import { sep, relative } from "node:path";
+import { limits } from "../../domain/limits.ts";
 import type { SessionFolders, Place } from "../session-folders.ts";
 import { ToolFault } from "../tool-fault.ts";
 import type { TextFile, TextFiles } from "./text-files.ts";
@@ -47,4 +48,11 @@ export function mustBeWritable({ real, folder, kind, shown }: Place): void {
   if (names.some((name) => name.toLowerCase() === ".git")) {
     throw new ToolFault(`${shown} is git's own; use git commands to change what is in there`);
   }
+}
+
+/** Throws a ToolFault for the content of a file that could not be read again. */
+export function mustFit(content: string): void {
+  const bytes = Buffer.byteLength(content);
+  if (bytes <= limits.toolFileBytesMax) return;
+  throw new ToolFault(`the content has ${bytes} bytes; at most ${limits.toolFileBytesMax} can be written`);
 }

@@ -3,6 +3,7 @@
  * without a slash fits a name in any folder. The time that a match takes grows with path times pattern and never
  * explodes, whatever the pattern: it is the model's word, and it is tried on every file.
  */
+import { limits } from "../../domain/limits.ts";
 import { ToolFault } from "../tool-fault.ts";
 
 const alternativesMax = 64;
@@ -13,6 +14,9 @@ type Letter = { is: "any" } | { is: "run" } | { is: "one"; letter: string } | { 
 
 /** Throws a ToolFault for a pattern that is none. Paths are relative, with forward slashes. */
 export function globFilter(pattern: string): (path: string) => boolean {
+  if (pattern.length > limits.globCharactersMax) {
+    throw new ToolFault(`the glob has ${pattern.length} characters; it may have ${limits.globCharactersMax}`);
+  }
   const plain = pattern.replace(/^\.?\/+/, "");
   const anywhere = plain.replace(/\/+$/, "").includes("/") ? plain : `**/${plain}`;
   const alternatives = braced(anywhere.endsWith("/") ? `${anywhere}**` : anywhere).map((each) => stepsOf(each));
@@ -41,6 +45,8 @@ function stepsOf(pattern: string): Step[] {
   const steps = pattern
     .split("/")
     .filter((name) => name !== "" && name !== ".")
+    // Two of `**` in a row say no more than one.
+    .filter((name, at, names) => name !== "**" || names[at - 1] !== "**")
     .map((name) => (name === "**" ? null : lettersOf(name)));
   // At the end it fits what is in the folder, not the folder's own name.
   return steps.at(-1) === null ? [...steps, lettersOf("*")] : steps;

@@ -68,3 +68,37 @@ test("[P5] looking for the nearest text in a large file takes no time to speak o
   );
   assert.ok(performance.now() - started < 3_000);
 });
+
+/** Texts that are made to be slow to search. */
+test("[P5] the time of an edit grows with its texts, whatever is in them", () => {
+  const long = "a".repeat(4_000_000);
+  const begun = performance.now();
+  const fault = (text: string, find: string, replace = "x"): string => {
+    try {
+      replaced(text, { find, replace, all: true });
+    } catch (error) {
+      return error instanceof Error ? error.message : "";
+    }
+    return "none";
+  };
+  assert.match(fault(long, "a", "b"), /more than 100000 times/);
+  assert.match(fault(long, `${"a".repeat(1_000)}b${"a".repeat(1_000)}`), /is not in the file/);
+  assert.match(fault("a \n".repeat(1_000_000), `${"a\n".repeat(2_000)}b`), /is not in the file/);
+  assert.match(fault("ab".repeat(90_000), "b", "x".repeat(10_000)), /the file would have 900090000 characters/);
+  assert.equal(replaced("ab".repeat(90_000), { find: "b", replace: "c", all: true }).lines.length, 90_000);
+  // Before, each of them took half a minute at least.
+  assert.ok(performance.now() - begun < 10_000);
+});
+
+test("[P5] a long text is found where a short one would be", () => {
+  const unit = fc.constantFrom("a", "b", "\n");
+  const text = fc.string({ unit, maxLength: 200 });
+  fc.assert(
+    fc.property(text, fc.string({ unit, minLength: 60, maxLength: 70 }), text, (before, find, after) => {
+      const whole = `${before}${find}${after}${find}`;
+      const { text: result, lines } = replaced(whole, { find, replace: "-", all: true });
+      assert.equal(result, whole.split(find).join("-"));
+      assert.equal(lines[0], whole.slice(0, whole.indexOf(find)).split("\n").length);
+    }),
+  );
+});

@@ -1,5 +1,6 @@
 /** Exact replacement in a text, and what to say where the text to find is not there as it was said. */
 import { distance } from "fastest-levenshtein";
+import { limits } from "../../domain/limits.ts";
 import { ToolFault } from "../tool-fault.ts";
 
 export interface Replacement {
@@ -14,15 +15,31 @@ export interface Replaced {
   lines: number[];
 }
 
-/** Throws a ToolFault where the text is not there, or more than once without `all`. Line endings are the file's. */
+const placesMax = 100_000;
+
+/**
+ * Throws a ToolFault where the text is not there, or more than once without `all`, and for a result that is too large.
+ * Line endings are the file's. The time it takes grows with the texts, whatever is in them: a call is looked at before
+ * anybody is asked about it.
+ */
 export function replaced(text: string, replacement: Replacement): Replaced {
   const { find, replace, all } = inFileForm(text, replacement);
-  const places = placesOf(text, find);
+  const places = placesOf(text, find, placesMax + 1);
   if (places.length === 0) throw new ToolFault(notFoundText(text, replacement));
+  if (places.length > placesMax) {
+    throw new ToolFault(`the text to find is there more than ${placesMax} times; use a command to change them all`);
+  }
   const lines = linesAt(text, places);
   if (places.length > 1 && !all) {
     throw new ToolFault(
       `the text to find is there ${places.length} times, at lines ${listed(lines)}; add lines around it until it is there once, or set "all"`,
+    );
+  }
+  const characters = text.length + places.length * (replace.length - find.length);
+  // Each takes at least one byte; what comes to more by its letters is found when it is written.
+  if (characters > limits.toolFileBytesMax) {
+    throw new ToolFault(
+      `the file would have ${characters} characters; at most ${limits.toolFileBytesMax} bytes can be written`,
     );
   }
   // Not String.replaceAll: it reads `$&` and its like in the replacement.
@@ -40,24 +57,62 @@ export function asCrLf(text: string): string {
 
 /** Models write line feeds. In a file with mixed endings, the part decides in which form it is found. */
 function inFileForm(text: string, { find, replace, all }: Replacement): Replacement {
-  const isMixed = !text.includes(find) && text.includes(asCrLf(find));
+  const isMixed = text.includes("\r\n") && !has(text, find) && has(text, asCrLf(find));
   if (!isCrLf(text) && !isMixed) return { find, replace, all };
   return { find: asCrLf(find), replace: asCrLf(replace), all };
 }
 
-function placesOf(text: string, find: string): number[] {
+/** Where the text stands, each place behind the end of the one before it. */
+function placesOf(text: string, find: string, max: number): number[] {
   const places: number[] = [];
-  for (let at = text.indexOf(find); at !== -1; at = text.indexOf(find, at + find.length)) places.push(at);
+  const at = finder(find);
+  for (let place = at(text, 0); place !== -1 && places.length < max; place = at(text, place + find.length)) {
+    places.push(place);
+  }
   return places;
 }
 
-function linesAt(text: string, places: readonly number[]): number[] {
-  let [line, from] = [1, 0];
-  return places.map((place) => {
-    for (let at = text.indexOf("\n", from); at !== -1 && at < place; at = text.indexOf("\n", from)) {
-      line++;
-      from = at + 1;
+function has(text: string, find: string): boolean {
+  return finder(find)(text, 0) !== -1;
+}
+
+/** Shorter ones are found fast enough in any text. */
+const plainCharactersMax = 64;
+
+/** `indexOf` takes time by the product of both lengths where they are made for it; this is Knuth, Morris and Pratt's. */
+function finder(find: string): (text: string, from: number) => number {
+  if (find.length <= plainCharactersMax) return (text, from) => text.indexOf(find, from);
+  const known = overlaps(find);
+  return (text, from) => {
+    let fits = 0;
+    for (let at = from; at < text.length; at++) {
+      const letter = text.charCodeAt(at);
+      while (fits > 0 && find.charCodeAt(fits) !== letter) fits = known[fits - 1] ?? 0;
+      if (find.charCodeAt(fits) === letter) fits++;
+      if (fits === find.length) return at - fits + 1;
     }
+    return -1;
+  };
+}
+
+/** For each beginning of the text: how much of its end is a beginning too. */
+function overlaps(find: string): Int32Array {
+  const known = new Int32Array(find.length);
+  for (let at = 1, fits = 0; at < find.length; at++) {
+    const letter = find.charCodeAt(at);
+    while (fits > 0 && find.charCodeAt(fits) !== letter) fits = known[fits - 1] ?? 0;
+    if (find.charCodeAt(fits) === letter) fits++;
+    known[at] = fits;
+  }
+  return known;
+}
+
+/** Of places in their order. */
+function linesAt(text: string, places: readonly number[]): number[] {
+  let line = 1;
+  let feed = text.indexOf("\n");
+  return places.map((place) => {
+    for (; feed !== -1 && feed < place; feed = text.indexOf("\n", feed + 1)) line++;
     return line;
   });
 }
@@ -78,31 +133,21 @@ function notFoundText(text: string, { find, replace }: Replacement): string {
   if (spaced !== null) {
     return `${nothing} with this white space; it is there as:\n${quoted(lines, spaced, said.length)}`;
   }
-  const done = replace.trim().length >= 8 ? text.indexOf(replace) : -1;
+  const done = replace.trim().length >= 8 ? finder(replace)(text, 0) : -1;
   if (done !== -1)
     return `${nothing}, but the replacement is, at line ${linesAt(text, [done])[0]}; it may be done already`;
   const near = nearestWindow(lines, said);
   return near === null ? nothing : `${nothing}; the nearest is:\n${quoted(lines, near, said.length)}`;
 }
 
-/** The first lines that are the same but for white space. */
+/** The first lines that are the same but for white space; the text may begin and end in the middle of a line. */
 function windowWith(lines: readonly string[], said: readonly string[]): number | null {
-  const bare = (line: string): string => line.replace(/\s+/g, "");
-  const wanted = said.map(bare);
-  const have = lines.map(bare);
-  if (wanted.join("") === "") return null;
-  const isLast = (index: number): boolean => index === wanted.length - 1;
-  for (let from = 0; from + wanted.length <= have.length; from++) {
-    const fits = wanted.every((line, index) => {
-      const there = have[from + index] ?? "";
-      // The text may begin in the middle of its first line, and end in the middle of its last.
-      if (index === 0 && isLast(index)) return there.includes(line);
-      if (index === 0) return there.endsWith(line);
-      return isLast(index) ? there.startsWith(line) : there === line;
-    });
-    if (fits) return from;
-  }
-  return null;
+  const bare = (all: readonly string[]): string => all.map((line) => line.replace(/\s+/g, "")).join("\n");
+  const wanted = bare(said);
+  if (wanted.replaceAll("\n", "") === "") return null;
+  const there = bare(lines);
+  const at = finder(wanted)(there, 0);
+  return at === -1 ? null : (linesAt(there, [at])[0] ?? 1) - 1;
 }
 
 const compared = { lines: 20_000, characters: 200, share: 0.4 } as const;

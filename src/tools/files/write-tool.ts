@@ -1,5 +1,4 @@
 /** `write`: a whole file, new or in place of what the model read. */
-import { limits } from "../../domain/limits.ts";
 import { sha256 } from "../../domain/ids.ts";
 import { describedTool } from "../described-tool.ts";
 import { anyText, text } from "../parameters.ts";
@@ -7,7 +6,7 @@ import type { Place } from "../session-folders.ts";
 import type { Tool } from "../tool.ts";
 import { ToolFault } from "../tool-fault.ts";
 import { changeView, linesText, shownChange } from "./change.ts";
-import { mustBeWritable, type FilesSession } from "./files-session.ts";
+import { mustBeWritable, mustFit, type FilesSession } from "./files-session.ts";
 import { asCrLf, isCrLf } from "./replacement.ts";
 import type { TextFile } from "./text-files.ts";
 
@@ -59,10 +58,7 @@ async function planned(
   const place = await folders.place(path);
   mustBeWritable(place);
   if (content.includes("\0")) throw new ToolFault("the content has a NUL, so it is not text");
-  const bytes = Buffer.byteLength(content);
-  if (bytes > limits.toolFileBytesMax) {
-    throw new ToolFault(`the content has ${bytes} bytes; at most ${limits.toolFileBytesMax} can be written`);
-  }
+  mustFit(content);
   const before = place.kind === null ? null : await texts.read(place, signal);
   return { place, before, after: before === null ? content : inFormOf(before.text, content) };
 }
