@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { randomUUID } from "node:crypto";
+import { appendFileSync, statSync } from "node:fs";
 import { mkdir, readdir, readFile, stat, symlink, truncate, utimes, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
@@ -11,7 +12,7 @@ import { temporaryFolder } from "../../../testing/temporary-folder.ts";
 import { newId } from "../../domain/ids.ts";
 import { dataFolderAt } from "../data-folder.ts";
 import { transcriptStoreSuite, type OpenTranscripts } from "../transcript-store.suite.ts";
-import { asideName, currentName, notesName } from "../transcript-store.ts";
+import { asideName, currentName, notesName, type TranscriptFile } from "../transcript-store.ts";
 import { parseTranscript } from "../transcript/format.ts";
 import { fileTranscripts } from "./file-transcripts.ts";
 import { fileWorkspaces } from "./file-workspaces.ts";
@@ -91,6 +92,26 @@ suite("the files of transcripts", () => {
     await writeFile(path, "## User\n\nHI\n");
     await utimes(path, atime, mtime);
     assert.notEqual((await store.stat("default", currentName))?.stamp, written?.stamp);
+  });
+
+  test("[W5] an edit that comes while a change is made durable is told from that change", async (context) => {
+    const { store, folder } = await openDefault(context);
+    const path = join(folder, currentName);
+    const edited = async (changing: Promise<TranscriptFile | null>, isThere: () => boolean): Promise<void> => {
+      do await new Promise((resolve) => setImmediate(resolve));
+      while (!isThere());
+      appendFileSync(path, "## User\n\nby hand\n");
+      const ours = await changing;
+      assert.notEqual((await store.stat("default", currentName))?.stamp, ours?.stamp);
+    };
+    const size = (): number => statSync(path, { throwIfNoEntry: false })?.size ?? 0;
+    await edited(store.write("default", currentName, { content }), () => size() === content.length);
+    const { stamp = "" } = (await store.stat("default", currentName)) ?? {};
+    const before = size();
+    await edited(store.append("default", currentName, { stamp, content }), () => size() > before);
+    await store.write("default", asideName(sessionId), { content });
+    await store.remove("default", currentName);
+    await edited(store.move("default", asideName(sessionId), currentName), () => size() > 0);
   });
 
   test("[W5] 100 MB, a folder and a link are told from a transcript without reading them", async (context) => {

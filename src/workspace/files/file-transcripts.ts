@@ -87,8 +87,10 @@ class FileTranscripts implements TranscriptStore {
       return await whileOpen(path, constants.O_WRONLY | constants.O_APPEND, async (file) => {
         if (factsOf(fstatSync(file, { bigint: true })).stamp !== stamp) return null;
         await writeAll(file, content);
+        // Before the disk is waited for: what a person writes meanwhile is theirs, and has to show (W5).
+        const facts = factsOf(fstatSync(file, { bigint: true }));
         await syncContent(file);
-        return factsOf(fstatSync(file, { bigint: true }));
+        return facts;
       });
     });
   }
@@ -110,8 +112,9 @@ class FileTranscripts implements TranscriptStore {
         return null;
       }
       renameSync(aside, path);
+      const facts = factsOf(lstatSync(path, { bigint: true }));
       await syncFolder(dirname(path));
-      return factsOf(lstatSync(path, { bigint: true }));
+      return facts;
     } catch (error) {
       rmIfThere(aside);
       throw fault(name, error);
@@ -127,9 +130,10 @@ class FileTranscripts implements TranscriptStore {
     try {
       await makeFolder(dirname(toPath), folder);
       renameSync(fromPath, toPath);
+      const facts = factsOf(lstatSync(toPath, { bigint: true }));
       await syncFolder(dirname(toPath));
       if (dirname(fromPath) !== dirname(toPath)) await syncFolder(dirname(fromPath));
-      return factsOf(lstatSync(toPath, { bigint: true }));
+      return facts;
     } catch (error) {
       throw fault(from, error);
     }
