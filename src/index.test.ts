@@ -23,6 +23,33 @@ test("[Y1] an engine is built from parts, all of them optional, all of them repl
   await engine.close();
 });
 
+test("[Y1] [V5] a tool of the caller's own is offered to the model, and run", async (t) => {
+  const weather: aptove.Tool = {
+    definition: { name: "weather", parameters: { type: "object" }, effect: "read" },
+    needsApproval: () => false,
+    run: async ({ city }): Promise<aptove.ToolResult> => ({ output: `rain in ${String(city)}`, isError: false }),
+  };
+  const provider = testing.scriptedProvider({
+    name: "mine",
+    script: (call, n) => {
+      const result = call.items.findLast((item) => item.type === "tool_result");
+      return n === 1 ? [{ calls: "weather", with: { city: "Bergen" } }] : `they say: ${result?.output ?? "nothing"}`;
+    },
+  });
+  const { engine } = await aptove.createAptove({
+    dataDir: await temporaryFolder(t),
+    env: {},
+    providers: [provider],
+    tools: [weather],
+    overrides: { provider: "mine" },
+  });
+  t.after(() => engine.close());
+  const owner = await engine.keys.owner();
+  const turn = await engine.runTurn(owner, { instruction: "how is the weather?" });
+  await turn.finished;
+  assert.equal(await (await engine.readTurn(owner, turn.turnId)).answer(), "they say: rain in Bergen");
+});
+
 test("[Y1] without any part it is embedded: what one engine stored the next one reads", async (t) => {
   const dataDir = await temporaryFolder(t);
   const first = await aptove.createAptove({ dataDir, env: {} });
@@ -45,6 +72,7 @@ test("[B5] [Y1] the contracts' suites and the client are exported by name", () =
     "providerSuite",
     "recordStoreSuite",
     "retrieverSuite",
+    "transcriptStoreSuite",
     "workspaceStoreSuite",
   ]);
   for (const [, suite] of suites) assert.equal(typeof suite, "function");
@@ -69,3 +97,44 @@ function somebodysStore(): aptove.BlobStore {
 }
 
 testing.blobStoreSuite("[B5] somebody else's blobs", () => ({ store: somebodysStore(), reopen: null }));
+
+/** Bindings that somebody else wrote, in the same way. */
+function somebodysBindings(): aptove.BindingStore {
+  const kept = new Map<string, string>();
+  let line: Promise<unknown> = Promise.resolve();
+  const alone = <T>(body: () => Promise<T>): Promise<T> => {
+    const mine = line.then(body, body);
+    line = mine;
+    return mine;
+  };
+  const device = (id: string): string => {
+    aptove.checkDeviceId(id);
+    return id;
+  };
+  const workspace = (id: string): string => {
+    aptove.checkWorkspaceId(id);
+    return id;
+  };
+  const store: aptove.BindingStore = {
+    resolve: async (id) => kept.get(device(id)) ?? null,
+    settle: async (id, choose) =>
+      await alone(async () => {
+        const chosen = workspace(await choose(kept.get(device(id)) ?? null));
+        kept.set(id, chosen);
+        return chosen;
+      }),
+    bind: async (id, workspaceId) => void (await store.settle(id, () => Promise.resolve(workspaceId))),
+    unbind: async (id) => await alone(async () => kept.delete(device(id))),
+    unbindWorkspace: async (workspaceId) =>
+      await alone(async () => {
+        const gone = workspace(workspaceId);
+        const bound = [...kept].filter(([, to]) => to === gone).map(([id]) => id);
+        for (const id of bound) kept.delete(id);
+        return bound;
+      }),
+    list: async () => [...kept].map(([deviceId, workspaceId]) => ({ deviceId, workspaceId })),
+  };
+  return store;
+}
+
+testing.bindingStoreSuite("[B5] somebody else's bindings", () => ({ store: somebodysBindings(), reopen: null }));

@@ -5,10 +5,13 @@
 export { createAptove, type Aptove, type AptoveOptions } from "./compose.ts";
 export type * from "./engine/engine.ts";
 export type { Caller } from "./domain/caller.ts";
+export type * from "./domain/context.ts";
 export { AptoveError, errorCatalogue, type ErrorCode, type Failure, type Warning } from "./domain/errors.ts";
 export type { SequencedEvent, TurnEvent } from "./domain/events.ts";
 export type { Session } from "./domain/session.ts";
 export type { Step } from "./domain/step.ts";
+export type * from "./domain/tool.ts";
+export type { TranscriptMessage } from "./domain/transcript.ts";
 export type { FinishedTurn, Turn } from "./domain/turn.ts";
 export type { BlobStore } from "./blobs/blob-store.ts";
 export type { EventLog } from "./live/event-log.ts";
@@ -16,6 +19,15 @@ export type * from "./providers/provider.ts";
 export type * from "./records/record-store.ts";
 export type { Embedder } from "./retrieval/embedding.ts";
 export type * from "./retrieval/retriever.ts";
-export type { Binding, BindingStore } from "./workspace/binding-store.ts";
-export type { TranscriptFile, TranscriptStore } from "./workspace/transcript-store.ts";
-export type { NewWorkspace, Workspace, WorkspaceStore } from "./workspace/workspace-store.ts";
+export type * from "./tools/session-tools.ts";
+export type * from "./tools/tool.ts";
+export { checkDeviceId, type Binding, type BindingStore } from "./workspace/binding-store.ts";
+export { checkTranscriptName, type TranscriptFile, type TranscriptStore } from "./workspace/transcript-store.ts";
+export {
+  checkPermission,
+  checkWords,
+  checkWorkspaceId,
+  type NewWorkspace,
+  type Workspace,
+  type WorkspaceStore,
+} from "./workspace/workspace-store.ts";
