@@ -67,13 +67,16 @@ export type WireBlock = z.infer<typeof contentBlock>;
 export type WireDelta = z.infer<typeof delta>;
 export type WireUsage = z.infer<typeof usage>;
 
+/** Made once: what zod compiles for it would be compiled for each event else. */
+const typed = z.object({ type: z.string() });
+
 /**
  * The event in the `data` of one server-sent event; null for one of a type that is not read, such as `ping`. Throws
  * whatever the parsers throw when the data is not JSON or the event lacks what its type promises.
  */
 export function readWireEvent(data: string): WireEvent | null {
   const value: unknown = JSON.parse(data);
-  const { type } = z.object({ type: z.string() }).parse(value);
+  const { type } = typed.parse(value);
   return isReadType(type) ? events[type].parse(value) : null;
 }
 

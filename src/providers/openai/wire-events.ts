@@ -106,13 +106,16 @@ export type WireItem = z.infer<typeof outputItem>;
 export type WireResponse = z.infer<typeof response>;
 export type WireUsage = z.infer<typeof usage>;
 
+/** Made once: what zod compiles for it would be compiled for each event else. */
+const typed = z.object({ type: z.string() });
+
 /**
  * The event in the `data` of one server-sent event; null for one of a type that is not read. Throws whatever
  * the parsers throw when the data is not JSON or the event lacks what its type promises.
  */
 export function readWireEvent(data: string): WireEvent | null {
   const value: unknown = JSON.parse(data);
-  const { type } = z.object({ type: z.string() }).parse(value);
+  const { type } = typed.parse(value);
   return isReadType(type) ? events[type].parse(value) : null;
 }
 
