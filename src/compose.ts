@@ -49,9 +49,11 @@ export interface AptoveOptions {
   tools?: Tool[];
   agentContexts?: AgentContext[];
   conversationContexts?: ConversationContext[];
-  /** In place of the folders of the data folder (W1, W2, W4). */
+  /** In place of the folders of the data folder (W1). */
   workspaceStore?: WorkspaceStore;
+  /** In place of `bindings.toml` (W2). */
   bindings?: BindingStore;
+  /** In place of the files in the workspaces' folders; absent beside a `workspaceStore`: in memory, until the process ends (W4). */
   transcripts?: TranscriptStore;
   /** For what goes wrong behind the scenes; absent: standard error. */
   report?: (message: string, error?: unknown) => void;

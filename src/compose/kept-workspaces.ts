@@ -49,24 +49,21 @@ export function keptWorkspaces(brought: BroughtStores, { folder, now, report }: 
   return kept;
 }
 
+/**
+ * Files stand in for what the caller did not bring. Only transcripts cannot stand in files beside workspaces that are
+ * somewhere else: there they end with the process.
+ */
 async function open(
   { workspaceStore, bindings, transcripts }: BroughtStores,
   { folder, now }: Omit<Surroundings, "report">,
 ): Promise<OpenedWorkspaces> {
-  const [{ openWorkspaces }, { Workspaces }, { Permissions }] = await Promise.all([
-    import("../workspace/open-workspaces.ts"),
-    import("../workspace/workspaces.ts"),
-    import("../workspace/permissions.ts"),
-  ]);
-  const inFiles = openWorkspaces(folder, now);
-  const stores = {
-    store: workspaceStore ?? inFiles.store,
-    bindings: bindings ?? inFiles.bindings,
-    transcripts: transcripts ?? inFiles.transcripts,
-  };
-  return {
-    ...stores,
-    workspaces: new Workspaces({ ...stores, now }),
-    permissions: new Permissions({ store: stores.store, now }),
-  };
+  const { openWorkspaces } = await import("../workspace/open-workspaces.ts");
+  if (workspaceStore === undefined) return openWorkspaces(folder, { bindings, transcripts, now });
+  const { memoryTranscripts } = await import("../workspace/memory/memory-transcripts.ts");
+  return openWorkspaces(folder, {
+    store: workspaceStore,
+    bindings,
+    transcripts: transcripts ?? memoryTranscripts(),
+    now,
+  });
 }

@@ -235,3 +235,15 @@ test("[Y1] [W7] a caller brings workspaces and bindings of their own", async (t)
   assert.deepEqual(await bindings.resolve("phone"), id);
   assert.equal((await workspaceStore.list()).length, 2);
 });
+
+test("[Y1] [W3] beside workspaces of a caller's own, transcripts need not be brought: the next session goes on", async (t) => {
+  const { aptove, ask, fakes } = await world(t);
+  const config = `providers.openai = { base_url = "${fakes.first.url}", model = "of-memory" }`;
+  const workspaceStore = memoryWorkspaces({ configs: { [first]: config } });
+  await workspaceStore.create({ id: first, at: 1 });
+  const all = await aptove({ workspaceStore });
+  const turn = await ask(all, { workspaceId: first });
+  const owner = await all.engine.keys.owner();
+  const { session } = await all.engine.workspaceSessions.begin(owner, { workspaceId: first });
+  assert.equal(session.originTurnId, turn.id);
+});

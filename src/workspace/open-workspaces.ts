@@ -1,4 +1,4 @@
-/** The workspaces of a data folder, with all that belongs to them, on the drivers that keep them there. */
+/** The workspaces of a data folder, with all that belongs to them, in its files but where a store was brought (Y1). */
 import type { Millis } from "../domain/ids.ts";
 import type { BindingStore } from "./binding-store.ts";
 import type { DataFolder } from "./data-folder.ts";
@@ -18,9 +18,22 @@ export interface OpenedWorkspaces {
   transcripts: TranscriptStore;
 }
 
+export interface WorkspaceSurroundings {
+  /** In place of the files of the data folder (Y1). */
+  store?: WorkspaceStore | undefined;
+  bindings?: BindingStore | undefined;
+  transcripts?: TranscriptStore | undefined;
+  now?(): Millis;
+}
+
 /** Touches nothing, and there is nothing to close: each call opens what it needs. */
-export function openWorkspaces(folder: DataFolder, now: () => Millis = Date.now): OpenedWorkspaces {
-  const [store, bindings, transcripts] = [fileWorkspaces(folder), fileBindings(folder), fileTranscripts(folder)];
+export function openWorkspaces(folder: DataFolder, brought: WorkspaceSurroundings = {}): OpenedWorkspaces {
+  const {
+    store = fileWorkspaces(folder),
+    bindings = fileBindings(folder),
+    transcripts = fileTranscripts(folder),
+    now = Date.now,
+  } = brought;
   return {
     workspaces: new Workspaces({ store, bindings, transcripts, now }),
     permissions: new Permissions({ store, now }),

@@ -23,7 +23,7 @@ async function aged(context: TestContext, days: Record<string, number>) {
   const folder = dataFolderAt(world.dataDir);
   const ids = new Map<string, string>();
   for (const [name, age] of Object.entries(days)) {
-    const { workspaces, bindings } = openWorkspaces(folder, () => Date.now() - age * dayMs);
+    const { workspaces, bindings } = openWorkspaces(folder, { now: () => Date.now() - age * dayMs });
     const { id } = name === "default" ? await workspaces.resolve(null) : await workspaces.create({ name });
     if (name !== "default") await bindings.bind(`device of ${name}`, id);
     ids.set(name, id);
