@@ -3,6 +3,7 @@ import { failureOf } from "../domain/errors.ts";
 import type { ToolCallItem } from "../domain/history.ts";
 import { limits } from "../domain/limits.ts";
 import type { ToolCallView } from "../domain/tool.ts";
+import { failed, viewOf } from "../tools/tool-call.ts";
 import type { Tool, ToolContext, ToolResult } from "../tools/tool.ts";
 import type { EngineCore } from "./core.ts";
 import type { ApprovalAnswer } from "./engine.ts";
@@ -22,7 +23,7 @@ export async function callTool(core: EngineCore, run: ModelRun, toolCall: ToolCa
   try {
     // What was stopped by now must not begin.
     if (run.signal.aborted) return notRun;
-    const view = await viewOf(toolCall);
+    const view = await viewOf(toolCall.tool, toolCall.args);
     run.recorder.emit({ type: "tool_call_view", callId: toolCall.call.callId, view });
     const refusal = toolCall.asks ? await ask(run, toolCall, view) : null;
     if (run.signal.aborted) return notRun;
@@ -35,24 +36,6 @@ export async function callTool(core: EngineCore, run: ModelRun, toolCall: ToolCa
 }
 
 const notRun: ToolResult = { output: "interrupted: the call was not run", isError: true };
-
-function failed(reason: string): ToolResult {
-  return { output: `failed: ${reason}`, isError: true };
-}
-
-/** Every call that runs is shown: by its name where the tool has nothing better. */
-async function viewOf(toolCall: ToolCall): Promise<ToolCallView> {
-  try {
-    return (await toolCall.tool.view?.(toolCall.args)) ?? plainView(toolCall);
-  } catch {
-    // It says what a call is about, and a call may be about nothing that can be said; running it tells.
-    return plainView(toolCall);
-  }
-}
-
-function plainView({ call }: ToolCall): ToolCallView {
-  return { title: call.name, kind: "other", locations: [], content: [], permission: null };
-}
 
 /** Null: it may run. */
 async function ask(run: ModelRun, { call, args }: ToolCall, view: ToolCallView): Promise<ToolResult | null> {

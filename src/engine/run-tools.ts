@@ -5,6 +5,7 @@
 import { openToolCalls, type ToolCallItem, type ToolResultItem } from "../domain/history.ts";
 import { limits } from "../domain/limits.ts";
 import type { DeferredCall } from "../domain/tool.ts";
+import { failed, outputForModel, parseArguments } from "../tools/tool-call.ts";
 import type { ToolResult } from "../tools/tool.ts";
 import type { AcceptedRequest } from "./accept.ts";
 import { callTool, type ToolCall } from "./call-tool.ts";
@@ -48,7 +49,7 @@ export async function runApproved(
 function allowedFate(call: ToolCallItem, accepted: AcceptedRequest): Fate {
   const tool = accepted.serverTools.get(call.name);
   const args = parseArguments(call.arguments);
-  if (tool === undefined || args === null) return failed(`the tool "${call.name}" can no longer be run`);
+  if (tool === undefined || args === null) return refused(`the tool "${call.name}" can no longer be run`);
   return { run: { call, tool, args, asks: false } };
 }
 
@@ -85,7 +86,9 @@ async function resultOf(core: EngineCore, run: ModelRun, { call, fate }: Decided
   if ("waits" in fate) return null;
   const result = "result" in fate ? fate.result : await callTool(core, run, fate.run);
   const { recorder } = run;
-  const output = bounded(result.output, (whole) => recorder.keepOutput(call.callId, whole) && call.callId);
+  const output = outputForModel(result.output, (whole) =>
+    recorder.keepOutput(call.callId, whole) ? `all of it is kept as output:${call.callId}` : null,
+  );
   const { isError, content } = result;
   recorder.emit({
     type: "tool_result",
@@ -100,16 +103,16 @@ async function resultOf(core: EngineCore, run: ModelRun, { call, fate }: Decided
 function fateOf(call: ToolCallItem, { plan, recorder }: ModelRun): Fate {
   const { serverTools, toolUse, askApproval } = plan.accepted;
   const offered = toolUse.allowed ?? toolUse.tools.map((tool) => tool.name);
-  if (!offered.includes(call.name)) return failed(notOffered(call.name, plan.accepted, offered));
+  if (!offered.includes(call.name)) return refused(notOffered(call.name, plan.accepted, offered));
   const tool = serverTools.get(call.name);
   if (tool === undefined) return { waits: "client" };
   const args = parseArguments(call.arguments);
-  if (args === null) return failed("the arguments are not a JSON object");
+  if (args === null) return refused("the arguments are not a JSON object");
   const same = recorder.items.filter(
     (item) => item.type === "tool_call" && item.name === call.name && item.arguments === call.arguments,
   );
   if (same.length > limits.repeatedCallsMax) {
-    return failed(
+    return refused(
       `this call was made ${same.length} times in this turn; its result will not change, so do something else`,
     );
   }
@@ -125,30 +128,6 @@ function notOffered(name: string, { mode, toolUse }: AcceptedRequest, offered: r
     : `there is no tool "${name}"; the tools are: ${others}`;
 }
 
-function failed(output: string): Fate {
-  return { result: { output: `failed: ${output}`, isError: true } };
-}
-
-function parseArguments(text: string): Record<string, unknown> | null {
-  try {
-    const value: unknown = JSON.parse(text === "" ? "{}" : text);
-    return typeof value === "object" && value !== null && !Array.isArray(value)
-      ? (value as Record<string, unknown>)
-      : null;
-  } catch {
-    // The model wrote something else than JSON; the caller tells it so.
-    return null;
-  }
-}
-
-/** The beginning and the end say most of what a long output has to say; `keep` gives the name of the whole, or false. */
-function bounded(output: string, keep: (whole: string) => string | false): string {
-  const max = limits.toolResultCharactersMax;
-  const text = output.toWellFormed();
-  if (text.length <= max) return text;
-  const kept = keep(text);
-  const whole = kept === false ? "" : `; all of it is kept as output:${kept}`;
-  const head = text.slice(0, (max * 3) / 4);
-  const tail = text.slice(text.length - max / 4);
-  return `${head}\n[… ${text.length - max} characters left out${whole} …]\n${tail}`.toWellFormed();
+function refused(reason: string): Fate {
+  return { result: failed(reason) };
 }

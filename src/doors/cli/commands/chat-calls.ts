@@ -4,6 +4,7 @@
  */
 import type { ExecuteRequest } from "../../../client/client.ts";
 import { mayCall } from "../../../domain/context.ts";
+import { failed, parseArguments, viewOf } from "../../../tools/tool-call.ts";
 import type { Tool, ToolResult } from "../../../tools/tool.ts";
 import { isYes } from "../confirm.ts";
 import { firstLine } from "../output.ts";
@@ -11,7 +12,6 @@ import { clientCallNote } from "./ask.ts";
 import { askPermission } from "./chat-permission.ts";
 import type { OwnCall, WaitingCall } from "./chat-permission.ts";
 import type { CallResult, Chat, Running } from "./chat-state.ts";
-import { failed, parseArguments, viewOf } from "./chat-tools.ts";
 
 /** `left`: the person let the call wait. `stopped`: it was ended, and so is the turn that asked for it. */
 type Settled = { result: CallResult } | { result: CallResult; isStopped: true } | "not ours" | "left";

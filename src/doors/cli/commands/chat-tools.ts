@@ -4,9 +4,9 @@
  */
 import { failureOf } from "../../../domain/errors.ts";
 import { limits } from "../../../domain/limits.ts";
-import type { ToolCallView } from "../../../domain/tool.ts";
 import type { ExecuteRequest } from "../../../client/client.ts";
 import type { SessionTools } from "../../../tools/session-tools.ts";
+import { failed, outputForModel } from "../../../tools/tool-call.ts";
 import type { Tool, ToolContext, ToolResult } from "../../../tools/tool.ts";
 import type { Call } from "../call.ts";
 
@@ -88,16 +88,12 @@ export class ChatTools {
     return (this.#opened ??= this.#open());
   }
 
-  /** The model gets the beginning and the end of a long output, which say most of what it has to say. */
   #bounded(callId: string, result: ToolResult): ToolResult {
-    const max = limits.toolResultCharactersMax;
-    const text = result.output.toWellFormed();
-    if (text.length <= max) return { ...result, output: text };
-    this.#keep(callId, text);
-    const head = text.slice(0, (max * 3) / 4);
-    const tail = text.slice(text.length - max / 4);
-    const left = `${text.length - max} characters left out; all of it is kept as output:${callId}`;
-    return { ...result, output: `${head}\n[… ${left} …]\n${tail}`.toWellFormed() };
+    const output = outputForModel(result.output, (whole) => {
+      this.#keep(callId, whole);
+      return `all of it is kept as output:${callId} while this chat goes on`;
+    });
+    return { ...result, output };
   }
 
   #keep(callId: string, text: string): void {
@@ -112,37 +108,6 @@ export class ChatTools {
 }
 
 const stopped: ToolResult = { output: "interrupted: the user stopped the call", isError: true };
-
-export function failed(reason: string): ToolResult {
-  return { output: `failed: ${reason}`, isError: true };
-}
-
-/** How a call is shown; one of which nothing is known by its name. */
-export async function viewOf(tool: Tool, args: Record<string, unknown>): Promise<ToolCallView> {
-  const { name } = tool.definition;
-  return (await ownView(tool, args)) ?? { title: name, kind: "other", locations: [], content: [], permission: null };
-}
-
-async function ownView(tool: Tool, args: Record<string, unknown>): Promise<ToolCallView | null> {
-  try {
-    return (await tool.view?.(args)) ?? null;
-  } catch {
-    // It says what a call is about, and a call may be about nothing that can be said; running it tells.
-    return null;
-  }
-}
-
-/** Null: it is no JSON object. */
-export function parseArguments(text: string): Record<string, unknown> | null {
-  try {
-    const value: unknown = JSON.parse(text === "" ? "{}" : text);
-    const isObject = typeof value === "object" && value !== null && !Array.isArray(value);
-    return isObject ? (value as Record<string, unknown>) : null;
-  } catch {
-    // The model wrote something else than JSON; it is told so.
-    return null;
-  }
-}
 
 async function openTools(call: Call, workspaceId: string | null): Promise<SessionTools> {
   const own = call.server() === null ? workspaceId : null;

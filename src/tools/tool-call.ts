@@ -1,0 +1,52 @@
+/** What whoever runs tools does alike with a call and its result: the engine, and a chat for the tools that it brings (V5). */
+import { limits } from "../domain/limits.ts";
+import type { ToolCallView } from "../domain/tool.ts";
+import type { Tool, ToolResult } from "./tool.ts";
+
+/** Null: the model wrote something else than a JSON object. */
+export function parseArguments(text: string): Record<string, unknown> | null {
+  try {
+    const value: unknown = JSON.parse(text === "" ? "{}" : text);
+    const isObject = typeof value === "object" && value !== null && !Array.isArray(value);
+    return isObject ? (value as Record<string, unknown>) : null;
+  } catch {
+    // The model wrote something else than JSON; it is told so.
+    return null;
+  }
+}
+
+/** Every call that runs is shown: by its name where the tool has nothing better. */
+export async function viewOf(tool: Tool, args: Record<string, unknown>): Promise<ToolCallView> {
+  const byName: ToolCallView = {
+    title: tool.definition.name,
+    kind: "other",
+    locations: [],
+    content: [],
+    permission: null,
+  };
+  try {
+    return (await tool.view?.(args)) ?? byName;
+  } catch {
+    // It says what a call is about, and a call may be about nothing that can be said; running it tells.
+    return byName;
+  }
+}
+
+export function failed(reason: string): ToolResult {
+  return { output: `failed: ${reason}`, isError: true };
+}
+
+/**
+ * What the model gets of an output. The beginning and the end say most of what a long one has to say; `keep` keeps the
+ * whole, and says where it is to be had: null, nowhere.
+ */
+export function outputForModel(output: string, keep: (whole: string) => string | null): string {
+  const max = limits.toolResultCharactersMax;
+  const text = output.toWellFormed();
+  if (text.length <= max) return text;
+  const kept = keep(text);
+  const where = kept === null ? "" : `; ${kept}`;
+  const head = text.slice(0, (max * 3) / 4);
+  const tail = text.slice(text.length - max / 4);
+  return `${head}\n[… ${text.length - max} characters left out${where} …]\n${tail}`.toWellFormed();
+}
