@@ -104,11 +104,18 @@ test("[D2] lines that were doubled, left out, swapped, or put behind the end are
   assert.equal((await there.engine.transfer.import(alice, each([...lines, ""]))).turnsImported, 5);
 });
 
+test("a file of the first format is taken", async (t) => {
+  const { there, lines } = await sample(t);
+  const file = new ForgedFile(lines);
+  Object.assign(file.lines[0] ?? {}, { format: 1, version: "0.1.0" });
+  assert.equal((await there.engine.transfer.import(alice, each(file.sealed()))).turnsImported, 5);
+});
+
 test("a file of a newer format is not taken, and is told from one that is none", async (t) => {
   const { there, lines } = await sample(t);
-  await refuses(there, ['{"aptove":"export","format":2,"version":"9.9","more":1}', ...lines.slice(1)], {
+  await refuses(there, ['{"aptove":"export","format":3,"version":"9.9","more":1}', ...lines.slice(1)], {
     code: "import_newer",
-    detail: /format 2.*up to 1/,
+    detail: /format 3.*up to 2/,
   });
   const none = [
     "",
