@@ -8,7 +8,7 @@ import { promisify } from "node:util";
 import { storageFault, systemCode } from "../../domain/storage-fault.ts";
 
 /** Resolves when what was written through the descriptor is on the medium. */
-export const syncFile: (file: number) => Promise<void> = promisify(fsync);
+const syncFile: (file: number) => Promise<void> = promisify(fsync);
 
 const writeElsewhere = promisify(write);
 
@@ -72,12 +72,13 @@ export async function syncFolder(path: string): Promise<void> {
   }
 }
 
-/** For what is left of something that failed: to fail at this too says nothing. */
-export function rmIfThere(path: string): void {
+/** Whether it is gone. For what is left of something that failed: whoever comes next finds what stays, and deals with it. */
+export function rmIfThere(path: string): boolean {
   try {
     rmSync(path, { recursive: true, force: true });
+    return true;
   } catch {
-    // Whoever comes next finds it, and deals with it.
+    return false;
   }
 }
 
