@@ -14,7 +14,12 @@ export function servedAcp(aptove: Aptove, limits: Partial<RemoteLimits> = {}): R
     engine: aptove.engine,
     agentFor: ({ caller, deviceId }) => {
       let parts: Promise<OpenedPorts> | null = null;
-      const open = (): Promise<OpenedPorts> => (parts ??= acpParts(aptove, { caller, workspaceId: null }));
+      const open = (): Promise<OpenedPorts> => {
+        const opening = (parts ??= acpParts(aptove, { caller, workspaceId: null }));
+        // What failed may be mended by the time of the next request.
+        opening.catch(() => (parts = null));
+        return opening;
+      };
       return acpAgent({ version, deviceId, beginning: null, mode: null, repositoryOf, open, report });
     },
     limits,

@@ -40,8 +40,13 @@ async function open({ dataDir, env, overrides, workspaceId, io }: AcpSetup): Pro
   const aptove = await createAptove({ dataDir, env, overrides });
   const { engine, configuration, warnings } = aptove;
   for (const warning of warnings) io.stderr.write(`aptove: warning: ${warning}\n`);
-  const parts = await acpParts(aptove, { caller: await engine.keys.owner(), workspaceId });
-  return { ...parts, graceMs: configuration.limits.shutdownGraceMs, close: (options) => engine.close(options) };
+  try {
+    const parts = await acpParts(aptove, { caller: await engine.keys.owner(), workspaceId });
+    return { ...parts, graceMs: configuration.limits.shutdownGraceMs, close: (options) => engine.close(options) };
+  } catch (error) {
+    await engine.close();
+    throw error;
+  }
 }
 
 /** As the command line names it, so that a session of one is found by the other. */
