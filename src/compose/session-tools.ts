@@ -7,7 +7,7 @@ import type { McpServer, OpenSessionTools, SessionToolsRequest } from "../tools/
 import type { Configuration } from "../workspace/configuration.ts";
 import type { DataFolder } from "../workspace/data-folder.ts";
 import { configuredMcpServers } from "../workspace/mcp-servers.ts";
-import { workspacePaths } from "../workspace/files/workspace-paths.ts";
+import { isWorkspaceContent, workspacePaths } from "../workspace/files/workspace-paths.ts";
 import type { ConfiguredWorkspaces } from "./configured-workspaces.ts";
 
 export interface SessionToolsParts {
@@ -47,7 +47,7 @@ interface BuiltIn {
 }
 
 async function builtInTools(
-  { folder, env }: SessionToolsParts,
+  { folder, env, configuration: everybodys }: SessionToolsParts,
   { request, configuration, until }: BuiltIn,
 ): Promise<Tool[]> {
   const [{ fileTools }, { commandTool }, { planTool }] = await Promise.all([
@@ -56,26 +56,31 @@ async function builtInTools(
     import("../tools/plan/plan-tool.ts"),
   ]);
   const { folders, files, commands } = request;
-  const where = { folders, closed: [folder.dir] };
+  const where = { folders, closed: [{ folder: folder.dir, opens: isWorkspaceContent }] };
   return [
     ...fileTools({ ...where, ...(files !== undefined && { files }) }),
     commandTool({
       ...where,
       until,
-      local: { env, ...secretsOf(configuration) },
+      local: { env, ...secretsOf([everybodys, configuration]) },
       ...(commands !== undefined && { commands }),
     }),
     planTool(),
   ];
 }
 
-/** What no command may see, beside what is called like a secret. */
-function secretsOf({ providers, records }: Configuration): { secretNames: string[]; secretValues: string[] } {
-  const { openai, anthropic, google, compatible } = providers;
-  const keyed = [openai, anthropic, google, ...compatible];
+/** What no command may see, beside what is called like a secret: also a key that another one replaces here. */
+function secretsOf(configurations: readonly Configuration[]): { secretNames: string[]; secretValues: string[] } {
+  const keyed = configurations.flatMap(({ providers: { openai, anthropic, google, compatible } }) => [
+    openai,
+    anthropic,
+    google,
+    ...compatible,
+  ]);
+  const values = [...keyed.map(({ apiKey }) => apiKey), ...configurations.map(({ records }) => records.url)];
   return {
     secretNames: keyed.flatMap(({ apiKeyEnv }) => apiKeyEnv ?? []),
-    secretValues: [...keyed.map(({ apiKey }) => apiKey), records.url].filter((value) => value !== null),
+    secretValues: values.filter((value) => value !== null),
   };
 }
 

@@ -121,7 +121,7 @@ test("[E8] a closed folder inside the session's folder stays closed, and is open
   const home = await temporaryFolder(t);
   await mkdir(join(home, "data/workspaces/one"), { recursive: true });
   await writeFile(join(home, "data/config.toml"), "key");
-  const closed = [join(home, "data")];
+  const closed = [{ folder: join(home, "data"), opens: (path: string) => !path.endsWith("config.toml") }];
   const wide = await toolWorld(t, { folders: [home], closed });
   for (const [name, args] of withPath) {
     assert.match(await wide.fault(name, args("data")), /not open to this session/);
@@ -132,6 +132,18 @@ test("[E8] a closed folder inside the session's folder stays closed, and is open
   const own = await toolWorld(t, { folders: [home, join(home, "data/workspaces/one")], closed });
   await own.said("write", { path: join(home, "data/workspaces/one/note.md"), content: "x" });
   assert.match(await own.fault("read", { path: "data/config.toml" }), /not open to this session/);
+  // What the folder keeps for itself stays closed also there.
+  const kept = join(home, "data/workspaces/one/config.toml");
+  await writeFile(kept, "key");
+  for (const [name, args] of withPath) assert.match(await own.fault(name, args(kept)), /not open to this session/);
+  assert.equal(
+    await own.said("list", { path: join(home, "data/workspaces/one"), glob: "*" }),
+    `${join(home, "data/workspaces/one")}/note.md`,
+  );
+  assert.match(
+    await own.said("search", { path: join(home, "data/workspaces/one"), pattern: "key" }),
+    /no match in 1 file/,
+  );
 });
 
 test("[P5] what is not there is answered with what is near", async (t) => {

@@ -13,7 +13,14 @@ export interface SessionFoldersOptions {
   /** Absolute paths; the first is where relative paths begin. A folder may itself be a link. */
   folders: readonly string[];
   /** Folders that stay closed where they lie inside one of the session's: the data folder, with its keys. */
-  closed?: readonly string[];
+  closed?: readonly ClosedFolder[];
+}
+
+export interface ClosedFolder {
+  /** Absolute. */
+  folder: string;
+  /** Whether a path in it, with forward slashes, is open to a session that works inside it; absent: all of it is. */
+  opens?(path: string): boolean;
 }
 
 export interface Place {
@@ -32,7 +39,7 @@ export interface Place {
 export type PresentPlace = Place & { kind: "file" | "folder" };
 
 /** What looks like files there is none: reading may block for ever, never end, or tell the secrets of this process. */
-const systemFolders = ["/proc", "/sys", "/dev"];
+const systemFolders: readonly ClosedFolder[] = [{ folder: "/proc" }, { folder: "/sys" }, { folder: "/dev" }];
 
 interface Root {
   given: string;
@@ -41,13 +48,13 @@ interface Root {
 
 export class SessionFolders {
   readonly #given: readonly string[];
-  readonly #closed: readonly string[];
+  readonly #closed: readonly ClosedFolder[];
   /** The real folder of each, from when it was first there: what takes its name later is another one. */
   readonly #real = new Map<string, string>();
 
   constructor({ folders, closed = [] }: SessionFoldersOptions) {
     this.#given = folders.map((folder) => resolve(folder));
-    this.#closed = closed.map((folder) => resolve(folder));
+    this.#closed = closed.map((each) => ({ ...each, folder: resolve(each.folder) }));
   }
 
   /** Throws a ToolFault where the path leads out, cannot be one, or no folder of the session is there. */
@@ -65,10 +72,10 @@ export class SessionFolders {
     throw new ToolFault(`there is no ${shown}${near.length === 0 ? "" : `; there is ${near.join(", ")}`}`);
   }
 
-  /** Folders below a folder of the session that are closed: relative to it, with a slash at the end. */
-  async closedBelow({ real }: Place): Promise<string[]> {
-    const closed = (await this.#allClosed()).filter((each) => each !== real && isInside(each, real));
-    return closed.map((each) => `${relative(real, each).split(sep).join("/")}/`);
+  /** Whether what is below a folder of the session is open, by its path in it, with forward slashes. */
+  async openBelow(place: Place): Promise<(path: string) => boolean> {
+    const closed = await this.#allClosed();
+    return (path) => !isClosed(join(place.real, path), place.folder, closed);
   }
 
   async #locate(path: string): Promise<{ place: Place; root: Root }> {
@@ -81,7 +88,7 @@ export class SessionFolders {
     const { real, kind } = await resolved(asked, path);
     // A folder within another one has its own word on what is open.
     const root = roots.filter((each) => isInside(real, each.real)).toSorted((a, b) => b.real.length - a.real.length)[0];
-    if (root === undefined || (await this.#isClosed(real, root))) throw this.#outside(path);
+    if (root === undefined || isClosed(real, root.real, await this.#allClosed())) throw this.#outside(path);
     const known = isInside(asked, root.given) ? asked : join(root.given, relative(root.real, real));
     return { place: { real, folder: root.real, known, shown: this.#shown(real, root), kind }, root };
   }
@@ -107,20 +114,27 @@ export class SessionFolders {
     return real;
   }
 
-  /** A session that works inside a closed folder was put there, and only there is it open. */
-  async #isClosed(real: string, root: Root): Promise<boolean> {
-    return (await this.#allClosed()).some((each) => isInside(real, each) && isInside(each, root.real));
-  }
-
-  async #allClosed(): Promise<string[]> {
-    const closed = await Promise.all(this.#closed.map(async (each) => (await realOrNull(each)) ?? each));
-    return [...systemFolders, ...closed];
+  async #allClosed(): Promise<readonly ClosedFolder[]> {
+    const real = this.#closed.map(async (each) => ({
+      ...each,
+      folder: (await realOrNull(each.folder)) ?? each.folder,
+    }));
+    return [...systemFolders, ...(await Promise.all(real))];
   }
 
   #outside(path: string): ToolFault {
     const folders = this.#given.map(shownPath).join(", ");
     return new ToolFault(`${shownPath(path)} is not open to this session; its folders are: ${folders}`);
   }
+}
+
+/** A session that works inside a closed folder was put there, and only there is it open, as far as the folder says. */
+function isClosed(real: string, root: string, closed: readonly ClosedFolder[]): boolean {
+  return closed.some(({ folder, opens }) => {
+    if (!isInside(real, folder)) return false;
+    if (root === folder || !isInside(root, folder)) return true;
+    return opens !== undefined && !opens(relative(folder, real).split(sep).join("/"));
+  });
 }
 
 /** Moves the cursor, ends the line, or turns the order of the letters after it around. */

@@ -199,7 +199,7 @@ test("[P5] a repository whose files are elsewhere, or that only looks like one, 
 
 test("[P5] [E8] a search tells nothing of what is closed, also where git's index leads there by a link", async (t) => {
   const world = await toolWorld(t);
-  const closed = await toolWorld(t, { folders: [world.folder], closed: [join(world.folder, "data")] });
+  const closed = await toolWorld(t, { folders: [world.folder], closed: [{ folder: join(world.folder, "data") }] });
   await world.put("data/config.toml", "key = hidden\n");
   await world.put("a/config.toml", "");
   world.git("init", "-q");

@@ -37,7 +37,7 @@ export function listTool({ folders }: FilesSession): Tool {
       const place = await folders.existing(path);
       if (place.kind === "file") throw new ToolFault(`${place.shown} is a file; use "read"`);
       const fits = glob === undefined ? null : globFilter(glob);
-      const { paths, isCut } = await listFiles(place.real, signal, { closed: await folders.closedBelow(place) });
+      const { paths, isCut } = await listFiles(place.real, signal, { isOpen: await folders.openBelow(place) });
       const cut = isCut ? [`(only ${paths.length} files were looked at; name a folder further down)`] : [];
       const lines = fits === null ? treeLines(place.shown, paths, depth) : flatLines(place.shown, paths.filter(fits));
       return { output: [...lines, ...cut].join("\n"), isError: false };

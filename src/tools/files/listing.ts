@@ -19,16 +19,16 @@ export interface Listing {
 }
 
 export interface ListingBounds {
-  /** Folders that are passed over: relative, with a slash at the end. */
-  closed?: readonly string[];
+  /** Of a file or a folder, by its path; what is not open is passed over with all that is in it. */
+  isOpen?(path: string): boolean;
   filesMax?: number;
   timeMs?: number;
 }
 
 /** `folder`: absolute, links resolved. Rejects when the signal aborts. */
 export async function listFiles(folder: string, signal: AbortSignal, bounds: ListingBounds = {}): Promise<Listing> {
-  const { closed = [], filesMax = limits.listedFilesMax, timeMs = limits.listMs } = bounds;
-  const run = new ListingRun({ closed, filesMax, signal: AbortSignal.any([signal, AbortSignal.timeout(timeMs)]) });
+  const { isOpen = () => true, filesMax = limits.listedFilesMax, timeMs = limits.listMs } = bounds;
+  const run = new ListingRun({ isOpen, filesMax, signal: AbortSignal.any([signal, AbortSignal.timeout(timeMs)]) });
   await run.listFolder(folder, "");
   signal.throwIfAborted();
   return { paths: [...run.found].toSorted(), isCut: run.isCut };
@@ -41,19 +41,19 @@ const foldersAtOnce = 16;
 class ListingRun {
   readonly found = new Set<string>();
   isCut = false;
-  readonly #closed: readonly string[];
+  readonly #isOpen: (path: string) => boolean;
   readonly #filesMax: number;
   readonly #signal: AbortSignal;
 
-  constructor({ closed, filesMax, signal }: { closed: readonly string[]; filesMax: number; signal: AbortSignal }) {
-    this.#closed = closed;
+  constructor({ isOpen, filesMax, signal }: Required<Omit<ListingBounds, "timeMs">> & { signal: AbortSignal }) {
+    this.#isOpen = isOpen;
     this.#filesMax = filesMax;
     this.#signal = signal;
   }
 
   /** Prefix: what the paths in the folder begin with, empty or with a slash at its end. */
   async listFolder(folder: string, prefix: string): Promise<void> {
-    if (this.#isOver() || this.#isClosed(prefix)) return;
+    if (this.#isOver() || !this.#isOpen(prefix)) return;
     const nested = await this.#gitFiles(folder, prefix);
     // No repository, or a folder of it that git passes over.
     if (nested === null || !(await this.#listNested(folder, prefix, nested))) await this.#walk(folder, prefix);
@@ -84,7 +84,7 @@ class ListingRun {
     return entries
       .filter((entry) => entry.isDirectory() && !madeFolders.has(entry.name))
       .map(({ name }) => ({ folder: join(folder, name), prefix: `${prefix}${name}/` }))
-      .filter((below) => !this.#isClosed(below.prefix));
+      .filter((below) => this.#isOpen(below.prefix));
   }
 
   /** Null: there is no git, or no repository of it. */
@@ -109,12 +109,8 @@ class ListingRun {
     return isRepository ? { any, repositories: [...new Set(repositories)] } : null;
   }
 
-  #isClosed(path: string): boolean {
-    return this.#closed.some((folder) => path.startsWith(folder));
-  }
-
   #add(path: string): void {
-    if (this.#isClosed(path)) return;
+    if (!this.#isOpen(path)) return;
     if (this.found.size >= this.#filesMax && !this.found.has(path)) this.isCut = true;
     else this.found.add(path);
   }

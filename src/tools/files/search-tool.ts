@@ -40,7 +40,7 @@ export function searchTool({ folders }: FilesSession): Tool {
       const isFile = place.kind === "file";
       const listing = isFile
         ? Promise.resolve({ paths: [basename(place.real)], isCut: false })
-        : folders.closedBelow(place).then((closed) => listFiles(place.real, signal, { closed }));
+        : folders.openBelow(place).then((isOpen) => listFiles(place.real, signal, { isOpen }));
       const question = listing.then(({ paths }) => ({
         folder: isFile ? dirname(place.real) : place.real,
         paths: fits === null ? paths : paths.filter(fits),

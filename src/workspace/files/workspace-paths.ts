@@ -6,7 +6,7 @@
  */
 import { join } from "node:path";
 import type { DataFolder } from "../data-folder.ts";
-import { checkWorkspaceId } from "../workspace-store.ts";
+import { checkWorkspaceId, isWorkspaceId } from "../workspace-store.ts";
 
 export interface WorkspacePaths {
   folder: string;
@@ -42,6 +42,17 @@ export function workspacePaths(data: Pick<DataFolder, "workspaces" | "locks">, i
     lock: join(data.locks, `workspace-${id}.lock`),
     transcriptLock: join(data.locks, `transcript-${id}.lock`),
   };
+}
+
+const ruling: readonly string[] = ["config.toml", "workspace.toml", "permissions.toml", "mcp"];
+
+/**
+ * Whether a session that works in the folder of a workspace may touch a path of the data folder. What rules aptove itself
+ * is closed also there: with it, whoever may write one file could name programs to start, or allow itself the rest.
+ */
+export function isWorkspaceContent(path: string): boolean {
+  const [top, id = "", name = ""] = path.split("/");
+  return top === "workspaces" && isWorkspaceId(id) && !ruling.includes(name.toLowerCase());
 }
 
 export function bindingsLock(data: Pick<DataFolder, "locks">): string {

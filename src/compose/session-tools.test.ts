@@ -1,0 +1,82 @@
+import assert from "node:assert/strict";
+import { mkdirSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { test, type TestContext } from "node:test";
+import { temporaryFolder } from "../../testing/temporary-folder.ts";
+import { createAptove } from "../compose.ts";
+
+interface World {
+  dataDir: string;
+  /** The own folder of a workspace. */
+  own: string;
+  /** Calls a tool of a session in that folder; gives its output. */
+  call(folder: string, name: string, args: Record<string, unknown>): Promise<string>;
+}
+
+async function world(t: TestContext, files: { all?: string; own?: string } = {}, env = {}): Promise<World> {
+  const dataDir = await temporaryFolder(t);
+  if (files.all !== undefined) writeFileSync(join(dataDir, "config.toml"), files.all, { mode: 0o600 });
+  const aptove = await createAptove({ dataDir, env: { PATH: process.env["PATH"], ...env } });
+  t.after(() => aptove.engine.close());
+  const { id } = await (await aptove.workspaces()).workspaces.resolve(null);
+  const own = join(dataDir, "workspaces", id);
+  writeFileSync(join(own, "config.toml"), files.own ?? "", { mode: 0o600 });
+  return {
+    dataDir,
+    own,
+    call: async (folder, name, args) => {
+      const session = await aptove.openSessionTools({ folders: [folder], workspaceId: id, mcpServers: [] });
+      const tool = (await session.tools()).find(({ definition }) => definition.name === name);
+      assert.ok(tool);
+      const result = await tool.run(args, {
+        sessionId: "session",
+        turnId: "turn",
+        callId: "call",
+        signal: new AbortController().signal,
+        showOutput: () => undefined,
+        readOutput: () => Promise.resolve(null),
+      });
+      await session.close();
+      return result.output;
+    },
+  };
+}
+
+test("[P5] [E8] a session in the folder of a workspace can neither read its keys nor allow itself anything", async (t) => {
+  const { own, call } = await world(t, { own: 'providers.openai.api_key = "hidden"\n' });
+  mkdirSync(join(own, "mcp"), { recursive: true });
+  writeFileSync(join(own, "mcp/files.log"), "hidden\n");
+  for (const name of ["config.toml", "permissions.toml", "workspace.toml", "mcp/files.log", "CONFIG.TOML"]) {
+    assert.match(await call(own, "read", { path: name }), /not open to this session/, name);
+    assert.match(await call(own, "write", { path: name, content: "" }), /not open to this session/, name);
+  }
+  assert.match(await call(own, "search", { pattern: "hidden" }), /no match/);
+  assert.equal(
+    await call(own, "write", { path: "memory/note.md", content: "mine\n" }),
+    "created memory/note.md (1 line)",
+  );
+});
+
+test("[P5] [E8] a session inside the data folder, but in no workspace, can do nothing there", async (t) => {
+  const { dataDir, own, call } = await world(t);
+  for (const name of [".", "workspaces", "blobs"]) {
+    const folder = join(dataDir, name);
+    assert.match(await call(folder, "list", {}), /not open to this session/, name);
+    assert.match(await call(folder, "write", { path: "x", content: "" }), /not open to this session/, name);
+    assert.match(await call(folder, "read", { path: join(own, "config.toml") }), /not open to this session/, name);
+    assert.match(await call(folder, "run", { command: "ls" }), /not open to this session/, name);
+  }
+});
+
+test("[P5] [E8] a command sees no key of the global file either, where a workspace has one of its own", async (t) => {
+  const files = {
+    all: 'providers.openai = { api_key_env = "EVERYBODYS", api_key = "unused" }\n',
+    own: 'providers.openai.api_key_env = "OWN"\n',
+  };
+  const env = { EVERYBODYS: "hidden-all", COPY: "is hidden-all", OWN: "hidden-own", PLAIN: "there" };
+  const { call, dataDir } = await world(t, files, env);
+  const folder = join(dataDir, "..");
+  const output = await call(folder, "run", { command: "env" });
+  assert.match(output, /PLAIN=there/);
+  assert.doesNotMatch(output, /hidden/);
+});
