@@ -16,6 +16,8 @@ export interface Family {
 }
 
 const pauseMsMax = 50;
+/** What another process keeps back for longer is not waited for. */
+const environmentMsMax = 500;
 /** A process that is just forking may be missed once; nobody forks when all are dead. */
 const killsMax = 20;
 
@@ -53,24 +55,54 @@ function sent(target: number, signal: NodeJS.Signals | 0): boolean {
   }
 }
 
+interface Member {
+  pid: number;
+  state: string;
+  group: number;
+  /** In ticks since the system started. */
+  startedAt: number;
+}
+
+/** Null: it is gone, or nobody's to look at. */
+async function memberAt(pid: number | "self"): Promise<Member | null> {
+  const stat = await readFile(`/proc/${pid}/stat`, "latin1").catch(() => null);
+  if (stat === null) return null;
+  // Behind the name in brackets, which may hold anything: the third field and what follows it.
+  const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
+  return {
+    pid: Number.parseInt(stat),
+    state: fields[0] ?? "",
+    group: Number(fields[2]),
+    startedAt: Number(fields[19]),
+  };
+}
+
 /** Living processes of the group, or with the mark. */
 async function membersOf({ pid: group, mark }: Family): Promise<number[]> {
   const names = await readdir("/proc").catch(() => []);
   const pids = names.filter((name) => /^\d+$/.test(name)).map(Number);
+  const [own, ...all] = await Promise.all([memberAt("self"), ...pids.map(memberAt)]);
   const entry = mark === null ? null : `\0${markName}=${mark}\0`;
   const found = await Promise.all(
-    pids.map(async (pid) => {
-      // What is of another user, or gone by now, cannot be read; a dead process has no environment.
-      const [stat, environment] = await Promise.all(
-        ["stat", "environ"].map((name) => readFile(`/proc/${pid}/${name}`, "latin1").catch(() => "")),
-      );
-      // Behind the name in brackets, which may hold anything: state, parent, group.
-      const [state, , its] = (stat ?? "").slice((stat ?? "").lastIndexOf(")") + 2).split(" ");
-      const isMarked = entry !== null && `\0${environment}`.includes(entry);
-      return isMarked || (Number(its) === group && state !== "Z" && state !== "X");
+    all.map(async (member) => {
+      if (member === null || "ZX".includes(member.state)) return [];
+      if (member.group === group) return [member.pid];
+      // What is older than this process cannot be of a command of it.
+      if (entry === null || member.startedAt < (own?.startedAt ?? 0)) return [];
+      return (await environmentOf(member.pid)).includes(entry) ? [member.pid] : [];
     }),
   );
-  return pids.filter((_, index) => found[index]);
+  return found.flat();
+}
+
+/** Empty where it cannot be read; the system keeps it back while a program is being started, however long that takes. */
+async function environmentOf(pid: number): Promise<string> {
+  const late = new AbortController();
+  const text = readFile(`/proc/${pid}/environ`, "latin1").catch(() => "");
+  const inTime = delay(environmentMsMax, "", { signal: late.signal }).catch(() => "");
+  const found = await Promise.race([text, inTime]);
+  late.abort();
+  return `\0${found}`;
 }
 
 /** Windows has no groups, but a command that ends a process with its children. */
