@@ -97,10 +97,12 @@ test("[Y1] an installed package has its types", () => {
   link("@types/node");
   const script = writeProgram(
     "program.ts",
-    `import { createAptove, type Aptove } from "aptove";
+    `import { checkWorkspaceId, createAptove, type Aptove, type Tool, type WorkspaceStore } from "aptove";
     import { createClient, type AptoveClient } from "aptove/client";
     import { scriptedProvider, type ScriptedProvider } from "aptove/testing";
     export const aptove: Promise<Aptove> = createAptove();
+    export const load = (store: WorkspaceStore, id: string) => (checkWorkspaceId(id), store.load(id));
+    export const nameOf = ({ definition }: Tool): string => definition.name;
     export const client: AptoveClient = createClient({ url: "http://localhost", key: "" });
     export const provider: ScriptedProvider = scriptedProvider();
     // @ts-expect-error: it is no number, so the types were found
@@ -108,6 +110,26 @@ test("[Y1] an installed package has its types", () => {
   );
   const flags = ["--noEmit", "--strict", "--skipLibCheck", "false", "--module", "nodenext", "--types", "node"];
   run(process.execPath, [join(root, "node_modules", "typescript", "bin", "tsc"), ...flags, script], program);
+});
+
+test("[B5] the types of an installed package tell what each contract asks", () => {
+  const contracts = [
+    "blobs/blob-store",
+    "live/event-log",
+    "providers/provider",
+    "records/record-store",
+    "retrieval/retriever",
+    "tools/session-tools",
+    "tools/tool",
+    "workspace/binding-store",
+    "workspace/transcript-store",
+    "workspace/workspace-store",
+  ];
+  for (const contract of contracts) {
+    const types = readFileSync(join(installed, "dist", `${contract}.d.ts`), "utf8");
+    // The compiler leaves a head out that stands before an import of values, without a blank line between.
+    assert.match(types, /^\/\*\*\n \* The contract for /, contract);
+  }
 });
 
 test("the installed command runs, on the pinned Node that stands beside the package if its own is older", () => {

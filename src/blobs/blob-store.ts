@@ -16,6 +16,7 @@
  * them `.` or `..`; no key is the folder of another (`a` and `a/b`). A driver refuses what is not a key with
  * `storage_failed`; a prefix may be any text.
  */
+
 import { AptoveError } from "../domain/errors.ts";
 
 export interface BlobStore {

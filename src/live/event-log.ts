@@ -15,6 +15,7 @@
  *   place, and are written before those of the next append.
  * - Anything but an id for a turn is refused with `storage_failed`. Events are values: nobody changes them.
  */
+
 import { AptoveError } from "../domain/errors.ts";
 import type { SequencedEvent, TurnEvent } from "../domain/events.ts";
 import { isId } from "../domain/ids.ts";

@@ -8,6 +8,7 @@
  *   a newer version are `data_newer`.
  * - What is not the id of a workspace is `workspace_invalid`; what cannot name a device is `request_invalid`.
  */
+
 import { deviceIdForm, isDeviceId } from "../domain/device.ts";
 import { AptoveError } from "../domain/errors.ts";
 

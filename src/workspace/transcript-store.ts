@@ -13,6 +13,7 @@
  * - All that writes is called within `locked`, which holds the transcripts of one workspace over processes (B4).
  * - A full device is `storage_full`; every other fault of the medium is `storage_failed`, and so is a name that is none.
  */
+
 import { AptoveError } from "../domain/errors.ts";
 import type { Millis } from "../domain/ids.ts";
 

@@ -13,6 +13,7 @@
  *   `delete` is done to it. One of a newer version is `data_newer`.
  * - A workspace that is not there is null for `load`, false for `touch` and `delete`, else `workspace_unknown`.
  */
+
 import { AptoveError } from "../domain/errors.ts";
 import type { Millis } from "../domain/ids.ts";
 import { limits } from "../domain/limits.ts";
