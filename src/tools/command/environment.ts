@@ -1,7 +1,6 @@
 /**
  * The environment of a command: that of this process without its secrets (P5, E8). Commands need most of it, and nobody
  * can list what; so everything is passed on but what is named as a secret, is called like one, or looks like one.
- * A person can name variables that are passed on all the same.
  */
 
 export interface CommandEnvironment {
@@ -9,8 +8,6 @@ export interface CommandEnvironment {
   secretNames?: readonly string[];
   /** The keys themselves: no variable that contains one is passed on, whatever its name. */
   secretValues?: readonly string[];
-  /** Names of variables that are passed on although they are called like secrets; never those named above. */
-  passOn?: readonly string[];
 }
 
 /** Called like a secret: AWS_SECRET_ACCESS_KEY, GH_TOKEN, PGPASSWORD, and whatever is ours. */
@@ -26,13 +23,12 @@ const secretValue =
 
 export function commandEnvironment(
   own: Readonly<Record<string, string | undefined>>,
-  { secretNames = [], secretValues = [], passOn = [] }: CommandEnvironment,
+  { secretNames = [], secretValues = [] }: CommandEnvironment,
 ): Record<string, string> {
   const passed = Object.entries(own).filter((entry): entry is [string, string] => {
     const [name, value] = entry;
     if (value === undefined || secretNames.includes(name)) return false;
     if (secretValues.some((secret) => secret !== "" && value.includes(secret))) return false;
-    if (passOn.includes(name)) return true;
     return harmlessNames.has(name) || !(secretName.test(name) || secretValue.test(value));
   });
   // Nobody is there to answer a question or to look at colours.
