@@ -67,6 +67,7 @@ export const limits = {
   /** Offered, of all servers together; and what one server may list. */
   mcpToolsMax: 96,
   mcpToolsListedMax: 1_000,
+  mcpToolNameCharactersMax: 255,
   mcpToolSchemaBytesMax: 65_536,
   mcpToolDescriptionCharactersMax: 4_096,
   /** Names, descriptions and schemas of all that is offered: they are sent with every request. */

@@ -7,6 +7,7 @@ import { basename, dirname, join, relative, resolve, sep } from "node:path";
 import { distance } from "fastest-levenshtein";
 import { limits } from "../domain/limits.ts";
 import { systemCode } from "../domain/storage-fault.ts";
+import { shownPath } from "./shown-text.ts";
 import { ToolFault } from "./tool-fault.ts";
 
 export interface SessionFoldersOptions {
@@ -135,18 +136,6 @@ function isClosed(real: string, root: string, closed: readonly ClosedFolder[]): 
     if (root === folder || !isInside(root, folder)) return true;
     return opens !== undefined && !opens(relative(folder, real).split(sep).join("/"));
   });
-}
-
-/** Moves the cursor, ends the line, or turns the order of the letters after it around. */
-const deceiving = /[\p{Cc}\u061c\u200e\u200f\u2028\u2029\u202a-\u202e\u2066-\u2069]/gu;
-
-/** On one line and as it is, whatever it holds: one with letters that deceive the eye is quoted as in JSON. */
-export function shownPath(path: string): string {
-  if (path.search(deceiving) === -1) return path;
-  return JSON.stringify(path).replace(
-    deceiving,
-    (letter) => `\\u${letter.charCodeAt(0).toString(16).padStart(4, "0")}`,
-  );
 }
 
 export function isInside(path: string, folder: string): boolean {

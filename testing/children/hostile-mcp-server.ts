@@ -33,6 +33,7 @@ const lists: Record<string, unknown[]> = {
     { inputSchema: { type: "object" } },
     "nonsense",
   ],
+  "bad-names": [tool("good"), tool("x".repeat(1_000_000)), tool("a\n\u001b[2J\u202eb")],
   "many-tools": Array.from({ length: 5_000 }, (_, at) => tool(`t${String(at).padStart(4, "0")}`)),
 };
 
@@ -60,6 +61,7 @@ const calls: Record<string, (request: Request) => void> = {
   hang: () => undefined,
   die: () => process.exit(3),
   "die-with-words": () => process.stderr.write("cannot open the database\n", () => process.exit(4)),
+  "die-with-escapes": () => process.stderr.write("\u001b]0;title\u0007\u202eend\n", () => process.exit(4)),
   "wrong-id": ({ id }) => {
     answer(Number(id) + 1_000, text("for nobody"));
     answer(null as never, text("for nobody"));

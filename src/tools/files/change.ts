@@ -1,7 +1,8 @@
 /** How the change of a file is shown: the lines that differ, with a few around them. */
 import { limits } from "../../domain/limits.ts";
 import type { ToolCallView, ToolContent } from "../../domain/tool.ts";
-import { shownPath, type Place } from "../session-folders.ts";
+import type { Place } from "../session-folders.ts";
+import { shownPath } from "../shown-text.ts";
 
 const linesAround = 3;
 

@@ -2,7 +2,7 @@
 import { limits } from "../../domain/limits.ts";
 import { describedTool } from "../described-tool.ts";
 import { optional, text, whole } from "../parameters.ts";
-import { shownPath } from "../session-folders.ts";
+import { shownPath } from "../shown-text.ts";
 import type { Tool, ToolContext } from "../tool.ts";
 import { ToolFault } from "../tool-fault.ts";
 import type { FilesSession } from "./files-session.ts";

@@ -3,7 +3,7 @@ import { basename, dirname, join } from "node:path";
 import { limits } from "../../domain/limits.ts";
 import { describedTool } from "../described-tool.ts";
 import { flag, optional, text, whole } from "../parameters.ts";
-import { shownPath } from "../session-folders.ts";
+import { shownPath } from "../shown-text.ts";
 import type { Tool } from "../tool.ts";
 import type { FilesSession } from "./files-session.ts";
 import { globFilter } from "./glob.ts";

@@ -1,5 +1,5 @@
 /** A list of paths as an indented tree that fits: folders are opened from the top down while there is room. */
-import { shownPath } from "../session-folders.ts";
+import { shownPath } from "../shown-text.ts";
 
 interface Folder {
   folders: Map<string, Folder>;

@@ -4,6 +4,7 @@
  */
 import { sha256 } from "../../domain/ids.ts";
 import { limits } from "../../domain/limits.ts";
+import { shownText } from "../shown-text.ts";
 
 /** A tool that its server described in a way that a model can be told. */
 export interface ListedTool {
@@ -46,6 +47,9 @@ interface LeftOut {
 
 function faultOf(tool: Record<string, unknown>, name: string, before: ReadonlyMap<string, unknown>): string | null {
   if (name.trim() === "") return "have no name";
+  if (name.length > limits.mcpToolNameCharactersMax) {
+    return `have a name of more than ${limits.mcpToolNameCharactersMax} characters`;
+  }
   if (before.has(name)) return "are listed twice";
   const schema = tool["inputSchema"];
   if (!isRecord(schema) || schema["type"] !== "object") return "do not have a schema of an object";
@@ -157,7 +161,7 @@ function leftOutWords(tools: readonly { name: string }[], why: string): string {
 
 /** A name of a stranger, for a line of text. */
 function quoted(name: string): string {
-  return JSON.stringify(cut(name.toWellFormed(), 100));
+  return shownText(JSON.stringify(cut(name.toWellFormed(), 100)));
 }
 
 function cut(text: string, charactersMax: number): string {

@@ -6,6 +6,7 @@ import { sha256 } from "../../domain/ids.ts";
 import { limits } from "../../domain/limits.ts";
 import type { ToolCallView } from "../../domain/tool.ts";
 import type { McpServer } from "../session-tools.ts";
+import { shownPath } from "../shown-text.ts";
 import type { Tool } from "../tool.ts";
 import type { AnswerForm } from "./answer-form.ts";
 import { secretHider } from "./hide-secrets.ts";
@@ -145,12 +146,15 @@ function toolOf(offered: OfferedTool, run: ServerRun): Tool {
   };
 }
 
-const shownArgumentsCharactersMax = 4_000;
+const shownArgumentsCharactersMax = 65_536;
 
 function viewOf({ server, name, isReadOnly }: OfferedTool, args: Record<string, unknown>): ToolCallView {
-  const label = `${server}: ${name}`;
+  // Whoever is asked about a call must not read what its server wrote as part of the question.
+  const label = shownPath(`${server}: ${name}`);
   const text = JSON.stringify(args, null, 2);
-  const shown = text.length > shownArgumentsCharactersMax ? `${text.slice(0, shownArgumentsCharactersMax)}…` : text;
+  const hidden = text.length - shownArgumentsCharactersMax;
+  const shown =
+    hidden > 0 ? `${text.slice(0, shownArgumentsCharactersMax)}\n[… ${hidden} characters more, not shown]` : text;
   return {
     title: label,
     kind: isReadOnly ? "read" : "other",
@@ -175,7 +179,7 @@ function warningsOf({ server, state, failure, listFaults }: ServerRun): string[]
 function statusOf(run: ServerRun): McpServerStatus {
   const { server, state, version, protocol, failure, listFaults: faults, startedInMs } = run;
   const { name, type } = server;
-  const tools = run.tools.map((tool) => tool.name);
+  const tools = run.tools.map((tool) => shownPath(tool.name));
   return { name, type, state, version, protocol, tools, failure, faults, startedInMs };
 }
 

@@ -4,6 +4,7 @@
  */
 import { setImmediate as nextRound } from "node:timers/promises";
 import type { McpServer } from "../session-tools.ts";
+import { shownText } from "../shown-text.ts";
 import type { ToolContext, ToolResult } from "../tool.ts";
 import type { CallRequest, Connection, ConnectRequest } from "./connect.ts";
 import { publicAddress } from "./hide-secrets.ts";
@@ -176,7 +177,7 @@ export class ServerRun {
       });
       this.#connection = connection;
       this.failure = null;
-      this.version = hide(connection.version);
+      this.version = shownText(hide(connection.version));
       this.protocol = connection.protocol;
       this.startedInMs = Math.round(performance.now() - begun);
       log.event(`ready: ${this.version}, MCP ${this.protocol}, tools: ${this.tools.length}, ${this.startedInMs} ms`);
@@ -229,7 +230,7 @@ export class ServerRun {
 
   #withLastWords(why: string): string {
     const { hide } = this.#request;
-    return hide(this.#lastWords === "" ? why : `${why}; its last words: ${this.#lastWords}`);
+    return shownText(hide(this.#lastWords === "" ? why : `${why}; its last words: ${this.#lastWords}`));
   }
 
   #withTime(ms: number): AbortSignal {

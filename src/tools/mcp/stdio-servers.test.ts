@@ -41,6 +41,26 @@ test("[P5] tools say what they do, ask before they change anything, and are reme
   );
 });
 
+test("[P5] [P4] what a server writes does not pass for a part of the question whether it may be called", async (context) => {
+  const world = mcpWorld(context, [hostile("bad-names"), hostile("die-with-escapes")]);
+  assert.deepEqual(await world.names(), [
+    "bad-names__a___2J_b",
+    "bad-names__good",
+    "die-with-escapes__ask",
+    "die-with-escapes__change",
+  ]);
+  assert.match(world.mcp.warnings().join(), /a name of more than 255 characters: "x{50,}…"$/);
+  const shown = '"bad-names: a\\n\\u001b[2J\\u202eb"';
+  const view = await (await world.tool("bad-names__a___2J_b")).view?.({ long: "y".repeat(100_000) });
+  assert.deepEqual([view?.title, view?.permission?.label], [shown, shown]);
+  // Nobody is asked about half of a call without being told.
+  const [content] = view?.content ?? [];
+  assert.ok(content?.type === "text");
+  assert.match(content.text, /\[… 344\d\d characters more, not shown\]$/);
+  const { output } = await world.call("die-with-escapes__change");
+  assert.match(output, /its last words: \\u001b\]0;title\\u0007\\u202eend$/);
+});
+
 const failures: [mode: string, words: RegExp][] = [
   ["hang", /^failed: the MCP server "hang" gave no result within 1 s$/],
   ["wrong-id", /^failed: the MCP server "wrong-id" gave no result within 1 s$/],
