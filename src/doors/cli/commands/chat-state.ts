@@ -21,7 +21,7 @@ export interface Chat {
   view: ChatView;
   /** Null: the chat brings none. */
   tools: ChatTools | null;
-  /** Null: another server's own matter. */
+  /** Null: none, with another server of which none was named. */
   workspaceId: string | null;
   sessionId: string | null;
   lastTurnId: string | null;

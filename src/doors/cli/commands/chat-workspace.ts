@@ -11,7 +11,7 @@ import { findSession, findWorkspace, latestSession } from "../find-by-id.ts";
 import { columns, plural } from "../output.ts";
 import type { Chat, ChatOptions } from "./chat-state.ts";
 
-/** Null: another server's, which knows best where its caller works. A workspace of this machine is marked as used. */
+/** Null: none, with another server of which none was named. A workspace of this machine is marked as used. */
 export async function chatWorkspace(call: Call, { workspace }: ChatOptions): Promise<string | null> {
   if (call.server() !== null) return workspace ?? null;
   const { workspaces } = await opened(call);
@@ -91,7 +91,7 @@ function noSession(workspace: string): never {
 export async function workspaceLines(state: Chat): Promise<string[]> {
   const { call, workspaceId, spent } = state;
   if (workspaceId === null || call.server() !== null) {
-    return [`workspace ${workspaceId ?? "(as the server has it)"}, at ${call.server() ?? "this machine"}`];
+    return [`workspace ${workspaceId ?? "(none)"}, at ${call.server() ?? "this machine"}`];
   }
   const { workspaces, transcripts } = await openedWithTranscripts(call);
   const [workspace, shown, { configuration }] = await Promise.all([
