@@ -61,7 +61,7 @@ function sortArguments(args: string[]): { files: string[]; options: string[] } {
 
 function testsBelow(places: string[]): string[] {
   const patterns = places.map((place) => `${place === "" ? "." : place}/**/*.test.ts`);
-  return globSync(patterns, { cwd: root, exclude: ["node_modules/**", "**/fixtures/**"] }).toSorted();
+  return globSync(patterns, { cwd: root, exclude: ["**/node_modules/**", "**/fixtures/**"] }).toSorted();
 }
 
 process.exitCode = await main(process.argv.slice(2));
