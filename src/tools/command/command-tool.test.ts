@@ -72,6 +72,16 @@ test("[P5] [E8] a command sees no key in its environment", posix, async (t) => {
   assert.doesNotMatch(output, /hidden-/);
 });
 
+test("[P5] [E8] a key that a command found out all the same is in nothing that it says", posix, async (t) => {
+  const secret = "key-0123456789-abcdef";
+  const world = await toolWorld(t, { local: { ...local, secretValues: [secret] } });
+  const shown: string[] = [];
+  const command = "printf 'a key-0123456'; sleep 0.1; echo '789-abcdef b'";
+  const { output } = await world.call("run", { command }, { showOutput: (text) => void shown.push(text) });
+  assert.equal(output, "a *** b");
+  assert.equal(shown.join(""), "a *** b\n");
+});
+
 test("[P5] a command that takes too long is ended, and what it said is kept", posix, async (t) => {
   const world = await toolWorld(t, { local });
   const command = "trap '' TERM; echo started; while :; do sleep 0.05; done";

@@ -6,7 +6,7 @@
 export interface CommandEnvironment {
   /** Names of variables that hold keys, from the configuration. */
   secretNames?: readonly string[];
-  /** The keys themselves: no variable that contains one is passed on, whatever its name. */
+  /** The keys themselves: no variable that contains one is passed on, whatever its name; in output they are hidden. */
   secretValues?: readonly string[];
 }
 

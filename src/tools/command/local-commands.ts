@@ -13,6 +13,7 @@ import { limits } from "../../domain/limits.ts";
 import { endFamily, markName } from "../process-family.ts";
 import type { CommandOutcome, CommandRequest, CommandRunner } from "../session-tools.ts";
 import { commandEnvironment, type CommandEnvironment } from "./environment.ts";
+import { valueHider } from "./hide-values.ts";
 import { OutputTail } from "./output-tail.ts";
 
 export interface LocalCommandsOptions extends CommandEnvironment {
@@ -35,7 +36,13 @@ async function runCommand(command: CommandRequest, options: LocalCommandsOptions
   const mark = randomUUID();
   const child = startShell(command, { ...commandEnvironment(env, options), [markName]: mark });
   const { exited, closed } = endsOf(child);
-  const output = readOutput(child, command, options.floodBytesMax ?? limits.commandFloodBytesMax);
+  const hider = valueHider(options.secretValues ?? []);
+  const shown = hider.stream(command.onOutput);
+  const output = readOutput(
+    child,
+    { ...command, onOutput: shown.add },
+    options.floodBytesMax ?? limits.commandFloodBytesMax,
+  );
   const family = { pid: await started(child), mark };
   try {
     const stopped = Promise.race([output.flooded, aborted(command.signal)]);
@@ -46,9 +53,10 @@ async function runCommand(command: CommandRequest, options: LocalCommandsOptions
     await Promise.race([closed, delay(drainMs)]);
   } finally {
     for (const pipe of child.stdio) pipe?.destroy();
+    shown.end();
   }
   const { exitCode, signalCode } = child;
-  return { exitCode, signal: signalCode, output: output.text(), isCut: output.isCut() };
+  return { exitCode, signal: signalCode, output: hider.hide(output.text()), isCut: output.isCut() };
 }
 
 /**
