@@ -25,7 +25,7 @@ import { aptoveVersion } from "./version.ts";
 import type { BindingStore } from "./workspace/binding-store.ts";
 import { mergeLayers, readSharedLayers, type Configuration } from "./workspace/configuration.ts";
 import { dataFolderPath, openDataFolder, type DataFolder } from "./workspace/data-folder.ts";
-import type { OpenedWorkspaces } from "./workspace/open-workspaces.ts";
+import type { OpenedWorkspaces } from "./workspace/opened-workspaces.ts";
 import type { TranscriptStore } from "./workspace/transcript-store.ts";
 import type { Transcripts } from "./workspace/transcript/transcripts.ts";
 import type { WorkspaceStore } from "./workspace/workspace-store.ts";

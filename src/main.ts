@@ -71,6 +71,7 @@ const ports: CliPorts = {
     const { sessionToolsOpener } = await import("./compose/session-tools.ts");
     return await sessionToolsOpener({ ...setup, configured: async () => null, version })(request);
   },
+  openWorkspaces: async (folder) => (await import("./compose/open-workspaces.ts")).openWorkspaces(folder),
   checkMcpServers: async (request) => {
     const { checkMcpServers } = await import("./compose/check-mcp-servers.ts");
     return await checkMcpServers({ ...request, version });

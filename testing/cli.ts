@@ -11,6 +11,7 @@ import type { TestContext } from "node:test";
 import { createClient } from "../src/client/client.ts";
 import { createAptove } from "../src/compose.ts";
 import { checkMcpServers } from "../src/compose/check-mcp-servers.ts";
+import { openWorkspaces } from "../src/compose/open-workspaces.ts";
 import type { AptoveOptions } from "../src/compose.ts";
 import { serveAcp } from "../src/compose/serve-acp.ts";
 import { runCli } from "../src/doors/cli/run-cli.ts";
@@ -90,6 +91,7 @@ export async function cliWorld(
     bin: "/opt/aptove/bin/aptove.mjs",
     openLocal: (setup) => openTestEngine(closers, setup, options),
     serveAcp,
+    openWorkspaces: async (data) => openWorkspaces(data),
     openSessionTools: async () => ({
       tools: async () => sessionTools,
       warnings: () => [],

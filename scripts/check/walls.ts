@@ -8,10 +8,10 @@ import type { Finding } from "./finding.ts";
 import { lineAt, type SourceFile, type Tree } from "./tree.ts";
 
 /** Folders with a contract at the head and drivers, or doors, in folders beneath. */
-const areas = ["records", "blobs", "providers", "retrieval", "live", "tools", "doors"];
+const areas = ["records", "blobs", "providers", "retrieval", "live", "tools", "workspace", "doors"];
 
 /** Folders that belong to the head of their area: its suite, and what all of its drivers share. */
-const headFolders = /^src\/(?:\w+\/suite|retrieval\/chunking)\//;
+const headFolders = /^src\/(?:\w+\/suite|retrieval\/chunking|workspace\/transcript)\//;
 
 /**
  * The zone of a source file. `records` is the contract's level, `records/sql` a driver; `engine.ts` alone is

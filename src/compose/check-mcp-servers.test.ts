@@ -7,7 +7,7 @@ test("[P5] a server that does not start in time has failed, and is not called re
   const statuses = await checkMcpServers({
     servers: [hostile("never-starts")],
     folders: [],
-    logFolder: null,
+    logs: null,
     env: process.env,
     version: "0.0.0-test",
     stop: new AbortController().signal,

@@ -2,11 +2,14 @@
 import { limits } from "../domain/limits.ts";
 import type { McpServer } from "../tools/session-tools.ts";
 import { type McpServerStatus, openMcpTools } from "../tools/mcp/open-mcp-tools.ts";
+import type { DataFolder } from "../workspace/data-folder.ts";
+import { workspacePaths } from "../workspace/files/workspace-paths.ts";
 
 export interface CheckMcpServers {
   servers: readonly McpServer[];
   folders: readonly string[];
-  logFolder: string | null;
+  /** Null: they have none. */
+  logs: { folder: DataFolder; workspaceId: string } | null;
   env: Readonly<Record<string, string | undefined>>;
   version: string;
   stop: AbortSignal;
@@ -18,10 +21,16 @@ export interface CheckMcpServers {
 export async function checkMcpServers({
   stop,
   startMs = limits.mcpStartMs,
+  logs,
   ...request
 }: CheckMcpServers): Promise<McpServerStatus[]> {
   // Each is ready or has failed before the waiting is over, and what failed stays so.
-  const mcp = openMcpTools({ ...request, times: { startMs, waitMs: 2 * limits.mcpStartMs, restartMs: Infinity } });
+  const logFolder = logs === null ? null : workspacePaths(logs.folder, logs.workspaceId).mcp;
+  const mcp = openMcpTools({
+    ...request,
+    logFolder,
+    times: { startMs, waitMs: 2 * limits.mcpStartMs, restartMs: Infinity },
+  });
   const close = (): void => void mcp.close();
   stop.addEventListener("abort", close, { once: true });
   try {

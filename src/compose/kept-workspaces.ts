@@ -3,7 +3,7 @@ import type { Millis } from "../domain/ids.ts";
 import type { TranscribedTurn } from "../domain/transcript.ts";
 import type { BindingStore } from "../workspace/binding-store.ts";
 import type { DataFolder } from "../workspace/data-folder.ts";
-import type { OpenedWorkspaces } from "../workspace/open-workspaces.ts";
+import type { OpenedWorkspaces } from "../workspace/opened-workspaces.ts";
 import type { TranscriptStore } from "../workspace/transcript-store.ts";
 import type { Transcripts } from "../workspace/transcript/transcripts.ts";
 import type { WorkspaceStore } from "../workspace/workspace-store.ts";
@@ -57,7 +57,7 @@ async function open(
   { workspaceStore, bindings, transcripts }: BroughtStores,
   { folder, now }: Omit<Surroundings, "report">,
 ): Promise<OpenedWorkspaces> {
-  const { openWorkspaces } = await import("../workspace/open-workspaces.ts");
+  const { openWorkspaces } = await import("./open-workspaces.ts");
   if (workspaceStore === undefined) return openWorkspaces(folder, { bindings, transcripts, now });
   const { memoryTranscripts } = await import("../workspace/memory/memory-transcripts.ts");
   return openWorkspaces(folder, {

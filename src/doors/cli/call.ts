@@ -7,7 +7,7 @@ import { mergeLayers, readSharedLayers, workspaceWords } from "../../workspace/c
 import type { Configuration, LoadedConfiguration, SharedLayers } from "../../workspace/configuration.ts";
 import { dataFolderPath, openDataFolder } from "../../workspace/data-folder.ts";
 import type { DataFolder } from "../../workspace/data-folder.ts";
-import type { WorkspaceStore } from "../../workspace/workspace-store.ts";
+import type { OpenedWorkspaces } from "../../workspace/opened-workspaces.ts";
 import { UsageError } from "./failure.ts";
 import type { WorkingCopy } from "./git.ts";
 import type { Output } from "./output.ts";
@@ -66,15 +66,14 @@ export class Call {
 
   /** What counts in a workspace (W7). Throws `workspace_unknown`, and what is wrong with the workspace. */
   async loadedFor(workspaceId: string): Promise<LoadedConfiguration> {
-    const words = await workspaceWords(await this.workspaces(), workspaceId);
+    const words = await workspaceWords((await this.workspaces()).store, workspaceId);
     if (words !== null) return mergeLayers(this.#sharedLayers(), words);
     throw new AptoveError("workspace_unknown", `there is no workspace ${JSON.stringify(workspaceId)}`);
   }
 
   /** Those of this machine's data folder. */
-  async workspaces(): Promise<WorkspaceStore> {
-    const { openWorkspaces } = await import("../../workspace/open-workspaces.ts");
-    return openWorkspaces(this.folder()).store;
+  async workspaces(): Promise<OpenedWorkspaces> {
+    return await this.#ports.openWorkspaces(this.folder());
   }
 
   /** Tools that run in this process, in the given folders. */

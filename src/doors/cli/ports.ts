@@ -8,6 +8,7 @@ import type { Indexes } from "../../engine/engine.ts";
 import type { McpServer, SessionTools, SessionToolsRequest } from "../../tools/session-tools.ts";
 import type { Configuration } from "../../workspace/configuration.ts";
 import type { DataFolder } from "../../workspace/data-folder.ts";
+import type { OpenedWorkspaces } from "../../workspace/opened-workspaces.ts";
 
 /** The surroundings of one call; tests bring their own. */
 export interface CliIo {
@@ -44,6 +45,8 @@ export interface CliPorts {
   openLocal(setup: LocalSetup): Promise<LocalEngine>;
   /** Serves one ACP client on the streams of `io`; resolves when it is gone and everything is closed. */
   serveAcp(setup: AcpSetup): Promise<void>;
+  /** Those of a data folder of this machine, without its database. */
+  openWorkspaces(folder: DataFolder): Promise<OpenedWorkspaces>;
   /** Tools that run in this process, beside whatever engine runs the turns. */
   openSessionTools(setup: SessionToolsSetup, request: SessionToolsRequest): Promise<SessionTools>;
   /** Starts MCP servers, waits until each is ready or has failed, and ends them again. Rejects when `stop` aborts. */
@@ -54,8 +57,8 @@ export interface McpCheckRequest {
   servers: readonly McpServer[];
   /** Absolute; the first is where they are started. */
   folders: readonly string[];
-  /** Null: they have no logs. */
-  logFolder: string | null;
+  /** Where their logs are kept; null: nowhere. */
+  logs: { folder: DataFolder; workspaceId: string } | null;
   env: CliIo["env"];
   stop: AbortSignal;
 }

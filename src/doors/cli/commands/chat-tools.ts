@@ -128,12 +128,9 @@ function permitsOf(call: Call, workspaceId: string | null): Permits {
       scope: "in this chat",
     };
   }
-  const kept = import("../../../workspace/open-workspaces.ts").then(
-    ({ openWorkspaces }) => openWorkspaces(call.folder()).permissions,
-  );
   return {
-    isAllowed: async (key) => await (await kept).isAllowed(workspaceId, key),
-    allow: async (key) => await (await kept).allow(workspaceId, key),
+    isAllowed: async (key) => await (await call.workspaces()).permissions.isAllowed(workspaceId, key),
+    allow: async (key) => await (await call.workspaces()).permissions.allow(workspaceId, key),
     scope: "in this workspace",
   };
 }

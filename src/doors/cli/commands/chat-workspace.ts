@@ -2,7 +2,7 @@
 import type { AptoveClient, WireSession } from "../../../client/client.ts";
 import { AptoveError } from "../../../domain/errors.ts";
 import { dataFolderAt } from "../../../workspace/data-folder.ts";
-import type { OpenedWorkspaces } from "../../../workspace/open-workspaces.ts";
+import type { OpenedWorkspaces } from "../../../workspace/opened-workspaces.ts";
 import type { Transcripts } from "../../../workspace/transcript/transcripts.ts";
 import { defaultWorkspaceId } from "../../../workspace/workspace-store.ts";
 import type { Call } from "../call.ts";
@@ -14,7 +14,7 @@ import type { Chat, ChatOptions } from "./chat-state.ts";
 /** Null: none, with another server of which none was named. A workspace of this machine is marked as used. */
 export async function chatWorkspace(call: Call, { workspace }: ChatOptions): Promise<string | null> {
   if (call.server() !== null) return workspace ?? null;
-  const { workspaces } = await opened(call);
+  const { workspaces } = await call.workspaces();
   const id = workspace === undefined ? defaultWorkspaceId : await foundId(workspaces, workspace);
   return (await workspaces.use(id)).id;
 }
@@ -126,16 +126,11 @@ export async function clearWorkspace({ call, workspaceId }: Chat): Promise<void>
   });
 }
 
-async function opened(call: Call): Promise<OpenedWorkspaces> {
-  const { openWorkspaces } = await import("../../../workspace/open-workspaces.ts");
-  return openWorkspaces(call.folder());
-}
-
 async function openedWithTranscripts(
   call: Call,
 ): Promise<Pick<OpenedWorkspaces, "workspaces"> & { transcripts: Transcripts }> {
   const [{ workspaces, transcripts: store }, { createTranscripts }] = await Promise.all([
-    opened(call),
+    call.workspaces(),
     import("../../../workspace/transcript/transcripts.ts"),
   ]);
   const report = (message: string): void => call.output.note(`warning: ${call.output.safeNote(message)}`);

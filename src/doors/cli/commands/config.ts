@@ -46,7 +46,7 @@ export async function showConfig(call: Call, options: ConfigOptions): Promise<Ex
 
 async function loadedFor(call: Call, { workspace }: ConfigOptions): Promise<LoadedConfiguration> {
   if (workspace === undefined) return call.loaded();
-  const { id } = findWorkspace(await (await call.workspaces()).list(), workspace);
+  const { id } = findWorkspace(await (await call.workspaces()).store.list(), workspace);
   const loaded = await call.loadedFor(id);
   for (const warning of loaded.warnings) call.output.note(`warning: ${warning}`);
   return loaded;
@@ -79,7 +79,7 @@ export async function checkConfig(call: Call, options: ConfigOptions): Promise<E
 export async function checkWorkspaces(call: Call): Promise<{ count: number; problems: string[] }> {
   const { env } = call.io;
   const everywhere = configurationProblems(call.loaded().configuration, env);
-  const found = await (await call.workspaces()).list();
+  const found = await (await call.workspaces()).store.list();
   const problems: string[] = [];
   for (const { id, name, damage } of found.toSorted((a, b) => (a.id < b.id ? -1 : 1))) {
     const own = damage === null ? await ownProblems(call, id) : [damage];

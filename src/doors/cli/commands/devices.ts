@@ -44,8 +44,7 @@ export async function pairDevice(call: Call, options: PairOptions): Promise<Exit
 /** Ids of workspaces are known on their own machine only; to another server one is given whole. */
 async function startOf(call: Call, { workspace }: PairOptions): Promise<WirePairingStart> {
   if (workspace === undefined || call.server() !== null) return given({ workspaceId: workspace });
-  const { openWorkspaces } = await import("../../../workspace/open-workspaces.ts");
-  const { workspaces } = openWorkspaces(call.folder());
+  const { workspaces } = await call.workspaces();
   // It is there for whoever needs it first, as in a chat or an editor.
   if (workspace === defaultWorkspaceId) return { workspaceId: (await workspaces.use(workspace)).id };
   return { workspaceId: findWorkspace(await workspaces.list(), workspace).id };

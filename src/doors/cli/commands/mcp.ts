@@ -1,7 +1,6 @@
 /** `aptove mcp list | test`: the MCP servers that a session would have here (P5). */
 import { maskSecret } from "../../../workspace/config-text.ts";
 import type { LoadedConfiguration } from "../../../workspace/configuration.ts";
-import { workspacePaths } from "../../../workspace/files/workspace-paths.ts";
 import { configuredMcpServers, type McpServerSettings } from "../../../workspace/mcp-servers.ts";
 import type { Call } from "../call.ts";
 import { CommandFailed, exitCodes } from "../failure.ts";
@@ -46,7 +45,7 @@ async function loadedFor(
   { workspace }: McpOptions,
 ): Promise<{ loaded: LoadedConfiguration; workspaceId: string | null }> {
   if (workspace === undefined) return { loaded: call.loaded(), workspaceId: null };
-  const { id } = findWorkspace(await (await call.workspaces()).list(), workspace);
+  const { id } = findWorkspace(await (await call.workspaces()).store.list(), workspace);
   return { loaded: await call.loadedFor(id), workspaceId: id };
 }
 
@@ -100,8 +99,8 @@ async function reportsOf(
 ): Promise<McpServerReport[] | null> {
   const { servers } = configuredMcpServers(loaded.configuration, call.io.env);
   const stopping = listenForStop(call.io.signals);
-  const logFolder = workspaceId === null ? null : workspacePaths(call.folder(), workspaceId).mcp;
-  const checked = call.checkMcpServers({ servers, folders: [call.io.cwd], logFolder, stop: stopping.first });
+  const logs = workspaceId === null ? null : { folder: call.folder(), workspaceId };
+  const checked = call.checkMcpServers({ servers, folders: [call.io.cwd], logs, stop: stopping.first });
   let reports: McpServerReport[];
   try {
     reports = await Promise.race([checked, stopping.second]);

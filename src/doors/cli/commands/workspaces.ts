@@ -2,7 +2,7 @@
 import { join } from "node:path";
 import { isoTime } from "../../../domain/ids.ts";
 import { limits } from "../../../domain/limits.ts";
-import { openWorkspaces, type OpenedWorkspaces } from "../../../workspace/open-workspaces.ts";
+import type { OpenedWorkspaces } from "../../../workspace/opened-workspaces.ts";
 import type { Workspace } from "../../../workspace/workspace-store.ts";
 import type { Call } from "../call.ts";
 import { mayGoOn } from "../confirm.ts";
@@ -19,7 +19,7 @@ export interface WorkspaceGcOptions extends AskedOptions {
 }
 
 export async function listWorkspaces(call: Call): Promise<ExitCode> {
-  const found = await described(opened(call), call);
+  const found = await described(await opened(call), call);
   const { output } = call;
   if (call.json) {
     output.json({ workspaces: found });
@@ -39,14 +39,14 @@ export async function listWorkspaces(call: Call): Promise<ExitCode> {
 }
 
 export async function createWorkspace(call: Call, options: { name?: string }): Promise<ExitCode> {
-  const workspace = await opened(call).workspaces.create(options);
+  const workspace = await (await opened(call)).workspaces.create(options);
   if (call.json) call.output.json({ ...shown(call, workspace), devices: [] });
   else call.output.line(workspace.id);
   return exitCodes.fine;
 }
 
 export async function showWorkspace(call: Call, id: string): Promise<ExitCode> {
-  const workspace = findWorkspace(await described(opened(call), call), id);
+  const workspace = findWorkspace(await described(await opened(call), call), id);
   const { output } = call;
   if (call.json) {
     output.json(workspace);
@@ -72,7 +72,7 @@ export async function workspacePermissions(
   text: string,
   { forget }: { forget?: string },
 ): Promise<ExitCode> {
-  const { workspaces, permissions } = opened(call);
+  const { workspaces, permissions } = await opened(call);
   const { id } = findWorkspace(await workspaces.list(), text);
   if (forget !== undefined && !(await permissions.forget(id, forget))) {
     const fix = `see: aptove workspace permissions ${shortId(id)}`;
@@ -91,7 +91,7 @@ export async function workspacePermissions(
 }
 
 export async function deleteWorkspace(call: Call, text: string, options: AskedOptions): Promise<ExitCode> {
-  const open = opened(call);
+  const open = await opened(call);
   const { id, name, devices } = findWorkspace(await described(open, call), text);
   const called = name === null ? "" : ` "${call.output.safeNote(name)}"`;
   const bound = devices.length === 0 ? "" : `, and unbind ${plural(devices.length, "device")}`;
@@ -104,7 +104,7 @@ export async function deleteWorkspace(call: Call, text: string, options: AskedOp
 }
 
 export async function collectWorkspaces(call: Call, options: WorkspaceGcOptions): Promise<ExitCode> {
-  const { workspaces } = opened(call);
+  const { workspaces } = await opened(call);
   const { maxAge: maxAgeDays, dryRun = false } = options;
   const isRunning = (id: string): Promise<boolean> => hasRunningTurn(call, id);
   const collect = (only: { dryRun: boolean }): Promise<Workspace[]> =>
@@ -144,8 +144,8 @@ async function hasRunningTurn(call: Call, workspaceId: string): Promise<boolean>
   }
 }
 
-function opened(call: Call): OpenedWorkspaces {
-  if (call.server() === null) return openWorkspaces(call.folder());
+async function opened(call: Call): Promise<OpenedWorkspaces> {
+  if (call.server() === null) return await call.workspaces();
   throw new UsageError("workspaces are on this machine's own data", "leave out --server (and APTOVE_SERVER)");
 }
 

@@ -1,22 +1,15 @@
 /** The workspaces of a data folder, with all that belongs to them, in its files but where a store was brought (Y1). */
 import type { Millis } from "../domain/ids.ts";
-import type { BindingStore } from "./binding-store.ts";
-import type { DataFolder } from "./data-folder.ts";
-import { fileBindings } from "./files/file-bindings.ts";
-import { fileTranscripts } from "./files/file-transcripts.ts";
-import { fileWorkspaces } from "./files/file-workspaces.ts";
-import { Permissions } from "./permissions.ts";
-import type { TranscriptStore } from "./transcript-store.ts";
-import type { WorkspaceStore } from "./workspace-store.ts";
-import { Workspaces } from "./workspaces.ts";
-
-export interface OpenedWorkspaces {
-  workspaces: Workspaces;
-  permissions: Permissions;
-  store: WorkspaceStore;
-  bindings: BindingStore;
-  transcripts: TranscriptStore;
-}
+import type { BindingStore } from "../workspace/binding-store.ts";
+import type { DataFolder } from "../workspace/data-folder.ts";
+import { fileBindings } from "../workspace/files/file-bindings.ts";
+import { fileTranscripts } from "../workspace/files/file-transcripts.ts";
+import { fileWorkspaces } from "../workspace/files/file-workspaces.ts";
+import type { OpenedWorkspaces } from "../workspace/opened-workspaces.ts";
+import { Permissions } from "../workspace/permissions.ts";
+import type { TranscriptStore } from "../workspace/transcript-store.ts";
+import type { WorkspaceStore } from "../workspace/workspace-store.ts";
+import { Workspaces } from "../workspace/workspaces.ts";
 
 export interface WorkspaceSurroundings {
   /** In place of the files of the data folder (Y1). */

@@ -1,0 +1,14 @@
+/** The workspaces of a data folder, with all that belongs to them; which stores they stand on is put together elsewhere. */
+import type { BindingStore } from "./binding-store.ts";
+import type { Permissions } from "./permissions.ts";
+import type { TranscriptStore } from "./transcript-store.ts";
+import type { WorkspaceStore } from "./workspace-store.ts";
+import type { Workspaces } from "./workspaces.ts";
+
+export interface OpenedWorkspaces {
+  workspaces: Workspaces;
+  permissions: Permissions;
+  store: WorkspaceStore;
+  bindings: BindingStore;
+  transcripts: TranscriptStore;
+}
