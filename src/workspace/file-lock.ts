@@ -129,9 +129,10 @@ async function takeLock(file: string, patience: Patience): Promise<Database.Data
 
 /** Null: somebody else has it. */
 function tryLock(file: string, open: typeof Database): Database.Database | null {
+  let found: string | null = null;
   try {
     makeFile(file);
-    const found = identityOf(file);
+    found = identityOf(file);
     if (found === null) return null;
     const database = new open(file, { timeout: 0, fileMustExist: true });
     // Whoever had the lock may have deleted the file: a lock on one that nobody else can find holds off nobody.
@@ -139,7 +140,8 @@ function tryLock(file: string, open: typeof Database): Database.Database | null 
     database.close();
     return null;
   } catch (error) {
-    if (systemCode(error) === "SQLITE_CANTOPEN" && identityOf(file) === null) return null;
+    // Deleted between two of these steps: what is said of it then says nothing about the lock.
+    if (found !== null && identityOf(file) !== found) return null;
     throw storageFault(`the lock ${file} could not be taken`, error);
   }
 }
