@@ -200,3 +200,17 @@ test("[P5] nothing under /proc, /sys or /dev is a file, even where the session's
     await assert.rejects(folders.place(path), /not open to this session|not there/);
   }
 });
+
+test(
+  "[P5] [E8] a session in a folder of the system's own has no files",
+  { skip: process.platform !== "linux" },
+  async () => {
+    for (const folder of ["/proc/self", "/proc", "/dev"]) {
+      const folders = new SessionFolders({ folders: [folder] });
+      for (const path of ["environ", "fd/0", ".", "zero"])
+        await assert.rejects(folders.place(path), /not open|not there/);
+    }
+    const { kind } = await new SessionFolders({ folders: ["/dev/shm"] }).place(".");
+    assert.equal(kind, "folder");
+  },
+);

@@ -40,7 +40,12 @@ export interface Place {
 export type PresentPlace = Place & { kind: "file" | "folder" };
 
 /** What looks like files there is none: reading may block for ever, never end, or tell the secrets of this process. */
-const systemFolders: readonly ClosedFolder[] = [{ folder: "/proc" }, { folder: "/sys" }, { folder: "/dev" }];
+const systemFolders: readonly ClosedFolder[] = [
+  { folder: "/proc", opens: () => false },
+  { folder: "/sys", opens: () => false },
+  // What is in memory there are files like others.
+  { folder: "/dev", opens: (path) => /^shm(\/|$)/.test(path) },
+];
 
 interface Root {
   given: string;
