@@ -139,13 +139,13 @@ function addMcpCommands(mcp: Command, run: Run): void {
   mcp
     .command("list")
     .description("the configured servers, and where each comes from; connects to none")
-    .option("--workspace <id>", "what counts in this workspace")
+    .option("--workspace <id>", "what counts in this workspace; without it: default")
     .action((options: McpOptions) => run(async (call) => (await commands()).listMcpServers(call, options)));
   mcp
     .command("test")
     .description("start each server, or connect to it, and show what it offers")
     .argument("[name]", "only this one")
-    .option("--workspace <id>", "what counts in this workspace")
+    .option("--workspace <id>", "what counts in this workspace; without it: default")
     .action((name: string | undefined, options: McpOptions) =>
       run(async (call) => (await commands()).testMcpServers(call, name, options)),
     );

@@ -2,6 +2,7 @@
 import { maskSecret } from "../../../workspace/config-text.ts";
 import type { LoadedConfiguration } from "../../../workspace/configuration.ts";
 import { configuredMcpServers, type McpServerSettings } from "../../../workspace/mcp-servers.ts";
+import { defaultWorkspaceId } from "../../../workspace/workspace-store.ts";
 import type { Call } from "../call.ts";
 import { CommandFailed, exitCodes } from "../failure.ts";
 import type { ExitCode } from "../failure.ts";
@@ -44,8 +45,12 @@ async function loadedFor(
   call: Call,
   { workspace }: McpOptions,
 ): Promise<{ loaded: LoadedConfiguration; workspaceId: string | null }> {
-  if (workspace === undefined) return { loaded: call.loaded(), workspaceId: null };
-  const { id } = findWorkspace(await (await call.workspaces()).store.list(), workspace);
+  const known = await (await call.workspaces()).store.list();
+  // Where a chat and an editor are; before the first of them there is none.
+  const isDefault = workspace === undefined;
+  if (isDefault && known.every(({ id }) => id !== defaultWorkspaceId))
+    return { loaded: call.loaded(), workspaceId: null };
+  const { id } = isDefault ? { id: defaultWorkspaceId } : findWorkspace(known, workspace);
   return { loaded: await call.loadedFor(id), workspaceId: id };
 }
 
