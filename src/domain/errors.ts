@@ -45,6 +45,7 @@ export const errorCatalogue = {
   method_not_allowed: entry(405, "The path exists, but not with this method"),
   rate_limited: entry(429, "Too many requests", true),
   runs_limited: entry(429, "Too many turns are running", true),
+  sessions_limited: entry(429, "Too many sessions are open on this connection", true),
   connections_limited: entry(429, "Too many connections are open", true),
   // Sessions and turns
   session_busy: entry(409, "Another turn of this session is running", true),

@@ -157,6 +157,8 @@ export const limits = {
   shutdownGraceMs: 10_000,
   /** V2. */
   heartbeatMs: 15_000,
+  /** Each open session of an ACP connection has tools of its own, and may have servers of tools. */
+  acpSessionsMax: 64,
   /** P1: one message of a client. */
   acpMessageBytesMax: 33_554_432,
   /** P4: how long a client may take to end and release a terminal of its own. */

@@ -15,6 +15,7 @@ import type {
 } from "@agentclientprotocol/sdk";
 import { AptoveError } from "../../domain/errors.ts";
 import { isId } from "../../domain/ids.ts";
+import { limits } from "../../domain/limits.ts";
 import type { Session } from "../../domain/session.ts";
 import type { Usage } from "../../domain/usage.ts";
 import type { SessionStart } from "../../engine/engine.ts";
@@ -44,6 +45,7 @@ export class AcpDoor {
   }
 
   async newSession(request: NewSessionRequest): Promise<NewSessionResponse> {
+    this.#refuseTooMany(null);
     const deviceId = deviceOf(this.#ports, request._meta);
     const [opened, setup] = await Promise.all([this.#ports.open(), checkSetup(this.#ports, request)]);
     const { workspaces, engine, caller } = opened;
@@ -88,6 +90,7 @@ export class AcpDoor {
 
   /** A new session below a turn of this one: its head, or the one that `_meta` names (T6). */
   async forkSession(request: ForkRequest): Promise<NewSessionResponse> {
+    this.#refuseTooMany(null);
     deviceOf(this.#ports, request._meta);
     const [opened, setup] = await Promise.all([this.#ports.open(), checkSetup(this.#ports, request)]);
     const around = { ports: this.#ports, opened };
@@ -205,6 +208,7 @@ export class AcpDoor {
   ): Promise<{ open: OpenSession; opened: OpenedPorts; session: Session }> {
     deviceOf(this.#ports, request._meta);
     const { sessionId } = request;
+    this.#refuseTooMany(sessionId);
     const [opened, setup] = await Promise.all([this.#ports.open(), checkSetup(this.#ports, request)]);
     const session = await visibleSession({ ports: this.#ports, opened }, sessionId);
     const former = this.#sessions.get(sessionId);
@@ -216,6 +220,12 @@ export class AcpDoor {
     const { mode: _mode, ...place } = this.#remembered(setup);
     await this.#write(open, opened, place);
     return { open, opened, session };
+  }
+
+  #refuseTooMany(sessionId: string | null): void {
+    const isOpen = sessionId !== null && this.#sessions.has(sessionId);
+    if (isOpen || this.#sessions.size < limits.acpSessionsMax) return;
+    throw new AptoveError("sessions_limited", `${limits.acpSessionsMax} sessions are open; close one first`);
   }
 
   async #open(opened: OpenedPorts, session: Session, setup: Setup): Promise<OpenSession> {

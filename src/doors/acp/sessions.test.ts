@@ -6,6 +6,7 @@ import { test, type TestContext } from "node:test";
 import { RequestError, type SessionUpdate } from "@agentclientprotocol/sdk";
 import { acpTest, type AcpTest } from "../../../testing/acp/acp-test.ts";
 import type { Caller } from "../../domain/caller.ts";
+import { limits } from "../../domain/limits.ts";
 import type { Engine } from "../../engine/engine.ts";
 
 const device = (id: string): { _meta: Record<string, unknown> } => ({ _meta: { "aptove.dev/deviceId": id } });
@@ -304,4 +305,16 @@ test("[R5] a turn goes on when its client goes away, and can be loaded", async (
   const second = await world.connect();
   await second.load(sessionId);
   assert.equal(second.said(sessionId), "one two");
+});
+
+test("[P1] a connection opens so many sessions and no more; one that is closed makes room", async (t) => {
+  const connection = await (await acpTest(t)).connect();
+  const ids: string[] = [];
+  for (let n = 0; n < limits.acpSessionsMax; n += 1) ids.push((await connection.begin()).sessionId);
+  const { data } = await refused(connection.begin());
+  assert.equal((data as { code: string }).code, "sessions_limited");
+  const [first = ""] = ids;
+  await connection.load(first);
+  await connection.agent.request("session/close", { sessionId: first });
+  await connection.begin();
 });
