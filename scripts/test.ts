@@ -27,7 +27,8 @@ async function main(args: string[]): Promise<number> {
       "--import",
       new URL("./test-run/watch.ts", import.meta.url).href,
       "--test",
-      `--test-concurrency=${availableParallelism()}`,
+      // One more than can compute at once: many of them wait for a process or a disk.
+      `--test-concurrency=${availableParallelism() + 1}`,
       `--test-timeout=${testTimeoutMs}`,
       ...options,
       ...(files.length > 0 ? files : testsBelow(folders)),
