@@ -169,6 +169,8 @@ const migrations: readonly Migration[] = [
       )`,
     ],
   },
+  // For a team.
+  { statements: () => [] },
 ];
 
 /** Version 2: sessions are found by name and origin, and turns by what version 1 has of their texts, the summaries. */
