@@ -28,7 +28,7 @@ export interface SourceFile extends TextFile {
 
 /** What is not ours, is made by a program, or is data. */
 const foldersLeftOut = new Set(["node_modules", ".git", ".cache", "coverage", "dist", "fixtures"]);
-const filesLeftOut = /^(?:package-lock\.json|LICENSE)$|\.log$/;
+const filesLeftOut = /^(?:package-lock\.json|LICENSE|\.git)$|\.log$/;
 const sourcePattern = /\.(?:ts|mts|js|mjs)$/;
 
 export function readTree(root: string): Tree {
