@@ -4,6 +4,7 @@
  */
 import type { ActiveFileRef, SkippedFile } from "./active-file.ts";
 import type { ChunkRef } from "./chunk.ts";
+import type { MailboxRef } from "./mailbox.ts";
 import type { ToolDefinition } from "./tool.ts";
 
 export interface AgentContext {
@@ -38,6 +39,8 @@ export interface ConversationContext {
   tools: ToolDefinition[];
   modes: Mode[];
   settings: ModelSettings;
+  /** Whether the model may begin subagents (A1). Absent: no. */
+  subagents?: boolean;
 }
 
 export interface ModelSettings {
@@ -62,6 +65,8 @@ export interface ContextManifest {
   skippedFiles: SkippedFile[];
   /** How many turns of history the model had, and up to which turn. */
   historyTurns: number;
+  /** Messages of subagents that the model was given, oldest first (A2). Absent: none. */
+  mailbox?: MailboxRef[];
 }
 
 /** In mode `ask` nothing is written or run (P4); every other mode may call whatever it offers. */

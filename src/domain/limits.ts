@@ -46,6 +46,14 @@ export const limits = {
   commandGraceMs: 2_000,
   /** Whole outputs of tools that are kept with one turn; what is over is cut for good. */
   toolOutputsPerTurnBytesMax: 67_108_864,
+  /** A1: how deep subagents may begin subagents; how many may run in a session, be begun by one turn, and have turns in a session in all. */
+  subagentLevelsMax: 2,
+  subagentsRunningMax: 8,
+  subagentsPerTurnMax: 8,
+  subagentTurnsPerSessionMax: 500,
+  subagentNameCharactersMax: 80,
+  /** A2: all messages that one turn is given, in text; longer ones share it. */
+  mailboxCharactersMax: 131_072,
   planStepsMax: 100,
   planStepCharactersMax: 500,
   /** Of what a call shows while it runs. */

@@ -9,6 +9,8 @@ import type { Failure, Warning } from "./errors.ts";
 import type { StopReason } from "./events.ts";
 import type { Millis } from "./ids.ts";
 import { limits } from "./limits.ts";
+import type { MailboxDraft } from "./mailbox.ts";
+import type { SubagentRef } from "./subagent.ts";
 import type { DeferredCall } from "./tool.ts";
 import type { RunSummary } from "./usage.ts";
 
@@ -23,7 +25,10 @@ export interface TurnFacts {
   /** Parent's depth + 1; a turn without a parent has depth 1. */
   depth: number;
   kind: TurnKind;
+  /** Of a subagent's turn: the turn that began it, or told the subagent to go on (A1). */
   spawnedBy: string | null;
+  /** Of a subagent's turn only. */
+  subagent?: SubagentRef;
   rerunOf: string | null;
   createdAt: Millis;
   createdBy: string;
@@ -200,6 +205,14 @@ export function archiveTurn(turn: FinishedTurn, at: Millis): ArchivedTurn {
 /** Whether a turn may be continued and be a session's head (S5, T12). */
 export function mayBeParent(turn: Turn): turn is CompletedTurn | AwaitingTurn {
   return turn.kind === "agent" && (turn.status === "completed" || turn.status === "awaiting_tool_results");
+}
+
+/** The message that tells the session's mailbox of a subagent's turn; null: the turn is no subagent's (A2). */
+export function messageOf(turn: FinishedTurn): MailboxDraft | null {
+  const { id: turnId, sessionId, subagent, statusAt: createdAt } = turn;
+  if (subagent === undefined) return null;
+  const kind = turn.status === "failed" ? "subagent_failed" : "subagent_result";
+  return { turnId, sessionId, kind, subagentId: subagent.id, name: subagent.name, createdAt };
 }
 
 /**

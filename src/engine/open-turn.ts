@@ -6,6 +6,7 @@ import { AptoveError } from "../domain/errors.ts";
 import { newId, sha256 } from "../domain/ids.ts";
 import { limits } from "../domain/limits.ts";
 import { sessionName, type Session } from "../domain/session.ts";
+import type { SubagentBounds } from "../domain/subagent.ts";
 import { summarize, type PendingTurn, type TurnDraft } from "../domain/turn.ts";
 import type { OpenResult, TurnOpening } from "../records/record-store.ts";
 import { requestHash, type AcceptedRequest } from "./accept.ts";
@@ -149,6 +150,11 @@ function newSession(core: EngineCore, { live, place, request, accepted }: Openin
   });
 }
 
+const boundWords: Record<keyof SubagentBounds, string> = {
+  runningMax: `a session may have ${limits.subagentsRunningMax} subagents running; wait for one to end`,
+  turnsMax: `the subagents of a session may have ${limits.subagentTurnsPerSessionMax} turns in all`,
+};
+
 /** Why the store refused. */
 function refusal(result: Exclude<OpenResult, { outcome: "opened" | "idempotent" }>): AptoveError {
   switch (result.outcome) {
@@ -164,6 +170,15 @@ function refusal(result: Exclude<OpenResult, { outcome: "opened" | "idempotent" 
           facts: { headTurnId: result.headTurnId },
         },
       );
+    case "subagents_limited":
+      return new AptoveError("subagents_limited", boundWords[result.bound]);
+    case "subagent_moved":
+      return new AptoveError(
+        "subagent_moved",
+        "another turn of the subagent began meanwhile; look at it and try again",
+      );
+    case "mail_taken":
+      return new AptoveError("mailbox_changed", "another turn took messages of the mailbox; read it and send again");
     case "archived":
       return new AptoveError("session_archived", "unarchive it first");
     case "missing":

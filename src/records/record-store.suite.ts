@@ -20,6 +20,7 @@ import { forestTests } from "./suite/forests.ts";
 import { headTests } from "./suite/heads.ts";
 import { importTests } from "./suite/importing.ts";
 import { listTests } from "./suite/lists.ts";
+import { mailboxTests } from "./suite/mailbox.ts";
 import { openingTests } from "./suite/opening.ts";
 import { peopleTests } from "./suite/people.ts";
 import { processTests } from "./suite/processes.ts";
@@ -38,6 +39,7 @@ export function recordStoreSuite(name: string, open: OpenForTest): void {
     openingTests(open);
     finishingTests(open);
     turnTests(open);
+    mailboxTests(open);
     headTests(open);
     purgingTests(open);
     forestTests(open);

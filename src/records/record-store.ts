@@ -16,9 +16,11 @@
  */
 import type { ApiKey, User } from "../domain/caller.ts";
 import type { PairingCode } from "../domain/device.ts";
+import type { MailboxDraft, MailboxMessage } from "../domain/mailbox.ts";
 import type { Session, SessionPatch } from "../domain/session.ts";
 import type { Step } from "../domain/step.ts";
-import type { ArchivedTurn, FinishedTurn, PendingTurn, Turn, TurnDraft, TurnStatus } from "../domain/turn.ts";
+import type { SubagentBounds } from "../domain/subagent.ts";
+import type { ArchivedTurn, FinishedTurn, PendingTurn, Turn, TurnDraft, TurnKind, TurnStatus } from "../domain/turn.ts";
 
 export interface RecordStore {
   // Sessions
@@ -34,11 +36,14 @@ export interface RecordStore {
 
   // Turns
   openTurn(opening: TurnOpening): Promise<OpenResult>;
-  /** Writes a finished turn over the pending one of this runner; moves the head where `head` says so. One transaction. */
+  /**
+   * Writes a finished turn over the pending one of this runner; moves the head where `head` says so. Messages that the turn
+   * took are delivered if it may be a parent, and else given back (A2). One transaction.
+   */
   finishTurn(finish: TurnFinish): Promise<FinishResult>;
   getTurn(id: string): Promise<Turn | null>;
-  /** By descending sequence number. `before` is exclusive. */
-  listTurns(sessionId: string, page: { before?: number; limit: number }): Promise<Turn[]>;
+  /** By descending sequence number. `before` is exclusive. `kind`: only those. */
+  listTurns(sessionId: string, page: { before?: number; limit: number; kind?: TurnKind }): Promise<Turn[]>;
   /** The pending agent turn of a session, if there is one. */
   pendingTurn(sessionId: string): Promise<PendingTurn | null>;
   /** Every pending turn of the store, for recovery (R2). */
@@ -46,6 +51,12 @@ export interface RecordStore {
   /** Whether the user made a turn in the session (S7). */
   tookPart(sessionId: string, userId: string): Promise<boolean>;
   findIdempotent(userId: string, key: string): Promise<IdempotentRequest | null>;
+
+  // Subagents and the mailbox (A1, A2)
+  /** Turns of the session's subagents, or of one of them, newest first. */
+  subagentTurns(sessionId: string, page: { subagentId?: string; limit: number }): Promise<Turn[]>;
+  /** By ascending number. `after` is exclusive; `waiting`: only those that nobody has taken. */
+  listMailbox(sessionId: string, page: { after?: number; waiting?: boolean; limit: number }): Promise<MailboxMessage[]>;
 
   // The tree (S5, S6, T6)
   /**
@@ -70,7 +81,7 @@ export interface RecordStore {
    * The turns of a session whose ids are not in `kept` go, with steps, texts and idempotency keys; a head that went
    * becomes null, and the head moves are forgotten. Where no turn is left the session itself goes too. False, and
    * nothing changed, where a turn runs (be it a subagent's) or where other sessions rest on a turn that is not kept.
-   * True where there is no such session: nothing is left of it.
+   * True where there is no such session: nothing is left of it. The mailbox is emptied.
    */
   purgeSession(sessionId: string, kept: readonly string[]): Promise<boolean>;
   /** Those of the ids that a turn has, in no order: for collecting garbage (K4). */
@@ -163,9 +174,13 @@ export interface TurnOpening {
   turn: TurnDraft;
   /** Given for the first turn of a new session: inserted in the same transaction. */
   newSession: Session | null;
-  /** The head that the caller saw; null for none. The turn is refused if it is another by now (S5). */
+  /** The head that the caller saw; null for none. The turn is refused if it is another by now (S5). It does not count for a subagent's turn. */
   expectedHead: string | null;
   idempotency: IdempotentRequest | null;
+  /** Of a subagent's turn: its newest turn as the caller saw it, null for none, and what the session may have (A1). */
+  subagent?: SubagentBounds & { seenTurnId: string | null };
+  /** Messages of the session's mailbox that the turn takes, by their turns: refused unless all of them wait (A2). */
+  mail?: readonly string[];
 }
 export interface IdempotentRequest {
   userId: string;
@@ -184,6 +199,11 @@ export type OpenResult =
   | { outcome: "busy"; runningTurnId: string }
   | { outcome: "head_moved"; headTurnId: string | null }
   | { outcome: "idempotent"; earlier: IdempotentRequest }
+  /** Which of the bounds. */
+  | { outcome: "subagents_limited"; bound: keyof SubagentBounds }
+  /** The subagent has another newest turn than the caller saw, or its newest one still runs. */
+  | { outcome: "subagent_moved" }
+  | { outcome: "mail_taken" }
   | { outcome: "archived" }
   | { outcome: "missing" };
 
@@ -202,6 +222,8 @@ export interface TurnFinish {
   head: { from: string | null } | null;
   /** What becomes of controls that nobody took: they keep the turn from ending, or are dropped (R3). */
   controls: "take first" | "drop";
+  /** Put into the session's mailbox in the same transaction (A2). */
+  message?: MailboxDraft;
 }
 /**
  * `refused`: the turn is not pending, or another runner's. `controlled`: there are controls to take first. Nothing was
@@ -261,7 +283,10 @@ export interface ImportedRecords {
   parents: string[];
   /** Parents before their children. Read once, to the end or to its first error, which undoes everything. */
   turns: AsyncIterable<ImportedTurn>;
+  /** In the order in which they are put behind what is in the mailboxes; of one that is there already, only that it was delivered (A2). */
+  mail?: readonly ImportedMessage[];
 }
+export type ImportedMessage = Omit<MailboxMessage, "number">;
 export interface ImportedTurn {
   turn: FinishedTurn | ArchivedTurn;
   steps: Step[];

@@ -89,6 +89,7 @@ function conversationContext(values: MergedValues, id: string): ConversationCont
     `${key}.modes`,
     builtInModes.map((mode) => mode.id),
   );
+  const subagents = values.get<boolean>(`${key}.subagents`);
   return {
     id,
     name: values.get<string>(`${key}.name`) ?? titleOf(id),
@@ -100,6 +101,7 @@ function conversationContext(values: MergedValues, id: string): ConversationCont
     tools: structuredClone(values.get<ToolDefinition[]>(`${key}.tools`) ?? []),
     modes: modeIds.map((mode) => modeOf(values, `${key}.modes.${mode}`, mode)),
     settings: modelSettings(values, `${key}.settings`),
+    ...(subagents !== undefined && { subagents }),
   };
 }
 

@@ -6,6 +6,7 @@ import { limits } from "../domain/limits.ts";
 import {
   apiAddress,
   choice,
+  flag,
   named,
   nameOf,
   number,
@@ -85,6 +86,7 @@ const conversationContext = named("How an agent talks. `default` always exists."
   ]),
   tool_resend: choice("Send tools with every call, or only when they changed.", ["always", "when-changed"]),
   tools: tools("Tools that are offered in every turn."),
+  subagents: flag("Whether the model may begin subagents, which work beside the conversation.", false),
   settings: table("Settings of the model.", {
     temperature: number("Randomness of the answers.", { sample: 0.2, min: 0, max: 2, isReal: true }),
     max_output_tokens: number("Longest answer, in tokens.", { sample: 8_000, min: 1, max: 10_000_000 }),

@@ -5,7 +5,9 @@ import type { ContextManifest, HistorySource, ModelSettings } from "../../domain
 import { errorCatalogue, type ErrorCode, type Failure, type Warning, type WarningCode } from "../../domain/errors.ts";
 import type { StopReason } from "../../domain/events.ts";
 import { limits } from "../../domain/limits.ts";
+import type { MailboxRef } from "../../domain/mailbox.ts";
 import type { Step } from "../../domain/step.ts";
+import type { SubagentRef } from "../../domain/subagent.ts";
 import type { DeferredCall } from "../../domain/tool.ts";
 import type {
   ArchivedTurn,
@@ -149,6 +151,11 @@ const skippedFile = fields<SkippedFile>(
 
 const contextName = fields<{ id: string; hash: string }>({ id: text, hash: text }, {});
 
+const mailboxRef = fields<MailboxRef>(
+  { turnId: id, subagentId: id, kind: oneOf({ subagent_result: true, subagent_failed: true }), contentHash: text },
+  {},
+);
+
 const manifest = fields<ContextManifest>(
   {
     agentContext: contextName,
@@ -162,7 +169,7 @@ const manifest = fields<ContextManifest>(
     skippedFiles: list(skippedFile),
     historyTurns: count,
   },
-  {},
+  { mailbox: list(mailboxRef) },
 );
 
 const run = fields<RunSummary>({ durationMs: number, modelRequests: count, usage, byModel: record(usage) }, {});
@@ -198,6 +205,14 @@ const finished = {
   digest: orNull(hash),
 };
 
+/** What only a subagent's turn has. */
+const ofSubagent = {
+  subagent: fields<SubagentRef>(
+    { id, name: plainText, owner: orNull(id), level: ordinal, tools: orNull(list(text)) },
+    {},
+  ),
+};
+
 const completed = { status: literal("completed"), stopReason, answerSummary: text, finalMessage: orNull(text) };
 const awaiting = {
   status: literal("awaiting_tool_results"),
@@ -211,9 +226,9 @@ const failed = { status: literal("failed"), failures: listOfSome(failure) };
 type Outcome = ArchivedTurn["was"];
 
 export const turnShape = variants<FinishedTurn | ArchivedTurn, "status">("status", {
-  completed: fields<CompletedTurn>({ ...finished, ...completed }, {}),
-  awaiting_tool_results: fields<AwaitingTurn>({ ...finished, ...awaiting }, {}),
-  failed: fields<FailedTurn>({ ...finished, ...failed }, {}),
+  completed: fields<CompletedTurn>({ ...finished, ...completed }, ofSubagent),
+  awaiting_tool_results: fields<AwaitingTurn>({ ...finished, ...awaiting }, ofSubagent),
+  failed: fields<FailedTurn>({ ...finished, ...failed }, ofSubagent),
   archived: fields<ArchivedTurn>(
     {
       ...finished,
@@ -224,7 +239,7 @@ export const turnShape = variants<FinishedTurn | ArchivedTurn, "status">("status
         failed: fields<Extract<Outcome, { status: "failed" }>>(failed, {}),
       }),
     },
-    {},
+    ofSubagent,
   ),
 });
 

@@ -1,5 +1,6 @@
 /** Finished turns that are taken over, in memory. */
 import type { ImportedRecords, ImportedTurn, ImportResult, RecordStore, SessionGrowth } from "../record-store.ts";
+import { importMail } from "./mailbox.ts";
 import type { Rows } from "./rows.ts";
 import { insertSteps } from "./runs.ts";
 
@@ -16,7 +17,7 @@ export function importRecords(rows: Rows): Pick<RecordStore, "insertImported"> {
 
 function insertImported(
   rows: Rows,
-  { sessions, growths, parents }: Omit<ImportedRecords, "turns">,
+  { sessions, growths, parents, mail = [] }: Omit<ImportedRecords, "turns">,
   turns: readonly ImportedTurn[],
 ): ImportResult {
   const isTaken = turns.some(({ turn }) => rows.turns.has(turn.id) || hasSequence(rows, turn));
@@ -32,6 +33,7 @@ function insertImported(
     insertSteps(rows, steps);
   }
   for (const growth of growths) grow(rows, growth);
+  importMail(rows, mail);
   return { outcome: "imported" };
 }
 

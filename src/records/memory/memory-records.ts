@@ -5,6 +5,7 @@
 import type { RecordStore } from "../record-store.ts";
 import { deviceRecords } from "./devices.ts";
 import { importRecords } from "./imports.ts";
+import { mailboxRecords } from "./mailbox.ts";
 import { peopleRecords } from "./people.ts";
 import { emptyRows, type Rows } from "./rows.ts";
 import { runRecords } from "./runs.ts";
@@ -19,6 +20,7 @@ export function memoryRecords(): RecordStore {
   const methods = isolated({
     ...sessionRecords(rows),
     ...turnRecords(rows),
+    ...mailboxRecords(rows),
     ...treeRecords(rows),
     ...searchRecords(rows),
     ...runRecords(rows),

@@ -2,6 +2,7 @@
 import type { ApiKey, User } from "../../domain/caller.ts";
 import type { PairingCode } from "../../domain/device.ts";
 import { AptoveError } from "../../domain/errors.ts";
+import type { MailboxMessage } from "../../domain/mailbox.ts";
 import type { Session } from "../../domain/session.ts";
 import type { Step } from "../../domain/step.ts";
 import type { Turn } from "../../domain/turn.ts";
@@ -20,6 +21,8 @@ export interface Rows {
   texts: Map<string, TurnText>;
   /** By session and number. */
   headMoves: Map<string, HeadMove>;
+  /** By the subagent's turn. */
+  mailbox: Map<string, MailboxMessage>;
   controls: Map<string, TurnControl>;
   runners: Map<string, Runner>;
   users: Map<string, User>;
@@ -38,6 +41,7 @@ export function emptyRows(): Rows {
     steps: new Map(),
     texts: new Map(),
     headMoves: new Map(),
+    mailbox: new Map(),
     controls: new Map(),
     runners: new Map(),
     users: new Map(),

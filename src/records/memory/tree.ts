@@ -87,6 +87,7 @@ function purgeSession(rows: Rows, sessionId: string, kept: ReadonlySet<string>):
   if (turns.some(isPending) || !sharedTurns(rows, sessionId).isSubsetOf(kept)) return false;
 
   const gone = turns.filter((turn) => !kept.has(turn.id)).map((turn) => turn.id);
+  for (const [key, message] of rows.mailbox) if (message.sessionId === sessionId) rows.mailbox.delete(key);
   for (const id of gone) removeTurn(rows, id);
   for (const [key, move] of rows.headMoves) if (move.sessionId === sessionId) rows.headMoves.delete(key);
   if (gone.length === turns.length) rows.sessions.delete(sessionId);

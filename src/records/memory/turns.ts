@@ -1,6 +1,7 @@
 /** Turns in memory. */
 import { mayBeParent, type PendingTurn, type Turn } from "../../domain/turn.ts";
 import type { FinishResult, OpenResult, RecordStore, TurnFinish, TurnOpening } from "../record-store.ts";
+import { besideRefusal, putMessage, settleMail, takeMail } from "./mailbox.ts";
 import { insert, pairKey, type Rows } from "./rows.ts";
 import { insertSteps } from "./runs.ts";
 
@@ -28,9 +29,10 @@ export function turnRecords(rows: Rows): TurnRecords {
     async getTurn(id) {
       return rows.turns.get(id) ?? null;
     },
-    async listTurns(sessionId, { before = Infinity, limit }) {
+    async listTurns(sessionId, { before = Infinity, limit, kind }) {
       const turns = [...rows.turns.values()].filter((turn) => turn.sessionId === sessionId && turn.sequence < before);
-      return turns.toSorted((a, b) => b.sequence - a.sequence).slice(0, limit);
+      const wanted = kind === undefined ? turns : turns.filter((turn) => turn.kind === kind);
+      return wanted.toSorted((a, b) => b.sequence - a.sequence).slice(0, limit);
     },
     async pendingTurn(sessionId) {
       return runningTurn(rows, sessionId);
@@ -67,7 +69,8 @@ export function runningTurn(rows: Rows, sessionId: string): PendingTurn | null {
   return pending.find((turn) => turn.sessionId === sessionId && turn.kind === "agent") ?? null;
 }
 
-function openTurn(rows: Rows, { turn: draft, newSession, expectedHead, idempotency }: TurnOpening): OpenResult {
+function openTurn(rows: Rows, opening: TurnOpening): OpenResult {
+  const { turn: draft, newSession, expectedHead, idempotency } = opening;
   const earlier = idempotency === null ? undefined : rows.idempotency.get(pairKey(idempotency.userId, idempotency.key));
   if (earlier !== undefined) return { outcome: "idempotent", earlier };
 
@@ -78,7 +81,10 @@ function openTurn(rows: Rows, { turn: draft, newSession, expectedHead, idempoten
   const running = draft.kind === "agent" ? runningTurn(rows, session.id) : null;
   if (running !== null) return { outcome: "busy", runningTurnId: running.id };
   const { headTurnId } = session;
-  if (headTurnId !== expectedHead || rows.turns.has(draft.id)) return { outcome: "head_moved", headTurnId };
+  const isElsewhere = draft.subagent === undefined && headTurnId !== expectedHead;
+  if (isElsewhere || rows.turns.has(draft.id)) return { outcome: "head_moved", headTurnId };
+  const refusal = besideRefusal(rows, opening);
+  if (refusal !== null) return refusal;
 
   const turn: PendingTurn = { ...draft, sequence: session.lastSequence + 1 };
   if (newSession !== null) insert(rows.sessions, newSession.id, newSession);
@@ -90,11 +96,13 @@ function openTurn(rows: Rows, { turn: draft, newSession, expectedHead, idempoten
     lastTurnAt: turn.createdAt,
     activeAt: Math.max(session.activeAt, turn.createdAt),
   });
+  takeMail(rows, opening);
   if (idempotency !== null) insert(rows.idempotency, pairKey(idempotency.userId, idempotency.key), idempotency);
   return { outcome: "opened", turn };
 }
 
-function finishTurn(rows: Rows, { turn, steps, text, runnerId, head, controls }: TurnFinish): FinishResult {
+function finishTurn(rows: Rows, finish: TurnFinish): FinishResult {
+  const { turn, steps, text, runnerId, head, controls, message } = finish;
   const stored = rows.turns.get(turn.id) ?? null;
   const session = rows.sessions.get(turn.sessionId);
   if (stored?.status !== "pending" || stored.runnerId !== runnerId || session === undefined) {
@@ -117,5 +125,7 @@ function finishTurn(rows: Rows, { turn, steps, text, runnerId, head, controls }:
     tokensTotal: session.tokensTotal + turn.run.usage.total,
     costUsd: session.costUsd + (turn.run.usage.costUsd ?? 0),
   });
+  settleMail(rows, turn);
+  if (message !== undefined) putMessage(rows, { ...message, takenBy: null, deliveredAt: null });
   return { outcome: "finished" };
 }

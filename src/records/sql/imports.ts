@@ -3,6 +3,7 @@ import type { Kysely, Transaction } from "kysely";
 import type { ImportedRecords, ImportedTurn, ImportResult, RecordStore, SessionGrowth } from "../record-store.ts";
 import { inBatches } from "./batches.ts";
 import { isUniqueViolation } from "./faults.ts";
+import { importMail } from "./mailbox.ts";
 import { stepToRow } from "./runs.ts";
 import { sessionToRow } from "./session-row.ts";
 import type { SqlDialect } from "./sql-dialect.ts";
@@ -31,7 +32,7 @@ export function importRecords(db: Kysely<Tables>, dialect: SqlDialect): Pick<Rec
 async function insertImported(
   tx: Transaction<Tables>,
   dialect: SqlDialect,
-  { sessions, growths, parents, turns }: ImportedRecords,
+  { sessions, growths, parents, turns, mail = [] }: ImportedRecords,
 ): Promise<ImportResult> {
   if (!(await holdParents(tx, dialect, parents))) return { outcome: "changed" };
   for (const growth of growths) if (!(await isAsSeen(tx, dialect, growth))) return { outcome: "changed" };
@@ -45,6 +46,7 @@ async function insertImported(
   }
   await insertTurns(tx, batch);
   for (const growth of growths) await grow(tx, growth);
+  await importMail(tx, mail);
   return { outcome: "imported" };
 }
 

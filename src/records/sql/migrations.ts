@@ -170,7 +170,25 @@ const migrations: readonly Migration[] = [
     ],
   },
   // For a team.
-  { statements: () => [] },
+  {
+    statements: ({ id }) => [
+      `alter table turns add column subagent_id ${id}`,
+      `create index turns_by_subagent on turns (session_id, subagent_id, sequence) where subagent_id is not null`,
+      `create table mailbox (
+        turn_id ${id} not null primary key references turns (id),
+        session_id ${id} not null references sessions (id),
+        number integer not null,
+        kind text not null,
+        subagent_id ${id} not null,
+        created_at bigint not null,
+        taken_by ${id} references turns (id),
+        delivered_at bigint,
+        doc text not null
+      )`,
+      `create unique index mailbox_by_number on mailbox (session_id, number)`,
+      `create index mailbox_by_taker on mailbox (taken_by) where taken_by is not null`,
+    ],
+  },
 ];
 
 /** Version 2: sessions are found by name and origin, and turns by what version 1 has of their texts, the summaries. */

@@ -48,6 +48,7 @@ export async function purgeSession(
   if (shared.some((id) => !kept.has(id))) return false;
 
   const gone = turns.filter((turn) => !kept.has(turn.id));
+  await tx.deleteFrom("mailbox").where("session_id", "=", sessionId).execute();
   await deleteTurns(tx, sessionId, gone);
   await tx.deleteFrom("head_moves").where("session_id", "=", sessionId).execute();
   if (gone.length === turns.length) await deleteSession(tx, sessionId);

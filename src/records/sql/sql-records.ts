@@ -6,6 +6,7 @@ import { deviceRecords } from "./devices.ts";
 import type { SqlDialect } from "./sql-dialect.ts";
 import { withRecordsFaults } from "./faults.ts";
 import { importRecords } from "./imports.ts";
+import { mailboxRecords } from "./mailbox.ts";
 import { migrate, type MigratableEngine } from "./migrations.ts";
 import { peopleRecords } from "./people.ts";
 import { runRecords } from "./runs.ts";
@@ -28,6 +29,7 @@ export async function sqlRecords(engine: SqlEngine): Promise<RecordStore> {
   const { open, ...store } = withRecordsFaults<RecordStore & { open(): Promise<void> }>({
     ...sessionRecords(db),
     ...turnRecords(db, dialect),
+    ...mailboxRecords(db),
     ...treeRecords(db, dialect),
     ...importRecords(db, dialect),
     ...searchRecords(db, dialect),

@@ -4,12 +4,14 @@
  * NULs and lone surrogates that a text column of one engine or the other would refuse or change.
  * Times are epoch milliseconds and booleans 0 or 1, so a row looks the same in both engines.
  */
+import type { MailboxKind } from "../../domain/mailbox.ts";
 import type { TurnKind, TurnStatus } from "../../domain/turn.ts";
 
 export interface Tables {
   sessions: SessionRow;
   participants: { session_id: string; user_id: string };
   turns: TurnRow;
+  mailbox: MailboxRow;
   idempotency: { user_id: string; key: string; request_hash: string; turn_id: string };
   steps: StepRow;
   texts: TextRow;
@@ -26,6 +28,7 @@ export const tableNames = Object.keys({
   sessions: true,
   participants: true,
   turns: true,
+  mailbox: true,
   idempotency: true,
   steps: true,
   texts: true,
@@ -75,6 +78,21 @@ export interface TurnRow {
   /** Of a pending turn only. */
   runner_id: string | null;
   lease_expires_at: number | null;
+  /** Of a subagent's turn only. */
+  subagent_id: string | null;
+  doc: string;
+}
+
+export interface MailboxRow {
+  /** The subagent's turn that ended. */
+  turn_id: string;
+  session_id: string;
+  number: number;
+  kind: MailboxKind;
+  subagent_id: string;
+  created_at: number;
+  taken_by: string | null;
+  delivered_at: number | null;
   doc: string;
 }
 

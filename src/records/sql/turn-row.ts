@@ -55,6 +55,7 @@ export function turnToRow(turn: Turn): TurnRow {
     created_at: createdAt,
     runner_id: runnerId,
     lease_expires_at: leaseExpiresAt,
+    subagent_id: turn.subagent?.id ?? null,
     doc: leanJson(doc, unsaid[status]),
   };
 }

@@ -14,6 +14,7 @@ import type {
   TurnOpening,
 } from "../record-store.ts";
 import { isUniqueViolation } from "./faults.ts";
+import { besideRefusal, putMessage, settleMail, takeMail } from "./mailbox.ts";
 import { stepToRow } from "./runs.ts";
 import { sessionToRow } from "./session-row.ts";
 import type { SqlDialect } from "./sql-dialect.ts";
@@ -46,8 +47,9 @@ export function turnRecords(db: Kysely<Tables>, dialect: SqlDialect): TurnRecord
     openTurn: (opening) => openTurn(db, dialect, opening),
     finishTurn: (finish) => db.transaction().execute((tx) => finishTurn(tx, dialect, finish)),
     getTurn: (id) => getTurn(db, id),
-    async listTurns(sessionId, { before, limit }) {
+    async listTurns(sessionId, { before, limit, kind }) {
       let select = db.selectFrom("turns").selectAll().where("session_id", "=", sessionId);
+      if (kind !== undefined) select = select.where("kind", "=", kind);
       if (before !== undefined) select = select.where("sequence", "<", before);
       const rows = await select.orderBy("sequence", "desc").limit(limit).execute();
       return rows.map(rowToTurn);
@@ -125,6 +127,7 @@ async function tryToOpen(db: Kysely<Tables>, dialect: SqlDialect, opening: TurnO
   try {
     return await db.transaction().execute(async (tx) => {
       if (opening.newSession !== null && !(await holdParent(tx, dialect, opening))) return null;
+      if (!(await fitsBeside(tx, dialect, opening))) return null;
       const sequence = opening.newSession === null ? await takePlace(tx, opening) : await makePlace(tx, opening);
       if (sequence === null) return null;
       const turn: PendingTurn = { ...opening.turn, sequence };
@@ -134,6 +137,7 @@ async function tryToOpen(db: Kysely<Tables>, dialect: SqlDialect, opening: TurnO
         .values({ session_id: turn.sessionId, user_id: turn.createdBy })
         .onConflict((conflict) => conflict.doNothing())
         .execute();
+      await takeMail(tx, opening);
       if (opening.idempotency !== null) {
         const { userId, key, requestHash, turnId } = opening.idempotency;
         const row = { user_id: userId, key, request_hash: requestHash, turn_id: turnId };
@@ -154,9 +158,17 @@ async function holdParent(tx: Transaction<Tables>, dialect: SqlDialect, { turn }
   return (await select.modifyEnd(dialect.hold("key share")).executeTakeFirst()) !== undefined;
 }
 
+/** Where it matters, the session is held first: whoever else opens a turn in it waits, so what is found stays true. */
+async function fitsBeside(tx: Transaction<Tables>, dialect: SqlDialect, opening: TurnOpening): Promise<boolean> {
+  if (opening.subagent === undefined && opening.mail === undefined) return true;
+  const session = tx.selectFrom("sessions").select("id").where("id", "=", opening.turn.sessionId);
+  await session.modifyEnd(dialect.hold("update")).executeTakeFirst();
+  return (await besideRefusal(tx, opening)) === null;
+}
+
 /** The next sequence number of a session that is open for turns and has the expected head (T1, S5). */
 async function takePlace(tx: Transaction<Tables>, { turn, expectedHead }: TurnOpening): Promise<number | null> {
-  const session = await tx
+  let update = tx
     .updateTable("sessions")
     .set((eb) => ({
       last_sequence: eb("last_sequence", "+", 1),
@@ -165,11 +177,10 @@ async function takePlace(tx: Transaction<Tables>, { turn, expectedHead }: TurnOp
       active_at: latest(eb.ref("active_at"), turn.createdAt),
     }))
     .where("id", "=", turn.sessionId)
-    .where("head_turn_id", "is not distinct from", expectedHead)
     .where("archived_at", "is", null)
-    .where("deleted_at", "is", null)
-    .returning("last_sequence")
-    .executeTakeFirst();
+    .where("deleted_at", "is", null);
+  if (turn.subagent === undefined) update = update.where("head_turn_id", "is not distinct from", expectedHead);
+  const session = await update.returning("last_sequence").executeTakeFirst();
   return session?.last_sequence ?? null;
 }
 
@@ -199,10 +210,8 @@ async function refusalOf(db: Kysely<Tables>, opening: TurnOpening): Promise<Open
   return earlier === null ? refusal : { outcome: "idempotent", earlier };
 }
 
-async function refusalBySession(
-  db: Kysely<Tables>,
-  { turn, newSession, expectedHead }: TurnOpening,
-): Promise<OpenResult | null> {
+async function refusalBySession(db: Kysely<Tables>, opening: TurnOpening): Promise<OpenResult | null> {
+  const { turn, newSession, expectedHead } = opening;
   if (newSession !== null) {
     if (turn.parentId !== null && (await getTurn(db, turn.parentId)) === null) return { outcome: "missing" };
     const { headTurnId } = newSession;
@@ -221,9 +230,9 @@ async function refusalBySession(
   if (turn.kind === "agent" && session.running_id !== null)
     return { outcome: "busy", runningTurnId: session.running_id };
   const isTaken = async (): Promise<boolean> => (await getTurn(db, turn.id)) !== null;
-  if (session.head_turn_id !== expectedHead || (await isTaken()))
-    return { outcome: "head_moved", headTurnId: session.head_turn_id };
-  return null;
+  const isElsewhere = turn.subagent === undefined && session.head_turn_id !== expectedHead;
+  if (isElsewhere || (await isTaken())) return { outcome: "head_moved", headTurnId: session.head_turn_id };
+  return await besideRefusal(db, opening);
 }
 
 async function finishTurn(tx: Transaction<Tables>, dialect: SqlDialect, finish: TurnFinish): Promise<FinishResult> {
@@ -268,6 +277,8 @@ async function finishTurn(tx: Transaction<Tables>, dialect: SqlDialect, finish: 
     })
     .where("id", "=", turn.sessionId)
     .execute();
+  await settleMail(tx, turn);
+  if (finish.message !== undefined) await putMessage(tx, finish.message);
   return { outcome: "finished" };
 }
 

@@ -1,0 +1,236 @@
+/** Subagents beside the turn that began them, and the mailbox where their ends are told (A1, A2). */
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { newId } from "../../domain/ids.ts";
+import type { MailboxMessage } from "../../domain/mailbox.ts";
+import type { Session } from "../../domain/session.ts";
+import type { SubagentRef } from "../../domain/subagent.ts";
+import { messageOf, type FinishedTurn, type PendingTurn, type TurnDraft } from "../../domain/turn.ts";
+import type { RecordStore, TurnOpening } from "../record-store.ts";
+import {
+  awkwardText,
+  completed,
+  draftOf,
+  failed,
+  finish,
+  finishOf,
+  noon,
+  open as opened,
+  openingOf,
+  openTwice,
+  parked,
+  plainManifest,
+  read,
+  runTurn,
+  sessionOf,
+  startSession,
+  type OpenForTest,
+} from "./samples.ts";
+
+const bounds = { runningMax: 3, turnsMax: 5 };
+
+/** An opening of a subagent's next turn; of a new subagent where none is given. */
+function subagentOpening(session: Session, over: Partial<TurnDraft> = {}, last?: FinishedTurn): TurnOpening {
+  const id = newId();
+  const fresh: SubagentRef = { id, name: awkwardText, owner: null, level: 1, tools: ["read"] };
+  const place = { id, parentId: last?.id ?? null, depth: (last?.depth ?? 0) + 1, subagent: last?.subagent ?? fresh };
+  const turn = draftOf(session, { kind: "async_subagent", spawnedBy: session.id, ...place, ...over });
+  const subagent = { ...bounds, seenTurnId: last?.id ?? null };
+  // The head that was seen does not count.
+  return { turn, newSession: null, expectedHead: newId(), idempotency: null, subagent };
+}
+
+/** Ends a subagent's turn as the engine does: with its message. */
+async function end(store: RecordStore, turn: FinishedTurn): Promise<void> {
+  await finish(store, turn, { head: null, message: messageOf(turn) ?? assert.fail("it is no subagent's") });
+}
+
+/** A session with a head and so many messages in its mailbox. */
+async function sessionWithMail(store: RecordStore, count: number): Promise<{ session: Session; mail: string[] }> {
+  const { id } = await startSession(store);
+  await runTurn(store, id);
+  const session = await read(store, id);
+  const mail: string[] = [];
+  for (let index = 0; index < count; index += 1) {
+    const turn = await opened(store, subagentOpening(session));
+    await end(store, index % 2 === 0 ? completed(turn) : failed(turn));
+    mail.push(turn.id);
+  }
+  return { session, mail };
+}
+
+function taking(session: Session, mail: readonly string[]): TurnOpening {
+  const mailbox = mail.map((turnId) => ({
+    turnId,
+    subagentId: turnId,
+    kind: "subagent_result" as const,
+    contentHash: "h",
+  }));
+  return openingOf(draftOf(session, { manifest: { ...plainManifest, mailbox } }), { mail });
+}
+
+async function waiting(store: RecordStore, { id }: Session): Promise<string[]> {
+  const messages = await store.listMailbox(id, { waiting: true, limit: 100 });
+  return messages.map(({ turnId }) => turnId);
+}
+
+export function mailboxTests(open: OpenForTest): void {
+  subagentTests(open);
+  deliveryTests(open);
+}
+
+function subagentTests(open: OpenForTest): void {
+  test("[A1] a subagent's turns are kept with what they say of it, whatever the head is meanwhile", async (context) => {
+    const { store } = await open(context);
+    const session = await startSession(store);
+    const first = completed(await opened(store, subagentOpening(session)));
+    await end(store, first);
+    const second = await opened(store, subagentOpening(session, {}, first));
+    const other = await opened(store, subagentOpening(session));
+    const agent = await opened(store, openingOf(draftOf(session)));
+    const page = { limit: 10 };
+    assert.deepEqual(await store.subagentTurns(session.id, page), [other, second, first]);
+    assert.deepEqual(await store.subagentTurns(session.id, { ...page, subagentId: first.id }), [second, first]);
+    assert.deepEqual(await store.subagentTurns(session.id, { limit: 1 }), [other]);
+    assert.deepEqual(await store.subagentTurns(newId(), page), []);
+    assert.deepEqual(await store.listTurns(session.id, { ...page, kind: "agent" }), [agent]);
+  });
+
+  test("[A1] a subagent goes on from its newest turn, and while that runs not at all", async (context) => {
+    const { store } = await open(context);
+    const session = await startSession(store);
+    const unseen = subagentOpening(session);
+    const first = completed(await opened(store, unseen));
+    const next = subagentOpening(session, {}, first);
+    assert.deepEqual(await store.openTurn(next), { outcome: "subagent_moved" });
+    await end(store, first);
+    const both = await Promise.all([store.openTurn(next), store.openTurn(subagentOpening(session, {}, first))]);
+    assert.deepEqual(both.map(({ outcome }) => outcome).toSorted(), ["opened", "subagent_moved"]);
+    const twin = { ...unseen, turn: { ...unseen.turn, id: newId() } };
+    assert.deepEqual(await store.openTurn(twin), { outcome: "subagent_moved" });
+  });
+
+  test("[A1] of many subagents at once no more begin than may run, and than a session may have in all", async (context) => {
+    const { store } = await open(context);
+    const session = await startSession(store);
+    const results = await Promise.all(Array.from({ length: 8 }, () => store.openTurn(subagentOpening(session))));
+    const running = results.flatMap((result) => (result.outcome === "opened" ? [result.turn] : []));
+    assert.equal(running.length, bounds.runningMax);
+    for (const result of results.filter(({ outcome }) => outcome !== "opened")) {
+      assert.deepEqual(result, { outcome: "subagents_limited", bound: "runningMax" });
+    }
+    for (const turn of running) await end(store, completed(turn));
+    for (let count = running.length; count < bounds.turnsMax; count += 1) {
+      await end(store, failed(await opened(store, subagentOpening(session))));
+    }
+    const late = await store.openTurn(subagentOpening(session));
+    assert.deepEqual(late, { outcome: "subagents_limited", bound: "turnsMax" });
+    await opened(store, subagentOpening(await startSession(store)));
+  });
+
+  test("[A1] [S6] an archived session begins no subagents, and a purged one has no mailbox", async (context) => {
+    const { store } = await open(context);
+    const { session } = await sessionWithMail(store, 2);
+    await store.markSession(session.id, { archivedAt: noon }, noon);
+    assert.deepEqual(await store.openTurn(subagentOpening(session)), { outcome: "archived" });
+    assert.equal(await store.purgeSession(session.id, []), true);
+    assert.deepEqual(await store.listMailbox(session.id, { limit: 10 }), []);
+  });
+}
+
+function deliveryTests(open: OpenForTest): void {
+  test("[A2] the end of a subagent's turn and its message are one: in order, once, and none for a refused end", async (context) => {
+    const { store } = await open(context);
+    const session = await startSession(store);
+    const turns: PendingTurn[] = [];
+    for (let count = 0; count < 3; count += 1) turns.push(await opened(store, subagentOpening(session)));
+    const ends = [
+      completed(turns[2] as PendingTurn),
+      failed(turns[0] as PendingTurn),
+      completed(turns[1] as PendingTurn),
+    ];
+    for (const turn of ends) await end(store, turn);
+    const expected = ends.map((turn, index): MailboxMessage => ({
+      ...(messageOf(turn) ?? assert.fail()),
+      number: index + 1,
+      takenBy: null,
+      deliveredAt: null,
+    }));
+    assert.deepEqual(await store.listMailbox(session.id, { limit: 10 }), expected);
+    assert.deepEqual(await store.listMailbox(session.id, { after: 1, limit: 1 }), expected.slice(1, 2));
+    for (const turn of ends) {
+      const again = finishOf(turn, { head: null, message: messageOf(turn) ?? assert.fail() });
+      assert.equal((await store.finishTurn(again)).outcome, "refused");
+    }
+    assert.equal((await store.listMailbox(session.id, { limit: 10 })).length, 3);
+  });
+
+  test("[A2] a turn takes messages, a good end delivers them, and a bad one gives them back in their places", async (context) => {
+    const { store } = await open(context);
+    const { session, mail } = await sessionWithMail(store, 3);
+    const bad = await opened(store, taking(session, mail.slice(0, 2)));
+    assert.deepEqual(await waiting(store, session), mail.slice(2));
+    await finish(store, failed(bad));
+    assert.deepEqual(await waiting(store, session), mail);
+
+    const good = completed(await opened(store, taking(session, mail.slice(0, 2))));
+    await finish(store, good);
+    const parting = await read(store, session.id);
+    await finish(store, parked(await opened(store, taking(parting, mail.slice(2)))));
+    const messages = await store.listMailbox(session.id, { limit: 10 });
+    assert.deepEqual(
+      messages.map(({ takenBy, deliveredAt }) => [takenBy === good.id, deliveredAt === good.statusAt]),
+      [
+        [true, true],
+        [true, true],
+        [false, true],
+      ],
+    );
+    const over = await read(store, session.id);
+    for (const taken of [mail, mail.slice(1, 2), [newId()]]) {
+      assert.deepEqual(await store.openTurn(taking(over, taken)), { outcome: "mail_taken" });
+    }
+    assert.deepEqual(await store.openTurn(taking(await startSession(store), mail)), { outcome: "mail_taken" });
+    assert.equal((await read(store, session.id)).lastSequence, over.lastSequence, "a refused opening leaves nothing");
+  });
+
+  test("[A2] over two processes too, of many who want the mailbox each message goes to one, once", async (context) => {
+    const stores = await openTwice(context, open);
+    if (stores === null) return;
+    const [here, there] = stores;
+    const { session, mail } = await sessionWithMail(here, 5);
+    const delivered: string[] = [];
+    for (let round = 1; delivered.length < mail.length; round += 1) {
+      assert.ok(round <= mail.length + 1, "every round delivers one, but the one that fails");
+      const want = mail.slice(delivered.length, delivered.length + 1);
+      const now = await read(here, session.id);
+      const both = [here, there, here, there, here, there];
+      const results = await Promise.all(both.map((store) => store.openTurn(taking(now, want))));
+      const turns = results.flatMap((result) => (result.outcome === "opened" ? [result.turn] : []));
+      assert.equal(turns.length, 1);
+      // A process that dies between taking and the end: whoever recovers the turn gives its messages back.
+      const lost = round === 2;
+      for (const turn of turns) await finish(there, lost ? failed(turn) : completed(turn));
+      if (!lost) delivered.push(...want);
+    }
+    assert.deepEqual(await waiting(there, session), []);
+  });
+
+  test("[A2] what is imported stands behind what is there, and only ever adds that it was delivered", async (context) => {
+    const { store } = await open(context);
+    const { session, mail } = await sessionWithMail(store, 2);
+    const [first, second] = await store.listMailbox(session.id, { limit: 2 });
+    assert.ok(first !== undefined && second !== undefined);
+    const taker = session.headTurnId ?? assert.fail("there is no head");
+    const known = { ...first, takenBy: taker, deliveredAt: noon };
+    const elsewhere = sessionOf();
+    const nobody = { async *[Symbol.asyncIterator]() {} };
+    const plan = { sessions: [elsewhere], growths: [], parents: [], turns: nobody };
+    assert.deepEqual(await store.insertImported({ ...plan, mail: [known, second] }), { outcome: "imported" });
+    assert.deepEqual(await store.listMailbox(session.id, { limit: 10 }), [known, second]);
+    assert.deepEqual(await waiting(store, session), mail.slice(1));
+    const back = { ...first, takenBy: null, deliveredAt: null };
+    await store.insertImported({ ...plan, sessions: [sessionOf()], mail: [back] });
+    assert.deepEqual(await store.listMailbox(session.id, { limit: 1 }), [known]);
+  });
+}
