@@ -1,12 +1,19 @@
-/** `npm run build`: compiles the sources to `dist/`, because Node strips no types below node_modules. */
+/** `npm run build`: the published form in `dist/`, because Node strips no types below node_modules: types, and a bundle. */
 import { spawnSync } from "node:child_process";
 import { rmSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 
 const root = fileURLToPath(new URL("..", import.meta.url));
+const dist = join(root, "dist");
 
-rmSync(join(root, "dist"), { recursive: true, force: true });
+rmSync(dist, { recursive: true, force: true });
 const compiler = join(root, "node_modules", "typescript", "bin", "tsc");
 const done = spawnSync(process.execPath, [compiler, "-p", join(root, "tsconfig.build.json")], { stdio: "inherit" });
 process.exitCode = done.status ?? 1;
+if (process.exitCode === 0) {
+  const { bundleInto } = (await import(new URL("bundle.mjs", import.meta.url).href)) as {
+    bundleInto(folder: string): Promise<void>;
+  };
+  await bundleInto(dist);
+}

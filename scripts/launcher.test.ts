@@ -3,7 +3,17 @@ import assert from "node:assert/strict";
 import { spawn, spawnSync } from "node:child_process";
 import type { ChildProcess } from "node:child_process";
 import { once } from "node:events";
-import { cpSync, existsSync, mkdirSync, readFileSync, readlinkSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import {
+  cpSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  readlinkSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 import type { TestContext } from "node:test";
@@ -36,7 +46,7 @@ interface Clone {
 async function clone(t: TestContext): Promise<Clone> {
   const folder = join(await temporaryFolder(t), "a clone");
   mkdirSync(join(folder, "bin"), { recursive: true });
-  for (const name of ["pinned-node.mjs", "install.mjs", "with-pinned-node.mjs", "end-with-parent.mjs"]) {
+  for (const name of readdirSync(join(root, "scripts")).filter((entry) => entry.endsWith(".mjs"))) {
     cpSync(join(root, "scripts", name), join(folder, "scripts", name));
   }
   const npm = join(folder, "npm-cli.js");

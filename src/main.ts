@@ -4,11 +4,11 @@
  */
 import { randomBytes } from "node:crypto";
 import { fstatSync } from "node:fs";
-import { fileURLToPath } from "node:url";
+import { join } from "node:path";
 import type { HttpDoorOptions } from "./doors/http/door.ts";
 import { runCli } from "./doors/cli/run-cli.ts";
 import type { CliIo, CliPorts, LocalEngine, LocalSetup } from "./doors/cli/ports.ts";
-import { aptoveVersion } from "./version.ts";
+import { aptoveVersion, packageFolder } from "./version.ts";
 
 async function openLocal({ dataDir, env, overrides, report }: LocalSetup): Promise<LocalEngine> {
   const [{ createAptove }, { httpDoor }, { createClient }] = await Promise.all([
@@ -59,8 +59,7 @@ async function openLocal({ dataDir, env, overrides, report }: LocalSetup): Promi
   };
 }
 
-const command = process.platform === "win32" ? "../bin/aptove.mjs" : "../bin/aptove";
-const bin = fileURLToPath(new URL(command, import.meta.url));
+const bin = join(packageFolder(), "bin", process.platform === "win32" ? "aptove.mjs" : "aptove");
 const version = aptoveVersion();
 const ports: CliPorts = {
   version,

@@ -1,0 +1,115 @@
+/**
+ * Makes few files of the many that the program and the packages it starts with are: loading is most of a short
+ * command. For the published package (`npm run build`), and for a clone, whose bundle is a cache of its sources. Plain
+ * JavaScript for any Node from 20 on.
+ */
+import {
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from "node:fs";
+import { join } from "node:path";
+import { bundlesFolder, freshBundle, sourcesMark } from "./bundle-cache.mjs";
+import { isCheckout, root } from "./pinned-node.mjs";
+
+/** What nearly every command loads. The other packages are loaded from their own folders, by those who need them. */
+const bundledPackages = [
+  "@agentclientprotocol/sdk",
+  "@hono/node-server",
+  "commander",
+  "eventsource-parser",
+  "hono",
+  "kysely",
+  "picocolors",
+  "smol-toml",
+  "zod",
+];
+const entryPoints = {
+  main: "src/main.ts",
+  index: "src/index.ts",
+  testing: "src/testing.ts",
+  "client/client": "src/client/client.ts",
+  "search-worker": "src/tools/files/search-worker.ts",
+};
+/** A process may still run an older bundle of this clone, and load more of it. */
+const keptDays = 7;
+
+/**
+ * An import of a part of Node makes all of its exports, and with them what they load when they are first looked at: of
+ * `node:crypto` that is the whole of WebCrypto. Asked for as an object, only what is used is loaded.
+ */
+const plainBuiltins = {
+  name: "plain-builtins",
+  setup(build) {
+    build.onResolve({ filter: /^node:/ }, ({ path }) => ({ path, namespace: "builtin", sideEffects: false }));
+    build.onLoad({ filter: /.*/, namespace: "builtin" }, ({ path }) => ({
+      contents: `module.exports = process.getBuiltinModule(${JSON.stringify(path)});`,
+    }));
+  },
+};
+
+/** Bundles into a folder, which it makes. */
+export async function bundleInto(folder) {
+  const { build } = await import("esbuild");
+  const { dependencies } = JSON.parse(readFileSync(join(root, "package.json"), "utf8"));
+  const { metafile } = await build({
+    absWorkingDir: root,
+    entryPoints,
+    outdir: folder,
+    chunkNames: "[name]-[hash]",
+    bundle: true,
+    splitting: true,
+    format: "esm",
+    platform: "node",
+    target: "node26",
+    external: Object.keys(dependencies).filter((name) => !bundledPackages.includes(name)),
+    plugins: [plainBuiltins],
+    legalComments: "none",
+    logLevel: "silent",
+    metafile: true,
+  });
+  writeFileSync(join(folder, "LICENSES.txt"), licencesOf(Object.keys(metafile.inputs)));
+}
+
+/** Their licences ask that the text goes with the code. */
+function licencesOf(inputs) {
+  const folders = inputs.flatMap((path) => /^.*node_modules\/(?:@[^/]+\/)?[^/]+/.exec(path)?.[0] ?? []);
+  const texts = [...new Set(folders)].toSorted().map((folder) => {
+    const { name, version, license } = JSON.parse(readFileSync(join(root, folder, "package.json"), "utf8"));
+    const file = readdirSync(join(root, folder)).find((entry) => /^licen[cs]e/i.test(entry));
+    const text = file === undefined ? "" : `\n${readFileSync(join(root, folder, file), "utf8").trim()}\n`;
+    return `${name} ${version} (${license})\n${text}`;
+  });
+  return texts.join("\n---\n\n");
+}
+
+/** Brings a clone's bundle to its sources. Where it cannot be made, the sources run as they are. Two at once make it twice. */
+export async function refreshBundle() {
+  if (!isCheckout || freshBundle() !== null) return;
+  try {
+    mkdirSync(bundlesFolder, { recursive: true });
+    const mark = sourcesMark();
+    const made = mkdtempSync(join(bundlesFolder, "making-"));
+    await bundleInto(made);
+    renameSync(made, join(bundlesFolder, mark));
+    removeOld(mark);
+  } catch (error) {
+    if (freshBundle() !== null) return;
+    console.error(`aptove: the sources could not be bundled, so it starts more slowly (${error.message})`);
+  }
+}
+
+/** What is left of a bundling that was killed too. */
+function removeOld(current) {
+  for (const name of readdirSync(bundlesFolder)) {
+    const folder = join(bundlesFolder, name);
+    if (name !== current && Date.now() - statSync(folder).mtimeMs > keptDays * 86_400_000) {
+      rmSync(folder, { recursive: true, force: true });
+    }
+  }
+}

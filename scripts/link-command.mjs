@@ -1,4 +1,0 @@
-/** After `npm ci` in a clone: makes `npx aptove` work here. */
-import { linkCommand } from "./install.mjs";
-
-linkCommand();
