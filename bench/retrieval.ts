@@ -44,7 +44,7 @@ async function place(bytes: number): Promise<Place> {
     repository,
     folder,
     retriever,
-    index: () => retriever.index({ root: repository.root, repo: "bench" }),
+    index: () => retriever.index({ root: repository.root, orgId: "org", repo: "bench" }),
     async remove() {
       await retriever.close();
       repository.remove();
@@ -121,7 +121,7 @@ async function ask(
   const times: number[] = [];
   for (const text of texts) {
     const start = performance.now();
-    await retriever.search({ text, repo: "bench", candidates: 24, ...filters });
+    await retriever.search({ text, orgId: "org", repo: "bench", candidates: 24, ...filters });
     times.push(performance.now() - start);
   }
   return times;

@@ -174,7 +174,7 @@ function lazyRetriever(configuration: Configuration, folder: DataFolder): Retrie
   return {
     search: async (query) => await (await open()).search(query),
     index: async (job) => await (await open()).index(job),
-    list: async () => await (await open()).list(),
+    list: async (orgId) => await (await open()).list(orgId),
     close: async () => {
       if (opened !== null) await (await opened).close();
     },

@@ -37,7 +37,10 @@ async function openLocal({ dataDir, env, overrides, report }: LocalSetup): Promi
   let stopListening: () => Promise<void> = async () => {};
   return {
     client: createClient({ url: "http://localhost", key: ownSecret, fetch: (request) => door.fetch(request) }),
-    indexes: engine.indexes,
+    indexes: {
+      index: async (job) => await engine.indexes.index(owner, job),
+      list: async () => await engine.indexes.list(owner),
+    },
     listen: async (at) => {
       const [{ listen }, { servedAcp }] = await Promise.all([
         import("./doors/http/listen.ts"),

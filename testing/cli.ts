@@ -132,7 +132,10 @@ async function openTestEngine(
   closers.push(() => (closing ??= close(0)));
   return {
     client: createClient({ url: "http://localhost", key: ours, fetch: (request) => door.fetch(request) }),
-    indexes: engine.indexes,
+    indexes: {
+      index: async (job) => await engine.indexes.index(owner, job),
+      list: async () => await engine.indexes.list(owner),
+    },
     listen: async (at) => (listening = await listen(door, at)),
     close: () => (closing ??= close(configuration.limits.shutdownGraceMs)),
   };

@@ -5,6 +5,7 @@ import type { RemoteLimits } from "../doors/acp/remote-connections.ts";
 import { remoteAcp, type RemoteAcp } from "../doors/acp/remote.ts";
 import { aptoveVersion } from "../version.ts";
 import { acpParts } from "./acp-parts.ts";
+import { headCommit } from "../doors/cli/git.ts";
 import { repositoryOf } from "./serve-acp.ts";
 
 export function servedAcp(aptove: Aptove, limits: Partial<RemoteLimits> = {}): RemoteAcp {
@@ -20,7 +21,16 @@ export function servedAcp(aptove: Aptove, limits: Partial<RemoteLimits> = {}): R
         opening.catch(() => (parts = null));
         return opening;
       };
-      return acpAgent({ version, deviceId, beginning: null, mode: null, repositoryOf, open, report });
+      return acpAgent({
+        version,
+        deviceId,
+        beginning: null,
+        mode: null,
+        repositoryOf,
+        headOf: headCommit,
+        open,
+        report,
+      });
     },
     limits,
   });

@@ -1,5 +1,5 @@
 /** `aptove acp`: the ACP door on standard input and output, over an engine of this process. */
-import { findWorkingCopy } from "../doors/cli/git.ts";
+import { findWorkingCopy, headCommit } from "../doors/cli/git.ts";
 import type { AcpSetup } from "../doors/cli/ports.ts";
 import { claimOutput, serveStdio, type Closable } from "../doors/acp/stdio.ts";
 import type { OpenedPorts } from "../doors/acp/agent.ts";
@@ -9,7 +9,7 @@ export async function serveAcp(setup: AcpSetup): Promise<void> {
   const { io, stop, beginning, mode } = setup;
   await load();
   await serveStdio({
-    ports: { version: aptoveVersion(), beginning, mode, repositoryOf },
+    ports: { version: aptoveVersion(), beginning, mode, repositoryOf, headOf: headCommit },
     open: () => open(setup),
     stdin: io.stdin,
     stdout: claimOutput(io.stdout, io.stderr),

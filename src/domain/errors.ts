@@ -147,6 +147,7 @@ export type WarningCode =
   | "active_file_content_missing"
   | "retrieval_failed"
   | "index_missing"
+  | "index_stale"
   | "open_calls_closed"
   | "reasoning_dropped"
   | "provider_retried"

@@ -43,6 +43,9 @@ export interface AcceptedRequest {
   toolsHash: string;
   workspaceId: string | null;
   repo: string | null;
+  /** Where the asker's working copy stands; null: nobody said. */
+  commit: string | null;
+  ifNotIndexed: "fail" | "warn";
   language: string | null;
   pathPrefixes: string[];
 }
@@ -91,6 +94,8 @@ export async function acceptRequest(
     toolsHash: toolsHash(tools),
     workspaceId,
     repo: request.repo === undefined ? (session?.repo ?? null) : request.repo,
+    commit: request.commit ?? null,
+    ifNotIndexed: request.ifNotIndexed ?? "fail",
     language: request.language ?? session?.defaultLanguage ?? null,
     pathPrefixes: request.pathPrefixes ?? [],
   };

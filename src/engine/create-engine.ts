@@ -1,8 +1,10 @@
 /** Puts the engine together and keeps its house: leases, recovery, an orderly end (R1, R2, R4). */
+import type { Retriever } from "../retrieval/retriever.ts";
 import { limits } from "../domain/limits.ts";
 import { AptoveError } from "../domain/errors.ts";
 import { engineCore, type EngineCore } from "./core.ts";
 import type { Contexts, Engine, HealthReport, Indexes } from "./engine.ts";
+import { resolveContexts } from "./accept.ts";
 import { devices } from "./devices.ts";
 import { keyRing } from "./key-ring.ts";
 import { KeyWatch } from "./key-watch.ts";
@@ -125,13 +127,16 @@ async function recoverOrReport(core: EngineCore): Promise<void> {
 }
 
 function indexes(parts: EngineParts): Indexes {
-  const retriever = parts.retrievers.get("local");
+  const retriever = (): Retriever | undefined =>
+    parts.retrievers.get(resolveContexts(parts, {}, null).agentContext.index);
   return {
-    index: async (job) => {
-      if (retriever === undefined) throw new AptoveError("index_missing", "no index is configured");
-      return await retriever.index(job);
+    index: async ({ orgId, role }, job) => {
+      if (role === "reader") throw new AptoveError("forbidden", "a reader may not index");
+      const found = retriever();
+      if (found === undefined) throw new AptoveError("index_missing", "no index is configured");
+      return await found.index({ ...job, orgId });
     },
-    list: async () => (retriever === undefined ? [] : await retriever.list()),
+    list: async ({ orgId }) => (await retriever()?.list(orgId)) ?? [],
   };
 }
 

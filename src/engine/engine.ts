@@ -88,6 +88,10 @@ export interface TurnRequest {
   workspaceId?: string;
   /** Whose index is looked up; absent: the session's. Null: nothing is looked up. */
   repo?: string | null;
+  /** Where the asker's working copy stands; the turn warns where the index was made at another commit. */
+  commit?: string;
+  /** Where the repository has no index: `warn` looks up nothing and says so; absent: the turn fails as retrieval does (Q5). */
+  ifNotIndexed?: "fail" | "warn";
   language?: string;
   /** Retrieval only below these paths. */
   pathPrefixes?: string[];
@@ -227,9 +231,11 @@ export interface Devices {
   resolve(caller: Caller, named: string | null): Promise<string | null>;
 }
 
+/** Those of the caller's org, where the default agent context looks things up. */
 export interface Indexes {
-  index(job: IndexJob): Promise<IndexSummary>;
-  list(): Promise<IndexInfo[]>;
+  /** What `Retriever.index` throws, and `forbidden` for readers. */
+  index(caller: Caller, job: Omit<IndexJob, "orgId">): Promise<IndexSummary>;
+  list(caller: Caller): Promise<IndexInfo[]>;
 }
 
 export interface Contexts {

@@ -4,7 +4,7 @@ import { testEngine } from "../../testing/engine.ts";
 import type { ActiveFile } from "../domain/active-file.ts";
 import { AptoveError } from "../domain/errors.ts";
 import { sha256 } from "../domain/ids.ts";
-import type { RetrievalQuery, RetrievedChunk, Retriever } from "../retrieval/retriever.ts";
+import type { IndexInfo, RetrievalQuery, RetrievedChunk, Retriever } from "../retrieval/retriever.ts";
 
 function file(path: string, content: string | Uint8Array | null, hash: string | null = null): ActiveFile {
   return { path, content: typeof content === "string" ? Buffer.from(content) : content, sha256: hash, isTouched: true };
@@ -13,11 +13,12 @@ function file(path: string, content: string | Uint8Array | null, hash: string | 
 /** A retriever that finds what a test tells it to. */
 function finding(
   find: (query: RetrievalQuery) => RetrievedChunk[] | Promise<RetrievedChunk[]>,
+  indexes: IndexInfo[] = [],
 ): Map<string, Retriever> {
   const retriever: Retriever = {
     search: async (query) => await find(query),
     index: () => assert.fail("nothing is indexed here"),
-    list: async () => [],
+    list: async () => indexes,
     close: async () => {},
   };
   return new Map([["local", retriever]]);
@@ -159,4 +160,47 @@ test("[Q5] where the context says that retrieval is optional the turn goes on wi
     turn.warnings.map(({ code }) => code),
     ["retrieval_failed"],
   );
+});
+
+const here = "1".repeat(40);
+const there = "2".repeat(40);
+const info = { repo: "r", root: "/r", files: 1, chunks: 1, embedding: { model: "m", dimension: 8 }, indexedAt: 0 };
+
+for (const [what, found, indexed, words] of [
+  ["of another commit", [there], there, /made at commit 2222222222, .* is at 1111111111.*aptove index/],
+  ["of another commit, and nothing is found", [], there, /made at commit 2222222222/],
+  ["from before the first commit", [null], null, /made before the first commit/],
+  ["of this commit", [here], here, null],
+] as const) {
+  test(`[Q3] the turn warns where the index is stale: it is ${what}`, async (t) => {
+    const asked: string[] = [];
+    const retrievers = finding(
+      ({ orgId }) => {
+        asked.push(orgId);
+        return found.map((commit) => ({ ...chunk("a.ts", "let a;"), commit }));
+      },
+      [{ ...info, commit: indexed }],
+    );
+    const { ask, caller } = await testEngine(t, { retrievers });
+    const { warnings } = await ask("one", { repo: "r", commit: here });
+    assert.deepEqual(asked, [caller.orgId]);
+    assert.deepEqual(
+      warnings.map(({ code }) => code),
+      words === null ? [] : ["index_stale"],
+    );
+    if (words !== null) assert.match(warnings[0]?.message ?? "", words);
+    assert.deepEqual((await ask("two", { repo: "r" })).warnings, [], "nobody said where the working copy stands");
+  });
+}
+
+test("[Q5] a repository without an index fails the turn, or is said to have none where the door has tools to look", async (t) => {
+  const retrievers = finding(() => Promise.reject(new AptoveError("index_missing", "r is not indexed")));
+  const { ask } = await testEngine(t, { retrievers });
+  const failed = await ask("one", { repo: "r" });
+  assert.equal(failed.status === "failed" && failed.failures[0].code, "index_missing");
+  const warned = await ask("one", { repo: "r", ifNotIndexed: "warn" });
+  assert.equal(warned.status, "completed");
+  assert.deepEqual(warned.warnings, [
+    { code: "index_missing", message: "answered without retrieval: r is not indexed" },
+  ]);
 });

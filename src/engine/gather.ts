@@ -142,7 +142,11 @@ export interface RetrievalRequest {
   retriever: Retriever | undefined;
   policy: ConversationContext["retrieval"];
   text: string;
+  orgId: string;
   repo: string | null;
+  /** Where the asker's working copy stands; null: unknown. */
+  commit: string | null;
+  ifNotIndexed: "fail" | "warn";
   language: string | null;
   pathPrefixes: readonly string[];
   sent: AlreadySent;
@@ -163,10 +167,12 @@ export async function gatherChunks(request: RetrievalRequest): Promise<GatheredC
   if (request.policy === "off" || request.repo === null || request.text.trim() === "") return nothing;
   try {
     const candidates = await search(request, request.repo);
-    return { ...chooseChunks(candidates, request, request.bounds), warnings: [] };
+    const warnings = await staleness(request, request.repo, candidates);
+    return { ...chooseChunks(candidates, request, request.bounds), warnings };
   } catch (error) {
     const { code, message } = failureOf(error);
-    if (request.policy === "optional") {
+    const mayLack = request.policy === "optional" || (code === "index_missing" && request.ifNotIndexed === "warn");
+    if (mayLack) {
       const warning = code === "index_missing" ? "index_missing" : "retrieval_failed";
       return { ...nothing, warnings: [{ code: warning, message: `answered without retrieval: ${message}` }] };
     }
@@ -179,9 +185,30 @@ async function search(request: RetrievalRequest, repo: string): ReturnType<Retri
   if (request.retriever === undefined) throw new AptoveError("index_missing", "no index is configured");
   return await request.retriever.search({
     text: request.text,
+    orgId: request.orgId,
     repo,
     ...(request.language !== null && { language: request.language }),
     ...(request.pathPrefixes.length > 0 && { pathPrefixes: [...request.pathPrefixes] }),
     candidates: limits.retrievalCandidatesMax,
   });
+}
+
+/** Every finding names the commit of its index; only where nothing was found has the index to be asked for it. */
+async function staleness(
+  { commit, retriever, orgId }: RetrievalRequest,
+  repo: string,
+  [found]: readonly Chunk[],
+): Promise<Warning[]> {
+  if (commit === null) return [];
+  const index = found ?? (await retriever?.list(orgId))?.find((each) => each.repo === repo);
+  if (index === undefined || index.commit === commit) return [];
+  const then = index.commit === null ? "before the first commit" : `at commit ${shortCommit(index.commit)}`;
+  const message =
+    `the index of ${repo} was made ${then}, and the working copy is at ${shortCommit(commit)}: ` +
+    "code that changed in between is found as it was; run `aptove index`";
+  return [{ code: "index_stale", message }];
+}
+
+function shortCommit(commit: string): string {
+  return commit.slice(0, 10);
 }

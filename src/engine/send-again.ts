@@ -22,7 +22,11 @@ export async function sendAgain({ parts }: EngineCore, plan: TurnPlan): Promise<
     retriever: accepted.retriever,
     policy: accepted.conversationContext.retrieval,
     text: accepted.instruction,
+    orgId: accepted.caller.orgId,
     repo: accepted.repo,
+    // What there is to warn of was said when the turn was planned.
+    commit: null,
+    ifNotIndexed: accepted.ifNotIndexed,
     language: accepted.language,
     pathPrefixes: accepted.pathPrefixes,
     sent,

@@ -91,6 +91,10 @@ const scalars = z.strictObject({
   model: columnText(),
   workspaceId: columnText(),
   repo: columnText(),
+  commit: z
+    .string()
+    .regex(/^(?:[0-9a-f]{40}|[0-9a-f]{64})$/)
+    .describe("Where the asker's working copy of `repo` stands; a warning says where the index is of another commit."),
   language: columnText(),
   toolsJson: z.string().describe("`tools` as a string of JSON; instead of `tools`."),
   toolChoiceName: columnText().describe("The tool that the model must call."),
@@ -141,6 +145,7 @@ export const executeRequest = z
     model: absent(one.model),
     workspaceId: absent(one.workspaceId),
     repo: absent(one.repo),
+    commit: absent(one.commit),
     language: absent(one.language),
     toolsJson: absent(one.toolsJson),
     toolChoiceName: absent(one.toolChoiceName),

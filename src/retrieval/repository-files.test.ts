@@ -47,7 +47,8 @@ test("[Q1] names of every kind are listed once, sorted, relative to the folder a
   const names = ["a b.txt", "ünïcode/ф.md", "-dash", 'quote".ts', "sub/x.ts", "sub/deeper/y.ts"];
   const repository = repositoryFor(context, Object.fromEntries(names.map((name) => [name, name])));
   const commit = repository.commit();
-  assert.deepEqual(await trackedFiles(repository.root), { root: repository.root, commit, paths: names.toSorted() });
+  const { root, commit: head, paths } = await trackedFiles(repository.root);
+  assert.deepEqual({ root, head, paths }, { root: repository.root, head: commit, paths: names.toSorted() });
   assert.deepEqual((await trackedFiles(join(repository.root, "sub"))).paths, ["deeper/y.ts", "x.ts"]);
 });
 

@@ -1,5 +1,5 @@
 /**
- * The files of a repository as git tracks them (Q1): regular files of the working copy whose paths are in
+ * The files of a repository for the indexer, and those of its working copy as git tracks them (Q1): regular files of the working copy whose paths are in
  * git's index. What git ignores or has never seen is not there; submodules and symbolic links are passed over,
  * so that nothing outside the folder is ever read.
  */
@@ -15,17 +15,32 @@ import { gitQuestionEnvironment, gitQuestionOptions } from "../domain/git-questi
 const run = promisify(execFile);
 const listingBytesMax = 1_073_741_824;
 
-export interface TrackedFiles {
+/** What is indexed: the files of a working copy, or of a commit. */
+export interface RepositoryFiles {
   /** Of the folder itself, all links resolved. */
   root: string;
-  /** What HEAD points to; null before the first commit. */
+  /** The commit that is read, or that HEAD points to; null before the first commit. */
   commit: string | null;
   /** Relative to the root, forward slashes, sorted. */
   paths: string[];
+  /** Null when there is no regular file at the path. */
+  look(path: string): FileFacts | null;
+  /** Null when the file is gone since it was looked at. */
+  read(path: string): Promise<Uint8Array | null>;
+  close(): void;
+}
+
+export interface FileFacts {
+  path: string;
+  sizeBytes: number;
+  /** Changes whenever the file does, apart from changes within the clock's tick. */
+  stamp: string;
+  /** When it was last changed, by the clock of its file system; 0: it can not change. */
+  changedAt: number;
 }
 
 /** Throws `repository_invalid` for a folder that is not there, or not in a git repository. */
-export async function trackedFiles(folder: string, signal?: AbortSignal): Promise<TrackedFiles> {
+export async function trackedFiles(folder: string, signal?: AbortSignal): Promise<RepositoryFiles> {
   const root = folderRoot(folder);
   const listing = await git(root, ["ls-files", "--cached", "--stage", "-z"], signal);
   const paths = new Set<string>();
@@ -34,10 +49,19 @@ export async function trackedFiles(folder: string, signal?: AbortSignal): Promis
     const [mode, path] = [entry.slice(0, 3), entry.slice(entry.indexOf("\t") + 1)];
     if (mode === "100" && pathFault(path) === null) paths.add(path);
   }
-  return { root, commit: await headCommit(root, signal), paths: [...paths].toSorted() };
+  const workingCopy = new WorkingCopy(root);
+  return {
+    root,
+    commit: await headCommit(root, signal),
+    paths: [...paths].toSorted(),
+    look: (path) => workingCopy.look(path),
+    read: async (path) => await workingCopy.read(path),
+    close: () => undefined,
+  };
 }
 
-function folderRoot(folder: string): string {
+/** The folder with all links resolved; throws `repository_invalid` where there is none. */
+export function folderRoot(folder: string): string {
   const stats = statSync(folder, { throwIfNoEntry: false });
   if (stats?.isDirectory() !== true) throw new AptoveError("repository_invalid", `There is no folder ${folder}.`);
   return realpathSync(folder);
@@ -51,7 +75,8 @@ async function headCommit(root: string, signal?: AbortSignal): Promise<string | 
   return output.trim() || null;
 }
 
-async function git(root: string, args: string[], signal?: AbortSignal): Promise<string> {
+/** What git answers; throws `repository_invalid`. */
+export async function git(root: string, args: string[], signal?: AbortSignal): Promise<string> {
   signal?.throwIfAborted();
   try {
     const options = { cwd: root, env: gitQuestionEnvironment(process.env), maxBuffer: listingBytesMax };
@@ -71,17 +96,7 @@ function gitFault(root: string, error: unknown): string {
   if (words.includes("not a git repository")) {
     return `${root} is not in a git repository, and git tells which files to index; run \`git init\` and \`git add\` there.`;
   }
-  return `git could not list the files of ${root}: ${words || String(error)}`;
-}
-
-/** A regular file of the working copy, as it is on disk now. */
-export interface FileOnDisk {
-  path: string;
-  sizeBytes: number;
-  /** Changes whenever the file does, apart from changes within the clock's tick. */
-  stamp: string;
-  /** When it was last changed, by the clock of its file system. */
-  changedAt: number;
+  return `git could not read ${root}: ${words || String(error)}`;
 }
 
 /** Looks at files of one working copy, and reads them. */
@@ -95,7 +110,7 @@ export class WorkingCopy {
   }
 
   /** Null when there is no regular file at the path, or it is reached through a link. */
-  look(path: string): FileOnDisk | null {
+  look(path: string): FileFacts | null {
     const file = this.#locate(path);
     if (!this.#isPlainFolder(dirname(file))) return null;
     const stats = lstatSync(file, { bigint: true, throwIfNoEntry: false });

@@ -25,6 +25,7 @@ export function retrieverSuite(name: string, forTest: RetrieverForTest): void {
     failureTests(forTest);
     searchTests(forTest);
     filterTests(forTest);
+    orgTests(forTest);
     embeddingTests(forTest);
   });
 }
@@ -65,9 +66,9 @@ async function bench(
     repository,
     retriever,
     open,
-    index: (job = {}) => retriever.index({ root: repository.root, repo: "sample", ...job }),
+    index: (job = {}) => retriever.index({ root: repository.root, orgId: "org", repo: "sample", ...job }),
     search: (text, filters = {}) =>
-      retriever.search({ text, repo: "sample", candidates: limits.retrievalCandidatesMax, ...filters }),
+      retriever.search({ text, orgId: "org", repo: "sample", candidates: limits.retrievalCandidatesMax, ...filters }),
   };
 }
 
@@ -118,6 +119,32 @@ function listingTests(forTest: RetrieverForTest): void {
       new Set((await search("farewell out ignore greet")).map(({ path }) => path)),
       new Set(["greet.ts"]),
     );
+  });
+
+  test("[Q1] a commit is indexed as it is, whatever the working copy says", async (context) => {
+    const { repository, index, search } = await bench(context, forTest, {
+      "greet.ts": greeting,
+      "image.png": new Uint8Array([137, 80, 78, 71, 0, 1, 2]),
+      "large.txt": "x ".repeat(limits.indexedFileBytesMax / 2 + 1),
+      "empty.ts": "",
+    });
+    const commit = repository.commit();
+    repository.write({ "greet.ts": farewell, "image.png": null, "new.ts": tides });
+    const first = await index({ commit: "HEAD" });
+    assert.deepEqual(
+      [first.commit, first.filesTotal, first.chunksTotal, first.skippedBinary, first.skippedLarge],
+      [commit, 2, 1, 1, 1],
+    );
+    assert.deepEqual(
+      (await search("greetPerson sayFarewell tide")).map(({ path, symbol, commit: at }) => [path, symbol, at]),
+      [["greet.ts", "greetPerson", commit]],
+    );
+    const newer = repository.commit();
+    const again = await index({ commit });
+    assert.deepEqual([again.filesChanged, again.chunksWritten, again.commit], [0, 0, commit]);
+    const second = await index({ commit: newer });
+    assert.deepEqual([second.filesChanged, second.filesRemoved, second.chunksTotal], [2, 0, 2]);
+    await rejectsWith("repository_invalid", index({ commit: "--all" }), /knows no commit "--all"/);
   });
 
   test("[Q1] binary and very large files are skipped and counted", async (context) => {
@@ -249,11 +276,15 @@ function failureTests(forTest: RetrieverForTest): void {
     const fault = new AptoveError("retrieval_failed", "the embedding is out of reach");
     const failing = await open({ model, dimension, embed: () => Promise.reject(fault) });
     for (const rebuild of [false, true]) {
-      const job = { root: repository.root, repo: "sample", rebuild };
+      const job = { root: repository.root, orgId: "org", repo: "sample", rebuild };
       await rejectsWith("retrieval_failed", failing.index(job), /out of reach/);
       assert.deepEqual(await search("greetPerson"), before);
     }
-    await rejectsWith("retrieval_failed", failing.search({ text: "x", repo: "sample", candidates: 1 }), /out of reach/);
+    await rejectsWith(
+      "retrieval_failed",
+      failing.search({ text: "x", orgId: "org", repo: "sample", candidates: 1 }),
+      /out of reach/,
+    );
   });
 
   test("[Q6] an embedding that gives the wrong number of dimensions is refused", async (context) => {
@@ -263,7 +294,11 @@ function failureTests(forTest: RetrieverForTest): void {
       dimension: 8,
       embed: (texts) => Promise.resolve(texts.map(() => new Float32Array(7))),
     });
-    await rejectsWith("retrieval_failed", short.index({ root: repository.root, repo: "sample" }), /8 dimensions/);
+    await rejectsWith(
+      "retrieval_failed",
+      short.index({ root: repository.root, orgId: "org", repo: "sample" }),
+      /8 dimensions/,
+    );
     await rejectsWith("index_missing", search("greet"), /aptove index/);
   });
 }
@@ -296,7 +331,7 @@ function searchTests(forTest: RetrieverForTest): void {
       found.map(({ score }) => score).toSorted((a, b) => b - a),
     );
     assert.deepEqual(ids(await search("greetPerson name")), ids(found));
-    const few = await retriever.search({ text: "greetPerson name", repo: "sample", candidates: 5 });
+    const few = await retriever.search({ text: "greetPerson name", orgId: "org", repo: "sample", candidates: 5 });
     assert.equal(few.length, 5);
   });
 
@@ -359,22 +394,59 @@ function filterTests(forTest: RetrieverForTest): void {
     const other = sampleRepository({ "greet.ts": greeting, "bye.ts": farewell });
     context.after(() => other.remove());
     await index();
-    await retriever.index({ root: other.root, repo: "other" });
-    const listed = (await retriever.list()).map(({ repo, root, files, chunks }) => ({ repo, root, files, chunks }));
+    await retriever.index({ root: other.root, orgId: "org", repo: "other" });
+    const listed = (await retriever.list("org")).map(({ repo, root, files, chunks }) => ({
+      repo,
+      root,
+      files,
+      chunks,
+    }));
     assert.deepEqual(listed, [
       { repo: "other", root: other.root, files: 2, chunks: 2 },
       { repo: "sample", root: repository.root, files: 1, chunks: 1 },
     ]);
     const [mine] = await search("greetPerson");
-    const [theirs] = await retriever.search({ text: "greetPerson", repo: "other", candidates: 1 });
+    const [theirs] = await retriever.search({ text: "greetPerson", orgId: "org", repo: "other", candidates: 1 });
     assert.notEqual(mine?.id, theirs?.id);
     assert.deepEqual(
       (await search("farewell")).filter(({ path }) => path === "bye.ts"),
       [],
     );
     other.write({ "greet.ts": null });
-    await retriever.index({ root: other.root, repo: "other" });
+    await retriever.index({ root: other.root, orgId: "org", repo: "other" });
     assert.equal((await search("greetPerson"))[0]?.id, mine?.id);
+  });
+}
+
+function orgTests(forTest: RetrieverForTest): void {
+  test("[H4] [Q1] an organisation finds and lists what it indexed itself, under the same name as another too", async (context) => {
+    const { repository, retriever, index, search } = await bench(context, forTest, { "greet.ts": greeting });
+    const other = sampleRepository({ "bye.ts": farewell });
+    context.after(() => other.remove());
+    await index();
+    const question = { text: "greetPerson sayFarewell", repo: "sample", candidates: 5 };
+    await rejectsWith("index_missing", retriever.search({ ...question, orgId: "another" }), /aptove index/);
+    assert.deepEqual(await retriever.list("another"), []);
+    await retriever.index({ root: other.root, orgId: "another", repo: "sample" });
+    const theirs = await retriever.search({ ...question, orgId: "another" });
+    assert.deepEqual(
+      theirs.map(({ path }) => path),
+      ["bye.ts"],
+    );
+    assert.deepEqual(
+      (await search(question.text)).map(({ path }) => path),
+      ["greet.ts"],
+    );
+    assert.deepEqual(
+      (await retriever.list("another")).map(({ root }) => root),
+      [other.root],
+    );
+    await retriever.index({ root: other.root, orgId: "another", repo: "sample", rebuild: true });
+    assert.deepEqual(
+      (await retriever.list("org")).map(({ root, chunks }) => [root, chunks]),
+      [[repository.root, 1]],
+    );
+    assert.equal((await search("greetPerson")).length, 1);
   });
 }
 
@@ -384,26 +456,26 @@ function embeddingTests(forTest: RetrieverForTest): void {
     await index();
     const { embed, dimension } = lexicalEmbedder();
     const other = await open({ model: "other", dimension, embed });
-    const job = { root: repository.root, repo: "sample" };
-    const question = { text: "greetPerson", repo: "sample", candidates: 3 };
+    const job = { root: repository.root, orgId: "org", repo: "sample" };
+    const question = { text: "greetPerson", orgId: "org", repo: "sample", candidates: 3 };
     await rejectsWith("index_mismatch", other.search(question), /aptove index --rebuild/);
     await rejectsWith("index_mismatch", other.index(job), /aptove index --rebuild/);
     await other.index({ ...job, rebuild: true });
     assert.equal((await other.search(question)).length, 1);
-    assert.deepEqual((await other.list())[0]?.embedding, { model: "other", dimension });
+    assert.deepEqual((await other.list("org"))[0]?.embedding, { model: "other", dimension });
   });
 
   test("[Q6] a repository without an index is refused with the command that makes one", async (context) => {
     const { search, retriever } = await bench(context, forTest, {});
     await rejectsWith("index_missing", search("anything"), /aptove index/);
-    assert.deepEqual(await retriever.list(), []);
+    assert.deepEqual(await retriever.list("org"), []);
   });
 
   test("[B4] another reader of the same store sees a new index as soon as it is there", async (context) => {
     const { repository, open, index } = await bench(context, forTest, { "greet.ts": greeting });
     await index();
     const reader = await open(lexicalEmbedder());
-    const question = { text: "farewell greet", repo: "sample", candidates: 5 };
+    const question = { text: "farewell greet", orgId: "org", repo: "sample", candidates: 5 };
     assert.deepEqual(
       (await reader.search(question)).map(({ path }) => path),
       ["greet.ts"],

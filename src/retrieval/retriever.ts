@@ -11,6 +11,8 @@
  *   see the new index as soon as it is there, in every process (B4). It may throw `repository_invalid`,
  *   `index_mismatch` (a rebuild mends it), `retrieval_failed`, `storage_full` or `storage_failed`; an aborted
  *   run throws the signal's reason.
+ * - An index is an organisation's own: whoever asks for another sees neither its chunks nor that it is there (H4).
+ *   The same name in two organisations is two indexes.
  * - Workspace ids are not stored (Q1).
  */
 import type { Chunk } from "../domain/chunk.ts";
@@ -18,13 +20,15 @@ import type { Chunk } from "../domain/chunk.ts";
 export interface Retriever {
   search(query: RetrievalQuery): Promise<RetrievedChunk[]>;
   index(job: IndexJob): Promise<IndexSummary>;
-  /** The indexes that there are, one per repository. */
-  list(): Promise<IndexInfo[]>;
+  /** The indexes of an organisation, one per repository, by name. */
+  list(orgId: string): Promise<IndexInfo[]>;
   close(): Promise<void>;
 }
 
 export interface RetrievalQuery {
   text: string;
+  /** Whose index; it comes from the caller, never from a request's body (H4). */
+  orgId: string;
   repo: string;
   /** Filters; absent: no filter. `pathPrefixes` are files or folders, and a chunk is in any of them. */
   language?: string;
@@ -40,7 +44,13 @@ export interface RetrievedChunk extends Chunk {
 export interface IndexJob {
   /** The folder of the working copy. */
   root: string;
+  orgId: string;
   repo: string;
+  /**
+   * Index what this commit holds, whatever the working copy says: a name that git knows, `HEAD` for example.
+   * Absent: the files of the working copy as they are.
+   */
+  commit?: string;
   /** Called for every file or so; whoever shows it decides how often. */
   onProgress?: (progress: IndexProgress) => void;
   signal?: AbortSignal;
@@ -57,6 +67,7 @@ export interface IndexProgress {
 
 export interface IndexSummary {
   repo: string;
+  /** What was indexed, or what the working copy stood on; null before the first commit. */
   commit: string | null;
   /** Files that are indexed after the run. */
   filesTotal: number;

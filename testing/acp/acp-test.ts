@@ -91,7 +91,15 @@ export async function acpTest(context: TestContext, options: AcpTestOptions = {}
   };
   const connect = async (more: ConnectOptions = {}): Promise<TestConnection> => {
     const opened = { ...(await open()), ...more.opened };
-    const said = { version: "test", deviceId: null, beginning: null, mode: null, repositoryOf, report };
+    const said = {
+      version: "test",
+      deviceId: null,
+      beginning: null,
+      mode: null,
+      repositoryOf,
+      headOf: async () => null,
+      report,
+    };
     const connection = connectTo({ open: async () => opened, ...said, ...more.ports }, { ...more, project });
     leaving.push(connection.leave);
     context.after(() => assert.deepEqual(connection.faults, []));

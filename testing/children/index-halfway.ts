@@ -18,4 +18,4 @@ const embedder = {
   },
 };
 const retriever = await openLocalRetriever({ folder, embedder });
-await retriever.index({ root, repo });
+await retriever.index({ root, orgId: "org", repo });

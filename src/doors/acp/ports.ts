@@ -17,6 +17,8 @@ export interface AcpPorts {
   mode: string | null;
   /** Name under which the repository of a folder is listed and indexed; null: it belongs to none. Never rejects. */
   repositoryOf(folder: string): Promise<string | null>;
+  /** The commit that the working copy around a folder stands on; null: none yet, or no git. Never rejects. */
+  headOf(folder: string): Promise<string | null>;
   /** Called when it is needed, and often; opens once. Rejects with the reason why it cannot be opened. */
   open(): Promise<OpenedPorts>;
   /** For the operator. Never a secret (E8). */

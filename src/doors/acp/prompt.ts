@@ -60,8 +60,8 @@ async function turnRequest(
   asked: TurnRequest,
 ): Promise<TurnRequest> {
   const { ports, opened, client, session } = prompting;
-  const { workspaceId, options } = session.facts;
-  const [tools, repo] = await Promise.all([toolsOf(prompting), indexedRepo(prompting)]);
+  const { workspaceId, options, repo, folders } = session.facts;
+  const [tools, commit] = await Promise.all([toolsOf(prompting), repo === null ? null : ports.headOf(folders[0])]);
   const { permissions } = opened;
   const shown = async (callId: string): Promise<void> => await session.feed?.shown(callId);
   return {
@@ -76,6 +76,9 @@ async function turnRequest(
       askPermission({ client, workspaceId, permissions, report: ports.report, shown }, question),
     ...options.chosenModel,
     repo,
+    ...(commit === null ? {} : { commit }),
+    // Here the model has tools to look for itself.
+    ifNotIndexed: "warn",
   };
 }
 
@@ -92,14 +95,6 @@ async function toolsOf({ ports, client, session }: Prompting): Promise<readonly 
     }
   }
   return tools;
-}
-
-/** What was never indexed is not looked up: here the model has tools to look for itself. */
-async function indexedRepo({ opened, session }: Prompting): Promise<string | null> {
-  const { repo } = session.facts;
-  if (repo === null) return null;
-  const indexes = await opened.engine.indexes.list();
-  return indexes.some((index) => index.repo === repo) ? repo : null;
 }
 
 /** Null: it was cancelled before it had begun. What begins all the same is stopped, and nobody hears of it. */

@@ -55,7 +55,7 @@ async function served(t: TestContext, options: AcpTestOptions & { graceMs?: numb
     }),
   );
   const serving = serveStdio({
-    ports: { version: "test", beginning: null, mode: null, repositoryOf: async () => null },
+    ports: { version: "test", beginning: null, mode: null, repositoryOf: async () => null, headOf: async () => null },
     open: async () => ({
       ...opened,
       graceMs: options.graceMs ?? 10_000,

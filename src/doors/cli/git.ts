@@ -49,6 +49,11 @@ export function repoName(origin: string, root: string): string {
   return name === "" ? "repository" : name;
 }
 
+/** The commit that the working copy stands on; null before the first, and outside of git. */
+export async function headCommit(root: string): Promise<string | null> {
+  return (await git(root, ["rev-parse", "--verify", "--quiet", "HEAD"]))?.trim() || null;
+}
+
 /** Tracked files that differ from the last commit, staged or not, relative to the top folder; removed ones left out. */
 export async function modifiedFiles(root: string): Promise<string[]> {
   const listed = await git(root, ["diff", "HEAD", "--name-only", "-z", "--diff-filter=d", "--no-renames"]);

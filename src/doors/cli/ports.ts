@@ -108,11 +108,17 @@ export interface AcpSetup extends LocalSetup {
 
 export interface LocalEngine {
   client: AptoveClient;
-  indexes: Indexes;
+  indexes: OwnIndexes;
   /** Starts the HTTP door; resolves when it listens. Rejects with `address_unavailable`, whose cause is the system's error. */
   listen(at: { host: string; port: number }): Promise<Listening>;
   /** Lets running turns finish within the configured grace time, then interrupts the rest (R4). */
   close(): Promise<void>;
+}
+
+/** The engine's, as the data folder's owner. */
+export interface OwnIndexes {
+  index(job: Parameters<Indexes["index"]>[1]): Promise<IndexSummary>;
+  list(): Promise<IndexInfo[]>;
 }
 
 export type IndexSummary = Awaited<ReturnType<Indexes["index"]>>;

@@ -144,6 +144,7 @@ function executeCall(request: ExecuteRequest, limits: ExecuteLimits): ExecuteCal
         model: request.model,
         workspaceId: request.workspaceId,
         repo: request.repo,
+        commit: request.commit,
         language: request.language,
         toolChoice: request.toolChoiceName || null,
         pathPrefixes: request.ragScope?.paths,

@@ -20,7 +20,7 @@ interface Place {
   folder: string;
   file: string;
   repository: SampleRepository;
-  job: { root: string; repo: string };
+  job: { root: string; orgId: string; repo: string };
   open(): Promise<Retriever>;
 }
 
@@ -36,7 +36,7 @@ async function place(context: TestContext, files: Record<string, string>): Promi
     folder,
     file: join(folder, "index.db"),
     repository,
-    job: { root: repository.root, repo: "sample" },
+    job: { root: repository.root, orgId: "org", repo: "sample" },
     async open() {
       const retriever = await openLocalRetriever({ folder, embedder: lexicalEmbedder() });
       opened.push(retriever);
@@ -45,7 +45,7 @@ async function place(context: TestContext, files: Record<string, string>): Promi
   };
 }
 
-const question = { text: "lighthouse", repo: "sample", candidates: 3 };
+const question = { text: "lighthouse", orgId: "org", repo: "sample", candidates: 3 };
 
 function hasCode(code: string, words: RegExp) {
   return (error: unknown): boolean => {
@@ -59,7 +59,7 @@ function hasCode(code: string, words: RegExp) {
 test("[B6] the folder is 0700 and every file in it 0600", async (context) => {
   const { folder, job, open } = await place(context, { "a.md": "A lighthouse.\n" });
   const retriever = await open();
-  assert.deepEqual(await retriever.list(), []);
+  assert.deepEqual(await retriever.list("org"), []);
   await retriever.index(job);
   assert.equal(statSync(folder).mode & 0o777, 0o700);
   const names = readdirSync(folder).toSorted();
@@ -139,7 +139,7 @@ for (const version of [formatVersion - 1 || 99, formatVersion + 1]) {
     other.close();
     const refused = hasCode("index_missing", new RegExp(`format ${version}.*aptove index`));
     await assert.rejects(retriever.search(question), refused);
-    assert.deepEqual(await retriever.list(), []);
+    assert.deepEqual(await retriever.list("org"), []);
     const summary = await retriever.index(job);
     assert.deepEqual([summary.filesChanged, summary.chunksTotal], [1, 1]);
     assert.equal((await retriever.search(question)).length, 1);

@@ -14,18 +14,20 @@ import { storageFault, systemCode } from "../../domain/storage-fault.ts";
 export type IndexDatabase = Database.Database;
 
 /** Counts up when the tables change, and when chunks or terms come about in another way: old ones would lie. */
-export const formatVersion = 1;
+export const formatVersion = 2;
 
 const tables = `
   CREATE TABLE repositories (
     id INTEGER PRIMARY KEY,
-    name TEXT NOT NULL UNIQUE,
+    org_id TEXT NOT NULL,
+    name TEXT NOT NULL,
     root TEXT NOT NULL,
     commit_id TEXT,
     model TEXT NOT NULL,
     dimension INTEGER NOT NULL,
     generation TEXT NOT NULL,
-    indexed_at INTEGER NOT NULL
+    indexed_at INTEGER NOT NULL,
+    UNIQUE (org_id, name)
   ) STRICT;
   CREATE TABLE files (
     id INTEGER PRIMARY KEY,
@@ -144,6 +146,7 @@ export function createTermsTable(database: IndexDatabase, repositoryId: number):
 
 export interface RepositoryRow {
   id: number;
+  org_id: string;
   name: string;
   root: string;
   commit_id: string | null;
@@ -154,17 +157,14 @@ export interface RepositoryRow {
   indexed_at: number;
 }
 
-export function repositoryRow(database: IndexDatabase, name: string): RepositoryRow | null {
-  const select = database.prepare<[string], RepositoryRow>("SELECT * FROM repositories WHERE name = ?");
-  return select.get(name) ?? null;
-}
-
-export function mismatch(row: RepositoryRow, embedder: { model: string; dimension: number }): AptoveError | null {
-  if (row.model === embedder.model && row.dimension === embedder.dimension) return null;
-  const detail =
-    `the index of ${row.name} was built with ${row.model} (${row.dimension} dimensions), ` +
-    `and ${embedder.model} (${embedder.dimension}) is configured; run \`aptove index --rebuild\` in ${row.root}`;
-  return new AptoveError("index_mismatch", detail);
+export function repositoryRow(
+  database: IndexDatabase,
+  { orgId, repo }: { orgId: string; repo: string },
+): RepositoryRow | null {
+  const select = database.prepare<[string, string], RepositoryRow>(
+    "SELECT * FROM repositories WHERE org_id = ? AND name = ?",
+  );
+  return select.get(orgId, repo) ?? null;
 }
 
 /** A fault of SQLite or of the disk, as the catalogue names it; an AptoveError stays what it is. */

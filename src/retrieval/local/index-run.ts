@@ -4,20 +4,18 @@
  */
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { decodeText } from "../../domain/active-file.ts";
-import { AptoveError } from "../../domain/errors.ts";
 import { sha256 } from "../../domain/ids.ts";
 import { languageOf } from "../../domain/language.ts";
 import { limits } from "../../domain/limits.ts";
-import { chunkFile } from "../chunking/chunk-file.ts";
-import { chunkId } from "../chunking/chunk-id.ts";
-import { loadSyntax } from "../chunking/syntax.ts";
+import { filesOf } from "../commit-files.ts";
 import type { Embedder } from "../embedding.ts";
-import { trackedFiles, WorkingCopy } from "../repository-files.ts";
-import type { FileOnDisk, TrackedFiles } from "../repository-files.ts";
+import { embeddedText, fileChunks } from "../file-chunks.ts";
+import { mismatch, wrongDimension } from "../refusals.ts";
+import type { FileFacts, RepositoryFiles } from "../repository-files.ts";
 import type { IndexJob, IndexProgress, IndexSummary } from "../retriever.ts";
-import { mismatch, repositoryRow } from "./index-file.ts";
+import { repositoryRow } from "./index-file.ts";
 import type { IndexDatabase } from "./index-file.ts";
-import { IndexWriter, searchedPart } from "./index-writer.ts";
+import { IndexWriter } from "./index-writer.ts";
 import type { ChunkRow, FileRow } from "./index-writer.ts";
 
 /** A file that was changed this shortly before it was looked at may change again under the same stamp. */
@@ -35,27 +33,39 @@ export interface RunContext {
 
 export async function runIndex(context: RunContext): Promise<IndexSummary> {
   const { database, embedder, job, signal } = context;
-  const startedAt = performance.now();
-  const row = repositoryRow(database, job.repo);
-  const refusal = row === null || job.rebuild === true ? null : mismatch(row, embedder);
+  const row = repositoryRow(database, job);
+  const known = row === null || job.rebuild === true ? null : { ...row, repo: row.name };
+  const refusal = known === null ? null : mismatch(known, embedder);
   if (refusal !== null) throw refusal;
-  const tracked = await trackedFiles(job.root, signal);
+  const files = await filesOf(job, signal);
+  try {
+    return await indexFiles(context, files);
+  } finally {
+    files.close();
+  }
+}
+
+async function indexFiles(context: RunContext, files: RepositoryFiles): Promise<IndexSummary> {
+  const { database, embedder, job } = context;
+  const startedAt = performance.now();
   const { model, dimension } = embedder;
-  const facts = { name: job.repo, root: tracked.root, commit: tracked.commit, model, dimension };
+  const { orgId, repo } = job;
+  const { root, commit } = files;
+  const facts = { orgId, repo, root, commit, model, dimension };
   const writer = new IndexWriter(database, facts);
   if (job.rebuild === true) writer.clear();
-  const run = new IndexRun(context, writer, new WorkingCopy(tracked.root));
-  await run.compare(tracked);
+  const run = new IndexRun(context, writer, files);
+  await run.compare();
   await run.writeChanges();
   run.progress("writing");
   writer.finish(facts, Date.now());
-  const { files, chunks } = writer.counts();
+  const counts = writer.counts();
   const durationMs = performance.now() - startedAt;
-  return { ...run.counts, repo: job.repo, commit: tracked.commit, filesTotal: files, chunksTotal: chunks, durationMs };
+  return { ...run.counts, repo, commit, filesTotal: counts.files, chunksTotal: counts.chunks, durationMs };
 }
 
 interface ChangedFile {
-  disk: FileOnDisk;
+  disk: FileFacts;
   known: FileRow | undefined;
 }
 
@@ -70,17 +80,17 @@ class IndexRun {
   };
   readonly #context: RunContext;
   readonly #writer: IndexWriter;
-  readonly #workingCopy: WorkingCopy;
+  readonly #files: RepositoryFiles;
   readonly #changed: ChangedFile[] = [];
   /** New chunks that wait for their vectors. */
   #batch: ChunkRow[] = [];
   #filesDone = 0;
   #filesTotal = 0;
 
-  constructor(context: RunContext, writer: IndexWriter, workingCopy: WorkingCopy) {
+  constructor(context: RunContext, writer: IndexWriter, files: RepositoryFiles) {
     this.#context = context;
     this.#writer = writer;
-    this.#workingCopy = workingCopy;
+    this.#files = files;
   }
 
   progress(phase: IndexProgress["phase"]): void {
@@ -94,13 +104,13 @@ class IndexRun {
   }
 
   /** Looks at every tracked file, removes what is gone from the index, and notes what has to be read. */
-  async compare(tracked: TrackedFiles): Promise<void> {
+  async compare(): Promise<void> {
     const known = this.#writer.files();
-    this.#filesTotal = tracked.paths.length;
-    for (const path of tracked.paths) {
+    this.#filesTotal = this.#files.paths.length;
+    for (const path of this.#files.paths) {
       if (this.#filesDone % filesPerSlice === 0) await this.#pause("listing");
       this.#filesDone += 1;
-      const disk = this.#workingCopy.look(path);
+      const disk = this.#files.look(path);
       if (disk === null) continue;
       if (disk.sizeBytes > limits.indexedFileBytesMax) {
         this.counts.skippedLarge += 1;
@@ -140,7 +150,7 @@ class IndexRun {
 
   async #writeFile({ disk, known }: ChangedFile): Promise<void> {
     const lookedAt = Date.now();
-    const content = await this.#workingCopy.read(disk.path);
+    const content = await this.#files.read(disk.path);
     if (content === null) {
       if (known !== undefined) this.#remove(known);
       return;
@@ -169,18 +179,11 @@ class IndexRun {
   /** Holds the chunks of a file against those of its former version: the same ones only move (Q2). */
   async #writeChunks(file: { id: number; path: string; language: string; text: string }): Promise<void> {
     const former = this.#writer.chunksOf(file.id);
-    const pieces = chunkFile(file, await loadSyntax(file.language));
-    const copies = new Map<string, number>();
-    for (const piece of pieces) {
-      const hash = sha256(piece.text);
-      const sameText = `${hash} ${piece.symbol ?? ""}`;
-      const copy = copies.get(sameText) ?? 0;
-      copies.set(sameText, copy + 1);
-      const id = chunkId({ repo: this.#context.job.repo, path: file.path, symbol: piece.symbol, hash, copy });
-      const number = former.get(id);
-      former.delete(id);
-      if (number !== undefined) this.#writer.moveChunk(number, piece.startLine, piece.endLine);
-      else this.#batch.push({ ...piece, fileId: file.id, path: file.path, id, hash });
+    for (const chunk of await fileChunks({ ...file, repo: this.#context.job.repo })) {
+      const number = former.get(chunk.id);
+      former.delete(chunk.id);
+      if (number !== undefined) this.#writer.moveChunk(number, chunk.startLine, chunk.endLine);
+      else this.#batch.push({ ...chunk, fileId: file.id });
     }
     for (const number of former.values()) this.#writer.removeChunk(number);
   }
@@ -194,20 +197,13 @@ class IndexRun {
     for (const [at, chunk] of batch.entries()) {
       if (at % chunksPerSlice === 0) await this.#pause("chunking");
       const vector = vectors[at];
-      if (vector?.length !== embedder.dimension) {
-        throw new AptoveError("retrieval_failed", `${embedder.model} did not give ${embedder.dimension} dimensions`);
-      }
+      if (vector?.length !== embedder.dimension) throw wrongDimension(embedder);
       this.#writer.insertChunk(chunk, vector);
     }
     this.counts.chunksWritten += batch.length;
   }
 }
 
-function isSameFile(row: FileRow, disk: FileOnDisk): boolean {
+function isSameFile(row: FileRow, disk: FileFacts): boolean {
   return row.stamp === disk.stamp && disk.changedAt < row.looked_at - stampTrustMs;
-}
-
-/** Where a chunk stands says as much as what is in it. */
-function embeddedText(chunk: ChunkRow): string {
-  return `${chunk.path}\n${chunk.symbol ?? ""}\n${searchedPart(chunk.text)}`;
 }

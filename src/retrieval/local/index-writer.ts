@@ -1,6 +1,7 @@
 /** The rows of one repository while a run writes them: everything happens inside the run's transaction. */
 import { newId } from "../../domain/ids.ts";
 import { termsOf } from "../terms.ts";
+import { searchedPart, type FileChunk } from "../file-chunks.ts";
 import { createTermsTable, repositoryRow, termsTable } from "./index-file.ts";
 import type { IndexDatabase } from "./index-file.ts";
 
@@ -14,19 +15,13 @@ export interface FileRow {
   looked_at: number;
 }
 
-export interface ChunkRow {
+export interface ChunkRow extends FileChunk {
   fileId: number;
-  id: string;
-  path: string;
-  startLine: number;
-  endLine: number;
-  symbol: string | null;
-  text: string;
-  hash: string;
 }
 
 export interface RepositoryFacts {
-  name: string;
+  orgId: string;
+  repo: string;
   root: string;
   commit: string | null;
   model: string;
@@ -42,7 +37,7 @@ export class IndexWriter {
 
   constructor(database: IndexDatabase, facts: RepositoryFacts) {
     this.#database = database;
-    this.#repositoryId = repositoryRow(database, facts.name)?.id ?? insertRepository(database, facts);
+    this.#repositoryId = repositoryRow(database, facts)?.id ?? insertRepository(database, facts);
     this.#statements = prepare(database, this.#repositoryId);
   }
 
@@ -121,20 +116,13 @@ export class IndexWriter {
   }
 }
 
-/** What of a chunk is searched. Only a single overlong line has more, and that is data. */
-export function searchedPart(text: string): string {
-  return text.slice(0, searchedCharactersMax);
-}
-
-const searchedCharactersMax = 8_000;
-
 function insertRepository(database: IndexDatabase, facts: RepositoryFacts): number {
   const insert = database.prepare(
-    `INSERT INTO repositories (name, root, commit_id, model, dimension, generation, indexed_at)
-     VALUES (?, ?, ?, ?, ?, ?, 0)`,
+    `INSERT INTO repositories (org_id, name, root, commit_id, model, dimension, generation, indexed_at)
+     VALUES (?, ?, ?, ?, ?, ?, ?, 0)`,
   );
-  const { name, root, commit, model, dimension } = facts;
-  const id = Number(insert.run(name, root, commit, model, dimension, newId()).lastInsertRowid);
+  const { orgId, repo, root, commit, model, dimension } = facts;
+  const id = Number(insert.run(orgId, repo, root, commit, model, dimension, newId()).lastInsertRowid);
   createTermsTable(database, id);
   return id;
 }

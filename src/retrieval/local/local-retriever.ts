@@ -5,10 +5,11 @@
  */
 import { join } from "node:path";
 import { AptoveError } from "../../domain/errors.ts";
-import { limits } from "../../domain/limits.ts";
 import type { Embedder } from "../embedding.ts";
+import { cutQuestion } from "../question.ts";
+import { mismatch, notIndexed } from "../refusals.ts";
 import type { IndexInfo, IndexJob, IndexSummary, RetrievalQuery, RetrievedChunk, Retriever } from "../retriever.ts";
-import { beginRun, formatOf, formatVersion, indexFault, mismatch, openIndexFile, repositoryRow } from "./index-file.ts";
+import { beginRun, formatOf, formatVersion, indexFault, openIndexFile, repositoryRow } from "./index-file.ts";
 import type { IndexDatabase, RepositoryRow } from "./index-file.ts";
 import { runIndex } from "./index-run.ts";
 import { definitionHits, fuse, lexicalHits, readChunks } from "./search.ts";
@@ -47,7 +48,7 @@ class LocalRetriever implements Retriever {
   }
 
   async #search(query: RetrievalQuery): Promise<RetrievedChunk[]> {
-    const repository = this.#repository(query.repo);
+    const repository = this.#repository(query);
     const question = cutQuestion(query.text);
     if (question.trim() === "") return [];
     const [vector] = await this.#embedder.embed([question]);
@@ -70,17 +71,15 @@ class LocalRetriever implements Retriever {
   }
 
   /** Throws `index_missing` or `index_mismatch`. */
-  #repository(name: string): RepositoryRow {
+  #repository(query: RetrievalQuery): RepositoryRow {
     const format = formatOf(this.#reader);
     if (format !== formatVersion && format !== 0) {
       const detail = `the index was written by another version of aptove (format ${format}, this one has ${formatVersion})`;
       throw new AptoveError("index_missing", `${detail}; run \`aptove index\` to build it again`);
     }
-    const row = format === 0 ? null : repositoryRow(this.#reader, name);
-    if (row === null) {
-      throw new AptoveError("index_missing", `${name} is not indexed; run \`aptove index\` in its folder`);
-    }
-    const refusal = mismatch(row, this.#embedder);
+    const row = format === 0 ? null : repositoryRow(this.#reader, query);
+    if (row === null) throw notIndexed(query.repo);
+    const refusal = mismatch({ ...row, repo: row.name }, this.#embedder);
     if (refusal !== null) throw refusal;
     return row;
   }
@@ -113,10 +112,10 @@ class LocalRetriever implements Retriever {
     }
   }
 
-  list(): Promise<IndexInfo[]> {
+  list(orgId: string): Promise<IndexInfo[]> {
     return Promise.resolve().then(() => {
       try {
-        return formatOf(this.#reader) === formatVersion ? listIndexes(this.#reader) : [];
+        return formatOf(this.#reader) === formatVersion ? listIndexes(this.#reader, orgId) : [];
       } catch (error) {
         throw indexFault(this.#file, error);
       }
@@ -136,13 +135,13 @@ interface ListedRow extends RepositoryRow {
   chunks: number;
 }
 
-function listIndexes(database: IndexDatabase): IndexInfo[] {
-  const select = database.prepare<[], ListedRow>(
+function listIndexes(database: IndexDatabase, orgId: string): IndexInfo[] {
+  const select = database.prepare<[string], ListedRow>(
     `SELECT r.*, (SELECT count(*) FROM files f WHERE f.repository_id = r.id AND f.is_text = 1) AS files,
        (SELECT count(*) FROM chunks c WHERE c.repository_id = r.id) AS chunks
-     FROM repositories r ORDER BY r.name`,
+     FROM repositories r WHERE r.org_id = ? ORDER BY r.name`,
   );
-  return select.all().map((row) => ({
+  return select.all(orgId).map((row) => ({
     repo: row.name,
     root: row.root,
     commit: row.commit_id,
@@ -151,11 +150,4 @@ function listIndexes(database: IndexDatabase): IndexInfo[] {
     embedding: { model: row.model, dimension: row.dimension },
     indexedAt: row.indexed_at,
   }));
-}
-
-/** The beginning and the end: between them there is usually a pasted log. */
-function cutQuestion(text: string): string {
-  if (text.length <= limits.questionCharactersMax) return text;
-  const half = limits.questionCharactersMax / 2;
-  return `${text.slice(0, half)}\n${text.slice(-half)}`;
 }

@@ -54,13 +54,14 @@ const names: Record<string, string> = {
 suite("what is found in our own source", () => {
   let repository: SampleRepository;
   let retriever: Retriever;
-  const ask = (text: string): Promise<RetrievedChunk[]> => retriever.search({ text, repo: "aptove", candidates: 24 });
+  const ask = (text: string): Promise<RetrievedChunk[]> =>
+    retriever.search({ text, orgId: "org", repo: "aptove", candidates: 24 });
 
   before(async () => {
     repository = sampleRepository(ownSource());
     const folder = join(repository.root, ".git", "index-of-test");
     retriever = await openLocalRetriever({ folder, embedder: lexicalEmbedder() });
-    await retriever.index({ root: repository.root, repo: "aptove" });
+    await retriever.index({ root: repository.root, orgId: "org", repo: "aptove" });
   });
   after(async () => {
     await retriever.close();

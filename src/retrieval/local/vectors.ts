@@ -239,6 +239,6 @@ async function loadVectors(database: IndexDatabase, repository: RepositoryRow): 
     left -= rows.length;
     if (rows.length === 0) break;
   }
-  const now = repositoryRow(database, repository.name);
+  const now = repositoryRow(database, { orgId: repository.org_id, repo: repository.name });
   return now === null || now.generation === repository.generation ? set : await loadVectors(database, now);
 }

@@ -6,6 +6,7 @@ import type { Call } from "../call.ts";
 import { exitCodes, fixOf, printFailure, UsageError } from "../failure.ts";
 import type { ExitCode } from "../failure.ts";
 import { findContinuable, findSession, findTurn, latestSession, shortId } from "../find-by-id.ts";
+import { headCommit } from "../git.ts";
 import type { WorkingCopy } from "../git.ts";
 import { indexFirst } from "../index-first.ts";
 import { readInstruction, readOptionalInstruction } from "../input.ts";
@@ -146,12 +147,16 @@ export async function turnRequest(call: Call, options: TurnOptions): Promise<Exe
   const copy = await call.copy();
   const { cwd } = call.io;
   const withModified = options.modified !== false;
-  const { files, skipped } = await gatherActiveFiles({ copy, cwd, named: options.file ?? [], withModified });
+  const [{ files, skipped }, commit] = await Promise.all([
+    gatherActiveFiles({ copy, cwd, named: options.file ?? [], withModified }),
+    copy.hasGit && options.repo === undefined ? headCommit(copy.root) : null,
+  ]);
   for (const { path, reason } of skipped) {
     call.output.note(call.output.noteStyle.dim(`not sent: ${call.output.safeNote(path)} ${reason}`));
   }
   return {
     ...aboutOf(copy, options.repo),
+    ...(commit === null ? {} : { commit }),
     ...(files.length === 0 ? {} : { activeFiles: files }),
     ...(options.mode === undefined ? {} : { mode: options.mode }),
     ...(options.model === undefined ? {} : { model: options.model }),

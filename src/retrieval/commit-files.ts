@@ -1,0 +1,127 @@
+/**
+ * The files of a repository as a commit holds them (Q1): what a build indexes, so that two runs on one commit find the
+ * same, whatever was changed in the folder meanwhile. Contents come from one `git cat-file` that lives as long as the run.
+ */
+import { spawn, type ChildProcessByStdio } from "node:child_process";
+import type { Readable, Writable } from "node:stream";
+import { pathFault } from "../domain/active-file.ts";
+import { AptoveError } from "../domain/errors.ts";
+import { gitQuestionEnvironment, gitQuestionOptions } from "../domain/git-questions.ts";
+import { limits } from "../domain/limits.ts";
+import { folderRoot, git, trackedFiles, type FileFacts, type RepositoryFiles } from "./repository-files.ts";
+import type { IndexJob } from "./retriever.ts";
+
+/** What a run reads: the working copy as it is, or what a commit holds. */
+export async function filesOf(job: IndexJob, signal: AbortSignal): Promise<RepositoryFiles> {
+  return job.commit === undefined
+    ? await trackedFiles(job.root, signal)
+    : await commitFiles(job.root, job.commit, signal);
+}
+
+interface CommitFile extends FileFacts {
+  object: string;
+}
+
+/** Throws `repository_invalid` for a folder outside of git, and for a commit that git does not know there. */
+async function commitFiles(folder: string, name: string, signal?: AbortSignal): Promise<RepositoryFiles> {
+  const root = folderRoot(folder);
+  const commit = await commitId(root, name, signal);
+  const files = new Map<string, CommitFile>();
+  for (const entry of (await git(root, ["ls-tree", "-r", "-z", "--long", commit], signal)).split("\0")) {
+    // "100644 blob <object> <size>\t<path>"; 120000 is a symbolic link, 160000 a submodule.
+    const [, object, size, path] = /^100\d{3} blob ([0-9a-f]+) +(\d+)\t([^]*)$/.exec(entry) ?? [];
+    if (object === undefined || path === undefined || pathFault(path) !== null) continue;
+    files.set(path, { path, object, sizeBytes: Number(size), stamp: `git:${object}`, changedAt: 0 });
+  }
+  const objects = new ObjectReader(root);
+  return {
+    root,
+    commit,
+    paths: [...files.keys()].toSorted(),
+    look: (path) => files.get(path) ?? null,
+    read: async (path) => await objects.read(files.get(path)?.object ?? ""),
+    close: () => objects.close(),
+  };
+}
+
+async function commitId(root: string, name: string, signal?: AbortSignal): Promise<string> {
+  const args = ["rev-parse", "--verify", "--quiet", "--end-of-options", `${name}^{commit}`];
+  try {
+    return (await git(root, args, signal)).trim();
+  } catch (error) {
+    if (!(error instanceof AptoveError) || !/^git could not/.test(error.detail)) throw error;
+    const mend = "name one that is there: in a shallow clone only the newest are";
+    const detail = `git knows no commit ${JSON.stringify(name)} in ${root}; ${mend}`;
+    throw new AptoveError("repository_invalid", detail, { cause: error });
+  }
+}
+
+/** Reads objects one after the other. The process is started by the first. */
+class ObjectReader {
+  readonly #root: string;
+  #child: ChildProcessByStdio<Writable, Readable, null> | null = null;
+  #output: AsyncIterator<Buffer> | null = null;
+  /** What was read and not yet taken. */
+  #buffered: Buffer = Buffer.alloc(0);
+
+  constructor(root: string) {
+    this.#root = root;
+  }
+
+  async read(object: string): Promise<Uint8Array> {
+    const child = this.#start();
+    child.stdin.write(`${object}\n`);
+    // "<object> blob <size>\n<content>\n"
+    const size = / blob (\d+)$/.exec(await this.#line())?.[1];
+    if (size === undefined || Number(size) > limits.indexedFileBytesMax) throw this.#lost(object);
+    const content = await this.#take(Number(size) + 1, object);
+    return content.subarray(0, -1);
+  }
+
+  close(): void {
+    this.#child?.kill("SIGKILL");
+    this.#child = null;
+  }
+
+  #start(): ChildProcessByStdio<Writable, Readable, null> {
+    if (this.#child !== null) return this.#child;
+    const child = spawn("git", [...gitQuestionOptions, "cat-file", "--batch"], {
+      cwd: this.#root,
+      env: gitQuestionEnvironment(process.env),
+      stdio: ["pipe", "pipe", "ignore"],
+    });
+    // Its output ends then, which whoever reads is told of.
+    child.on("error", () => child.stdout.destroy());
+    child.stdin.on("error", () => child.stdout.destroy());
+    this.#child = child;
+    this.#output = child.stdout[Symbol.asyncIterator]() as AsyncIterator<Buffer>;
+    return child;
+  }
+
+  async #line(): Promise<string> {
+    for (;;) {
+      const end = this.#buffered.indexOf(0x0a);
+      if (end !== -1) return (await this.#take(end + 1, "")).subarray(0, -1).toString();
+      if (!(await this.#more())) return "";
+    }
+  }
+
+  async #take(bytes: number, object: string): Promise<Buffer> {
+    while (this.#buffered.length < bytes) if (!(await this.#more())) throw this.#lost(object);
+    const taken = this.#buffered.subarray(0, bytes);
+    this.#buffered = this.#buffered.subarray(bytes);
+    return taken;
+  }
+
+  async #more(): Promise<boolean> {
+    // A stream that was destroyed rejects, one that ended is done: to whoever reads it is the same.
+    const next = await this.#output?.next().catch(() => null);
+    if (next === null || next === undefined || next.done === true) return false;
+    this.#buffered = Buffer.concat([this.#buffered, next.value]);
+    return true;
+  }
+
+  #lost(object: string): AptoveError {
+    return new AptoveError("repository_invalid", `git could not read the object ${object} of ${this.#root}`);
+  }
+}

@@ -1,0 +1,24 @@
+/** What every index refuses in the same words (Q6). */
+import { AptoveError } from "../domain/errors.ts";
+
+export function notIndexed(repo: string): AptoveError {
+  return new AptoveError("index_missing", `${repo} is not indexed; run \`aptove index\` in its folder`);
+}
+
+interface Embedding {
+  model: string;
+  dimension: number;
+}
+
+/** Null: the index was built with what is configured. */
+export function mismatch(index: Embedding & { repo: string; root: string }, configured: Embedding): AptoveError | null {
+  if (index.model === configured.model && index.dimension === configured.dimension) return null;
+  const detail =
+    `the index of ${index.repo} was built with ${index.model} (${index.dimension} dimensions), ` +
+    `and ${configured.model} (${configured.dimension}) is configured; run \`aptove index --rebuild\` in ${index.root}`;
+  return new AptoveError("index_mismatch", detail);
+}
+
+export function wrongDimension({ model, dimension }: Embedding): AptoveError {
+  return new AptoveError("retrieval_failed", `${model} did not give ${dimension} dimensions`);
+}
