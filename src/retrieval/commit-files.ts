@@ -49,7 +49,7 @@ async function commitId(root: string, name: string, signal?: AbortSignal): Promi
   try {
     return (await git(root, args, signal)).trim();
   } catch (error) {
-    if (!(error instanceof AptoveError) || !/^git could not/.test(error.detail)) throw error;
+    if (!(error instanceof AptoveError) || !error.detail.startsWith("git could not")) throw error;
     const mend = "name one that is there: in a shallow clone only the newest are";
     const detail = `git knows no commit ${JSON.stringify(name)} in ${root}; ${mend}`;
     throw new AptoveError("repository_invalid", detail, { cause: error });
