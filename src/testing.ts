@@ -6,6 +6,8 @@ export { blobStoreSuite } from "./blobs/blob-store.suite.ts";
 export { memoryBlobs } from "./blobs/memory/memory-blobs.ts";
 export { eventLogSuite } from "./live/event-log.suite.ts";
 export { memoryEventLog } from "./live/memory/memory-event-log.ts";
+export { memoryWakeUps } from "./live/memory/memory-wake-ups.ts";
+export { wakeUpsSuite } from "./live/wake-ups.suite.ts";
 export { providerSuite } from "./providers/provider.suite.ts";
 export {
   scriptedProvider,

@@ -96,8 +96,9 @@ export const limits = {
   compactionKeepShare: 0.3,
   /** Responses of one turn, as they come over the wire; a model that never ends is ended here. */
   answerBytesMax: 134_217_728,
-  /** How often a runner looks for what other processes want of its turns (R3). */
+  /** How often a runner looks for what other processes want of its turns (R3); where it is woken for that, once in so many times. */
   controlPollMs: 100,
+  controlPollsHeard: 10,
   /** H5: the whole body of one request. */
   requestBodyBytesMax: 16_777_216,
   /** The whole file of an import over HTTP, which is read as it arrives. */
@@ -113,7 +114,7 @@ export const limits = {
   /** P3: how long a pairing code is good, and how many wrong guesses there may be meanwhile. */
   pairingCodeMs: 300_000,
   pairingTriesMax: 5,
-  /** How soon an open connection learns that another process revoked its key. */
+  /** How soon an open connection learns that another process revoked its key, where nothing wakes it. */
   keyPollMs: 500,
   /** P3: connections of one user, and after what silence one is taken for gone: a WebSocket, one over HTTP. */
   acpConnectionsPerUserMax: 32,

@@ -4,6 +4,7 @@ import { alice, all, testEngine, testRunner } from "../../testing/engine.ts";
 import { memoryBlobs } from "../blobs/memory/memory-blobs.ts";
 import { AptoveError } from "../domain/errors.ts";
 import { memoryEventLog } from "../live/memory/memory-event-log.ts";
+import { memoryWakeUps } from "../live/memory/memory-wake-ups.ts";
 import { memoryRecords } from "../records/memory/memory-records.ts";
 import type { RunningTurn } from "./engine.ts";
 
@@ -94,6 +95,19 @@ test("[R3] [V4] a turn that runs in another process is steered and interrupted b
   const turn = await running.finished;
   assert.equal(turn.status === "completed" && turn.stopReason, "interrupted");
   assert.equal(await owner.answer(turn.id), "one \n\ntwo ");
+});
+
+test("[R3] with wake-ups the runner takes a note at once, and not when it looks next", async (t) => {
+  // Nobody looks by itself.
+  t.mock.timers.enable({ apis: ["setInterval"] });
+  const never = new Promise<void>(() => {});
+  const owner = await testEngine(t, { script: () => [{ says: ["one ", never] }], wakeUps: memoryWakeUps() });
+  const other = await testEngine(t, { ...owner.parts, runner: testRunner() });
+  const running = await owner.start("go");
+  await reach(running, "text_started");
+  await other.engine.interrupt(alice, { turnId: running.turnId });
+  const turn = await running.finished;
+  assert.equal(turn.status === "completed" && turn.stopReason, "interrupted");
 });
 
 test("[V4] a message for a turn that then waits for its client is not lost in silence", async (t) => {

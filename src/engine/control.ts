@@ -1,10 +1,12 @@
 /**
  * Interrupting and steering a running turn (V4, T10), wherever it runs: here at once, in another process by a
- * note that its runner looks for (R3).
+ * note that its runner is woken for, and looks for by itself (R3).
  */
 import type { Caller } from "../domain/caller.ts";
 import { AptoveError } from "../domain/errors.ts";
 import { idOf, newId } from "../domain/ids.ts";
+import type { PendingTurn } from "../domain/turn.ts";
+import { wakeTopics } from "../live/wake-ups.ts";
 import type { TurnControl } from "../records/record-store.ts";
 import type { EngineCore } from "./core.ts";
 import type { LiveTurn } from "./live-turns.ts";
@@ -20,7 +22,7 @@ export async function interrupt(core: EngineCore, caller: Caller, target: Contro
   if (running === null) return null;
   const { live, turnId } = running;
   if (live === null) {
-    return (await note(core, caller, { id: newId(), turnId, kind: "interrupt", text: "" })) ? turnId : null;
+    return (await note(core, caller, { ...running, id: newId(), kind: "interrupt", text: "" })) ? turnId : null;
   }
   live.controller.abort();
   return turnId;
@@ -45,7 +47,7 @@ export async function steer(
   const id = idempotencyKey === undefined ? newId() : idOf(`${caller.userId}\n${idempotencyKey}\n${running.turnId}`);
   const { live, turnId } = running;
   const isTaken =
-    live === null ? await note(core, caller, { id, turnId, kind: "steer", text }) : give(live, { id, text });
+    live === null ? await note(core, caller, { ...running, id, kind: "steer", text }) : give(live, { id, text });
   if (!isTaken) throw notRunning();
   return turnId;
 }
@@ -70,36 +72,48 @@ function notRunning(): AptoveError {
 
 interface Running {
   turnId: string;
+  /** Who runs it. */
+  runnerId: string;
   /** Null: it runs in another process. */
   live: LiveTurn | null;
 }
 
 async function runningTurn(core: EngineCore, caller: Caller, target: ControlTarget): Promise<Running | null> {
   const { parts, live } = core;
+  const running = ({ id, runnerId }: PendingTurn): Running => ({ turnId: id, runnerId, live: live.get(id) ?? null });
   const here = "turnId" in target ? live.get(target.turnId) : live.ofSession(target.sessionId);
   if (here !== undefined && !here.isStored) {
     // A turn that is still being prepared has no row yet; its session tells whether the caller may see it.
     await visibleSession(parts, caller, here.visibleBy);
-    return { turnId: here.turnId, live: here };
+    return { turnId: here.turnId, runnerId: parts.runner.id, live: here };
   }
   if ("turnId" in target) {
     const turn = await visibleTurn(parts, caller, target.turnId);
-    return turn.status === "pending" ? { turnId: turn.id, live: live.get(turn.id) ?? null } : null;
+    return turn.status === "pending" ? running(turn) : null;
   }
   await visibleSession(parts, caller, target.sessionId);
   const pending = await parts.records.pendingTurn(target.sessionId);
   // It may have begun here since we looked.
-  return pending === null ? null : { turnId: pending.id, live: live.get(pending.id) ?? null };
+  return pending === null ? null : running(pending);
 }
 
 /** False: the turn has ended by now. */
 async function note(
   core: EngineCore,
   caller: Caller,
-  what: Pick<TurnControl, "id" | "turnId" | "kind" | "text">,
+  { runnerId, id, turnId, kind, text }: Pick<TurnControl, "id" | "turnId" | "kind" | "text"> & { runnerId: string },
 ): Promise<boolean> {
   const { parts } = core;
-  return await parts.records.insertControl({ ...what, userId: caller.userId, at: parts.now() });
+  const isTaken = await parts.records.insertControl({
+    id,
+    turnId,
+    kind,
+    text,
+    userId: caller.userId,
+    at: parts.now(),
+  });
+  if (isTaken) parts.wakeUps?.send(wakeTopics.controls(runnerId));
+  return isTaken;
 }
 
 /** Carries out what other processes want of the turns that run here. */

@@ -9,6 +9,7 @@ import { devices } from "./devices.ts";
 import { keyRing } from "./key-ring.ts";
 import { KeyWatch } from "./key-watch.ts";
 import type { EngineParts } from "./parts.ts";
+import { wakeTopics } from "../live/wake-ups.ts";
 import { dropLeftLogs, recoverLostTurns, stopOutlivedTurns } from "./recover.ts";
 import { runTurn } from "./busy.ts";
 import { followControls, interrupt, steer } from "./control.ts";
@@ -80,19 +81,41 @@ function keepHouse(core: EngineCore): House {
   const timer = setInterval(() => {
     last = last.then(() => houseRound(core));
   }, limits.leaseMs / 3);
-  // One look at a time: behind a slow store they would pile up, and the leases would wait behind them.
-  let looking: Promise<void> | null = null;
-  const control = setInterval(() => {
-    if (core.live.count === 0 || looking !== null) return;
-    looking = lookForControls(core).finally(() => (looking = null));
-  }, limits.controlPollMs);
+  const controls = watchControls(core);
   timer.unref();
-  control.unref();
   return {
     stop: async () => {
       clearInterval(timer);
-      clearInterval(control);
-      await last;
+      await Promise.all([last, controls.stop()]);
+    },
+  };
+}
+
+/** R3: takes what other processes want of the turns that run here, when it is woken for that, and now and then. */
+function watchControls(core: EngineCore): House {
+  const { wakeUps, runner } = core.parts;
+  let looking: Promise<void> | null = null;
+  let isMissed = false;
+  // One look at a time: behind a slow store they would pile up, and the leases would wait behind them.
+  const look = (): void => {
+    if (core.live.count === 0) return;
+    isMissed = looking !== null;
+    looking ??= lookForControls(core).finally(() => {
+      looking = null;
+      if (isMissed) look();
+    });
+  };
+  let beats = 0;
+  const timer = setInterval(() => {
+    beats = wakeUps?.isHearing() === true ? (beats + 1) % limits.controlPollsHeard : 0;
+    if (beats === 0 && looking === null) look();
+  }, limits.controlPollMs);
+  timer.unref();
+  const sleep = wakeUps?.on(wakeTopics.controls(runner.id), look);
+  return {
+    stop: async () => {
+      sleep?.();
+      clearInterval(timer);
       await looking;
     },
   };

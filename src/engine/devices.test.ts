@@ -7,8 +7,9 @@ import type { Caller, Role } from "../domain/caller.ts";
 import { pairingCodeText } from "../domain/device.ts";
 import { newId } from "../domain/ids.ts";
 import { limits } from "../domain/limits.ts";
+import { memoryWakeUps } from "../live/memory/memory-wake-ups.ts";
 import { memoryRecords } from "../records/memory/memory-records.ts";
-import { testEngine, type TestEngine } from "../../testing/engine.ts";
+import { testEngine, type TestEngine, type TestEngineOptions } from "../../testing/engine.ts";
 import { createEngine } from "./create-engine.ts";
 
 const refused = { name: "AptoveError", code: "pairing_refused" };
@@ -23,9 +24,9 @@ interface World extends TestEngine {
   paired(person: Caller, deviceId?: string): Promise<{ id: string; token: string; deviceId: string; caller: Caller }>;
 }
 
-async function world(context: TestContext): Promise<World> {
+async function world(context: TestContext, options: TestEngineOptions = {}): Promise<World> {
   const clock = { now: 1_800_000_000_000 };
-  const tested = await testEngine(context, { now: () => clock.now });
+  const tested = await testEngine(context, { now: () => clock.now, ...options });
   const { engine, parts, caller } = tested;
   const person = async (role: Role = "member", orgId = caller.orgId): Promise<Caller> => {
     const userId = newId();
@@ -252,4 +253,17 @@ test("[P3] [B4] whoever watches a key is told soon when another process revokes 
   const end = once(told, "end");
   await there.devices.revoke(ada, phone.id);
   await end;
+});
+
+test("[P3] [H4] with wake-ups they are told at once, and not when their process looks next", async (t) => {
+  // Nobody looks by itself.
+  t.mock.timers.enable({ apis: ["setInterval"] });
+  const { engine, person, paired, parts } = await world(t, { wakeUps: memoryWakeUps() });
+  const ada = await person();
+  const phone = await paired(ada);
+  const there = await createEngine({ ...parts, runner: { ...parts.runner, id: newId() } });
+  t.after(() => there.close({ graceMs: 0 }));
+  const ended = new Promise<void>((resolve) => engine.keys.watch(phone.token, resolve));
+  await there.devices.revoke(ada, phone.id);
+  await ended;
 });

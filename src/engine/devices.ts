@@ -27,13 +27,13 @@ export function devices(parts: EngineParts, watch: KeyWatch): Devices {
     claim: async (request) => {
       const claimed = await claim(parts, request);
       // A device that is paired again has lost the token that it had.
-      await watch.look();
+      await watch.changed();
       return claimed;
     },
     list: async (caller) => (await tokensOf(parts, caller)).map(deviceOf),
     revoke: async (caller, id) => {
       await revoke(parts, caller, id);
-      await watch.look();
+      await watch.changed();
     },
     resolve: (caller, named) => resolve(parts, caller, named),
   };

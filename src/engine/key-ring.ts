@@ -29,7 +29,7 @@ export function keyRing(parts: EngineParts, watch: KeyWatch): KeyRing {
       if (!isId(id) || !(await parts.records.revokeKey(caller.orgId, id, parts.now()))) {
         throw new AptoveError("not_found", `there is no key ${JSON.stringify(id)} that is in use`);
       }
-      await watch.look();
+      await watch.changed();
     },
     authenticate: (secret) => authenticate(parts, secret),
     watch: (secret, onEnd) => watch.add(secret, onEnd),

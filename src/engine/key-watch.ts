@@ -2,6 +2,7 @@
 import type { ApiKey } from "../domain/caller.ts";
 import { sha256 } from "../domain/ids.ts";
 import { limits } from "../domain/limits.ts";
+import { wakeTopics } from "../live/wake-ups.ts";
 import type { EngineParts } from "./parts.ts";
 
 export function isValid({ revokedAt, expiresAt }: ApiKey, now: number): boolean {
@@ -15,9 +16,11 @@ export class KeyWatch {
   #timer: NodeJS.Timeout | null = null;
   #looks = 0;
   #last: Promise<void> = Promise.resolve();
+  readonly #sleep: (() => void) | undefined;
 
   constructor(parts: EngineParts) {
     this.#parts = parts;
+    this.#sleep = parts.wakeUps?.on(wakeTopics.keys, () => void this.look());
   }
 
   /** Calls once when the key ends; for a secret that is no key, never. Gives what ends the watch. */
@@ -33,8 +36,16 @@ export class KeyWatch {
     };
   }
 
-  /** Looks now, and not only when it is time: after a change that this process made. Never rejects. */
+  /** After a change that this process made: every process looks now, and not only when it is time. Never rejects. */
+  changed(): Promise<void> {
+    this.#parts.wakeUps?.send(wakeTopics.keys);
+    return this.look();
+  }
+
+  /** Never rejects. */
   look(): Promise<void> {
+    // One that has not begun yet will see whatever there is to see.
+    if (this.#looks > 1) return this.#last;
     this.#looks += 1;
     return (this.#last = this.#last.then(() => this.#look()).finally(() => (this.#looks -= 1)));
   }
@@ -51,6 +62,7 @@ export class KeyWatch {
   }
 
   close(): void {
+    this.#sleep?.();
     for (const hash of this.#watchers.keys()) this.#forget(hash);
   }
 

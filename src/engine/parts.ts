@@ -6,6 +6,7 @@ import type { BlobStore } from "../blobs/blob-store.ts";
 import type { AgentContext, ConversationContext } from "../domain/context.ts";
 import type { TranscribedTurn, TranscriptStanding } from "../domain/transcript.ts";
 import type { EventLog } from "../live/event-log.ts";
+import type { WakeUps } from "../live/wake-ups.ts";
 import type { Provider } from "../providers/provider.ts";
 import type { RecordStore, Runner } from "../records/record-store.ts";
 import type { Retriever } from "../retrieval/retriever.ts";
@@ -53,6 +54,8 @@ export interface EngineParts {
   records: RecordStore;
   blobs: BlobStore;
   log: EventLog;
+  /** Absent: what other processes want is looked for often, and seen then. */
+  wakeUps?: WakeUps;
   providers: Providers;
   /** By the names that agent contexts use. */
   retrievers: ReadonlyMap<string, Retriever>;
