@@ -23,6 +23,7 @@ import type { OpenSessionTools } from "./tools/session-tools.ts";
 import type { Tool } from "./tools/tool.ts";
 import { aptoveVersion } from "./version.ts";
 import type { BindingStore } from "./workspace/binding-store.ts";
+import { readContextEntry } from "./workspace/context-entry.ts";
 import { mergeLayers, readSharedLayers, type Configuration } from "./workspace/configuration.ts";
 import { dataFolderPath, openDataFolder, type DataFolder } from "./workspace/data-folder.ts";
 import type { OpenedWorkspaces } from "./workspace/opened-workspaces.ts";
@@ -107,6 +108,7 @@ export async function createAptove(options: AptoveOptions = {}): Promise<Aptove>
       standing: async (id) => await (await workspaces.transcripts()).standing(id),
       turnFinished: (id, turn) => workspaces.turnFinished(id, turn),
     },
+    readContext: (kind, id, entry) => readContextEntry({ kind, id, entry, provider: configuration.provider }),
     limits: configuration.limits,
     contextTokens: (model) => modelInfo(model)?.contextTokens ?? null,
     runner: thisRunner(),

@@ -15,6 +15,7 @@ import type { EngineParts } from "../src/engine/parts.ts";
 import { memoryEventLog } from "../src/live/memory/memory-event-log.ts";
 import type { Provider } from "../src/providers/provider.ts";
 import { scriptedProvider, type Script, type ScriptedProvider } from "../src/providers/scripted/scripted.ts";
+import { readContextEntry } from "../src/workspace/context-entry.ts";
 import { memoryRecords } from "../src/records/memory/memory-records.ts";
 import type { Runner } from "../src/records/record-store.ts";
 
@@ -77,6 +78,7 @@ export function testParts(options: TestEngineOptions = {}): EngineParts & { scri
     tools: [],
     agentContexts: [{ ...defaultAgent, provider: answering.name }],
     conversationContexts: [{ ...defaultConversation, ...conversation }],
+    readContext: (kind, id, entry) => readContextEntry({ kind, id, entry, provider: answering.name }),
     limits,
     contextTokens: () => null,
     runner: testRunner(),

@@ -136,7 +136,7 @@ function requestOf(line: string, { as, json, body, headers = {}, signal }: CallO
 /** Null: the table has no such route. */
 function routeOf({ method, url }: Request): RouteName | null {
   const path = new URL(url).pathname;
-  const matches = (pattern: string) => new RegExp(`^${pattern.replace("{id}", "[^/]+")}$`).test(path);
+  const matches = (pattern: string) => new RegExp(`^${pattern.replaceAll(/\{\w+\}/g, "[^/]+")}$`).test(path);
   const found = Object.entries(paths).filter(([, route]) => route.method === method && matches(route.path));
   return (found[0]?.[0] as RouteName | undefined) ?? null;
 }

@@ -17,6 +17,8 @@ import type { RouteName } from "../protocol/paths.ts";
 import type { AnswerOf, QueryOf } from "../protocol/routes.ts";
 import type { WireGarbageReport, WireSearchHits } from "../protocol/tree.ts";
 import { AptoveApiError } from "./api-error.ts";
+import { contextMethods } from "./contexts.ts";
+import type { ContextMethods } from "./contexts.ts";
 import { followEvents } from "./event-stream.ts";
 import type { StreamedEvent } from "./event-stream.ts";
 import { jsonOf, sender } from "./send.ts";
@@ -40,6 +42,7 @@ export type {
   WirePairingCode,
   WirePairingStart,
 } from "../protocol/device.ts";
+export type { WireContext, WireContextEdit, WireContextVersion } from "../protocol/context.ts";
 export type { WireTurnDiff, WireVerifyReport } from "../protocol/explain.ts";
 export type { WireReadiness } from "../protocol/health.ts";
 export type { WireApiKey, WireCreatedKey, WireKeyStart, WireMe } from "../protocol/key.ts";
@@ -112,6 +115,8 @@ export interface AptoveClient {
     /** By the device's `id`. */
     revoke(id: string): Promise<void>;
   };
+  /** Contexts of the configuration, and those that the org keeps as records over them (G1). */
+  contexts: ContextMethods;
   /** Deletes what no turn needs; with `dryRun` only says what that is. For admins. */
   collectGarbage(options: { dryRun: boolean }): Promise<WireGarbageReport>;
   me(): Promise<WireMe>;
@@ -149,6 +154,7 @@ export function createClient(options: ClientOptions): AptoveClient {
       pair: (body) => call("pairDevice", { body }),
       revoke: async (id) => void (await send("revokeDevice", { id })),
     },
+    contexts: contextMethods(call),
     collectGarbage: (body) => call("collectGarbage", { body }),
     me: () => call("me"),
     health: () => call("readyz"),

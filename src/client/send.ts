@@ -1,11 +1,13 @@
 /** One request of the client: a route by name, with types inferred from the route table. */
 import { paths } from "../protocol/paths.ts";
 import type { RouteName } from "../protocol/paths.ts";
-import type { AnswerOf, BodyOf, QueryOf } from "../protocol/routes.ts";
+import type { AnswerOf, BodyOf, ParamsOf, QueryOf } from "../protocol/routes.ts";
 import { AptoveApiError, apiErrorOf } from "./api-error.ts";
 
 export interface SendOptions<N extends RouteName> {
   id?: string;
+  /** Parameters of the path beside `{id}`. */
+  params?: ParamsOf<N>;
   query?: QueryOf<N>;
   /** Sent as JSON. */
   body?: BodyOf<N>;
@@ -46,13 +48,21 @@ export function sender(connection: Connection): Send {
     headers.set("accept", options.accept ?? "application/json");
     const content = contentOf(options);
     if (content !== null) headers.set("content-type", content.mediaType);
-    const request = new Request(base + fillPath(path, options.id) + queryString(options.query ?? {}), {
-      method,
-      headers,
-      body: content?.bytes ?? null,
-      signal: options.signal ?? null,
-      ...(content?.bytes instanceof ReadableStream && { duplex: "half" }),
-    });
+    const request = new Request(
+      base +
+        fillPath(path, {
+          ...(options.params as Record<string, string> | undefined),
+          ...(options.id !== undefined && { id: options.id }),
+        }) +
+        queryString(options.query ?? {}),
+      {
+        method,
+        headers,
+        body: content?.bytes ?? null,
+        signal: options.signal ?? null,
+        ...(content?.bytes instanceof ReadableStream && { duplex: "half" }),
+      },
+    );
     const response = await reach(() => fetch(request), { url: connection.url, signal: options.signal });
     if (!response.ok) throw await apiErrorOf(response);
     return response;
@@ -94,8 +104,11 @@ function reason(error: unknown): string {
   return error.message;
 }
 
-function fillPath(path: string, id: string | undefined): string {
-  return id === undefined ? path : path.replace("{id}", encodeURIComponent(id));
+function fillPath(path: string, params: Record<string, string>): string {
+  return Object.entries(params).reduce(
+    (filled, [name, value]) => filled.replace(`{${name}}`, encodeURIComponent(value)),
+    path,
+  );
 }
 
 function queryString(query: object): string {

@@ -27,16 +27,18 @@ export async function acpParts(aptove: Aptove, { caller, workspaceId }: AcpParts
       standard: async () =>
         (workspaceId === null ? await workspaces.resolve(null) : await workspaces.use(workspaceId)).id,
       exists: async (id) => (await configured(id)) !== null,
-      choices: async (id) => await choicesOf(aptove, id),
+      choices: async (id) => await choicesOf(aptove, { caller, workspaceId: id }),
     },
   };
 }
 
-async function choicesOf({ engine, configured }: Aptove, workspaceId: string): Promise<SessionChoices> {
+async function choicesOf(
+  { engine, configured }: Aptove,
+  { caller, workspaceId }: { caller: Caller; workspaceId: string },
+): Promise<SessionChoices> {
   const own = (await configured(workspaceId))?.settings;
   return {
-    agentContexts: own?.agentContexts ?? engine.contexts.agents(),
-    conversationContexts: own?.conversationContexts ?? engine.contexts.conversations(),
+    ...(await engine.contexts.known(caller, workspaceId)),
     models: async (name) => {
       const provider = await own?.providers.get(name);
       return provider === undefined ? [] : [provider.defaultModel, ...modelsOf(name)];

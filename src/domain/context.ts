@@ -5,6 +5,7 @@
 import type { ActiveFileRef, SkippedFile } from "./active-file.ts";
 import type { ChunkRef } from "./chunk.ts";
 import type { MailboxRef } from "./mailbox.ts";
+import { sha256, type Millis } from "./ids.ts";
 import type { ToolDefinition } from "./tool.ts";
 
 export interface AgentContext {
@@ -14,6 +15,33 @@ export interface AgentContext {
   provider: string;
   /** Key of a configured index. */
   index: string;
+}
+
+/** The two kinds of contexts. */
+export type ContextKind = "agent" | "conversation";
+
+/**
+ * One version of a context that an org keeps as a record (G1). Versions count up from 1 and never change: every edit is a
+ * new one, and so is the word that a context is retired.
+ */
+export interface ContextVersion {
+  orgId: string;
+  kind: ContextKind;
+  id: string;
+  version: number;
+  createdAt: Millis;
+  /** The user who wrote it. */
+  createdBy: string;
+  /** All that the context says, with nothing left to be filled in later; null: with this version it was retired. */
+  content: AgentContext | ConversationContext | null;
+}
+
+/** What is known of a version without what it says. */
+export type ContextVersionFacts = Omit<ContextVersion, "content"> & { isRetired: boolean };
+
+/** What a manifest keeps of a context: two with the same hash say the same. */
+export function contextHash(context: AgentContext | ConversationContext): string {
+  return sha256(JSON.stringify(context));
 }
 
 export interface Mode {
@@ -52,9 +80,16 @@ export interface ModelSettings {
 /** How the model got its history on this turn. */
 export type HistorySource = "none" | "chain" | "replay";
 
+export interface ContextRef {
+  id: string;
+  hash: string;
+  /** Of the org's record that counted; absent: the configuration said it. */
+  version?: number;
+}
+
 export interface ContextManifest {
-  agentContext: { id: string; hash: string };
-  conversationContext: { id: string; hash: string };
+  agentContext: ContextRef;
+  conversationContext: ContextRef;
   /** SHA-256 of the boot prompt and of the tool list as sent; frozen at the start of a chain (E6). */
   promptHash: string;
   toolsHash: string;

@@ -22,6 +22,8 @@ export const errorCatalogue = {
   instruction_too_large: entry(422, "The instruction is larger than the limit"),
   instruction_not_text: entry(422, "The instruction is not valid Unicode text"),
   context_unknown: entry(422, "The named context is not configured"),
+  context_invalid: entry(422, "The context is not valid"),
+  context_changed: entry(412, "The context changed since the caller saw it"),
   mode_unknown: entry(422, "The named mode is not configured"),
   provider_unknown: entry(422, "The named provider is not configured"),
   tool_invalid: entry(422, "A tool definition is not valid"),

@@ -178,6 +178,13 @@ export const limits = {
   stateCacheBytesMax: 67_108_864,
   /** W7: workspaces whose configuration is kept as worked out, with their opened providers. */
   workspaceConfigurationsKept: 256,
+  /** G1: contexts that an org keeps as records, of both kinds, and one of them as JSON. */
+  contextsPerOrgMax: 100,
+  contextBytesMax: 131_072,
+  /** Contexts of orgs that had turns lately, as they were read. */
+  contextCacheBytesMax: 67_108_864,
+  /** Boot prompts of which it is remembered that they are stored. */
+  keptPromptsMax: 1_000,
   /** B1: more cannot be one text in JavaScript, so it could not be read back. */
   blobBytesMax: 536_870_888,
   /** W2, W1: what devices and people may call themselves and their workspaces. */

@@ -3,7 +3,14 @@
  * fault refused before anything is written. Which value counts: request, then session, then default (G2).
  */
 import type { Caller } from "../domain/caller.ts";
-import type { AgentContext, ConversationContext, HistorySource, Mode, ModelSettings } from "../domain/context.ts";
+import type {
+  AgentContext,
+  ContextRef,
+  ConversationContext,
+  HistorySource,
+  Mode,
+  ModelSettings,
+} from "../domain/context.ts";
 import { AptoveError } from "../domain/errors.ts";
 import { sha256 } from "../domain/ids.ts";
 import { limits } from "../domain/limits.ts";
@@ -15,6 +22,7 @@ import type { Tool } from "../tools/tool.ts";
 import type { TurnRequest } from "./engine.ts";
 import { checkFiles, type CheckedFile } from "./gather.ts";
 import type { EngineParts, WorkspaceSettings } from "./parts.ts";
+import { knownContexts } from "./known-contexts.ts";
 import { checkInstruction } from "./request/envelope.ts";
 import { bootPrompt, mergeTools, toolsHash, toolUse, type ToolUse } from "./request/prompt.ts";
 
@@ -27,6 +35,8 @@ export interface AcceptedRequest {
   mode: Mode;
   agentContext: AgentContext;
   conversationContext: ConversationContext;
+  /** Both as a manifest keeps them. */
+  contextRefs: { agentContext: ContextRef; conversationContext: ContextRef };
   provider: Provider;
   retriever: Retriever | undefined;
   model: string;
@@ -66,7 +76,8 @@ export async function acceptRequest(
   checkFeedback(request.toolResults ?? []);
   const workspaceId = request.workspaceId ?? session?.workspaceId ?? null;
   const settings = await settingsOf(parts, caller, workspaceId);
-  const { agentContext, conversationContext } = resolveContexts(settings, request, session);
+  const known = await knownContexts(parts, caller, settings);
+  const { agentContext, conversationContext } = resolveContexts(known, request, session);
   const provider = await providerOf(settings, agentContext);
   const mode = named("mode", conversationContext.modes, request.mode ?? "ask");
   const serverTools = ownTools([...parts.tools, ...(request.ownTools ?? [])], request.tools ?? []);
@@ -81,6 +92,10 @@ export async function acceptRequest(
     mode,
     agentContext,
     conversationContext,
+    contextRefs: {
+      agentContext: known.refOf("agent", agentContext),
+      conversationContext: known.refOf("conversation", conversationContext),
+    },
     provider,
     retriever: parts.retrievers.get(agentContext.index),
     model: request.model ?? conversationContext.model ?? provider.defaultModel,

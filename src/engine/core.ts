@@ -1,4 +1,6 @@
 /** What the files of the engine share: its parts and its memory. */
+import { limits } from "../domain/limits.ts";
+import { BoundedCache } from "./bounded-cache.ts";
 import { Histories } from "./histories.ts";
 import { LiveTurns } from "./live-turns.ts";
 import type { EngineParts } from "./parts.ts";
@@ -11,6 +13,8 @@ export interface EngineCore {
   readonly lines: Map<string, Promise<void>>;
   /** Turns that are being written into the transcript of a workspace, by its id: the last in line (W4). */
   readonly transcribing: Map<string, Promise<void>>;
+  /** Hashes of boot prompts that are known to be stored. */
+  readonly keptPrompts: BoundedCache<true>;
   isShuttingDown: boolean;
 }
 
@@ -21,6 +25,7 @@ export function engineCore(parts: EngineParts): EngineCore {
     live: new LiveTurns(),
     lines: new Map(),
     transcribing: new Map(),
+    keptPrompts: new BoundedCache(limits.keptPromptsMax),
     isShuttingDown: false,
   };
 }

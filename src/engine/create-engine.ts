@@ -3,8 +3,9 @@ import type { Retriever } from "../retrieval/retriever.ts";
 import { limits } from "../domain/limits.ts";
 import { AptoveError } from "../domain/errors.ts";
 import { engineCore, type EngineCore } from "./core.ts";
-import type { Contexts, Engine, HealthReport, Indexes } from "./engine.ts";
 import { resolveContexts } from "./accept.ts";
+import type { Engine, HealthReport, Indexes } from "./engine.ts";
+import { contexts } from "./contexts.ts";
 import { devices } from "./devices.ts";
 import { keyRing } from "./key-ring.ts";
 import { KeyWatch } from "./key-watch.ts";
@@ -160,19 +161,6 @@ function indexes(parts: EngineParts): Indexes {
       return await found.index({ ...job, orgId });
     },
     list: async ({ orgId }) => (await retriever()?.list(orgId)) ?? [],
-  };
-}
-
-function contexts(parts: EngineParts): Contexts {
-  return {
-    agents: () => [...parts.agentContexts],
-    conversations: () => [...parts.conversationContexts],
-    providers: async () => {
-      const found = await Promise.all([...parts.providers.keys()].map((name) => parts.providers.get(name)));
-      return found.flatMap((one) =>
-        one === undefined ? [] : [{ name: one.name, defaultModel: one.defaultModel, remembers: one.remembers }],
-      );
-    },
   };
 }
 

@@ -34,7 +34,7 @@ export type Opened = { pending: PendingTurn; openingHash: string } | { repeats: 
 export async function openTurn(core: EngineCore, opening: Opening): Promise<Opened> {
   const key = openingKey(opening);
   const bytes = encodeBlob("opening", openingBlob(opening));
-  await core.parts.blobs.put(key, bytes);
+  await Promise.all([core.parts.blobs.put(key, bytes), keepPrompt(core, opening.accepted)]);
   const attempt = turnOpening(core, opening, key);
   let result = await core.parts.records.openTurn(attempt);
   if (result.outcome === "busy" && (await recoverTurn(core, result.runningTurnId))) {
@@ -50,6 +50,14 @@ export async function openTurn(core: EngineCore, opening: Opening): Promise<Open
     return { repeats: result.earlier.turnId };
   }
   throw refusal(result);
+}
+
+/** The text behind the manifest's hash, stored once (G1). */
+async function keepPrompt({ parts, keptPrompts }: EngineCore, { prompt, promptHash }: AcceptedRequest): Promise<void> {
+  if (keptPrompts.get(promptHash) === true) return;
+  const key = blobKeys.prompt(promptHash);
+  if ((await parts.blobs.size(key)) === null) await parts.blobs.put(key, Buffer.from(prompt));
+  keptPrompts.set(promptHash, true, 1);
 }
 
 /**

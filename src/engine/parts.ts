@@ -3,7 +3,7 @@
  * part (Y1).
  */
 import type { BlobStore } from "../blobs/blob-store.ts";
-import type { AgentContext, ConversationContext } from "../domain/context.ts";
+import type { AgentContext, ContextKind, ConversationContext } from "../domain/context.ts";
 import type { TranscribedTurn, TranscriptStanding } from "../domain/transcript.ts";
 import type { EventLog } from "../live/event-log.ts";
 import type { WakeUps } from "../live/wake-ups.ts";
@@ -45,6 +45,13 @@ export interface WorkspaceSettings {
   defaults?: ContextIds;
 }
 
+/** Throws `context_invalid` that names every fault. */
+export type ReadContext = (
+  kind: ContextKind,
+  id: string,
+  entry: Record<string, unknown>,
+) => AgentContext | ConversationContext;
+
 export interface ContextIds {
   agentContextId: string;
   conversationContextId: string;
@@ -67,6 +74,8 @@ export interface EngineParts {
   defaults?: ContextIds;
   /** Absent: there are no workspaces. */
   workspaces?: WorkspaceParts;
+  /** Checks an entry in the form of `config.toml`, and fills in what it leaves out. Absent: no contexts are kept as records. */
+  readContext?: ReadContext;
   limits: EngineLimits;
   /** How many tokens a model can take, or null where that is not known (C4, C6). */
   contextTokens(model: string): number | null;

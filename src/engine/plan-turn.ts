@@ -7,7 +7,6 @@ import type { ContextManifest } from "../domain/context.ts";
 import { failure, failureOf, type Failure, type Warning } from "../domain/errors.ts";
 import type { GatheredContext } from "../domain/events.ts";
 import type { HistoryItem, ToolResultItem, UserItem } from "../domain/history.ts";
-import { sha256 } from "../domain/ids.ts";
 import { alreadySent, emptyState, type State } from "../domain/lineage.ts";
 import type { AcceptedRequest } from "./accept.ts";
 import { chainWarnings, decideHistory, firstCall, usesChain } from "./build-call.ts";
@@ -153,10 +152,8 @@ function manifest(accepted: AcceptedRequest, { files, chunks, state, decision }:
 
 /** The manifest of a turn that failed before anything was gathered. */
 export function bareManifest(accepted: AcceptedRequest): ContextManifest {
-  const { agentContext, conversationContext } = accepted;
   return {
-    agentContext: { id: agentContext.id, hash: sha256(JSON.stringify(agentContext)) },
-    conversationContext: { id: conversationContext.id, hash: sha256(JSON.stringify(conversationContext)) },
+    ...accepted.contextRefs,
     promptHash: accepted.promptHash,
     toolsHash: accepted.toolsHash,
     history: "none",

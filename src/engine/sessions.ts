@@ -7,6 +7,7 @@ import { sessionKey, type Session, type SessionPatch } from "../domain/session.t
 import { mayBeParent, type Turn } from "../domain/turn.ts";
 import type { SessionPage } from "../records/record-store.ts";
 import { resolveContexts, settingsOf } from "./accept.ts";
+import { knownContexts } from "./known-contexts.ts";
 import type { SessionListRequest, SessionStart } from "./engine.ts";
 import type { EngineParts } from "./parts.ts";
 
@@ -82,7 +83,8 @@ export async function createSession(parts: EngineParts, caller: Caller, start: S
   const name = start.name ?? from?.name ?? "Untitled";
   const workspaceId = start.workspaceId ?? from?.workspaceId;
   const settings = await settingsOf(parts, caller, workspaceId ?? null);
-  const { agentContext, conversationContext } = resolveContexts(settings, start, from);
+  const known = await knownContexts(parts, caller, settings);
+  const { agentContext, conversationContext } = resolveContexts(known, start, from);
   const repo = start.repo ?? from?.repo;
   const defaultLanguage = start.defaultLanguage ?? from?.defaultLanguage;
   const session = blankSession({
@@ -148,7 +150,7 @@ export async function listTurns(
   return await parts.records.listTurns(sessionId, { ...(before !== undefined && { before }), limit: pageLimit(limit) });
 }
 
-function pageLimit(asked: number | undefined): number {
+export function pageLimit(asked: number | undefined): number {
   return Math.min(Math.max(1, asked ?? limits.pageSizeDefault), limits.pageSizeMax);
 }
 

@@ -6,6 +6,8 @@
  * - `run.json`: events, responses, and the outputs of tools that were too long for the model. Written when the run ends.
  * - `state.json`: the history since the base turn (K2). Written when the run ends well.
  *
+ * Beside the turns, `prompts/<hash>.txt` has each boot prompt that a turn had, so that a manifest's hash leads to its text (G1).
+ *
  * Blobs are immutable. A recovery writes under another name, and the turn's row says which one counts.
  */
 import type { BlobStore } from "../blobs/blob-store.ts";
@@ -55,6 +57,8 @@ interface BlobTypes {
 }
 
 export const blobKeys = {
+  /** A boot prompt, kept once however many turns had it; it is part of no turn, and is not collected. */
+  prompt: (hash: string) => `prompts/${hash}.txt`,
   opening: (turnId: string, attempt: string | null) =>
     `turns/${turnId}/opening${attempt === null ? "" : `-${attempt}`}.json`,
   request: (turnId: string, step: number) => `turns/${turnId}/request-${step}.json`,

@@ -4,7 +4,7 @@ import type { TurnEvent } from "../domain/events.ts";
 import type { Turn } from "../domain/turn.ts";
 import type { EngineCore } from "./core.ts";
 import type { TurnReader } from "./engine.ts";
-import { decodeResponse, readBlob, type OpeningBlob, type RunBlob } from "./turn-blobs.ts";
+import { blobKeys, decodeResponse, readBlob, type OpeningBlob, type RunBlob } from "./turn-blobs.ts";
 import { keptEvents } from "./turn-events.ts";
 
 export function turnReader(core: EngineCore, turn: Turn): TurnReader {
@@ -13,6 +13,10 @@ export function turnReader(core: EngineCore, turn: Turn): TurnReader {
   return {
     turn,
     instruction: async () => (await opening()).instruction,
+    prompt: async () => {
+      const bytes = await blobs.get(blobKeys.prompt(turn.manifest.promptHash));
+      return bytes === null ? null : Buffer.from(bytes).toString("utf8");
+    },
     message: async () => (await opening()).message,
     toolResults: async () => (await opening()).toolResults,
     answer: async () => textOf(await eventsSoFar(core, turn)),

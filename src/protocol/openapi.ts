@@ -28,7 +28,7 @@ export function routeErrors(name: RouteName): ErrorCode[] {
     ...everywhere,
     ...accessErrors[spec.access],
     ...(takesBody(spec) ? withBody : []),
-    ...(paths[name].path.includes("{id}") ? (["not_found"] as const) : []),
+    ...(paths[name].path.includes("{") ? (["not_found"] as const) : []),
     ...spec.errors,
   ];
 }
@@ -62,6 +62,7 @@ function operation(name: RouteName, components: Components): Json {
   const spec: RouteSpec = routes[name];
   const parameters = [
     ...(paths[name].path.includes("{id}") ? [pathParameter] : []),
+    ...parametersOf(spec.params, "path"),
     ...parametersOf(spec.query, "query"),
     ...parametersOf(spec.headers, "header"),
   ];
@@ -77,7 +78,7 @@ function operation(name: RouteName, components: Components): Json {
 
 const pathParameter = { name: "id", in: "path", required: true, schema: { type: "string", format: "uuid" } };
 
-function parametersOf(schema: z.ZodObject | undefined, place: "query" | "header"): Json[] {
+function parametersOf(schema: z.ZodObject | undefined, place: "path" | "query" | "header"): Json[] {
   if (schema === undefined) return [];
   const { properties = {}, required = [] } = inputSchema(schema) as { properties?: Json; required?: string[] };
   return Object.entries(properties).map(([name, property]) => {

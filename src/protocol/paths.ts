@@ -50,6 +50,12 @@ export const paths = {
   createKey: { method: "POST", path: "/api/keys" },
   revokeKey: { method: "DELETE", path: "/api/keys/{id}" },
 
+  listContexts: { method: "GET", path: "/api/contexts" },
+  getContextEntry: { method: "GET", path: "/api/contexts/{kind}/{name}" },
+  putContextEntry: { method: "PUT", path: "/api/contexts/{kind}/{name}" },
+  retireContextEntry: { method: "DELETE", path: "/api/contexts/{kind}/{name}" },
+  listContextVersions: { method: "GET", path: "/api/contexts/{kind}/{name}/versions" },
+
   listDevices: { method: "GET", path: "/api/devices" },
   createPairingCode: { method: "POST", path: "/api/devices/pairing-codes" },
   getPairingCode: { method: "GET", path: "/api/devices/pairing-codes/{id}" },

@@ -8,6 +8,8 @@ export type Access = "open" | "read" | "write" | "admin";
 export interface RouteSpec {
   summary: string;
   access: Access;
+  /** Parameters of the path beside `{id}`; what does not fit is not there. */
+  params?: z.ZodObject;
   query?: z.ZodObject;
   headers?: z.ZodObject;
   /** The JSON body; absent, where there are other bodies: JSON is not taken. */

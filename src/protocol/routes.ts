@@ -3,6 +3,7 @@
  * from it, and the client's types are inferred from it, so the three cannot disagree (H2).
  */
 import type { z } from "zod";
+import { contextRoutes } from "./context-routes.ts";
 import type { RouteName } from "./paths.ts";
 import type { RouteSpec } from "./route-spec.ts";
 import { serverRoutes } from "./server-routes.ts";
@@ -15,10 +16,13 @@ export const routes = {
   ...turnRoutes,
   ...sessionRoutes,
   ...serverRoutes,
+  ...contextRoutes,
 } as const satisfies Record<RouteName, RouteSpec>;
 
 export type Routes = typeof routes;
 
+/** Parameters of the path beside `{id}`. */
+export type ParamsOf<N extends RouteName> = Routes[N] extends { params: infer S extends z.ZodType } ? z.output<S> : {};
 /** What a route answers as JSON; void where it answers something else. */
 export type AnswerOf<N extends RouteName> = Routes[N] extends { answer: infer S extends z.ZodType } ? z.infer<S> : void;
 /** As clients write it. */

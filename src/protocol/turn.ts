@@ -22,12 +22,16 @@ import {
 } from "./values.ts";
 import { warning } from "./values.ts";
 
-const hashed = z.object({ id: z.string(), hash: z.string() });
+const contextRef = z.object({
+  id: z.string(),
+  hash: z.string(),
+  version: z.int().optional().describe("Of the org's record that counted; absent: the configuration said it."),
+});
 
 const manifest = z
   .object({
-    agentContext: hashed,
-    conversationContext: hashed,
+    agentContext: contextRef,
+    conversationContext: contextRef,
     promptHash: z.string(),
     toolsHash: z.string(),
     history: z.enum(["none", "chain", "replay"]).describe("How the model got its history."),
@@ -135,6 +139,10 @@ export const turnContext = z
   .object({
     turnId: id,
     manifest,
+    prompt: z
+      .string()
+      .nullable()
+      .describe("The boot prompt of the session as it counted; null: the turn came from elsewhere, or is too old."),
     message: z.array(z.string()).describe("The parts of the user message exactly as the model got them."),
   })
   .meta({ id: "TurnContext" });

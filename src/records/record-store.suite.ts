@@ -14,6 +14,7 @@
  * Each test opens a store of its own. Stores that `reopen` gives are closed by the tests.
  */
 import { suite } from "node:test";
+import { contextTests } from "./suite/contexts.ts";
 import { deviceTests } from "./suite/devices.ts";
 import { finishingTests } from "./suite/finishing.ts";
 import { forestTests } from "./suite/forests.ts";
@@ -48,6 +49,7 @@ export function recordStoreSuite(name: string, open: OpenForTest): void {
     runTests(open);
     peopleTests(open);
     deviceTests(open);
+    contextTests(open);
     processTests(open);
   });
 }

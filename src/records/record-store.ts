@@ -15,6 +15,7 @@
  * belong to the caller: a driver neither keeps nor changes them.
  */
 import type { ApiKey, User } from "../domain/caller.ts";
+import type { ContextKind, ContextVersion, ContextVersionFacts } from "../domain/context.ts";
 import type { PairingCode } from "../domain/device.ts";
 import type { MailboxDraft, MailboxMessage } from "../domain/mailbox.ts";
 import type { Session, SessionPatch } from "../domain/session.ts";
@@ -142,6 +143,20 @@ export interface RecordStore {
    * that comes after the last try finds nothing, whatever process it comes through.
    */
   claimPairingCode(claim: PairingClaim): Promise<ClaimResult>;
+
+  // Contexts (G1)
+  /**
+   * Keeps a version, if the newest one of its context is the one before it; of two who write at once one does. A version
+   * that is stored never changes. Refused, and nothing changed: the newest is another, 0 where there is none.
+   */
+  putContextVersion(version: ContextVersion): Promise<ContextPut>;
+  /** The newest version of each context of the org, retired ones too, by kind and id; without what they say. */
+  contextHeads(orgId: string): Promise<ContextVersionFacts[]>;
+  /** The newest versions of the contexts that are not retired, in no order. */
+  currentContexts(orgId: string): Promise<ContextVersion[]>;
+  getContextVersion(of: ContextName & { version: number }): Promise<ContextVersion | null>;
+  /** Newest first, without what they say. `before` is exclusive. */
+  listContextVersions(of: ContextName, page: { before?: number; limit: number }): Promise<ContextVersionFacts[]>;
 
   /** Bytes that the whole store takes, as well as the driver can tell (B7). */
   size(): Promise<number>;
@@ -356,6 +371,13 @@ export interface PairingClaim {
 }
 /** `workspaceId`: of the code. `refused`: there is no such open code. */
 export type ClaimResult = { outcome: "claimed"; key: ApiKey; workspaceId: string | null } | { outcome: "refused" };
+
+export interface ContextName {
+  orgId: string;
+  kind: ContextKind;
+  id: string;
+}
+export type ContextPut = { outcome: "stored" } | { outcome: "changed"; newest: number };
 
 /** What another process asks of the one that runs the turn. */
 export interface TurnControl {

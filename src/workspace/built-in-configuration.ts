@@ -73,7 +73,7 @@ function titleOf(id: string): string {
   return id.charAt(0).toUpperCase() + id.slice(1).replace(/[-_]/g, " ");
 }
 
-function agentContext(values: MergedValues, id: string, provider: string): AgentContext {
+export function agentContext(values: MergedValues, id: string, provider: string): AgentContext {
   const key = `agent_contexts.${id}`;
   return {
     id,
@@ -83,7 +83,7 @@ function agentContext(values: MergedValues, id: string, provider: string): Agent
   };
 }
 
-function conversationContext(values: MergedValues, id: string): ConversationContext {
+export function conversationContext(values: MergedValues, id: string): ConversationContext {
   const key = `conversation_contexts.${id}`;
   const modeIds = values.names(
     `${key}.modes`,

@@ -39,6 +39,7 @@ export function turnLines(turn: WireTurn, output: Output): string[] {
   const facts = [
     `  ${turnFacts(turn)}`,
     `  instruction: ${firstLine(turn.instructionSummary, 100)}`,
+    `  contexts: ${contextWords("agent", turn.manifest.agentContext)}, ${contextWords("conversation", turn.manifest.conversationContext)}`,
     `  history: ${historyWords(turn.manifest.history, turn.manifest.historyTurns)}`,
   ];
   const sections = [
@@ -56,6 +57,10 @@ export function turnLines(turn: WireTurn, output: Output): string[] {
     ...failureLines(turn).map((line) => red(safe(line))),
     ...sections.map(safe),
   ];
+}
+
+function contextWords(kind: string, { id, version, hash }: WireTurn["manifest"]["agentContext"]): string {
+  return `${kind} ${id} ${version === undefined ? `(configuration, ${hash.slice(0, 8)})` : `version ${version}`}`;
 }
 
 function turnFacts(turn: WireTurn): string {

@@ -7,6 +7,7 @@ import type { ConfigOptions } from "./commands/config.ts";
 import type { IndexOptions } from "./commands/index-repository.ts";
 import type { McpOptions } from "./commands/mcp.ts";
 import type { ServeOptions } from "./commands/serve.ts";
+import { addContextCommands } from "./context-commands.ts";
 import { addDeviceCommands } from "./device-commands.ts";
 import { wholeNumber } from "./options.ts";
 import type { Run } from "./options.ts";
@@ -40,6 +41,7 @@ Exit codes: 0 fine, 1 failed, 2 wrong use, 130 interrupted.`,
   addWorkspaceCommands(program.command("workspace").description("where devices and people work"), run);
   addKeyCommands(program.command("key").description("API keys of the server"), run);
   addDeviceCommands(program.command("device").description("devices with a token of their own"), run);
+  addContextCommands(program.command("context").description("contexts that the org keeps, in versions"), run);
   addMcpCommands(program.command("mcp").description("servers of tools that speak MCP"), run);
   addConfigCommands(program.command("config").description("the configuration"), run);
   addServerCommands(program, run);

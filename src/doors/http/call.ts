@@ -2,7 +2,7 @@
 import type { Caller } from "../../domain/caller.ts";
 import type { Engine } from "../../engine/engine.ts";
 import { routes } from "../../protocol/routes.ts";
-import type { AnswerOf, QueryOf, ReadBodyOf, RouteSpec, Routes } from "../../protocol/routes.ts";
+import type { AnswerOf, ParamsOf, QueryOf, ReadBodyOf, RouteSpec, Routes } from "../../protocol/routes.ts";
 import type { RouteName } from "../../protocol/paths.ts";
 import type { Report } from "./problem-answer.ts";
 import type { RunSlots } from "./quotas.ts";
@@ -32,6 +32,7 @@ export interface Call<N extends RouteName> {
   watchKey(onEnd: () => void): () => void;
   /** The `{id}` of the path, known to be an id; empty where there is none. */
   id: string;
+  params: ParamsOf<N>;
   query: QueryOf<N>;
   body: ReadBodyOf<N>;
 }

@@ -23,6 +23,7 @@ import { deviceHandlers } from "./device-handlers.ts";
 import { createEntrance } from "./entrance.ts";
 import type { Entrance } from "./entrance.ts";
 import { executeHandler } from "./execute-handler.ts";
+import { contextHandlers } from "./context-handlers.ts";
 import { corsHeaders, preflightHeaders } from "./guard.ts";
 import { handshakeRequest, refuseHandshake } from "./mount.ts";
 import type { Handshake, Mount } from "./mount.ts";
@@ -81,10 +82,11 @@ export function httpDoor(options: HttpDoorOptions): HttpDoor {
     ...streamHandlers(door),
     ...serverHandlers(door),
     ...deviceHandlers(door),
+    ...contextHandlers(door),
   };
   const methods = new Map<string, string[]>();
   for (const [name, { method, path }] of Object.entries(paths) as [RouteName, (typeof paths)[RouteName]][]) {
-    const pattern = path.replace("{id}", ":id");
+    const pattern = path.replaceAll(/\{(\w+)\}/g, ":$1");
     app.on(method, pattern, (context) =>
       serve(context, { name, door, entrance, handler: handlers[name] as Handler<never> }),
     );
@@ -168,6 +170,7 @@ async function serve(context: Context, { name, door, entrance, handler }: Servin
   if (paths[name].path.includes("{id}") && !isId(id)) {
     throw new AptoveError("not_found", `${JSON.stringify(id)} is not an id`);
   }
+  const params = paramsOf(spec, context);
   // A route that takes other bodies than JSON reads its own; and its query, if that stands for a body.
   const { body: json, otherBodies } = spec;
   const hasOwnQuery = json !== undefined && otherBodies !== undefined;
@@ -176,7 +179,14 @@ async function serve(context: Context, { name, door, entrance, handler }: Servin
   const body = readsJson ? parse(json, await readJson(request, door.limits.requestBodyBytesMax)) : undefined;
   const watchKey: Call<never>["watchKey"] = (onEnd) =>
     visitor === null ? () => undefined : door.engine.keys.watch(visitor.secret, onEnd);
-  return await handler({ request, caller, watchKey, id, query, body } as Call<never>);
+  return await handler({ request, caller, watchKey, id, params, query, body } as Call<never>);
+}
+
+function paramsOf({ params }: RouteSpec, context: Context): object {
+  if (params === undefined) return {};
+  const read = params.safeParse(context.req.param());
+  if (read.success) return read.data;
+  throw new AptoveError("not_found", `there is nothing at ${JSON.stringify(context.req.path)}`);
 }
 
 async function serveMount(request: Request, mount: Mount, entrance: Entrance): Promise<Response> {

@@ -22,26 +22,27 @@ type SessionRoute =
   | "steerSession";
 
 export function sessionHandlers({ engine }: Door): Handlers<SessionRoute> {
-  const toWire = sessionWriter(engine);
+  const write = sessionWriter(engine);
   return {
     listSessions: async ({ caller, query: { removed, ...query } }) => {
       if (removed === true) {
         const sessions = await engine.tree.listRemoved(caller);
-        return answer("listSessions", { sessions: sessions.map(toWire), nextCursor: null });
+        return answer("listSessions", { sessions: await write.all(caller, sessions), nextCursor: null });
       }
       const { cursor, ...filters } = query;
       const after = cursor === undefined ? undefined : parseCursor(cursor);
       const { sessions, next } = await engine.listSessions(caller, given({ ...filters, after }));
       const nextCursor = next === null ? null : formatCursor(next);
-      return answer("listSessions", { sessions: sessions.map(toWire), nextCursor });
+      return answer("listSessions", { sessions: await write.all(caller, sessions), nextCursor });
     },
     createSession: async ({ caller, body }) => {
       const session = await newSession(engine, caller, given(body));
-      return answer("createSession", toWire(session), { location: `/api/sessions/${session.id}` });
+      return answer("createSession", await write.one(caller, session), { location: `/api/sessions/${session.id}` });
     },
-    getSession: async ({ caller, id }) => answer("getSession", toWire(await engine.getSession(caller, id))),
+    getSession: async ({ caller, id }) =>
+      answer("getSession", await write.one(caller, await engine.getSession(caller, id))),
     updateSession: async ({ caller, id, body }) =>
-      answer("updateSession", toWire(await engine.updateSession(caller, id, present(body)))),
+      answer("updateSession", await write.one(caller, await engine.updateSession(caller, id, present(body)))),
     listTurns: async ({ caller, id, query }) => {
       const limit = query.limit ?? limits.pageSizeDefault;
       const turns = await engine.listTurns(caller, id, { ...given({ before: query.before }), limit });

@@ -12,11 +12,11 @@ type TreeRoute = MarkRoute | "moveHead" | "purgeSession" | "getGraph" | "search"
 
 export function treeHandlers({ engine }: Door): Handlers<TreeRoute> {
   const { tree } = engine;
-  const toWire = sessionWriter(engine);
+  const write = sessionWriter(engine);
   const mark =
     <N extends MarkRoute>(name: N, change: (caller: Caller, id: string) => Promise<Session>) =>
     async ({ caller, id }: Call<MarkRoute>) =>
-      answer<MarkRoute>(name, toWire(await change(caller, id)));
+      answer<MarkRoute>(name, await write.one(caller, await change(caller, id)));
   return {
     archiveSession: mark("archiveSession", tree.archive),
     unarchiveSession: mark("unarchiveSession", tree.unarchive),
@@ -24,15 +24,19 @@ export function treeHandlers({ engine }: Door): Handlers<TreeRoute> {
     restoreSession: mark("restoreSession", tree.restore),
     purgeSession: async ({ caller, id }) => answer("purgeSession", await tree.purge(caller, id)),
     moveHead: async ({ caller, id, body }) =>
-      answer("moveHead", toWire(await tree.moveHead(caller, { sessionId: id, ...body }))),
+      answer("moveHead", await write.one(caller, await tree.moveHead(caller, { sessionId: id, ...body }))),
     getGraph: async ({ caller, id }) => {
       const { session, turns, forks } = await tree.graph(caller, id);
-      const wire = { session: toWire(session), turns: turns.map(toWireTurnSummary), forks: forks.map(toWire) };
-      return answer("getGraph", wire);
+      const wire = { session: await write.one(caller, session), forks: await write.all(caller, forks) };
+      return answer("getGraph", { ...wire, turns: turns.map(toWireTurnSummary) });
     },
     search: async ({ caller, query: { q, limit } }) => {
       const hits = await tree.search(caller, { text: q, ...given({ limit }) });
-      return answer("search", { hits: hits.map(({ session, matches }) => ({ session: toWire(session), matches })) });
+      const found = await write.all(
+        caller,
+        hits.map(({ session }) => session),
+      );
+      return answer("search", { hits: found.map((session, at) => ({ session, matches: hits[at]?.matches ?? [] })) });
     },
     verifySession: async ({ caller, id }) => answer("verifySession", await engine.explain.verify(caller, id)),
     collectGarbage: async ({ caller, body }) => answer("collectGarbage", await tree.collectGarbage(caller, body)),

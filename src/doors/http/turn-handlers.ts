@@ -35,7 +35,8 @@ export function turnHandlers({ engine }: Door): Handlers<TurnRoute> {
     getContext: async ({ caller, id }) => {
       const reader = await engine.readTurn(caller, id);
       const { manifest } = reader.turn;
-      return answer("getContext", { turnId: id, manifest, message: await reader.message() });
+      const [prompt, message] = await Promise.all([reader.prompt(), reader.message()]);
+      return answer("getContext", { turnId: id, manifest, prompt, message });
     },
     diffTurns: async ({ caller, id, query }) =>
       answer("diffTurns", await engine.explain.diff(caller, { a: id, b: query.with })),

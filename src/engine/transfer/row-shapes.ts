@@ -1,7 +1,7 @@
 /** The forms of sessions, turns and steps in an export. */
 import type { ActiveFileRef, SkippedFile } from "../../domain/active-file.ts";
 import type { ChunkRef } from "../../domain/chunk.ts";
-import type { ContextManifest, HistorySource, ModelSettings } from "../../domain/context.ts";
+import type { ContextManifest, ContextRef, HistorySource, ModelSettings } from "../../domain/context.ts";
 import { errorCatalogue, type ErrorCode, type Failure, type Warning, type WarningCode } from "../../domain/errors.ts";
 import type { StopReason } from "../../domain/events.ts";
 import { limits } from "../../domain/limits.ts";
@@ -149,7 +149,7 @@ const skippedFile = fields<SkippedFile>(
   {},
 );
 
-const contextName = fields<{ id: string; hash: string }>({ id: text, hash: text }, {});
+const contextName = fields<ContextRef>({ id: text, hash: text }, { version: ordinal });
 
 const mailboxRef = fields<MailboxRef>(
   { turnId: id, subagentId: id, kind: oneOf({ subagent_result: true, subagent_failed: true }), contentHash: text },

@@ -3,6 +3,7 @@
  * process. A method runs from its first to its last line without waiting, so each is a transaction by itself.
  */
 import type { RecordStore } from "../record-store.ts";
+import { contextRecords } from "./contexts.ts";
 import { deviceRecords } from "./devices.ts";
 import { importRecords } from "./imports.ts";
 import { mailboxRecords } from "./mailbox.ts";
@@ -26,6 +27,7 @@ export function memoryRecords(): RecordStore {
     ...runRecords(rows),
     ...peopleRecords(rows),
     ...deviceRecords(rows),
+    ...contextRecords(rows),
     size: () => Promise.resolve(bytesOf(rows)),
     close: () => Promise.resolve(),
   });

@@ -1,5 +1,6 @@
 /** The tables of the memory store: maps from a row's key to the row. */
 import type { ApiKey, User } from "../../domain/caller.ts";
+import type { ContextVersion } from "../../domain/context.ts";
 import type { PairingCode } from "../../domain/device.ts";
 import { AptoveError } from "../../domain/errors.ts";
 import type { MailboxMessage } from "../../domain/mailbox.ts";
@@ -30,6 +31,8 @@ export interface Rows {
   /** By what they call themselves. */
   devices: Map<string, DeviceOwner>;
   pairingCodes: Map<string, PairingCode>;
+  /** By org, kind and id: all versions, oldest first. */
+  contexts: Map<string, ContextVersion[]>;
 }
 
 export function emptyRows(): Rows {
@@ -48,6 +51,7 @@ export function emptyRows(): Rows {
     keys: new Map(),
     devices: new Map(),
     pairingCodes: new Map(),
+    contexts: new Map(),
   };
 }
 

@@ -187,6 +187,24 @@ const migrations: readonly Migration[] = [
       )`,
       `create unique index mailbox_by_number on mailbox (session_id, number)`,
       `create index mailbox_by_taker on mailbox (taken_by) where taken_by is not null`,
+      `create table contexts (
+        org_id ${id} not null,
+        kind text not null,
+        id ${id} not null,
+        version integer not null,
+        primary key (org_id, kind, id)
+      )`,
+      `create table context_versions (
+        org_id ${id} not null,
+        kind text not null,
+        id ${id} not null,
+        version integer not null,
+        created_at bigint not null,
+        created_by ${id} not null,
+        is_retired integer not null,
+        doc text not null,
+        primary key (org_id, kind, id, version)
+      )`,
     ],
   },
 ];

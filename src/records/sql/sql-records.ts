@@ -1,6 +1,7 @@
 /** The record store over SQL: one code base for every engine (B2). An engine brings what the two do differently. */
 import type { Kysely } from "kysely";
 import type { RecordStore } from "../record-store.ts";
+import { contextRecords } from "./contexts.ts";
 import { controlRecords } from "./controls.ts";
 import { deviceRecords } from "./devices.ts";
 import type { SqlDialect } from "./sql-dialect.ts";
@@ -37,6 +38,7 @@ export async function sqlRecords(engine: SqlEngine): Promise<RecordStore> {
     ...controlRecords(db, dialect),
     ...peopleRecords(db),
     ...deviceRecords(db, dialect),
+    ...contextRecords(db),
     open: () => migrate(db, engine),
     size: () => engine.size(),
     close: () => db.destroy(),

@@ -5,6 +5,7 @@
  * Times are epoch milliseconds and booleans 0 or 1, so a row looks the same in both engines.
  */
 import type { MailboxKind } from "../../domain/mailbox.ts";
+import type { ContextKind } from "../../domain/context.ts";
 import type { TurnKind, TurnStatus } from "../../domain/turn.ts";
 
 export interface Tables {
@@ -22,6 +23,8 @@ export interface Tables {
   api_keys: ApiKeyRow;
   devices: DeviceRow;
   pairing_codes: PairingCodeRow;
+  contexts: ContextRow;
+  context_versions: ContextVersionRow;
 }
 
 export const tableNames = Object.keys({
@@ -39,6 +42,8 @@ export const tableNames = Object.keys({
   api_keys: true,
   devices: true,
   pairing_codes: true,
+  contexts: true,
+  context_versions: true,
 } satisfies Record<keyof Tables, true>);
 
 export interface SessionRow {
@@ -142,6 +147,22 @@ export interface PairingCodeRow {
   claimed_at: number | null;
   key_id: string | null;
   workspace_id: string | null;
+}
+
+/** Which version of a context counts: the newest. */
+export interface ContextRow {
+  org_id: string;
+  kind: ContextKind;
+  id: string;
+  version: number;
+}
+
+/** Rows never change. */
+export interface ContextVersionRow extends ContextRow {
+  created_at: number;
+  created_by: string;
+  is_retired: number;
+  doc: string;
 }
 
 export interface ApiKeyRow {

@@ -1,0 +1,122 @@
+/** `aptove context list | show | set | history | delete` (G1). */
+import { readFile } from "node:fs/promises";
+import { resolve } from "node:path";
+import { text as textOf } from "node:stream/consumers";
+import { AptoveApiError } from "../../../client/client.ts";
+import type { AptoveClient, WireContext } from "../../../client/client.ts";
+import { limits } from "../../../domain/limits.ts";
+import { toFileKeys, toWireKeys } from "../../../protocol/context.ts";
+import { given } from "../../../protocol/given.ts";
+import { contextToml, parseContextToml } from "../../../workspace/context-entry.ts";
+import type { Call } from "../call.ts";
+import { localTime } from "../explain.ts";
+import { exitCodes, UsageError } from "../failure.ts";
+import type { ExitCode } from "../failure.ts";
+import { columns } from "../output.ts";
+
+interface Named {
+  kind: WireContext["kind"];
+  id: string;
+}
+
+/** As commander gives them. */
+export interface SetOptions {
+  file?: string;
+  name?: string;
+  provider?: string;
+  model?: string;
+  bootPrompt?: string;
+  history?: string;
+  retrieval?: string;
+  expect?: number;
+}
+
+export async function listContexts(call: Call): Promise<ExitCode> {
+  const contexts = await (await call.client()).contexts.list();
+  if (call.json) {
+    call.output.json({ contexts });
+    return exitCodes.fine;
+  }
+  const rows = contexts.map((context) => [context.kind, context.id, sourceOf(context), context.content?.name ?? ""]);
+  for (const line of columns(rows)) call.output.line(call.output.safe(line));
+  return exitCodes.fine;
+}
+
+function sourceOf({ version, createdAt }: WireContext): string {
+  if (version === null || createdAt === null) return "configuration";
+  return `version ${version} of ${localTime(createdAt).slice(0, 16)}`;
+}
+
+export async function showContext(call: Call, { kind, id }: Named, { at }: { at?: number }): Promise<ExitCode> {
+  const context = await (await call.client()).contexts.get(kind, id, given({ version: at }));
+  if (call.json) {
+    call.output.json(context);
+    return exitCodes.fine;
+  }
+  if (context.content === null) call.output.note(`version ${context.version} retired the context`);
+  else call.output.line(call.output.safe(contextToml(toFileKeys(context.content)).trimEnd()));
+  return exitCodes.fine;
+}
+
+export async function setContext(call: Call, { kind, id }: Named, options: SetOptions): Promise<ExitCode> {
+  const { file, expect, ...fields } = options;
+  if ((file === undefined) === (Object.keys(fields).length === 0)) {
+    throw new UsageError("a context is set from a file or by its keys", "give --file, or one of --name, --model, …");
+  }
+  const client = await call.client();
+  const counts = await existing(client, { kind, id });
+  const content =
+    file === undefined
+      ? { ...counts?.content, ...fields }
+      : toWireKeys(parseContextToml(await readSource(call, file), file));
+  const expectedVersion = expect ?? counts?.version ?? undefined;
+  const written = await client.contexts.put(kind, id, { content, ...given({ expectedVersion }) });
+  if (call.json) call.output.json(written);
+  else call.output.line(call.output.safe(`${kind} context ${id} is at version ${written.version}`));
+  return exitCodes.fine;
+}
+
+/** Null: there is none of that id, so that it is a new one. */
+async function existing(client: AptoveClient, { kind, id }: Named): Promise<WireContext | null> {
+  try {
+    return await client.contexts.get(kind, id);
+  } catch (error) {
+    if (error instanceof AptoveApiError && error.code === "not_found") return null;
+    throw error;
+  }
+}
+
+async function readSource(call: Call, file: string): Promise<string> {
+  if (file === "-") return await textOf(call.io.stdin);
+  try {
+    return await readFile(resolve(call.io.cwd, file), "utf8");
+  } catch {
+    throw new UsageError(`--file ${file} cannot be read`, "give the path of a TOML file");
+  }
+}
+
+export async function contextHistory(call: Call, { kind, id }: Named): Promise<ExitCode> {
+  const client = await call.client();
+  const versions = await client.contexts.versions(kind, id, { limit: limits.pageSizeMax });
+  if (call.json) {
+    call.output.json({ versions });
+    return exitCodes.fine;
+  }
+  const rows = versions.map(({ version, createdAt, createdBy, isRetired }) => [
+    `version ${version}`,
+    localTime(createdAt),
+    `by ${createdBy}`,
+    isRetired ? "retired" : "",
+  ]);
+  for (const line of columns(rows)) call.output.line(call.output.safe(line.trimEnd()));
+  if (versions.at(-1)?.version !== 1) call.output.note(`the newest ${limits.pageSizeMax} are shown`);
+  return exitCodes.fine;
+}
+
+export async function retireContext(call: Call, { kind, id }: Named, options: { expect?: number }): Promise<ExitCode> {
+  const client = await call.client();
+  const retired = await client.contexts.retire(kind, id, given({ expectedVersion: options.expect }));
+  if (call.json) call.output.json({ kind, id, ...retired });
+  else call.output.line(call.output.safe(`${kind} context ${id} is retired (version ${retired.version})`));
+  return exitCodes.fine;
+}

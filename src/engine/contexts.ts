@@ -1,0 +1,156 @@
+/** Contexts as an org's admins keep them, in versions that never change (G1). */
+import type { Caller } from "../domain/caller.ts";
+import type { ContextKind, ContextVersion, ContextVersionFacts } from "../domain/context.ts";
+import { AptoveError } from "../domain/errors.ts";
+import { limits } from "../domain/limits.ts";
+import { settingsOf } from "./accept.ts";
+import type { ContextChoice, ContextEntry, Contexts } from "./engine.ts";
+import { keyOf, knownContexts } from "./known-contexts.ts";
+import type { EngineParts } from "./parts.ts";
+import { pageLimit } from "./sessions.ts";
+
+export function contexts(parts: EngineParts): Contexts {
+  return {
+    known: async (caller, workspaceId) => {
+      const known = await knownContexts(parts, caller, await settingsOf(parts, caller, workspaceId));
+      return { agentContexts: known.agentContexts, conversationContexts: known.conversationContexts };
+    },
+    list: (caller) => list(parts, caller),
+    get: (caller, { version, ...of }) =>
+      version === undefined ? current(parts, caller, of) : recorded(parts, caller, { ...of, version }),
+    put: (caller, edit) => put(parts, caller, edit),
+    retire: (caller, of) => retire(parts, caller, of),
+    versions: async (caller, of, { before, limit }) => {
+      const page = { ...(before !== undefined && { before }), limit: pageLimit(limit) };
+      const found = await parts.records.listContextVersions({ orgId: caller.orgId, ...of }, page);
+      if (found.length === 0 && before === undefined) throw noRecord(of);
+      return found;
+    },
+    providers: async () => {
+      const found = await Promise.all([...parts.providers.keys()].map((name) => parts.providers.get(name)));
+      return found.flatMap((one) =>
+        one === undefined ? [] : [{ name: one.name, defaultModel: one.defaultModel, remembers: one.remembers }],
+      );
+    },
+  };
+}
+
+async function list(parts: EngineParts, caller: Caller): Promise<ContextEntry[]> {
+  const known = await knownContexts(parts, caller, parts);
+  const entries = (kind: ContextKind, all: readonly NonNullable<ContextEntry["content"]>[]): ContextEntry[] =>
+    all.map((content) => {
+      const version = known.versions.get(keyOf(kind, content.id));
+      if (version !== undefined) return entryOf(version);
+      return { kind, id: content.id, version: null, createdAt: null, createdBy: null, content };
+    });
+  return [...entries("agent", known.agentContexts), ...entries("conversation", known.conversationContexts)];
+}
+
+async function current(parts: EngineParts, caller: Caller, { kind, id }: ContextChoice): Promise<ContextEntry> {
+  const found = (await list(parts, caller)).find((entry) => entry.kind === kind && entry.id === id);
+  if (found !== undefined) return found;
+  throw new AptoveError("not_found", `there is no ${kind} context ${JSON.stringify(id)}`);
+}
+
+async function recorded(
+  { records }: EngineParts,
+  { orgId }: Caller,
+  of: ContextChoice & { version: number },
+): Promise<ContextEntry> {
+  const found = await records.getContextVersion({ orgId, ...of });
+  if (found !== null) return entryOf(found);
+  throw new AptoveError("not_found", `the ${of.kind} context ${JSON.stringify(of.id)} has no version ${of.version}`);
+}
+
+function entryOf({ orgId: _orgId, ...entry }: ContextVersion): ContextEntry {
+  return entry;
+}
+
+type Edit = Parameters<Contexts["put"]>[1];
+
+async function put(parts: EngineParts, caller: Caller, { kind, id, entry, expected }: Edit): Promise<ContextEntry> {
+  mayEdit(caller);
+  const content = readEntry(parts, { kind, id, entry });
+  const heads = await parts.records.contextHeads(caller.orgId);
+  const head = heads.find((one) => one.kind === kind && one.id === id);
+  if (head === undefined && heads.length >= limits.contextsPerOrgMax) {
+    throw new AptoveError("context_invalid", `an org may keep ${limits.contextsPerOrgMax} contexts, and has as many`);
+  }
+  // Whoever saw none may make the first, or take up one that was retired.
+  const seen = expected ?? (head?.isRetired === true ? head.version : 0);
+  return entryOf(await write(parts, caller, { kind, id, content, seen }));
+}
+
+function readEntry(
+  parts: EngineParts,
+  { kind, id, entry }: Omit<Edit, "expected">,
+): NonNullable<ContextEntry["content"]> {
+  if (parts.readContext === undefined) {
+    throw new AptoveError("context_invalid", "this engine was made without contexts that can be edited");
+  }
+  const content = parts.readContext(kind, id, entry);
+  const bytes = Buffer.byteLength(JSON.stringify(content));
+  if (bytes > limits.contextBytesMax) {
+    throw new AptoveError("context_invalid", `it has ${bytes} bytes, and may have ${limits.contextBytesMax}`);
+  }
+  if ("provider" in content) {
+    checkName("provider", content.provider, [...parts.providers.keys()]);
+    checkName("index", content.index, [...parts.retrievers.keys()]);
+  }
+  return content;
+}
+
+/** What a record names must be what the configuration has: that is where keys and addresses are (E8). */
+function checkName(key: string, name: string, known: readonly string[]): void {
+  if (known.includes(name) || (key === "index" && name === "local")) return;
+  const list = known.map((one) => JSON.stringify(one)).join(", ");
+  throw new AptoveError(
+    "context_invalid",
+    `${key}: ${JSON.stringify(name)} is not configured; configured are: ${list}`,
+  );
+}
+
+async function retire(
+  parts: EngineParts,
+  caller: Caller,
+  { kind, id, expected }: ContextChoice & { expected?: number },
+): Promise<ContextVersionFacts> {
+  mayEdit(caller);
+  const heads = await parts.records.contextHeads(caller.orgId);
+  const head = heads.find((one) => one.kind === kind && one.id === id);
+  if (head === undefined || head.isRetired) throw noRecord({ kind, id });
+  const written = await write(parts, caller, { kind, id, content: null, seen: expected ?? head.version });
+  const { content: _content, ...facts } = written;
+  return { ...facts, isRetired: true };
+}
+
+interface Written extends ContextChoice {
+  content: ContextVersion["content"];
+  /** The newest version that the caller knows; 0: none. */
+  seen: number;
+}
+
+async function write(
+  parts: EngineParts,
+  caller: Caller,
+  { kind, id, content, seen }: Written,
+): Promise<ContextVersion> {
+  const { orgId, userId: createdBy } = caller;
+  const version = { orgId, kind, id, version: seen + 1, createdAt: parts.now(), createdBy, content };
+  const result = await parts.records.putContextVersion(version);
+  if (result.outcome === "stored") return version;
+  const detail =
+    result.newest === 0
+      ? `the ${kind} context ${JSON.stringify(id)} has no version yet`
+      : `the ${kind} context ${JSON.stringify(id)} is at version ${result.newest}; read it, and edit that one`;
+  throw new AptoveError("context_changed", detail, { facts: { version: result.newest } });
+}
+
+function noRecord({ kind, id }: ContextChoice): AptoveError {
+  const detail = `the org keeps no ${kind} context ${JSON.stringify(id)}; one of the configuration is edited there`;
+  return new AptoveError("not_found", detail);
+}
+
+function mayEdit(caller: Caller): void {
+  if (caller.role !== "admin") throw new AptoveError("forbidden", "only an admin may edit contexts");
+}

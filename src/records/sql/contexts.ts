@@ -1,0 +1,121 @@
+/** Contexts of orgs in SQL (G1): immutable versions, and one pointer per context that moves by one. */
+import type { Kysely, Transaction } from "kysely";
+import type { ContextVersion, ContextVersionFacts } from "../../domain/context.ts";
+import type { ContextName, ContextPut, RecordStore } from "../record-store.ts";
+import type { ContextVersionRow, Tables } from "./tables.ts";
+
+type ContextRecords = Pick<
+  RecordStore,
+  "putContextVersion" | "contextHeads" | "currentContexts" | "getContextVersion" | "listContextVersions"
+>;
+
+const facts = ["org_id", "kind", "id", "version", "created_at", "created_by", "is_retired"] as const;
+
+export function contextRecords(db: Kysely<Tables>): ContextRecords {
+  return {
+    putContextVersion: (version) => db.transaction().execute((tx) => put(tx, version)),
+    async contextHeads(orgId) {
+      const rows = await newest(db, orgId).select(prefixed).orderBy("v.kind").orderBy("v.id").execute();
+      return rows.map(rowToFacts);
+    },
+    async currentContexts(orgId) {
+      const rows = await newest(db, orgId).selectAll("v").where("v.is_retired", "=", 0).execute();
+      return rows.map(rowToVersion);
+    },
+    async getContextVersion({ version, ...name }) {
+      const row = await versionsOf(db, name).selectAll().where("version", "=", version).executeTakeFirst();
+      return row === undefined ? null : rowToVersion(row);
+    },
+    async listContextVersions(name, { before, limit }) {
+      let query = versionsOf(db, name).select(facts).orderBy("version", "desc").limit(limit);
+      if (before !== undefined) query = query.where("version", "<", before);
+      return (await query.execute()).map(rowToFacts);
+    },
+  };
+}
+
+const prefixed = facts.map((name) => `v.${name}` as const);
+
+function newest(db: Kysely<Tables>, orgId: string) {
+  return db
+    .selectFrom("contexts as c")
+    .innerJoin("context_versions as v", (join) =>
+      join
+        .onRef("v.org_id", "=", "c.org_id")
+        .onRef("v.kind", "=", "c.kind")
+        .onRef("v.id", "=", "c.id")
+        .onRef("v.version", "=", "c.version"),
+    )
+    .where("c.org_id", "=", orgId);
+}
+
+function versionsOf(db: Kysely<Tables>, { orgId, kind, id }: ContextName) {
+  return db.selectFrom("context_versions").where("org_id", "=", orgId).where("kind", "=", kind).where("id", "=", id);
+}
+
+/** Whoever moves the pointer writes the version; a second one finds it moved. */
+async function put(tx: Transaction<Tables>, version: ContextVersion): Promise<ContextPut> {
+  if (!(await movePointer(tx, version))) {
+    const { orgId, kind, id } = version;
+    const found = await tx
+      .selectFrom("contexts")
+      .select("version")
+      .where("org_id", "=", orgId)
+      .where("kind", "=", kind)
+      .where("id", "=", id)
+      .executeTakeFirst();
+    return { outcome: "changed", newest: found?.version ?? 0 };
+  }
+  await tx.insertInto("context_versions").values(versionToRow(version)).execute();
+  return { outcome: "stored" };
+}
+
+async function movePointer(tx: Transaction<Tables>, { orgId, kind, id, version }: ContextVersion): Promise<boolean> {
+  if (version === 1) {
+    const { numInsertedOrUpdatedRows } = await tx
+      .insertInto("contexts")
+      .values({ org_id: orgId, kind, id, version })
+      .onConflict((conflict) => conflict.columns(["org_id", "kind", "id"]).doNothing())
+      .executeTakeFirst();
+    return numInsertedOrUpdatedRows === 1n;
+  }
+  const { numUpdatedRows } = await tx
+    .updateTable("contexts")
+    .set({ version })
+    .where("org_id", "=", orgId)
+    .where("kind", "=", kind)
+    .where("id", "=", id)
+    .where("version", "=", version - 1)
+    .executeTakeFirst();
+  return numUpdatedRows === 1n;
+}
+
+function versionToRow(version: ContextVersion): ContextVersionRow {
+  return {
+    org_id: version.orgId,
+    kind: version.kind,
+    id: version.id,
+    version: version.version,
+    created_at: version.createdAt,
+    created_by: version.createdBy,
+    is_retired: version.content === null ? 1 : 0,
+    doc: JSON.stringify(version.content),
+  };
+}
+
+function rowToFacts(row: Omit<ContextVersionRow, "doc">): ContextVersionFacts {
+  return {
+    orgId: row.org_id,
+    kind: row.kind,
+    id: row.id,
+    version: row.version,
+    createdAt: row.created_at,
+    createdBy: row.created_by,
+    isRetired: row.is_retired === 1,
+  };
+}
+
+function rowToVersion({ doc, ...row }: ContextVersionRow): ContextVersion {
+  const { isRetired: _isRetired, ...known } = rowToFacts(row);
+  return { ...known, content: JSON.parse(doc) as ContextVersion["content"] };
+}

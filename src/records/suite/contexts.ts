@@ -1,0 +1,67 @@
+/** What a store must do with the contexts of orgs (G1). */
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { contextHash, type AgentContext, type ContextVersion } from "../../domain/context.ts";
+import { ada, awkwardText, noon, org, type OpenForTest } from "./samples.ts";
+
+const content: AgentContext = { id: "review", name: awkwardText, provider: "offline", index: "local" };
+
+function versionOf(version: number, over: Partial<ContextVersion> = {}): ContextVersion {
+  const at = noon + version;
+  return { orgId: org, kind: "agent", id: "review", version, createdAt: at, createdBy: ada, content, ...over };
+}
+
+function factsOf({ content: said, ...facts }: ContextVersion) {
+  return { ...facts, isRetired: said === null };
+}
+
+export function contextTests(open: OpenForTest): void {
+  test("[G1] every edit of a context is a version that stays as it was, and the newest counts", async (context) => {
+    const { store } = await open(context);
+    const versions = [versionOf(1), versionOf(2, { content: { ...content, name: "two" } }), versionOf(3)];
+    for (const version of versions) assert.deepEqual(await store.putContextVersion(version), { outcome: "stored" });
+    const strangers = [versionOf(1, { orgId: "org-2" }), versionOf(1, { kind: "conversation" })];
+    for (const each of strangers) await store.putContextVersion(each);
+    const name = { orgId: org, kind: "agent", id: "review" } as const;
+    for (const version of versions) {
+      const found = await store.getContextVersion({ ...name, version: version.version });
+      assert.deepEqual(found, version);
+      // What a manifest keeps is over the order of the fields too.
+      assert.equal(contextHash(found.content ?? assert.fail()), contextHash(version.content ?? assert.fail()));
+    }
+    assert.equal(await store.getContextVersion({ ...name, version: 4 }), null);
+    const newestFirst = versions.map(factsOf).toReversed();
+    assert.deepEqual(await store.listContextVersions(name, { limit: 2 }), newestFirst.slice(0, 2));
+    assert.deepEqual(await store.listContextVersions(name, { before: 2, limit: 2 }), newestFirst.slice(2));
+    assert.deepEqual(await store.contextHeads(org), [versionOf(3), strangers[1] ?? assert.fail()].map(factsOf));
+    assert.deepEqual(await store.contextHeads("org-3"), []);
+  });
+
+  test("[G1] a retired context is no current one, and its versions stay", async (context) => {
+    const { store } = await open(context);
+    for (const version of [versionOf(1), versionOf(2, { content: null })]) await store.putContextVersion(version);
+    assert.deepEqual(await store.currentContexts(org), []);
+    assert.deepEqual(
+      (await store.contextHeads(org)).map(({ version, isRetired }) => [version, isRetired]),
+      [[2, true]],
+    );
+    await store.putContextVersion(versionOf(3));
+    assert.deepEqual(await store.currentContexts(org), [versionOf(3)]);
+  });
+
+  test("[G1] of many who edit a context at once one does, and the others are told the newest version", async (context) => {
+    const { store } = await open(context);
+    for (const version of [1, 2]) {
+      const tries = await Promise.all(
+        [1, 2, 3].map((at) => store.putContextVersion(versionOf(version, { createdAt: at }))),
+      );
+      assert.equal(tries.filter(({ outcome }) => outcome === "stored").length, 1);
+      for (const result of tries) if (result.outcome === "changed") assert.equal(result.newest, version);
+    }
+    assert.deepEqual(await store.putContextVersion(versionOf(5)), { outcome: "changed", newest: 2 });
+    assert.deepEqual(await store.putContextVersion(versionOf(1, { id: "other", version: 2 })), {
+      outcome: "changed",
+      newest: 0,
+    });
+  });
+}
