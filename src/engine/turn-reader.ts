@@ -1,6 +1,7 @@
 /** The parts of a turn that are kept as blobs, read back exactly (D3). */
 import { AptoveError } from "../domain/errors.ts";
 import type { TurnEvent } from "../domain/events.ts";
+import { sha256 } from "../domain/ids.ts";
 import type { Turn } from "../domain/turn.ts";
 import type { EngineCore } from "./core.ts";
 import type { TurnReader } from "./engine.ts";
@@ -13,10 +14,7 @@ export function turnReader(core: EngineCore, turn: Turn): TurnReader {
   return {
     turn,
     instruction: async () => (await opening()).instruction,
-    prompt: async () => {
-      const bytes = await blobs.get(blobKeys.prompt(turn.manifest.promptHash));
-      return bytes === null ? null : Buffer.from(bytes).toString("utf8");
-    },
+    prompt: () => promptOf(core, turn),
     message: async () => (await opening()).message,
     toolResults: async () => (await opening()).toolResults,
     answer: async () => textOf(await eventsSoFar(core, turn)),
@@ -24,6 +22,14 @@ export function turnReader(core: EngineCore, turn: Turn): TurnReader {
     request: async (step) => Buffer.from(await requestBody(core, turn, step)),
     response: async (step) => await responseBytes(core, turn, step),
   };
+}
+
+async function promptOf({ parts }: EngineCore, { manifest: { promptHash } }: Turn): Promise<string | null> {
+  const key = blobKeys.prompt(promptHash);
+  const bytes = await parts.blobs.get(key);
+  if (bytes === null) return null;
+  if (sha256(bytes) === promptHash) return Buffer.from(bytes).toString("utf8");
+  throw new AptoveError("blob_damaged", `${key} is not the boot prompt of its name`, { facts: { key } });
 }
 
 async function eventsSoFar(core: EngineCore, turn: Turn): Promise<TurnEvent[]> {

@@ -90,7 +90,7 @@ test("[D2] a flipped byte in a file on the disk is found, whichever byte it is",
   const { ask, engine } = await testEngine(t, { blobs: compressed(fileBlobs({ folder })) });
   const turn = await ask("one");
   const files = readdirSync(folder, { recursive: true, encoding: "utf8" }).filter((name) => name.endsWith(".zst"));
-  assert.equal(files.length, 3);
+  assert.equal(files.length, 4);
   for (const name of files) {
     const file = join(folder, name);
     const whole = readFileSync(file);

@@ -62,6 +62,7 @@ async function readTurn(core: EngineCore, turn: StoredTurn): Promise<ReadTurn> {
       blobHash(core, opening),
       run === null ? null : blobHash(core, run),
       state === null ? null : blobHash(core, state),
+      turnReader(core, turn).prompt(),
     ]);
     const hashes = { opening: openingHash, run: runHash, state: stateHash };
     return { turn, steps, hashes, lostRequest: await lostRequestOf(core, turn, steps) };

@@ -176,7 +176,7 @@ async function checkReadings(world: World): Promise<void> {
 
 /** Blobs that the rows name, looked up one by one. All of them are there (B1). */
 async function checkBlobs(world: World, rows: ReadonlyMap<string, Turn>): Promise<void> {
-  const stored = new Set(await world.stores.blobs.list(""));
+  const stored = new Set(await world.stores.blobs.list("turns/"));
   for (const key of await namedBlobs(world, rows.values())) assert.ok(stored.has(key), `${key} is not there (B1)`);
 }
 
@@ -195,5 +195,5 @@ export async function unreachableBlobs(world: World): Promise<string[]> {
   for (const { id } of await storedSessions(world))
     turns.push(...(await world.stores.records.listTurns(id, { limit: allOfThem })));
   const named = await namedBlobs(world, turns);
-  return (await world.stores.blobs.list("")).filter((key) => !named.has(key)).toSorted();
+  return (await world.stores.blobs.list("turns/")).filter((key) => !named.has(key)).toSorted();
 }

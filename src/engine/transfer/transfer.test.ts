@@ -38,7 +38,7 @@ function refused(code: ErrorCode, detail = /./): (error: unknown) => boolean {
 
 /** Every blob of a store, by key. */
 async function blobsOf(blobs: BlobStore): Promise<Map<string, string>> {
-  const keys = (await blobs.list("")).toSorted();
+  const keys = (await blobs.list("turns/")).toSorted();
   const texts = await Promise.all(keys.map(async (key) => Buffer.from((await blobs.get(key)) ?? "").toString()));
   return new Map(keys.map((key, index) => [key, texts[index] ?? ""]));
 }
@@ -79,7 +79,7 @@ test("[D2] [S3] [B1] a session goes to another aptove with ids, digests, steps a
     assert.deepEqual(await there.parts.records.listSteps(turn.id), await here.parts.records.listSteps(turn.id));
   }
   assert.deepEqual(await blobsOf(there.parts.blobs), await blobsOf(here.parts.blobs));
-  assert.equal(report.blobsImported, (await here.parts.blobs.list("")).length);
+  assert.equal(report.blobsImported, (await here.parts.blobs.list("turns/")).length);
   const ours = await here.engine.getSession(alice, sessionId);
   const { orgId, userId } = bob;
   assert.deepEqual(await there.engine.getSession(bob, sessionId), { ...ours, orgId, userId, isPublic: false });
