@@ -103,10 +103,10 @@ function readEntry(
 /** What a record names must be what the configuration has: that is where keys and addresses are (E8). */
 function checkName(key: string, name: string, known: readonly string[]): void {
   if (known.includes(name) || (key === "index" && name === "local")) return;
-  const list = known.map((one) => JSON.stringify(one)).join(", ");
+  const names = known.map((one) => JSON.stringify(one)).join(", ");
   throw new AptoveError(
     "context_invalid",
-    `${key}: ${JSON.stringify(name)} is not configured; configured are: ${list}`,
+    `${key}: ${JSON.stringify(name)} is not configured; configured are: ${names}`,
   );
 }
 
