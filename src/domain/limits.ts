@@ -195,6 +195,8 @@ export const limits = {
   recentUseMs: 3_600_000,
   /** W5: a larger transcript is not read, but put aside. */
   transcriptBytesMax: 67_108_864,
+  /** W4: how long after a turn it is written down, with what ended meanwhile. */
+  transcriptPauseMs: 250,
   /** W4: a turn with more text is not appended to its transcript, but the whole file is replaced. */
   transcriptAppendCharactersMax: 4_194_304,
   /** Sessions of a workspace whose transcripts are kept beside `session.md`; the store has the others. */

@@ -4,6 +4,7 @@ import { BoundedCache } from "./bounded-cache.ts";
 import { Histories } from "./histories.ts";
 import { LiveTurns } from "./live-turns.ts";
 import type { EngineParts } from "./parts.ts";
+import { Transcriber } from "./transcriber.ts";
 
 export interface EngineCore {
   readonly parts: EngineParts;
@@ -11,8 +12,7 @@ export interface EngineCore {
   readonly live: LiveTurns;
   /** Who waits for a session, by its id: the last in line. */
   readonly lines: Map<string, Promise<void>>;
-  /** Turns that are being written into the transcript of a workspace, by its id: the last in line (W4). */
-  readonly transcribing: Map<string, Promise<void>>;
+  readonly transcriber: Transcriber;
   /** Hashes of boot prompts that are known to be stored. */
   readonly keptPrompts: BoundedCache<true>;
   isShuttingDown: boolean;
@@ -24,7 +24,7 @@ export function engineCore(parts: EngineParts): EngineCore {
     histories: new Histories(parts.blobs, parts.records),
     live: new LiveTurns(),
     lines: new Map(),
-    transcribing: new Map(),
+    transcriber: new Transcriber(parts),
     keptPrompts: new BoundedCache(limits.keptPromptsMax),
     isShuttingDown: false,
   };

@@ -16,7 +16,6 @@ import { runTurn } from "./busy.ts";
 import { followControls, interrupt, steer } from "./control.ts";
 import { createSession, listSessions, listTurns, updateSession, visibleSession, visibleTurn } from "./sessions.ts";
 import { transfer } from "./transfer/transfer.ts";
-import { transcribedAll } from "./transcribe.ts";
 import { tree } from "./tree.ts";
 import { checkPlace, eventsOf } from "./turn-events.ts";
 import { lineage } from "./turn-order.ts";
@@ -199,7 +198,7 @@ async function close(core: EngineCore, house: House, graceMs: number): Promise<v
 async function closeParts(core: EngineCore): Promise<void> {
   const { parts } = core;
   const closings = [
-    () => transcribedAll(core),
+    () => core.transcriber.writtenAll(),
     // A turn whose end could not be written when it came.
     () => recoverOrReport(core),
     () => parts.records.deleteRunner(parts.runner.id),

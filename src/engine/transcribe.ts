@@ -29,12 +29,11 @@ export interface Transcribed {
   items: readonly HistoryItem[];
 }
 
-/** One after the other for each workspace, in the order in which the turns ended here. */
+/** Writes the turn down some time soon, if it is of a workspace. */
 export function transcribe(core: EngineCore, { turn, session, items }: Transcribed): void {
-  const { workspaces } = core.parts;
   const { workspaceId } = turn;
-  if (workspaces === undefined || workspaceId === null || turn.status === "failed") return;
-  const transcribed = {
+  if (workspaceId === null || turn.status === "failed") return;
+  core.transcriber.add(workspaceId, {
     sessionId: turn.sessionId,
     turnId: turn.id,
     parentTurnId: turn.parentId,
@@ -43,12 +42,6 @@ export function transcribe(core: EngineCore, { turn, session, items }: Transcrib
     sessionCreatedAt: session?.createdAt ?? turn.createdAt,
     messages: transcriptOf(items),
     earlier: () => earlier(core, turn.parentId),
-  };
-  const before = core.transcribing.get(workspaceId) ?? Promise.resolve();
-  const mine = before.then(() => workspaces.turnFinished(workspaceId, transcribed));
-  core.transcribing.set(workspaceId, mine);
-  void mine.finally(() => {
-    if (core.transcribing.get(workspaceId) === mine) core.transcribing.delete(workspaceId);
   });
 }
 
@@ -58,9 +51,4 @@ async function earlier(
 ): Promise<{ turnId: string; messages: TranscriptMessage[] }[]> {
   const { entries } = await core.histories.state(turnId);
   return entries.map((entry) => ({ turnId: entry.turnId, messages: transcriptOf(entry.items) }));
-}
-
-/** Resolves when every turn that ended here is written down. */
-export async function transcribedAll(core: EngineCore): Promise<void> {
-  await Promise.all(core.transcribing.values());
 }

@@ -27,7 +27,7 @@ async function begin(
   const { workspaceId } = start;
   const workspaces = await knownWorkspaces(core.parts, caller, workspaceId);
   if (fresh === true) return { session: await createSession(core.parts, caller, start), warnings: [] };
-  await core.transcribing.get(workspaceId);
+  await core.transcriber.written(workspaceId);
   const standing = await workspaces.standing(workspaceId);
   const { warnings } = standing;
   switch (standing.kind) {
