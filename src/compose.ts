@@ -8,6 +8,7 @@ import { configuredWorkspaces, type ConfiguredWorkspaces } from "./compose/confi
 import { keptWorkspaces } from "./compose/kept-workspaces.ts";
 import { lazyProviders } from "./compose/lazy-providers.ts";
 import { sessionToolsOpener } from "./compose/session-tools.ts";
+import { startObserving, type Observing } from "./compose/observing.ts";
 import { isAlive, thisRunner } from "./compose/this-runner.ts";
 import type { AgentContext, ConversationContext } from "./domain/context.ts";
 import { modelInfo } from "./domain/models.ts";
@@ -19,6 +20,8 @@ import type { Provider } from "./providers/provider.ts";
 import type { RecordStore } from "./records/record-store.ts";
 import type { Embedder } from "./retrieval/embedding.ts";
 import type { Retriever } from "./retrieval/retriever.ts";
+import { observedStore } from "./telemetry/observed-store.ts";
+import type { Observer } from "./telemetry/observer.ts";
 import type { OpenSessionTools } from "./tools/session-tools.ts";
 import type { Tool } from "./tools/tool.ts";
 import { aptoveVersion } from "./version.ts";
@@ -56,8 +59,12 @@ export interface AptoveOptions {
   bindings?: BindingStore;
   /** In place of the files in the workspaces' folders; absent beside a `workspaceStore`: in memory, until the process ends (W4). */
   transcripts?: TranscriptStore;
-  /** For what goes wrong behind the scenes; absent: standard error. */
+  /** For what goes wrong behind the scenes; absent: the log, as the configuration says. */
   report?: (message: string, error?: unknown) => void;
+  /** Takes a line of the log; absent: standard error. */
+  writeLog?: (line: string) => void;
+  /** Told what begins and ends, beside what the configuration asks for. */
+  observer?: Partial<Observer>;
   now?: () => number;
 }
 
@@ -74,18 +81,22 @@ export interface Aptove {
   openSessionTools: OpenSessionTools;
   /** Things about the configuration that are worth saying. */
   warnings: string[];
+  /** Who watches; to be closed after the engine. */
+  observing: Observing;
   /** For the operator: what goes wrong behind the scenes. */
   report(message: string, error?: unknown): void;
 }
 
 export async function createAptove(options: AptoveOptions = {}): Promise<Aptove> {
-  const { env = process.env, now = Date.now, report = reportToStderr } = options;
+  const { env = process.env, now = Date.now } = options;
   const folder = openDataFolder(options.dataDir ?? dataFolderPath({ env }));
   const overrides = options.overrides ?? {};
   const brought = (options.providers ?? []).map(({ name }) => name);
   const shared = readSharedLayers({ dataDir: folder.dir, env, overrides, providers: brought });
   const { configuration, warnings } = mergeLayers(shared, null);
   const version = aptoveVersion();
+  const observing = await startObserving({ configuration, env, version, now, options });
+  const { observer, report } = observing;
   const providers = lazyProviders(configuration.providers, options.providers ?? [], null);
   const settings = settingsFrom(configuration, providers, options);
   const workspaces = keptWorkspaces(options, { folder, now, report });
@@ -97,9 +108,9 @@ export async function createAptove(options: AptoveOptions = {}): Promise<Aptove>
   });
   const parts: EngineParts = {
     ...settings,
-    records: options.records ?? (await openRecords(configuration, folder)),
-    blobs: options.blobs ?? (await openBlobs(folder)),
-    log: options.log ?? (await openLog(folder)),
+    records: observedStore(options.records ?? (await openRecords(configuration, folder)), "records", observer),
+    blobs: observedStore(options.blobs ?? (await openBlobs(folder)), "blobs", observer),
+    log: observedStore(options.log ?? (await openLog(folder)), "live", observer),
     retrievers: new Map(Object.entries({ local: lazyRetriever(configuration, folder), ...options.retrievers })),
     tools: options.tools ?? [],
     workspaces: {
@@ -118,6 +129,7 @@ export async function createAptove(options: AptoveOptions = {}): Promise<Aptove>
     random: Math.random,
     sleep,
     deadline: (ms) => AbortSignal.timeout(ms),
+    observer,
     report,
   };
   return {
@@ -129,6 +141,7 @@ export async function createAptove(options: AptoveOptions = {}): Promise<Aptove>
     configured,
     openSessionTools: sessionToolsOpener({ configuration, configured, folder, env, version }),
     warnings,
+    observing,
     report,
   };
 }
@@ -208,9 +221,4 @@ async function sleep(ms: number, signal: AbortSignal): Promise<void> {
   } catch (error) {
     if (!signal.aborted) throw error;
   }
-}
-
-function reportToStderr(message: string, error?: unknown): void {
-  const detail = error === undefined ? "" : `: ${error instanceof Error ? error.message : String(error)}`;
-  console.error(`aptove: ${message}${detail}`);
 }

@@ -10,15 +10,14 @@ import { runCli } from "./doors/cli/run-cli.ts";
 import type { CliIo, CliPorts, LocalEngine, LocalSetup } from "./doors/cli/ports.ts";
 import { aptoveVersion, packageFolder } from "./version.ts";
 
-async function openLocal({ dataDir, env, overrides, report }: LocalSetup): Promise<LocalEngine> {
+async function openLocal({ dataDir, env, overrides, writeLog }: LocalSetup): Promise<LocalEngine> {
   const [{ createAptove }, { httpDoor }, { createClient }] = await Promise.all([
     import("./compose.ts"),
     import("./doors/http/door.ts"),
     import("./client/client.ts"),
   ]);
-  const told = report === undefined ? {} : { report };
-  const aptove = await createAptove({ dataDir, env, overrides, ...told });
-  const { engine, configuration } = aptove;
+  const aptove = await createAptove({ dataDir, env, overrides, ...(writeLog !== undefined && { writeLog }) });
+  const { engine, configuration, report, observing } = aptove;
   const owner = await engine.keys.owner();
   // Known to this process only, and gone with it.
   const ownSecret = randomBytes(32).toString("base64url");
@@ -31,7 +30,8 @@ async function openLocal({ dataDir, env, overrides, report }: LocalSetup): Promi
     allowedHosts: [...allowedHosts, host.includes(":") ? `[${host}]` : host],
     allowedOrigins,
     heartbeatMs: configuration.limits.heartbeatMs,
-    ...told,
+    report,
+    observer: observing.observer,
   };
   const door = httpDoor(doorOptions);
   let stopListening: () => Promise<void> = async () => {};
@@ -42,22 +42,26 @@ async function openLocal({ dataDir, env, overrides, report }: LocalSetup): Promi
       list: async () => await engine.indexes.list(owner),
     },
     listen: async (at) => {
-      const [{ listen }, { servedAcp }] = await Promise.all([
+      const [{ listen }, { servedAcp }, { listenForOperator }] = await Promise.all([
         import("./doors/http/listen.ts"),
         import("./compose/remote-acp.ts"),
+        import("./compose/operator-address.ts"),
       ]);
+      const operator = await listenForOperator(aptove);
       const acp = servedAcp(aptove);
       const listening = await listen(httpDoor({ ...doorOptions, mounts: [acp] }), at);
       stopListening = async () => {
         await acp.close();
         // The turns have ended, so open streams end by themselves; this is for clients that do not read on.
         await listening.close({ graceMs: 1_000 });
+        await operator?.close();
       };
       return { url: listening.url };
     },
     close: async () => {
       await engine.close();
       await stopListening();
+      await observing.close();
     },
   };
 }

@@ -16,6 +16,7 @@ import { memoryEventLog } from "../src/live/memory/memory-event-log.ts";
 import type { Provider } from "../src/providers/provider.ts";
 import { scriptedProvider, type Script, type ScriptedProvider } from "../src/providers/scripted/scripted.ts";
 import { readContextEntry } from "../src/workspace/context-entry.ts";
+import { noObserver } from "../src/telemetry/observer.ts";
 import { memoryRecords } from "../src/records/memory/memory-records.ts";
 import type { Runner } from "../src/records/record-store.ts";
 
@@ -88,6 +89,7 @@ export function testParts(options: TestEngineOptions = {}): EngineParts & { scri
     random: () => 0.5,
     sleep: async () => {},
     deadline: () => new AbortController().signal,
+    observer: noObserver,
     report: () => {},
     ...parts,
     providers: {

@@ -8,7 +8,7 @@ import type { Finding } from "./finding.ts";
 import { lineAt, type SourceFile, type Tree } from "./tree.ts";
 
 /** Folders with a contract at the head and drivers, or doors, in folders beneath. */
-const areas = ["records", "blobs", "providers", "retrieval", "live", "tools", "workspace", "doors"];
+const areas = ["records", "blobs", "providers", "retrieval", "live", "tools", "workspace", "telemetry", "doors"];
 
 /** Folders that belong to the head of their area: its suite, and what all of its drivers share. */
 const headFolders = /^src\/(?:\w+\/suite|retrieval\/chunking|workspace\/transcript)\//;
@@ -35,7 +35,7 @@ const rootZones: Record<string, string> = {
   "testing.ts": "entry",
 };
 
-const contracts = ["records", "blobs", "providers", "retrieval", "live", "tools"];
+const contracts = ["records", "blobs", "providers", "retrieval", "live", "tools", "telemetry"];
 
 /** What a zone may import beside itself. `*`: everything. A driver also has the level above it. */
 const mayImport: Record<string, readonly string[]> = {
@@ -48,9 +48,9 @@ const mayImport: Record<string, readonly string[]> = {
   "engine-request": ["domain", ...contracts],
   protocol: ["domain"],
   client: ["protocol"],
-  doors: ["engine-api", "protocol", "domain", "workspace", "tools"],
-  door: ["engine-api", "protocol", "domain", "workspace", "tools"],
-  "doors/cli": ["engine-api", "protocol", "domain", "workspace", "tools", "client"],
+  doors: ["engine-api", "protocol", "domain", "workspace", "tools", "telemetry"],
+  door: ["engine-api", "protocol", "domain", "workspace", "tools", "telemetry"],
+  "doors/cli": ["engine-api", "protocol", "domain", "workspace", "tools", "telemetry", "client"],
   web: ["protocol", "client"],
   root: [],
   main: ["compose", "root", "engine-api", "protocol", "client", "domain", "workspace", "doors", "door", "doors/cli"],

@@ -162,6 +162,9 @@ export const limits = {
   providerErrorBytesMax: 1_048_576,
   /** R1: a runner renews its lease three times in this span. */
   leaseMs: 15_000,
+  /** H2: how long a store may take to say that it works, and for how long what it said counts. */
+  healthAnswerMs: 2_000,
+  healthKeptMs: 1_000,
   /** R4. */
   shutdownGraceMs: 10_000,
   /** V2. */

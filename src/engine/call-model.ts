@@ -37,6 +37,7 @@ export async function callModel({ parts }: EngineCore, run: ModelRun, first: Mod
     if (end.failure.code === "chain_forgotten" && request.call.previousResponseId !== null) {
       recorder.warn(rebuiltWarning(plan.accepted, "it no longer knows the earlier response"));
       recorder.isRebuilt = true;
+      parts.observer.note({ type: "chain_rebuilt", provider: plan.accepted.provider.name });
       request = await rebuild(run, request.step + 1);
       triesOfThisCall = 0;
       continue;
@@ -50,7 +51,8 @@ export async function callModel({ parts }: EngineCore, run: ModelRun, first: Mod
     });
     if (delay === null) return { ended: "failed", failure: end.failure };
     recorder.warn({ code: "provider_retried", message: `${end.failure.message}; trying again in ${delay} ms` });
-    await parts.sleep(delay, signal);
+    parts.observer.note({ type: "model_retried", provider: plan.accepted.provider.name, code: end.failure.code });
+    await run.live.watch.ofOthers(() => parts.sleep(delay, signal));
     request = { ...request, step: request.step + 1 };
   }
 }

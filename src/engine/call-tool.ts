@@ -20,6 +20,14 @@ export interface ToolCall {
 
 /** Never rejects. */
 export async function callTool(core: EngineCore, run: ModelRun, toolCall: ToolCall): Promise<ToolResult> {
+  const { name, callId } = toolCall.call;
+  const activity = core.parts.observer.toolCall({ turnId: run.plan.turnId, callId, name });
+  const result = await activity.within(() => shownAndRun(core, run, toolCall));
+  activity.end({ isError: result.isError === true });
+  return result;
+}
+
+async function shownAndRun(core: EngineCore, run: ModelRun, toolCall: ToolCall): Promise<ToolResult> {
   try {
     // What was stopped by now must not begin.
     if (run.signal.aborted) return notRun;

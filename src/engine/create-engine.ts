@@ -1,12 +1,13 @@
 /** Puts the engine together and keeps its house: leases, recovery, an orderly end (R1, R2, R4). */
 import type { Retriever } from "../retrieval/retriever.ts";
 import { limits } from "../domain/limits.ts";
-import { AptoveError } from "../domain/errors.ts";
+import { AptoveError, failureOf } from "../domain/errors.ts";
 import { engineCore, type EngineCore } from "./core.ts";
 import { resolveContexts } from "./accept.ts";
-import type { Engine, HealthReport, Indexes } from "./engine.ts";
+import type { Engine, Indexes } from "./engine.ts";
 import { contexts } from "./contexts.ts";
 import { devices } from "./devices.ts";
+import { healthWatch } from "./health.ts";
 import { keyRing } from "./key-ring.ts";
 import { KeyWatch } from "./key-watch.ts";
 import type { EngineParts } from "./parts.ts";
@@ -63,7 +64,8 @@ export async function createEngine(parts: EngineParts): Promise<Engine> {
       const { id } = await visibleTurn(parts, caller, turnId);
       return await Array.fromAsync(lineage(parts.records, id));
     },
-    health: () => health(core),
+    version: parts.version,
+    health: healthWatch(core),
     close: async (options) => {
       await close(core, house, options?.graceMs ?? parts.limits.shutdownGraceMs);
       watch.close();
@@ -75,12 +77,20 @@ interface House {
   stop(): Promise<void>;
 }
 
+const roundMs = limits.leaseMs / 3;
+
 /** Renews the leases of running turns three times within their span, and looks for lost ones as often. */
 function keepHouse(core: EngineCore): House {
   let last: Promise<void> = Promise.resolve();
+  let due = performance.now() + roundMs;
   const timer = setInterval(() => {
-    last = last.then(() => houseRound(core));
-  }, limits.leaseMs / 3);
+    last = last.then(async () => {
+      // Late where the process was held up, or the round before took longer than there was time.
+      const lateMs = performance.now() - due;
+      due = performance.now() + roundMs;
+      await houseRound(core, lateMs);
+    });
+  }, roundMs);
   const controls = watchControls(core);
   timer.unref();
   return {
@@ -129,13 +139,15 @@ async function lookForControls(core: EngineCore): Promise<void> {
   }
 }
 
-async function houseRound(core: EngineCore): Promise<void> {
-  const { records, runner, now, report } = core.parts;
+async function houseRound(core: EngineCore, lateMs: number): Promise<void> {
+  const { records, runner, now, report, observer } = core.parts;
   try {
     const running = core.live.count;
     const renewed = running === 0 ? 0 : await records.renewLeases(runner.id, now() + limits.leaseMs);
+    observer.note({ type: "leases_renewed", lateMs, code: null });
     if (renewed < running) await stopOutlivedTurns(core);
   } catch (error) {
+    observer.note({ type: "leases_renewed", lateMs, code: failureOf(error).code });
     report("leases could not be renewed", error);
   }
   await recoverOrReport(core);
@@ -160,23 +172,6 @@ function indexes(parts: EngineParts): Indexes {
       return await found.index({ ...job, orgId });
     },
     list: async ({ orgId }) => (await retriever()?.list(orgId)) ?? [],
-  };
-}
-
-async function health(core: EngineCore): Promise<HealthReport> {
-  const { records, blobs, version, runner } = core.parts;
-  const works = async (check: Promise<unknown>): Promise<"ok" | "failed"> =>
-    await check.then(
-      () => "ok",
-      () => "failed",
-    );
-  return {
-    version,
-    runnerId: runner.id,
-    records: await works(records.getRunner(runner.id)),
-    blobs: await works(blobs.get("turns/none")),
-    runningTurns: core.live.count,
-    isShuttingDown: core.isShuttingDown,
   };
 }
 

@@ -66,6 +66,9 @@ export interface Engine {
   readonly workspaceSessions: WorkspaceSessions;
   /** The turns from the root to this one, oldest first, over forks (T6). Whoever may see the turn may see them: they are its history. */
   lineage(caller: Caller, turnId: string): Promise<Turn[]>;
+  /** Of the program. */
+  readonly version: string;
+  /** Cheap, however often it is called. */
   health(): Promise<HealthReport>;
   /** Lets running turns finish for `graceMs`, then interrupts the rest; nothing is left pending (R4). */
   close(options?: { graceMs?: number }): Promise<void>;
@@ -364,11 +367,16 @@ export interface ImportReport {
   blobsImported: number;
 }
 
+/** `failed`: it refused, or did not answer in time. */
+export type StoreState = "ok" | "failed";
+
 export interface HealthReport {
   version: string;
   runnerId: string;
-  records: "ok" | "failed";
-  blobs: "ok" | "failed";
+  records: StoreState;
+  blobs: StoreState;
+  /** The live log. */
+  log: StoreState;
   runningTurns: number;
   isShuttingDown: boolean;
 }

@@ -4,6 +4,7 @@
  */
 import type { TurnEvent } from "../domain/events.ts";
 import type { FinishedTurn } from "../domain/turn.ts";
+import { unwatched, type TurnWatch } from "./turn-watch.ts";
 
 export interface LiveTurn {
   turnId: string;
@@ -15,6 +16,7 @@ export interface LiveTurn {
   /** Ids of all messages that were given to it: one that is sent again is not given again (T13). */
   steered: Set<string>;
   takesSteers: boolean;
+  watch: TurnWatch;
   controller: AbortController;
   /** Resolves when the turn is finished and stored; set once it is open. */
   finished: Promise<FinishedTurn> | null;
@@ -32,11 +34,14 @@ export interface LiveTurn {
   logDropped: Promise<void>;
 }
 
+/** Without a watch nobody is told of it. */
+type Beginning = Pick<LiveTurn, "turnId" | "sessionId" | "visibleBy"> & Partial<Pick<LiveTurn, "watch">>;
+
 export class LiveTurns {
   readonly #byTurn = new Map<string, LiveTurn>();
   readonly #waiting = new Map<string, { opened: () => void; stored: () => void; ended: () => void }>();
 
-  begin({ turnId, sessionId, visibleBy }: Pick<LiveTurn, "turnId" | "sessionId" | "visibleBy">): LiveTurn {
+  begin({ turnId, sessionId, visibleBy, watch = unwatched() }: Beginning): LiveTurn {
     const controller = new AbortController();
     const opening = Promise.withResolvers<void>();
     const ending = Promise.withResolvers<void>();
@@ -49,6 +54,7 @@ export class LiveTurns {
       steers: [],
       steered: new Set(),
       takesSteers: true,
+      watch,
       controller,
       finished: null,
       opened: opening.promise,

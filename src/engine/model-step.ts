@@ -25,7 +25,10 @@ export async function modelStep(parts: EngineParts, run: ModelRun, { request, co
   recorder.modelRequests += 1;
   for (const warning of droppedWarnings(request.request)) warnOnce(run, warning);
   recorder.emit({ type: "step_started", step: request.step });
-  const end = await consume(provider.send(request.request, signal));
+  const end = await watchedCall(parts, run, {
+    request,
+    consume: () => consume(provider.send(request.request, signal)),
+  });
   // What was cut short ends before its step does.
   recorder.endAll();
   const model = end.type === "finished" ? end.model : request.request.model;
@@ -51,6 +54,28 @@ export async function modelStep(parts: EngineParts, run: ModelRun, { request, co
     usage,
   };
   recorder.emit({ type: "step_finished", step: request.step, usage });
+  return end;
+}
+
+/** The call itself, as observers are told of it. */
+async function watchedCall(
+  { observer }: EngineParts,
+  { plan, recorder, live }: ModelRun,
+  { request, consume }: { request: ModelRequest; consume: () => Promise<CallEnd> },
+): Promise<CallEnd> {
+  const { step, request: sent } = request;
+  const { turnId, accepted } = plan;
+  const activity = observer.modelCall({ turnId, step, provider: accepted.provider.name, model: sent.model });
+  recorder.outputAt = null;
+  const begunAt = performance.now();
+  const end = await live.watch.ofOthers(() => activity.within(consume));
+  if (recorder.outputAt !== null) live.watch.sawOutput(recorder.outputAt);
+  const firstOutputMs = recorder.outputAt === null ? null : recorder.outputAt - begunAt;
+  const said =
+    end.type === "finished"
+      ? { model: end.model, responseId: end.responseId, stopReason: end.stopReason, code: null }
+      : { model: sent.model, responseId: null, stopReason: null, code: end.failure.code };
+  activity.end({ ...said, usage: priced(said.model, end.usage), firstOutputMs });
   return end;
 }
 

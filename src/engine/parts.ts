@@ -10,6 +10,7 @@ import type { WakeUps } from "../live/wake-ups.ts";
 import type { Provider } from "../providers/provider.ts";
 import type { RecordStore, Runner } from "../records/record-store.ts";
 import type { Retriever } from "../retrieval/retriever.ts";
+import type { Observer } from "../telemetry/observer.ts";
 import type { Tool } from "../tools/tool.ts";
 
 /**
@@ -91,6 +92,8 @@ export interface EngineParts {
   sleep(ms: number, signal: AbortSignal): Promise<void>;
   /** A signal that aborts after this time. */
   deadline(ms: number): AbortSignal;
+  /** Told what begins and ends; logs, metrics and traces are made of it. */
+  observer: Observer;
   /** What went wrong behind the scenes, for the operator. Never a secret (E8). */
   report(message: string, error?: unknown): void;
 }

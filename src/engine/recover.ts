@@ -22,6 +22,7 @@ export async function recoverLostTurns(core: EngineCore): Promise<number> {
     }
   }
   await forgetDeadRunners(core);
+  if (recovered > 0) core.parts.observer.note({ type: "turns_recovered", count: recovered });
   return recovered;
 }
 

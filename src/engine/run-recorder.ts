@@ -30,6 +30,8 @@ export class RunRecorder {
   readonly items: HistoryItem[] = [];
   /** The step that ended last: it is stored before the next one or before tools run, else with the end of the turn. */
   unstoredStep: Step | null = null;
+  /** When the step that runs said its first word, by the clock of the process; null: not yet. */
+  outputAt: number | null = null;
   #callBegins = 0;
   /** Whether listeners were shown a tool call of the model call that runs, if only its beginning. */
   callHasShownTool = false;
@@ -117,6 +119,7 @@ export class RunRecorder {
   }
 
   #delta(messageId: string, kind: "text" | "reasoning", delta: string): void {
+    this.outputAt ??= performance.now();
     const open = this.#open.get(messageId);
     if (open !== undefined) {
       open.text += delta;
@@ -128,6 +131,7 @@ export class RunRecorder {
 
   toolCallStarted(callId: string, name: string): void {
     if (this.#open.has(callId)) return;
+    this.outputAt ??= performance.now();
     this.callHasShownTool = true;
     this.#open.set(callId, { kind: "tool_call", text: "" });
     this.emit({ type: "tool_call_started", callId, name });

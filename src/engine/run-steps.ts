@@ -71,7 +71,7 @@ async function loop(core: EngineCore, run: ModelRun): Promise<RunOutcome> {
     const answer = await callModel(core, run, request);
     if (answer.ended !== "answered") return { plan, answer, deferredCalls: [] };
     const answered = recorder.items.length;
-    const deferredCalls = await runTools(core, run);
+    const deferredCalls = await run.live.watch.ofOthers(() => runTools(core, run));
     if (run.signal.aborted) return { plan, answer: { ended: "interrupted" }, deferredCalls: [] };
     const isSteered = deferredCalls.length === 0 && (await handInSteers(core, run));
     // Messages from other processes are looked for once more: the end tells of them (R3).

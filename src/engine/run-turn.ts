@@ -5,7 +5,8 @@ import type { Caller } from "../domain/caller.ts";
 import { AptoveError } from "../domain/errors.ts";
 import { newId } from "../domain/ids.ts";
 import type { FinishedTurn, PendingTurn } from "../domain/turn.ts";
-import { acceptRequest } from "./accept.ts";
+import { acceptRequest, type AcceptedRequest } from "./accept.ts";
+import type { ClosedCalls } from "./request/envelope.ts";
 import type { EngineCore } from "./core.ts";
 import type { RunningTurn, TurnRequest } from "./engine.ts";
 import { chunkBounds } from "./gather.ts";
@@ -18,6 +19,7 @@ import { RunRecorder } from "./run-recorder.ts";
 import { runSteps } from "./run-steps.ts";
 import { settleTurn } from "./settle-turn.ts";
 import { eventsOf } from "./turn-events.ts";
+import { TurnWatch } from "./turn-watch.ts";
 
 /** Resolves once the turn is open and durable; the run goes on by itself (R5). */
 export async function startTurn(core: EngineCore, caller: Caller, asked: TurnRequest): Promise<RunningTurn> {
@@ -33,42 +35,61 @@ export async function startTurn(core: EngineCore, caller: Caller, asked: TurnReq
   const closed = answerOpenCalls(place.parent, accepted);
 
   // S4: the first turn of a session has the session's id.
-  const { session, parent } = place;
+  const { session } = place;
   const turnId = session?.lastSequence === 0 ? session.id : newId();
   const sessionId = session?.id ?? turnId;
-  const live = core.live.begin({ turnId, sessionId, visibleBy: place.model?.id ?? sessionId });
+  const { provider, model } = accepted;
+  const begun = { turnId, sessionId, provider: provider.name, model, caller };
+  const watch = new TurnWatch(core.parts.observer, begun);
+  const live = core.live.begin({ turnId, sessionId, visibleBy: place.model?.id ?? sessionId, watch });
   try {
-    const prepared = await tryToPlan(core.histories, {
-      turnId,
-      accepted,
-      parent,
-      closed,
-      chunkBounds: chunkBounds(core.parts.limits),
-      now: core.parts.now(),
-      window: core.parts.contextTokens(accepted.model),
-      signal: live.controller.signal,
-    });
-    const opened = await openTurn(core, { live, place, request: asked, accepted, prepared });
-    if ("repeats" in opened) {
-      core.live.end(turnId);
-      return repeatedTurn(core, opened.repeats);
-    }
-    live.visibleBy = sessionId;
-    core.live.open(turnId);
-    const recorder = new RunRecorder(turnId, core.parts.log, (failure) => core.parts.report(failure.message));
-    await tellBeginning(recorder, opened.pending, prepared);
-    live.finished = execute(core, { ...opened, place, prepared, recorder, live });
-    return {
-      sessionId,
-      turnId,
-      isRepeat: false,
-      events: (signal) => eventsOf(core, turnId, { afterSeq: 0, signal }),
-      finished: live.finished,
-    };
+    return await watch.within(() => openAndRun(core, { asked, accepted, place, closed, live }));
   } catch (error) {
+    watch.refused(error);
     core.live.end(turnId);
     throw error;
   }
+}
+
+interface Start {
+  asked: TurnRequest;
+  accepted: AcceptedRequest;
+  place: Place;
+  closed: ClosedCalls;
+  live: LiveTurn;
+}
+
+async function openAndRun(core: EngineCore, start: Start): Promise<RunningTurn> {
+  const { asked, accepted, place, closed, live } = start;
+  const { turnId, sessionId, watch } = live;
+  const prepared = await tryToPlan(core.histories, {
+    turnId,
+    accepted,
+    parent: place.parent,
+    closed,
+    chunkBounds: chunkBounds(core.parts.limits),
+    now: core.parts.now(),
+    window: core.parts.contextTokens(accepted.model),
+    signal: live.controller.signal,
+  });
+  const opened = await openTurn(core, { live, place, request: asked, accepted, prepared });
+  if ("repeats" in opened) {
+    watch.repeats();
+    core.live.end(turnId);
+    return repeatedTurn(core, opened.repeats);
+  }
+  live.visibleBy = sessionId;
+  core.live.open(turnId);
+  const recorder = new RunRecorder(turnId, core.parts.log, (failure) => core.parts.report(failure.message));
+  await tellBeginning(recorder, opened.pending, prepared);
+  live.finished = execute(core, { ...opened, place, prepared, recorder, live });
+  return {
+    sessionId,
+    turnId,
+    isRepeat: false,
+    events: (signal) => eventsOf(core, turnId, { afterSeq: 0, signal }),
+    finished: live.finished,
+  };
 }
 
 /** R4: whoever closes waits for the turns that have their mark by then, and for no others. */
@@ -108,18 +129,25 @@ interface Execution {
 }
 
 /** Never rejects: whatever fails, the turn ends and says how (T11). */
-async function execute(core: EngineCore, { prepared, live, ...ending }: Execution): Promise<FinishedTurn> {
-  const { pending, recorder } = ending;
+async function execute(core: EngineCore, execution: Execution): Promise<FinishedTurn> {
+  const { live, pending } = execution;
   try {
-    if ("failure" in prepared) {
-      const answer = { ended: "failed", failure: prepared.failure } as const;
-      return await settleTurn(core, { ...ending, live, plan: null, answer, deferredCalls: [] });
-    }
-    const { signal } = live.controller;
-    const { sessionId, blobs } = pending;
-    const run = { sessionId, plan: prepared.plan, opening: blobs.opening, recorder, live, signal };
-    return await settleTurn(core, { ...ending, live, ...(await runSteps(core, run)) });
+    const finished = await runToEnd(core, execution);
+    live.watch.finished(finished);
+    return finished;
   } finally {
     void live.logDropped.then(() => core.live.end(pending.id));
   }
+}
+
+async function runToEnd(core: EngineCore, { prepared, live, ...ending }: Execution): Promise<FinishedTurn> {
+  const { pending, recorder } = ending;
+  if ("failure" in prepared) {
+    const answer = { ended: "failed", failure: prepared.failure } as const;
+    return await settleTurn(core, { ...ending, live, plan: null, answer, deferredCalls: [] });
+  }
+  const { signal } = live.controller;
+  const { sessionId, blobs } = pending;
+  const run = { sessionId, plan: prepared.plan, opening: blobs.opening, recorder, live, signal };
+  return await settleTurn(core, { ...ending, live, ...(await runSteps(core, run)) });
 }

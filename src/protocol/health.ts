@@ -9,9 +9,11 @@ export const readiness = z
   .object({
     status: z.enum(["ready", "not_ready"]),
     version: z.string(),
-    records: state,
-    blobs: state,
-    isShuttingDown: z.boolean(),
+    records: state.optional(),
+    blobs: state.optional(),
+    log: state.optional().describe("The live log."),
+    isShuttingDown: z.boolean().optional(),
+    runningTurns: z.int().optional(),
   })
-  .meta({ id: "Readiness" });
+  .meta({ id: "Readiness", description: "Only an admin is told more than status and version." });
 export type WireReadiness = z.infer<typeof readiness>;

@@ -16,6 +16,7 @@ export const problem = z
     detail: z.string(),
     code: errorCode,
     retryable: z.boolean().describe("Whether the same request may succeed when it is sent again unchanged."),
+    requestId: z.string().optional().describe("The request's name in the server's log."),
   })
   .meta({
     id: "Problem",

@@ -8,6 +8,8 @@ export type Access = "open" | "read" | "write" | "admin";
 export interface RouteSpec {
   summary: string;
   access: Access;
+  /** Open, and tells more to some: a key that comes along is looked at. */
+  greets?: true;
   /** Parameters of the path beside `{id}`; what does not fit is not there. */
   params?: z.ZodObject;
   query?: z.ZodObject;

@@ -67,8 +67,9 @@ export const serverRoutes = {
   me: { summary: "Who the key belongs to.", access: "read", status: 200, answer: me, errors: [] },
   healthz: { summary: "Whether the server lives.", access: "open", status: 200, answer: alive, errors: [] },
   readyz: {
-    summary: "Whether the server can take turns; answers 503 with the same shape when it cannot.",
+    summary: "Whether the server can take turns; 503 with the same shape when it cannot. An admin is told why.",
     access: "open",
+    greets: true,
     status: 200,
     answer: readiness,
     errors: [],

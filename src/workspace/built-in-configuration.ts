@@ -28,6 +28,10 @@ export interface Configuration {
   serve: { host: string; port: number; allowedHosts: string[]; allowedOrigins: string[] };
   /** Null: SQLite in the data folder. */
   records: { url: string | null };
+  log: { format: "text" | "json"; level: "error" | "warn" | "info" | "debug" };
+  /** No port: there are none. */
+  metrics: { host: string; port: number | null };
+  traces: { exporter: "none" | "otlp"; ratio: number };
   limits: Record<ChangeableLimit, number>;
 }
 
@@ -64,6 +68,18 @@ export function settleConfiguration(merged: LayerValues): Configuration {
       allowedOrigins: values.get<string[]>("serve.allowed_origins") ?? [],
     },
     records: { url: values.text("records.url") },
+    log: {
+      format: values.get<"text" | "json">("log.format") ?? "text",
+      level: values.get<Configuration["log"]["level"]>("log.level") ?? "warn",
+    },
+    metrics: {
+      host: values.get<string>("metrics.host") ?? "127.0.0.1",
+      port: values.get<number>("metrics.port") ?? null,
+    },
+    traces: {
+      exporter: values.get<"none" | "otlp">("traces.exporter") ?? "none",
+      ratio: values.get<number>("traces.ratio") ?? 1,
+    },
     limits: effectiveLimits(values),
   };
 }

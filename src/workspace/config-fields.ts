@@ -176,6 +176,36 @@ export const configFields: TableField = table("", {
       isSecret: true,
     }),
   }),
+  log: sharedTable("What the program tells its operator, on standard error.", {
+    format: choice("A line for a person, or a JSON object for a program.", ["text", "json"], {
+      env: "APTOVE_LOG_FORMAT",
+    }),
+    level: choice(
+      "What is told: faults, also warnings, also requests and turns, also calls of models and tools.",
+      ["warn", "error", "info", "debug"],
+      { env: "APTOVE_LOG_LEVEL" },
+    ),
+  }),
+  metrics: sharedTable("Figures for Prometheus, at an address of their own.", {
+    host: text("Address to listen on. It asks for no key.", "127.0.0.1", { env: "APTOVE_METRICS_HOST" }),
+    port: number("Port to listen on; absent: there are no metrics. 0 takes a free one.", {
+      sample: 9464,
+      min: 0,
+      max: 65_535,
+      env: "APTOVE_METRICS_PORT",
+    }),
+  }),
+  traces: sharedTable("OpenTelemetry traces.", {
+    exporter: choice("Where spans go: nowhere, or over OTLP to the address in OTEL_EXPORTER_OTLP_ENDPOINT.", ["none", "otlp"], {
+      env: "APTOVE_TRACES",
+    }),
+    ratio: number("Share of the traces that are kept, of those that nobody began before.", {
+      sample: 1,
+      min: 0,
+      max: 1,
+      isReal: true,
+    }),
+  }),
   limits: sharedTable("Limits; the built-in values are good for most.", limitFields()),
 });
 

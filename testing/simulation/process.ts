@@ -8,6 +8,7 @@ import type { EngineParts } from "../../src/engine/parts.ts";
 import type { Provider } from "../../src/providers/provider.ts";
 import type { Runner } from "../../src/records/record-store.ts";
 import type { Tool } from "../../src/tools/tool.ts";
+import { noObserver } from "../../src/telemetry/observer.ts";
 import { testParts, testRunner } from "../engine.ts";
 import { lateReason, personTool } from "./acting-tools.ts";
 import type { Gates } from "./gates.ts";
@@ -111,6 +112,7 @@ function partsOf(process: Process, stores: Stores, { calls, gates, ...world }: S
       gates.add(process, () => controller.abort(lateReason));
       return controller.signal;
     },
+    observer: noObserver,
     report: (message, error) => void process.reports.push(`${message}: ${String(error)}`),
   };
 }

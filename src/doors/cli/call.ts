@@ -143,13 +143,8 @@ export class Call {
       dataDir: this.folder().dir,
       env: this.io.env,
       overrides: this.#overrides,
-      report: (message, error) => this.#report(message, error),
+      writeLog: (line) => this.output.note(this.output.safeNote(line)),
     });
-  }
-
-  #report(message: string, error?: unknown): void {
-    const detail = error === undefined ? "" : `: ${error instanceof Error ? error.message : String(error)}`;
-    this.output.note(this.output.safeNote(`aptove: ${message}${detail}`));
   }
 
   async #connect(): Promise<AptoveClient> {
@@ -175,8 +170,8 @@ export class Call {
 
   /** Tells whether another process with this data folder would do exactly the same. */
   fingerprint(): string {
-    // Where it listens changes nothing about what it does.
-    const { serve: _serve, ...rest } = this.loaded().configuration;
+    // Where it listens, and what it tells of itself, changes nothing about what it does.
+    const { serve: _serve, log: _log, metrics: _metrics, traces: _traces, ...rest } = this.loaded().configuration;
     return createHash("sha256").update(JSON.stringify(rest)).digest("hex");
   }
 }

@@ -90,8 +90,8 @@ export interface LocalSetup {
   env: CliIo["env"];
   /** Values of options, in the form of `config.toml` (W7). */
   overrides: Record<string, unknown>;
-  /** Told what goes wrong behind the scenes; absent: it goes to standard error. */
-  report?: (message: string, error?: unknown) => void;
+  /** Takes a line for the operator; absent: it goes to standard error. */
+  writeLog?: (line: string) => void;
 }
 
 export interface AcpSetup extends LocalSetup {

@@ -5,6 +5,7 @@ import { routes } from "../../protocol/routes.ts";
 import type { AnswerOf, ParamsOf, QueryOf, ReadBodyOf, RouteSpec, Routes } from "../../protocol/routes.ts";
 import type { RouteName } from "../../protocol/paths.ts";
 import type { Report } from "./problem-answer.ts";
+import type { Observer } from "../../telemetry/observer.ts";
 import type { RunSlots } from "./quotas.ts";
 
 export interface HttpLimits {
@@ -23,11 +24,12 @@ export interface Door {
   slots: RunSlots;
   /** For faults of our own. */
   report: Report;
+  observer: Observer;
 }
 
 export interface Call<N extends RouteName> {
   request: Request;
-  caller: Routes[N]["access"] extends "open" ? null : Caller;
+  caller: Routes[N] extends { greets: true } ? Caller | null : Routes[N]["access"] extends "open" ? null : Caller;
   /** Calls once when the caller's key ends, for an answer that stays open. Gives what ends the watch. */
   watchKey(onEnd: () => void): () => void;
   /** The `{id}` of the path, known to be an id; empty where there is none. */

@@ -17,15 +17,17 @@ import { routes } from "../../protocol/routes.ts";
 import { takesBody } from "../../protocol/route-spec.ts";
 import type { RouteSpec } from "../../protocol/routes.ts";
 import { z } from "zod";
+import { noObserver } from "../../telemetry/observer.ts";
+import type { Observer } from "../../telemetry/observer.ts";
 import { isUnread, readBody, readJson } from "./body.ts";
 import type { Call, Door, Handler, Handlers, HttpLimits } from "./call.ts";
 import { deviceHandlers } from "./device-handlers.ts";
 import { createEntrance } from "./entrance.ts";
-import type { Entrance } from "./entrance.ts";
+import type { Entrance, Visitor } from "./entrance.ts";
 import { executeHandler } from "./execute-handler.ts";
 import { contextHandlers } from "./context-handlers.ts";
 import { corsHeaders, preflightHeaders } from "./guard.ts";
-import { handshakeRequest, refuseHandshake } from "./mount.ts";
+import { handshakeHeaders, handshakeRequest, refuseHandshake } from "./mount.ts";
 import type { Handshake, Mount } from "./mount.ts";
 import { problemAnswer } from "./problem-answer.ts";
 import { readQuery } from "./query.ts";
@@ -36,6 +38,8 @@ import { streamHandlers } from "./stream-handlers.ts";
 import { transferHandlers } from "./transfer-handlers.ts";
 import { treeHandlers } from "./tree-handlers.ts";
 import { turnHandlers } from "./turn-handlers.ts";
+import { newVisit, visitBegun, visitEnded } from "./visit.ts";
+import type { Visit, VisitBindings } from "./visit.ts";
 
 export interface HttpDoorOptions {
   engine: Engine;
@@ -49,8 +53,10 @@ export interface HttpDoorOptions {
   heartbeatMs?: number;
   /** Milliseconds, for the request rate. */
   now?: () => number;
-  /** For faults of our own; absent: standard error. */
-  report?: (message: string, error?: unknown) => void;
+  /** For faults of our own. */
+  report: (message: string, error?: unknown) => void;
+  /** Told of every request. */
+  observer?: Observer;
   mounts?: readonly Mount[];
 }
 
@@ -72,7 +78,7 @@ export function httpDoor(options: HttpDoorOptions): HttpDoor {
     requestsPerMinuteMax: door.limits.requestsPerMinuteMax,
     now: options.now ?? (() => performance.now()),
   });
-  const app = new Hono();
+  const app = new Hono<VisitBindings>();
   const handlers: Handlers<RouteName> = {
     ...executeHandler(door),
     ...sessionHandlers(door),
@@ -94,7 +100,7 @@ export function httpDoor(options: HttpDoorOptions): HttpDoor {
   }
   const mounts = new Map((options.mounts ?? []).map((mount) => [mount.path as string, mount]));
   for (const mount of mounts.values()) {
-    app.on([...mount.methods], mount.path, (context) => serveMount(context.req.raw, mount, entrance));
+    app.on([...mount.methods], mount.path, (context) => serveMount(context, mount, entrance));
     methods.set(mount.path, [...mount.methods]);
   }
   for (const [pattern, allowed] of methods) app.all(pattern, (context) => otherMethod(context, entrance, allowed));
@@ -102,10 +108,18 @@ export function httpDoor(options: HttpDoorOptions): HttpDoor {
     await entrance.identify(req.raw);
     throw new AptoveError("not_found", `there is no route ${JSON.stringify(req.path)}`);
   });
-  app.onError((error) => problemAnswer(error, door.report));
+  app.onError((error, { env }) => problemAnswer(error, env.visit, door.report));
   const mountAt = (incoming: IncomingMessage) => mounts.get((incoming.url ?? "").split("?")[0] ?? "");
   return {
-    fetch: (request) => enter(request, { app, entrance, door }),
+    fetch: (request) => {
+      const visit = newVisit(request);
+      const activity = door.observer.request(visitBegun(visit, request));
+      return activity.within(async () => {
+        const response = await enter(request, { visit, app, entrance, door });
+        activity.end(visitEnded(visit, response.status));
+        return response;
+      });
+    },
     takesUpgrade: (incoming) => isWebSocket(incoming) && mountAt(incoming) !== undefined,
     upgrade: (handshake) => upgrade(handshake, { mount: mountAt(handshake.incoming), entrance, door }),
   };
@@ -125,27 +139,28 @@ const defaultLimits: HttpLimits = {
 
 function doorOf(options: HttpDoorOptions): Door {
   const { engine, heartbeatMs = defaults.heartbeatMs } = options;
-  const report = options.report ?? reportToStderr;
+  const { report, observer = noObserver } = options;
   const limits = { ...defaultLimits, ...options.limits };
-  return { engine, limits, heartbeatMs, slots: new RunSlots(limits.concurrentRunsPerUserMax), report };
+  return { engine, limits, heartbeatMs, slots: new RunSlots(limits.concurrentRunsPerUserMax), report, observer };
 }
 
 /** What holds for every request and every answer, whatever the route. */
 async function enter(
   request: Request,
-  { app, entrance, door }: { app: Hono; entrance: Entrance; door: Door },
+  { visit, app, entrance, door }: { visit: Visit; app: Hono<VisitBindings>; entrance: Entrance; door: Door },
 ): Promise<Response> {
   let origin: string | null = null;
   let response: Response;
   try {
     origin = entrance.checkOrigin(request);
-    response = await app.fetch(request);
+    response = await app.fetch(request, { visit });
   } catch (error) {
-    response = problemAnswer(error, door.report);
+    response = problemAnswer(error, visit, door.report);
   }
   const headers = new Headers(response.headers);
   headers.set("cache-control", "no-store");
   headers.set("x-content-type-options", "nosniff");
+  headers.set("x-request-id", visit.requestId);
   // What is left of the body would stand before the next request on the connection, and hold it up.
   if (isUnread(request)) headers.set("connection", "close");
   if (origin !== null) for (const [name, value] of Object.entries(corsHeaders(origin))) headers.set(name, value);
@@ -159,12 +174,15 @@ interface Serving {
   handler: Handler<never>;
 }
 
-async function serve(context: Context, { name, door, entrance, handler }: Serving): Promise<Response> {
+async function serve(context: Context<VisitBindings>, { name, door, entrance, handler }: Serving): Promise<Response> {
   const request = context.req.raw;
+  const { visit } = context.env;
   const spec: RouteSpec = routes[name];
-  const visitor = spec.access === "open" ? null : await entrance.identify(request);
+  visit.route = paths[name].path;
+  const visitor = await visitorOf(request, spec, entrance);
   if (visitor === null && takesBody(spec)) entrance.countStranger();
   const caller = visitor?.caller ?? null;
+  visit.caller = caller;
   refuseRole(spec, caller);
   const id = context.req.param("id") ?? "";
   if (paths[name].path.includes("{id}") && !isId(id)) {
@@ -189,8 +207,20 @@ function paramsOf({ params }: RouteSpec, context: Context): object {
   throw new AptoveError("not_found", `there is nothing at ${JSON.stringify(context.req.path)}`);
 }
 
-async function serveMount(request: Request, mount: Mount, entrance: Entrance): Promise<Response> {
+/** Of an open route nobody, unless it tells more to some. */
+async function visitorOf(request: Request, spec: RouteSpec, entrance: Entrance): Promise<Visitor | null> {
+  if (spec.access !== "open") return await entrance.identify(request);
+  if (spec.greets !== true) return null;
+  // Who cannot be told by now, be it that the records do not answer, is a stranger.
+  return request.headers.has("authorization") ? await entrance.identify(request).catch(() => null) : null;
+}
+
+async function serveMount(context: Context<VisitBindings>, mount: Mount, entrance: Entrance): Promise<Response> {
+  const { visit } = context.env;
+  const request = context.req.raw;
+  visit.route = mount.path;
   const visitor = await entrance.identify(request);
+  visit.caller = visitor.caller;
   if (request.body === null) return await mount.fetch(request, visitor);
   const body = Buffer.from(await readBody(request, mount.bodyBytesMax));
   const { url, method, headers, signal } = request;
@@ -203,14 +233,20 @@ async function upgrade(
 ): Promise<void> {
   // Until somebody has it, its errors are nobody's.
   handshake.socket.on("error", () => handshake.socket.destroy());
+  const headers = handshakeHeaders(handshake);
+  const visit = { ...newVisit({ headers }), route: mount?.path ?? null };
+  const activity = door.observer.request(visitBegun(visit, { method: "GET", headers }));
   try {
-    const request = handshakeRequest(handshake);
+    const request = handshakeRequest(handshake, headers);
     entrance.checkOrigin(request);
     const visitor = await entrance.identify(request);
+    visit.caller = visitor.caller;
     if (mount === undefined) throw new AptoveError("not_found", "nobody takes WebSockets there");
     await mount.upgrade(handshake, visitor);
+    activity.end(visitEnded(visit, 101));
   } catch (error) {
-    await refuseHandshake(handshake, error, door.report);
+    const status = await refuseHandshake(handshake, { thrown: error, visit, report: door.report });
+    activity.end(visitEnded(visit, status));
   }
 }
 
@@ -220,7 +256,7 @@ function refuseRole({ access }: RouteSpec, caller: Caller | null): void {
 }
 
 /** A known path with a method that it does not have, and the questions that browsers ask before they call. */
-async function otherMethod({ req }: Context, entrance: Entrance, allowed: string[]): Promise<Response> {
+async function otherMethod({ req }: Context<VisitBindings>, entrance: Entrance, allowed: string[]): Promise<Response> {
   const allow = [...allowed, "OPTIONS"].join(", ");
   const origin = entrance.checkOrigin(req.raw);
   const isPreflight = req.method === "OPTIONS" && req.header("access-control-request-method") !== undefined;
@@ -231,9 +267,4 @@ async function otherMethod({ req }: Context, entrance: Entrance, allowed: string
   await entrance.identify(req.raw);
   if (req.method === "OPTIONS") return new Response(null, { status: 204, headers: { allow } });
   throw new AptoveError("method_not_allowed", `${req.method} is not among ${allow}`, { facts: { allow } });
-}
-
-function reportToStderr(message: string, error?: unknown): void {
-  const detail = error instanceof Error ? (error.stack ?? error.message) : String(error ?? "");
-  process.stderr.write(`aptove: ${message}${detail === "" ? "" : `: ${detail}`}\n`);
 }

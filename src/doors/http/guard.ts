@@ -49,7 +49,7 @@ function hostName(host: string): string {
 export function corsHeaders(origin: string): Record<string, string> {
   return {
     "access-control-allow-origin": origin,
-    "access-control-expose-headers": "retry-after, acp-connection-id",
+    "access-control-expose-headers": "retry-after, x-request-id, acp-connection-id",
     vary: "origin",
   };
 }
@@ -59,7 +59,7 @@ export function preflightHeaders(origin: string, methods: string): Record<string
     ...corsHeaders(origin),
     "access-control-allow-methods": methods,
     "access-control-allow-headers":
-      "authorization, content-type, idempotency-key, last-event-id, acp-connection-id, acp-session-id, x-aptove-device",
+      "authorization, content-type, idempotency-key, last-event-id, acp-connection-id, acp-session-id, x-aptove-device, x-request-id, traceparent, tracestate",
     "access-control-max-age": "600",
   };
 }

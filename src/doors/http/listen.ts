@@ -4,6 +4,7 @@ import type { AddressInfo } from "node:net";
 import type { Duplex } from "node:stream";
 import { getRequestListener } from "@hono/node-server";
 import { AptoveError } from "../../domain/errors.ts";
+import { newId } from "../../domain/ids.ts";
 import type { HttpDoor } from "./door.ts";
 import { problemAnswer } from "./problem-answer.ts";
 
@@ -25,6 +26,7 @@ export async function listen(door: HttpDoor, { host, port }: { host: string; por
     errorHandler: (error) =>
       problemAnswer(
         new AptoveError("request_invalid", error instanceof Error ? error.message : String(error)),
+        { requestId: newId(), code: null },
         () => undefined,
       ),
   });

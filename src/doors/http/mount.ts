@@ -9,6 +9,7 @@ import { AptoveError } from "../../domain/errors.ts";
 import type { Visitor } from "./entrance.ts";
 import { problemAnswer } from "./problem-answer.ts";
 import type { Report } from "./problem-answer.ts";
+import type { Visit } from "./visit.ts";
 
 export interface Mount {
   path: `/${string}`;
@@ -27,12 +28,16 @@ export interface Handshake {
   head: Buffer;
 }
 
-/** The request of a handshake in the form that the door checks. Throws `request_invalid` for what is no address. */
-export function handshakeRequest({ incoming }: Handshake): Request {
+export function handshakeHeaders({ incoming }: Handshake): Headers {
   const headers = new Headers();
   for (const [name, values] of Object.entries(incoming.headersDistinct)) {
     for (const value of values ?? []) headers.append(name, value);
   }
+  return headers;
+}
+
+/** The request of a handshake in the form that the door checks. Throws `request_invalid` for what is no address. */
+export function handshakeRequest({ incoming }: Handshake, headers: Headers): Request {
   try {
     return new Request(new URL(incoming.url ?? "/", `http://${incoming.headers.host ?? ""}`), { headers });
   } catch (cause) {
@@ -40,13 +45,21 @@ export function handshakeRequest({ incoming }: Handshake): Request {
   }
 }
 
-/** What is asked of the socket, before it is a WebSocket, is answered as any request is. */
-export async function refuseHandshake({ socket }: Handshake, thrown: unknown, report: Report): Promise<void> {
-  const response = problemAnswer(thrown, report);
+interface Refusal {
+  thrown: unknown;
+  visit: Visit;
+  report: Report;
+}
+
+/** What is asked of the socket, before it is a WebSocket, is answered as any request is. Gives the status. */
+export async function refuseHandshake({ socket }: Handshake, { thrown, visit, report }: Refusal): Promise<number> {
+  const response = problemAnswer(thrown, visit, report);
   const body = await response.text();
   response.headers.set("connection", "close");
+  response.headers.set("x-request-id", visit.requestId);
   response.headers.set("content-length", String(Buffer.byteLength(body)));
   const headers = [...response.headers].map(([name, value]) => `${name}: ${value}\r\n`).join("");
   socket.once("finish", () => socket.destroy());
   socket.end(`HTTP/1.1 ${response.status} ${STATUS_CODES[response.status] ?? ""}\r\n${headers}\r\n${body}`);
+  return response.status;
 }

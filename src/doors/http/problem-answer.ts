@@ -1,13 +1,17 @@
 /** Any thrown value as problem details (H3). What was not thrown on purpose is `internal`, and tells nothing of itself. */
 import { AptoveError } from "../../domain/errors.ts";
-import { newId } from "../../domain/ids.ts";
 import { problemMediaType, toProblem } from "../../protocol/problem.ts";
+import type { Visit } from "./visit.ts";
 
 export type Report = (message: string, error?: unknown) => void;
 
-export function problemAnswer(thrown: unknown, report: Report): Response {
-  const error = thrown instanceof AptoveError && thrown.code !== "internal" ? thrown : unexpected(thrown, report);
-  const problem = toProblem(error);
+/** `visit` learns the code. */
+export function problemAnswer(thrown: unknown, visit: Pick<Visit, "requestId" | "code">, report: Report): Response {
+  const { requestId } = visit;
+  const isMeant = thrown instanceof AptoveError && thrown.code !== "internal";
+  const error = isMeant ? thrown : unexpected(thrown, requestId, report);
+  visit.code = error.code;
+  const problem = { ...toProblem(error), requestId };
   const headers = new Headers({ "content-type": problemMediaType });
   if (error.code === "unauthenticated") headers.set("www-authenticate", 'Bearer realm="aptove"');
   const { retryAfterSeconds, allow } = error.facts;
@@ -16,9 +20,8 @@ export function problemAnswer(thrown: unknown, report: Report): Response {
   return new Response(JSON.stringify(problem), { status: problem.status, headers });
 }
 
-/** The answer and the log share an id, so that whoever runs the server finds what happened. */
-function unexpected(thrown: unknown, report: Report): AptoveError {
-  const faultId = newId();
-  report(`fault ${faultId} while answering a request`, thrown);
-  return new AptoveError("internal", `the server's log tells more under ${faultId}`, { facts: { faultId } });
+/** The answer and the log share the request's id, so that whoever runs the server finds what happened. */
+function unexpected(thrown: unknown, requestId: string, report: Report): AptoveError {
+  report(`fault while answering request ${requestId}`, thrown);
+  return new AptoveError("internal", `the server's log tells more under ${requestId}`);
 }

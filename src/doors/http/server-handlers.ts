@@ -1,5 +1,7 @@
 /** Keys, the caller, and the server itself (H2, H4). */
+import type { Engine } from "../../engine/engine.ts";
 import { given } from "../../protocol/given.ts";
+import type { WireReadiness } from "../../protocol/health.ts";
 import { toWireKey } from "../../protocol/key.ts";
 import { openApiDocument } from "../../protocol/openapi.ts";
 import { answer } from "./call.ts";
@@ -8,9 +10,6 @@ import type { Door, Handlers } from "./call.ts";
 type ServerRoute = "listKeys" | "createKey" | "revokeKey" | "me" | "healthz" | "readyz" | "openapi";
 
 export function serverHandlers({ engine }: Door): Handlers<ServerRoute> {
-  // Whether the process lives must not depend on its stores, so they are asked once for what never changes.
-  let known: Promise<string> | null = null;
-  const ownVersion = (): Promise<string> => (known ??= engine.health().then((health) => health.version));
   return {
     listKeys: async ({ caller }) => answer("listKeys", { keys: (await engine.keys.list(caller)).map(toWireKey) }),
     createKey: async ({ caller, body: { name, expiresAt } }) => {
@@ -23,13 +22,18 @@ export function serverHandlers({ engine }: Door): Handlers<ServerRoute> {
       return new Response(null, { status: 204 });
     },
     me: async ({ caller: { orgId, userId, role } }) => answer("me", { orgId, userId, role }),
-    healthz: async () => answer("healthz", { status: "ok", version: await ownVersion() }),
-    readyz: async () => {
-      const { version, records, blobs, isShuttingDown } = await engine.health();
-      const isReady = records === "ok" && blobs === "ok" && !isShuttingDown;
-      const status = isReady ? "ready" : "not_ready";
-      return Response.json({ status, version, records, blobs, isShuttingDown }, { status: isReady ? 200 : 503 });
-    },
-    openapi: async () => answer("openapi", openApiDocument(await ownVersion())),
+    // Whether the process lives must not depend on its stores.
+    healthz: async () => answer("healthz", { status: "ok", version: engine.version }),
+    readyz: async ({ caller }) => await readyAnswer(engine, { tellsAll: caller?.role === "admin" }),
+    openapi: async () => answer("openapi", openApiDocument(engine.version)),
   };
+}
+
+/** What fails is for those who run the server: to anybody else it is a map of it. */
+export async function readyAnswer(engine: Engine, { tellsAll }: { tellsAll: boolean }): Promise<Response> {
+  const { version, records, blobs, log, isShuttingDown, runningTurns } = await engine.health();
+  const isReady = [records, blobs, log].every((state) => state === "ok") && !isShuttingDown;
+  const why = tellsAll ? { records, blobs, log, isShuttingDown, runningTurns } : {};
+  const value: WireReadiness = { status: isReady ? "ready" : "not_ready", version, ...why };
+  return Response.json(value, { status: isReady ? 200 : 503 });
 }

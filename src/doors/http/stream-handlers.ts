@@ -59,7 +59,8 @@ interface EventAnswer {
 function eventAnswer(door: Door, { listener, events, gone }: EventAnswer): Response {
   const keyEnd = new AbortController();
   const unwatch = listener.watchKey(() => keyEnd.abort());
-  gone.signal.addEventListener("abort", unwatch, { once: true });
+  const listening = door.observer.stream();
+  gone.signal.addEventListener("abort", () => (unwatch(), listening.end()), { once: true });
   const signal = AbortSignal.any([listener.request.signal, keyEnd.signal]);
   const onFault = (error: unknown): void => door.report("a stream of events broke", error);
   const body = eventStream({ events, gone, heartbeatMs: door.heartbeatMs, signal, onFault });

@@ -1,0 +1,64 @@
+/**
+ * Whether the stores work (`/readyz`). Anybody may ask, as often as they like: the stores are asked at most once in a while,
+ * one question at a time, and one that does not answer is not asked again while it owes an answer.
+ */
+import { limits } from "../domain/limits.ts";
+import { newId } from "../domain/ids.ts";
+import type { EngineCore } from "./core.ts";
+import type { HealthReport, StoreState } from "./engine.ts";
+
+type Stores = Pick<HealthReport, "records" | "blobs" | "log">;
+
+export function healthWatch(core: EngineCore): () => Promise<HealthReport> {
+  const { records, blobs, log, version, runner, now } = core.parts;
+  // No turn has this id.
+  const none = newId();
+  const questions: Record<keyof Stores, () => Promise<StoreState>> = {
+    records: bounded(core, () => records.getRunner(runner.id)),
+    blobs: bounded(core, () => blobs.get("turns/none")),
+    log: bounded(core, () => log.read(none, 0)),
+  };
+  let known: { at: number; stores: Promise<Stores> } | null = null;
+  const ask = async (): Promise<Stores> => {
+    const [one, two, three] = await Promise.all([questions.records(), questions.blobs(), questions.log()]);
+    return { records: one, blobs: two, log: three };
+  };
+  return async () => {
+    const at = now();
+    // A clock that was set back must not keep an old answer for ever.
+    if (known === null || Math.abs(at - known.at) >= limits.healthKeptMs) known = { at, stores: ask() };
+    const stores = await known.stores;
+    return {
+      version,
+      runnerId: runner.id,
+      ...stores,
+      runningTurns: core.live.count,
+      isShuttingDown: core.isShuttingDown,
+    };
+  };
+}
+
+/** Never rejects, and answers in time. */
+function bounded({ parts }: EngineCore, question: () => Promise<unknown>): () => Promise<StoreState> {
+  let asked: Promise<StoreState> | null = null;
+  return async () => {
+    asked ??= answerTo(question).finally(() => (asked = null));
+    return await Promise.race([asked, tooLate(parts.deadline(limits.healthAnswerMs))]);
+  };
+}
+
+async function answerTo(question: () => Promise<unknown>): Promise<StoreState> {
+  try {
+    await question();
+    return "ok";
+  } catch {
+    return "failed";
+  }
+}
+
+function tooLate(deadline: AbortSignal): Promise<StoreState> {
+  return new Promise((resolve) => {
+    if (deadline.aborted) resolve("failed");
+    deadline.addEventListener("abort", () => resolve("failed"), { once: true });
+  });
+}

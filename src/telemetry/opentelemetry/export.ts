@@ -1,0 +1,59 @@
+/**
+ * Sends spans to a collector over OTLP, at the address that the standard `OTEL_EXPORTER_OTLP_*` variables name. The SDK is not
+ * part of aptove, which needs only the API: whoever wants traces installs it beside.
+ */
+import { context, propagation, trace } from "@opentelemetry/api";
+import { AptoveError } from "../../domain/errors.ts";
+
+export interface TraceExport {
+  /** Sends what was not sent yet, within a few seconds, and ends. */
+  close(): Promise<void>;
+}
+
+const packages = [
+  "@opentelemetry/sdk-trace",
+  "@opentelemetry/context-async-hooks",
+  "@opentelemetry/core",
+  "@opentelemetry/resources",
+  "@opentelemetry/exporter-trace-otlp-http",
+];
+const flushMs = 5_000;
+
+/** `ratio`: of traces that nobody began before. Throws `config_invalid` where the SDK is missing. */
+export async function exportTraces({ version, ratio }: { version: string; ratio: number }): Promise<TraceExport> {
+  const { sdk, hooks, core, resources, otlp } = await load();
+  const named = resources.resourceFromAttributes({ "service.name": "aptove", "service.version": version });
+  const provider = new sdk.TracerProvider({
+    // What the environment says (OTEL_SERVICE_NAME, OTEL_RESOURCE_ATTRIBUTES) counts over that.
+    resource: named.merge(resources.detectResources({ detectors: [resources.envDetector] })),
+    sampler: new sdk.ParentBasedSampler({ root: new sdk.TraceIdRatioBasedSampler(ratio) }),
+    spanProcessors: [new sdk.BatchSpanProcessor({ exporter: new otlp.OTLPTraceExporter() })],
+  });
+  context.setGlobalContextManager(new hooks.AsyncLocalStorageContextManager().enable());
+  propagation.setGlobalPropagator(new core.W3CTraceContextPropagator());
+  trace.setGlobalTracerProvider(provider);
+  return {
+    close: async () => {
+      const timer = Promise.withResolvers<void>();
+      const waiting = setTimeout(timer.resolve, flushMs);
+      await Promise.race([provider.shutdown(), timer.promise]);
+      clearTimeout(waiting);
+    },
+  };
+}
+
+async function load() {
+  try {
+    const [sdk, hooks, core, resources, otlp] = await Promise.all([
+      import("@opentelemetry/sdk-trace"),
+      import("@opentelemetry/context-async-hooks"),
+      import("@opentelemetry/core"),
+      import("@opentelemetry/resources"),
+      import("@opentelemetry/exporter-trace-otlp-http"),
+    ]);
+    return { sdk, hooks, core, resources, otlp };
+  } catch (cause) {
+    const line = `npm install ${packages.join(" ")}`;
+    throw new AptoveError("config_invalid", `traces.exporter needs packages that are not there; run: ${line}`, { cause });
+  }
+}
