@@ -41,7 +41,8 @@ const { engine } = await createAptove({
 });
 const owner = await engine.keys.owner();
 const { secret } = await engine.keys.create(owner, { name: "bench" });
-const door = httpDoor({ engine, limits: { concurrentRunsPerUserMax: 1_000, requestsPerMinuteMax: 1_000_000 } });
+const limits = { concurrentRunsPerUserMax: 1_000, requestsPerMinuteMax: 1_000_000 };
+const door = httpDoor({ engine, limits, report: (message, error) => console.error(message, error) });
 const { url } = await listen(door, { host: "127.0.0.1", port: 0 });
 console.log(JSON.stringify({ url, key: secret }));
 for await (const _line of createInterface({ input: process.stdin })) console.log(process.memoryUsage.rss());

@@ -56,7 +56,8 @@ const plainBuiltins = {
 /** Bundles into a folder, which it makes. */
 export async function bundleInto(folder) {
   const { build } = await import("esbuild");
-  const { dependencies } = JSON.parse(readFileSync(join(root, "package.json"), "utf8"));
+  const { dependencies, peerDependencies } = JSON.parse(readFileSync(join(root, "package.json"), "utf8"));
+  const others = Object.keys({ ...dependencies, ...peerDependencies });
   const { metafile } = await build({
     absWorkingDir: root,
     entryPoints,
@@ -67,7 +68,7 @@ export async function bundleInto(folder) {
     format: "esm",
     platform: "node",
     target: "node26",
-    external: Object.keys(dependencies).filter((name) => !bundledPackages.includes(name)),
+    external: others.filter((name) => !bundledPackages.includes(name)),
     plugins: [plainBuiltins],
     legalComments: "none",
     logLevel: "silent",

@@ -115,11 +115,12 @@ async function openTestEngine(
   setup: LocalSetup,
   options: Partial<AptoveOptions>,
 ): Promise<LocalEngine> {
-  const { engine, configuration } = await createAptove({ ...setup, ...options });
+  const { engine, configuration, report } = await createAptove({ ...setup, ...options });
   const owner = await engine.keys.owner();
   const ours = "in-process";
   const door = httpDoor({
     engine,
+    report,
     authenticate: async (secret) => (secret === ours ? owner : await engine.keys.authenticate(secret)),
   });
   let listening: Listening | null = null;

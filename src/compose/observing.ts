@@ -28,7 +28,7 @@ export interface Observing {
 
 export async function startObserving(request: ObservingRequest): Promise<Observing> {
   const { configuration, version, now, options } = request;
-  const write = options.writeLog ?? ((line) => console.error(line));
+  const write = options.writeLog ?? ((line) => process.stderr.write(`${line}\n`));
   const { log: form, metrics: at, traces } = configuration;
   const { operatorLog } = await import("../telemetry/log/operator-log.ts");
   const log = operatorLog({ ...form, write, now, secrets: secretsOf(request) });
@@ -49,7 +49,10 @@ async function openMetrics(): Promise<Metrics> {
   return prometheusMetrics();
 }
 
-async function openTraces(version: string, ratio: number): Promise<{ observer: Partial<Observer>; close(): Promise<void> }> {
+async function openTraces(
+  version: string,
+  ratio: number,
+): Promise<{ observer: Partial<Observer>; close(): Promise<void> }> {
   const [{ exportTraces }, { spanObserver }] = await Promise.all([
     import("../telemetry/opentelemetry/export.ts"),
     import("../telemetry/opentelemetry/spans.ts"),
@@ -70,5 +73,10 @@ function secretsOf({ configuration, env }: ObservingRequest): string[] {
     secretName.test(name) && !/_(?:ENV|FILE|PATH|URL)$/.test(name) && value !== undefined ? [value] : [],
   );
   const password = records.url === null ? "" : decodeURIComponent(URL.parse(records.url)?.password ?? "");
-  return [...keys.flatMap(({ apiKey }) => apiKey ?? []), ...servers.filter((one) => typeof one === "string"), ...variables, password];
+  return [
+    ...keys.flatMap(({ apiKey }) => apiKey ?? []),
+    ...servers.filter((one) => typeof one === "string"),
+    ...variables,
+    password,
+  ];
 }

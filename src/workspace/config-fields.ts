@@ -196,9 +196,13 @@ export const configFields: TableField = table("", {
     }),
   }),
   traces: sharedTable("OpenTelemetry traces.", {
-    exporter: choice("Where spans go: nowhere, or over OTLP to the address in OTEL_EXPORTER_OTLP_ENDPOINT.", ["none", "otlp"], {
-      env: "APTOVE_TRACES",
-    }),
+    exporter: choice(
+      "Where spans go: nowhere, or over OTLP to the address in OTEL_EXPORTER_OTLP_ENDPOINT.",
+      ["none", "otlp"],
+      {
+        env: "APTOVE_TRACES",
+      },
+    ),
     ratio: number("Share of the traces that are kept, of those that nobody began before.", {
       sample: 1,
       min: 0,

@@ -291,7 +291,7 @@ for (const code of Object.keys(errorCatalogue) as ErrorCode[]) {
   test(`[H3] ${code} is a problem with its status, its title and its facts`, async () => {
     const reports: unknown[] = [];
     const error = new AptoveError(code, "what happened", { facts: { turnId: "t", status: 299 } });
-    const answer = problemAnswer(error, (message) => reports.push(message));
+    const answer = problemAnswer(error, { requestId: "r", code: null }, (message) => reports.push(message));
     const value = problem.parse(await answer.json());
     const { status, title, retryable } = errorCatalogue[code];
     assert.equal(answer.headers.get("content-type"), "application/problem+json");
@@ -311,5 +311,5 @@ test("[H3] [E8] what nobody meant to throw tells nothing of itself, and leaves a
   const value = await refused("internal", "GET /api/me");
   assert.equal(JSON.stringify(value).includes("swordfish"), false);
   assert.equal(reports.length, 1);
-  assert.ok(reports[0]?.includes(String(value["faultId"])) && reports[0].includes("swordfish"));
+  assert.ok(reports[0]?.includes(String(value.requestId)) && reports[0].includes("swordfish"));
 });

@@ -14,7 +14,8 @@ export interface OperatorDoorOptions {
 
 export function operatorDoor({ engine, metrics, report }: OperatorDoorOptions): HttpDoor {
   const answer = async ({ url, method }: Request): Promise<Response> => {
-    if (method !== "GET" && method !== "HEAD") return new Response(null, { status: 405, headers: { allow: "GET, HEAD" } });
+    if (method !== "GET" && method !== "HEAD")
+      return new Response(null, { status: 405, headers: { allow: "GET, HEAD" } });
     switch (new URL(url).pathname) {
       case "/metrics":
         return new Response(await metrics.text(), { headers: { "content-type": metrics.contentType } });

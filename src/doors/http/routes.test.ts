@@ -1,12 +1,14 @@
 /** Every route but execute and the streams: what it gives, on the real engine (H2). */
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { setImmediate } from "node:timers/promises";
 import { isId, newId } from "../../domain/ids.ts";
 import type { ExecuteAnswer } from "../../protocol/execute.ts";
 import type { WireCreatedKey } from "../../protocol/key.ts";
 import type { WireSession, WireSessionList } from "../../protocol/session.ts";
 import type { WireTurn, WireTurnContext, WireTurnList, WireTurnSummary } from "../../protocol/turn.ts";
-import { testDoor, type TestDoor } from "../../../testing/http-door.ts";
+import { memoryEventLog } from "../../live/memory/memory-event-log.ts";
+import { testDoor, type Person, type TestDoor } from "../../../testing/http-door.ts";
 
 const execute = "/api/ai/agent/execute";
 
@@ -238,9 +240,46 @@ test("[H2] the open routes answer without a key; ready means ready", async (t) =
   await door.engine.close({ graceMs: 0 });
   const closed = await door.door.fetch(new Request("http://localhost/readyz"));
   assert.equal(closed.status, 503);
-  assert.partialDeepStrictEqual(await closed.json(), { status: "not_ready", isShuttingDown: true });
+  assert.deepEqual(await closed.json(), { status: "not_ready", version: "test" });
   assert.equal((await door.call("GET /healthz", open)).status, 200);
   await door.refused("shutting_down", `POST ${execute}`, { json: { instruction: "x" } });
+});
+
+test("[H2] what fails is named to admins only; a store that hangs is asked once, and waited for no longer than the limit", async (t) => {
+  let late = new AbortController();
+  let asked = 0;
+  const hanging = Promise.withResolvers<null>();
+  const log = memoryEventLog();
+  log.read = () => (asked++, hanging.promise);
+  let now = 0;
+  const options = { log, now: () => now, deadline: () => late.signal };
+  const door = await testDoor(t, options);
+  const asking = Array.from({ length: 50 }, () => door.door.fetch(new Request("http://localhost/readyz")));
+  await setImmediate();
+  late.abort();
+  for (const answer of await Promise.all(asking)) {
+    assert.equal(answer.status, 503);
+    assert.deepEqual(await answer.json(), { status: "not_ready", version: "test" });
+  }
+  const detail = async (as: Person) => {
+    const headers = { authorization: `Bearer ${as.key}` };
+    return (await (await door.door.fetch(new Request("http://localhost/readyz", { headers }))).json()) as unknown;
+  };
+  const failing = { status: "not_ready", records: "ok", blobs: "ok", log: "failed", isShuttingDown: false };
+  assert.partialDeepStrictEqual(await detail(door.admin), failing);
+  assert.deepEqual(await detail(await door.person("member")), { status: "not_ready", version: "test" });
+  now = 60_000;
+  late = new AbortController();
+  const again = detail(door.admin);
+  await setImmediate();
+  late.abort();
+  assert.partialDeepStrictEqual(await again, failing);
+  assert.equal(asked, 1);
+  hanging.resolve(null);
+  await hanging.promise;
+  now = 120_000;
+  late = new AbortController();
+  assert.equal((await door.call("GET /readyz", { as: null })).status, 200);
 });
 
 test("[H2] HEAD and OPTIONS work on what there is, and other methods are named", async (t) => {

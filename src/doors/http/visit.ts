@@ -20,7 +20,10 @@ export function newVisit({ headers }: Pick<Request, "headers">): Visit {
   return { requestId: requestIdOf(headers), route: null, caller: null, code: null };
 }
 
-export function visitBegun({ requestId }: Visit, { method, headers }: Pick<Request, "method" | "headers">): RequestBegun {
+export function visitBegun(
+  { requestId }: Visit,
+  { method, headers }: Pick<Request, "method" | "headers">,
+): RequestBegun {
   return { requestId, method, traceparent: headers.get("traceparent"), tracestate: headers.get("tracestate") };
 }
 

@@ -155,6 +155,5 @@ function errorFields(error: unknown, format: LogFormat): Fields {
 function textLine(event: string, { message, error, ...rest }: Fields): string {
   const pairs = Object.entries(rest).map(([name, value]) => `${name}=${value}`);
   const said = event === "report" ? `${message}${error === undefined ? "" : `: ${error}`}` : pairs.join(" ");
-  // eslint-disable-next-line no-control-regex
   return `aptove: ${event === "report" ? "" : `${event} `}${said}`.replace(/[\u0000-\u001f\u007f-\u009f]+/g, " ");
 }

@@ -54,6 +54,8 @@ async function load() {
     return { sdk, hooks, core, resources, otlp };
   } catch (cause) {
     const line = `npm install ${packages.join(" ")}`;
-    throw new AptoveError("config_invalid", `traces.exporter needs packages that are not there; run: ${line}`, { cause });
+    throw new AptoveError("config_invalid", `traces.exporter needs packages that are not there; run: ${line}`, {
+      cause,
+    });
   }
 }

@@ -59,13 +59,17 @@ export function spanObserver(version: string): Partial<Observer> {
           "aptove.turn.step": step,
         },
       });
-      return ended(span, context.active(), ({ model: answering, responseId, stopReason, code, usage, firstOutputMs }) => {
-        span.setAttributes({ "gen_ai.response.model": answering, ...tokens(usage) });
-        if (responseId !== null) span.setAttribute("gen_ai.response.id", responseId);
-        if (stopReason !== null) span.setAttribute("gen_ai.response.finish_reasons", [stopReason]);
-        if (firstOutputMs !== null) span.setAttribute("aptove.first_output_ms", firstOutputMs);
-        return code;
-      });
+      return ended(
+        span,
+        context.active(),
+        ({ model: answering, responseId, stopReason, code, usage, firstOutputMs }) => {
+          span.setAttributes({ "gen_ai.response.model": answering, ...tokens(usage) });
+          if (responseId !== null) span.setAttribute("gen_ai.response.id", responseId);
+          if (stopReason !== null) span.setAttribute("gen_ai.response.finish_reasons", [stopReason]);
+          if (firstOutputMs !== null) span.setAttribute("aptove.first_output_ms", firstOutputMs);
+          return code;
+        },
+      );
     },
     toolCall: ({ turnId, callId, name }) => {
       const span = begin(tracer, {

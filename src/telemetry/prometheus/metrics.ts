@@ -161,4 +161,3 @@ const methods = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"];
 function knownMethod(method: string): string {
   return methods.includes(method) ? method : otherLabel;
 }
-
