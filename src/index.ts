@@ -20,6 +20,7 @@ export type * from "./providers/provider.ts";
 export type * from "./records/record-store.ts";
 export type { Embedder } from "./retrieval/embedding.ts";
 export type * from "./retrieval/retriever.ts";
+export type { Activity, Observer } from "./telemetry/observer.ts";
 export type * from "./tools/session-tools.ts";
 export type * from "./tools/tool.ts";
 export { checkDeviceId, type Binding, type BindingStore } from "./workspace/binding-store.ts";
