@@ -1,68 +1,13 @@
 /**
  * `npm test [-- files, folders or options of node --test]`: every test, by Node's own runner, one process per
- * file. The tests see no keys, no configuration and no home of the person who runs them, and must leave
- * nothing behind: no file, no process.
+ * file. They need no service, and nothing that is not among the packages.
  */
-import { spawn } from "node:child_process";
-import { existsSync, globSync, statSync } from "node:fs";
 import { availableParallelism } from "node:os";
-import { join, relative } from "node:path";
-import { fileURLToPath } from "node:url";
-import { endProcessesOf } from "./test-run/processes.ts";
-import { makeTestHome } from "./test-run/test-home.ts";
+import { runTests } from "./test-run/run-tests.ts";
 
-const root = fileURLToPath(new URL("..", import.meta.url));
-const folders = ["src", "testing", "scripts", "bench"];
-/** One test that takes longer hangs. */
-const testTimeoutMs = 60_000;
-/** A run that takes longer hangs in a way that neither the runner nor the watch in each file sees. */
-const runTimeoutMs = 600_000;
-
-async function main(args: string[]): Promise<number> {
-  const { files, options } = sortArguments(args);
-  const home = makeTestHome(process.env);
-  const run = spawn(
-    process.execPath,
-    [
-      "--import",
-      new URL("./test-run/watch.ts", import.meta.url).href,
-      "--test",
-      // One more than can compute at once: many of them wait for a process or a disk.
-      `--test-concurrency=${availableParallelism() + 1}`,
-      `--test-timeout=${testTimeoutMs}`,
-      ...options,
-      ...(files.length > 0 ? files : testsBelow(folders)),
-    ],
-    { cwd: root, env: home.environment, stdio: "inherit" },
-  );
-  // The runner gets these too and ends its tests; this process stays to clean up after it.
-  for (const signal of ["SIGINT", "SIGTERM"] as const) process.on(signal, () => run.kill(signal));
-  const timer = setTimeout(() => run.kill(), runTimeoutMs);
-  const code = await new Promise<number>((resolve, reject) => {
-    run.on("error", reject);
-    run.on("exit", (exitCode) => resolve(exitCode ?? 1));
-  });
-  clearTimeout(timer);
-  const left = [...(await endProcessesOf(home.mark)), ...home.leftBehind()];
-  home.remove();
-  for (const what of left) console.error(`The tests left behind: ${what}`);
-  return code === 0 && left.length > 0 ? 1 : code;
-}
-
-/** What names a file or a folder is one; everything else is the runner's, values of its options included. */
-function sortArguments(args: string[]): { files: string[]; options: string[] } {
-  const isPlace = (argument: string): boolean => !argument.startsWith("-") && existsSync(argument);
-  const places = args.filter(isPlace).map((place) => relative(root, place));
-  const isFolder = (place: string): boolean => statSync(join(root, place)).isDirectory();
-  return {
-    files: [...places.filter((place) => !isFolder(place)), ...testsBelow(places.filter(isFolder))],
-    options: args.filter((argument) => !isPlace(argument)),
-  };
-}
-
-function testsBelow(places: string[]): string[] {
-  const patterns = places.map((place) => `${place === "" ? "." : place}/**/*.test.ts`);
-  return globSync(patterns, { cwd: root, exclude: ["**/node_modules/**", "**/fixtures/**"] }).toSorted();
-}
-
-process.exitCode = await main(process.argv.slice(2));
+process.exitCode = await runTests({
+  suffix: ".test.ts",
+  // One more than can compute at once: many of them wait for a process or a disk.
+  concurrency: availableParallelism() + 1,
+  args: process.argv.slice(2),
+});

@@ -1,0 +1,73 @@
+/**
+ * One run of Node's test runner: the tests see no keys, no configuration and no home of the person who runs them,
+ * and must leave nothing behind: no file, no process.
+ */
+import { spawn } from "node:child_process";
+import { existsSync, globSync, statSync } from "node:fs";
+import { join, relative } from "node:path";
+import { fileURLToPath } from "node:url";
+import { endProcessesOf } from "./processes.ts";
+import { makeTestHome } from "./test-home.ts";
+
+const root = fileURLToPath(new URL("../..", import.meta.url));
+const folders = ["src", "testing", "scripts", "bench"];
+/** One test that takes longer hangs. */
+const testTimeoutMs = 60_000;
+/** A run that takes longer hangs in a way that neither the runner nor the watch in each file sees. */
+const runTimeoutMs = 600_000;
+
+export interface TestRun {
+  /** How the names of the files end. */
+  suffix: string;
+  /** How many files run at the same time. */
+  concurrency: number;
+  /** Files and folders, and options of node --test. No place: all of them. */
+  args: readonly string[];
+}
+
+/** Gives the exit code: 1 too where the tests left something behind. */
+export async function runTests({ suffix, concurrency, args }: TestRun): Promise<number> {
+  const { files, options } = sortArguments(args, suffix);
+  const home = makeTestHome(process.env);
+  const run = spawn(
+    process.execPath,
+    [
+      "--import",
+      new URL("./watch.ts", import.meta.url).href,
+      "--test",
+      `--test-concurrency=${concurrency}`,
+      `--test-timeout=${testTimeoutMs}`,
+      ...options,
+      ...(files.length > 0 ? files : testsBelow(folders, suffix)),
+    ],
+    { cwd: root, env: home.environment, stdio: "inherit" },
+  );
+  // The runner gets these too and ends its tests; this process stays to clean up after it.
+  for (const signal of ["SIGINT", "SIGTERM"] as const) process.on(signal, () => run.kill(signal));
+  const timer = setTimeout(() => run.kill(), runTimeoutMs);
+  const code = await new Promise<number>((resolve, reject) => {
+    run.on("error", reject);
+    run.on("exit", (exitCode) => resolve(exitCode ?? 1));
+  });
+  clearTimeout(timer);
+  const left = [...(await endProcessesOf(home.mark)), ...home.leftBehind()];
+  home.remove();
+  for (const what of left) console.error(`The tests left behind: ${what}`);
+  return code === 0 && left.length > 0 ? 1 : code;
+}
+
+/** What names a file or a folder is one; everything else is the runner's, values of its options included. */
+function sortArguments(args: readonly string[], suffix: string): { files: string[]; options: string[] } {
+  const isPlace = (argument: string): boolean => !argument.startsWith("-") && existsSync(argument);
+  const places = args.filter(isPlace).map((place) => relative(root, place));
+  const isFolder = (place: string): boolean => statSync(join(root, place)).isDirectory();
+  return {
+    files: [...places.filter((place) => !isFolder(place)), ...testsBelow(places.filter(isFolder), suffix)],
+    options: args.filter((argument) => !isPlace(argument)),
+  };
+}
+
+function testsBelow(places: string[], suffix: string): string[] {
+  const patterns = places.map((place) => `${place === "" ? "." : place}/**/*${suffix}`);
+  return globSync(patterns, { cwd: root, exclude: ["**/node_modules/**", "**/fixtures/**"] }).toSorted();
+}
