@@ -53,6 +53,7 @@ export const errorCatalogue = {
   session_busy: entry(409, "Another turn of this session is running", true),
   session_archived: entry(409, "The session is archived and takes no turns"),
   head_moved: entry(409, "The session's head is no longer where the caller saw it", true),
+  mailbox_empty: entry(422, "There is nothing in the mailbox to deliver"),
   mailbox_changed: entry(409, "Another turn took messages of the mailbox meanwhile", true),
   subagents_limited: entry(429, "There are as many subagents as the limit allows"),
   subagent_moved: entry(409, "The subagent got another turn meanwhile", true),

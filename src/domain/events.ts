@@ -29,6 +29,10 @@ export type TurnEvent =
   | { type: "tool_result"; callId: string; output: string; isError: boolean; content?: ToolContent[] }
   /** A message that was given to the running turn, at the moment when the model gets it (V4). */
   | { type: "steered"; text: string }
+  /** A subagent began, or one that had ended goes on; it runs in a turn of its own (A1). */
+  | { type: "subagent_started"; subagentId: string; turnId: string; name: string; instruction: string }
+  /** While this turn ran it ended, and a message waits in the session's mailbox (A2). */
+  | { type: "subagent_ended"; subagentId: string; turnId: string; name: string; status: "completed" | "failed" }
   | { type: "step_finished"; step: number; usage: Usage }
   | RunFinished
   | RunFailed;

@@ -52,6 +52,8 @@ export const limits = {
   subagentsPerTurnMax: 8,
   subagentTurnsPerSessionMax: 500,
   subagentNameCharactersMax: 80,
+  /** How often a subagent that changes between a look and a word is looked at again. */
+  subagentSteerAttemptsMax: 5,
   /** A2: all messages that one turn is given, in text; longer ones share it. */
   mailboxCharactersMax: 131_072,
   planStepsMax: 100,

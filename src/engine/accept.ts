@@ -15,6 +15,7 @@ import { AptoveError } from "../domain/errors.ts";
 import { sha256 } from "../domain/ids.ts";
 import { limits } from "../domain/limits.ts";
 import type { Session } from "../domain/session.ts";
+import type { SubagentRef } from "../domain/subagent.ts";
 import type { ToolDefinition, ToolFeedback } from "../domain/tool.ts";
 import type { Provider } from "../providers/provider.ts";
 import type { Retriever } from "../retrieval/retriever.ts";
@@ -23,6 +24,7 @@ import type { TurnRequest } from "./engine.ts";
 import { checkFiles, type CheckedFile } from "./gather.ts";
 import type { EngineParts, WorkspaceSettings } from "./parts.ts";
 import { knownContexts } from "./known-contexts.ts";
+import type { DeliveredMessage } from "./request/mailbox-block.ts";
 import { checkInstruction } from "./request/envelope.ts";
 import { bootPrompt, mergeTools, toolsHash, toolUse, type ToolUse } from "./request/prompt.ts";
 
@@ -46,6 +48,10 @@ export interface AcceptedRequest {
   prompt: string;
   promptHash: string;
   toolUse: ToolUse;
+  /** The subagent whose turn it is; null: the agent of the session. Nobody can be asked about its calls (A1). */
+  subagent: SubagentRef | null;
+  /** What the mailbox has for the turn (A2). */
+  mail: readonly DeliveredMessage[];
   /** Null: nobody can be asked at once. */
   askApproval: TurnRequest["askApproval"] | null;
   /** The offered tools that run beside the engine; all others are the client's. */
@@ -65,11 +71,15 @@ export interface AcceptInput {
   request: TurnRequest;
   /** Whose contexts, workspace and repository count where the request names none. */
   session: Session | null;
+  /** Of a subagent's turn: the tools of the request are all that it has. */
+  subagent?: SubagentRef;
+  mail?: readonly DeliveredMessage[];
+  subagentTools: readonly Tool[];
 }
 
 export async function acceptRequest(
   parts: EngineParts,
-  { caller, request, session }: AcceptInput,
+  { caller, request, session, subagent, mail = [], subagentTools }: AcceptInput,
 ): Promise<AcceptedRequest> {
   if (caller.role === "reader") throw new AptoveError("forbidden", "a reader may not run turns");
   checkInstruction(request.instruction, (request.toolResults ?? []).length > 0);
@@ -80,8 +90,12 @@ export async function acceptRequest(
   const { agentContext, conversationContext } = resolveContexts(known, request, session);
   const provider = await providerOf(settings, agentContext);
   const mode = named("mode", conversationContext.modes, request.mode ?? "ask");
-  const serverTools = ownTools([...parts.tools, ...(request.ownTools ?? [])], request.tools ?? []);
-  const defaults = [...[...serverTools.values()].map((tool) => tool.definition), ...conversationContext.tools];
+  const forSubagents = mayBeginSubagents(conversationContext, subagent) ? subagentTools : [];
+  const configured = subagent === undefined ? parts.tools : [];
+  const serverTools = ownTools([...configured, ...(request.ownTools ?? []), ...forSubagents], request.tools ?? []);
+  // A subagent has no client that could answer calls.
+  const clientTools = subagent === undefined ? conversationContext.tools : [];
+  const defaults = [...[...serverTools.values()].map((tool) => tool.definition), ...clientTools];
   const tools = mergeTools(defaults, request.tools ?? []);
   const prompt = bootPrompt(conversationContext);
   return {
@@ -104,6 +118,8 @@ export async function acceptRequest(
     prompt,
     promptHash: sha256(prompt),
     toolUse: toolUse(tools, mode, request.toolChoice),
+    subagent: subagent ?? null,
+    mail,
     askApproval: request.askApproval ?? null,
     serverTools,
     toolsHash: toolsHash(tools),
@@ -114,6 +130,11 @@ export async function acceptRequest(
     language: request.language ?? session?.defaultLanguage ?? null,
     pathPrefixes: request.pathPrefixes ?? [],
   };
+}
+
+/** Bounded depth: what may not begin others is not offered the tools for it (A1). */
+function mayBeginSubagents({ subagents }: ConversationContext, subagent: SubagentRef | undefined): boolean {
+  return subagents === true && (subagent?.level ?? 0) < limits.subagentLevelsMax;
 }
 
 /**

@@ -70,6 +70,7 @@ async function tryToStart(
     if (same !== null) return { turn: same };
     if (!(error instanceof AptoveError) || (request.ifBusy ?? "refuse") === "refuse") throw error;
     if (error.code === "head_moved" && request.expectedHead === undefined) return { busyTurnId: null };
+    if (error.code === "mailbox_changed") return { busyTurnId: null };
     if (error.code !== "session_busy") throw error;
     return { busyTurnId: String(error.facts["turnId"]) };
   }

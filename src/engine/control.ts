@@ -7,6 +7,7 @@ import { AptoveError } from "../domain/errors.ts";
 import { idOf, newId } from "../domain/ids.ts";
 import type { PendingTurn } from "../domain/turn.ts";
 import { wakeTopics } from "../live/wake-ups.ts";
+import { limits } from "../domain/limits.ts";
 import type { TurnControl } from "../records/record-store.ts";
 import type { EngineCore } from "./core.ts";
 import type { LiveTurn } from "./live-turns.ts";
@@ -15,17 +16,43 @@ import { mayWrite, visibleSession, visibleTurn } from "./sessions.ts";
 
 export type ControlTarget = { turnId: string } | { sessionId: string };
 
-/** Idempotent: gives the id of the turn that it stops, or null when none runs. */
+/**
+ * Idempotent: gives the id of the turn that it stops, or null when none runs. Of a session everything is stopped, its
+ * subagents too (A1): then the id is the agent's turn's, or else that of one of theirs. Of a turn only that turn is.
+ */
 export async function interrupt(core: EngineCore, caller: Caller, target: ControlTarget): Promise<string | null> {
   mayWrite(caller);
   const running = await runningTurn(core, caller, target);
-  if (running === null) return null;
+  const stopped = running === null ? null : await stop(core, caller, running);
+  if ("turnId" in target) return stopped;
+  const others = await stopSubagents(core, caller, target.sessionId);
+  return stopped ?? others[0] ?? null;
+}
+
+/** Null: it has ended by now. */
+async function stop(core: EngineCore, caller: Caller, running: Running): Promise<string | null> {
   const { live, turnId } = running;
   if (live === null) {
     return (await note(core, caller, { ...running, id: newId(), kind: "interrupt", text: "" })) ? turnId : null;
   }
   live.controller.abort();
   return turnId;
+}
+
+/** Also those that are just being prepared here, and have no row yet. */
+async function stopSubagents(core: EngineCore, caller: Caller, sessionId: string): Promise<string[]> {
+  const page = { limit: limits.subagentTurnsPerSessionMax };
+  const { parts, live } = core;
+  const stored = (await parts.records.subagentTurns(sessionId, page)).filter((turn) => turn.status === "pending");
+  const here = live.all().filter((one) => one.sessionId === sessionId && one.subagent !== null && !one.isStored);
+  const running = new Map(stored.map(({ id, runnerId }) => [id, runnerId]));
+  for (const { turnId } of here) running.set(turnId, parts.runner.id);
+  const stopped: string[] = [];
+  for (const [turnId, runnerId] of running) {
+    const id = await stop(core, caller, { turnId, runnerId, live: live.get(turnId) ?? null });
+    if (id !== null) stopped.push(id);
+  }
+  return stopped;
 }
 
 export interface Steering {

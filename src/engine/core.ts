@@ -5,6 +5,7 @@ import { Histories } from "./histories.ts";
 import { LiveTurns } from "./live-turns.ts";
 import type { EngineParts } from "./parts.ts";
 import { Transcriber } from "./transcriber.ts";
+import type { Tool } from "../tools/tool.ts";
 
 export interface EngineCore {
   readonly parts: EngineParts;
@@ -15,11 +16,18 @@ export interface EngineCore {
   readonly transcriber: Transcriber;
   /** Hashes of boot prompts that are known to be stored. */
   readonly keptPrompts: BoundedCache<true>;
+  /** Tools by which the model begins subagents and tells them what to do (A1). */
+  readonly subagentTools: readonly Tool[];
   isShuttingDown: boolean;
 }
 
-export function engineCore(parts: EngineParts): EngineCore {
-  return {
+/** The tools need the engine that they are of: they are made with it. */
+export function engineCore(
+  parts: EngineParts,
+  subagentTools: (core: EngineCore) => readonly Tool[] = () => [],
+): EngineCore {
+  const core: EngineCore & { subagentTools: readonly Tool[] } = {
+    subagentTools: [],
     parts,
     histories: new Histories(parts.blobs, parts.records),
     live: new LiveTurns(),
@@ -28,4 +36,6 @@ export function engineCore(parts: EngineParts): EngineCore {
     keptPrompts: new BoundedCache(limits.keptPromptsMax),
     isShuttingDown: false,
   };
+  core.subagentTools = subagentTools(core);
+  return core;
 }

@@ -18,6 +18,7 @@ import { followControls, interrupt, steer } from "./control.ts";
 import { createSession, listSessions, listTurns, updateSession, visibleSession, visibleTurn } from "./sessions.ts";
 import { transfer } from "./transfer/transfer.ts";
 import { tree } from "./tree.ts";
+import { subagentTools } from "./subagents/subagent-tools.ts";
 import { checkPlace, eventsOf } from "./turn-events.ts";
 import { lineage } from "./turn-order.ts";
 import { turnReader } from "./turn-reader.ts";
@@ -25,7 +26,7 @@ import { workspaceSessions } from "./workspace-sessions.ts";
 
 /** Starts: recovers what an earlier process left running, then takes turns. */
 export async function createEngine(parts: EngineParts): Promise<Engine> {
-  const core = engineCore(parts);
+  const core = engineCore(parts, subagentTools);
   await parts.records.insertRunner(parts.runner);
   await recoverLostTurns(core);
   await dropLeftLogs(core);

@@ -85,7 +85,12 @@ export interface TurnRequest {
   ifBusy?: "refuse" | "queue" | "interrupt" | "steer";
   /** Continue only if this is the head; absent: from whatever the head is. Null: only if there is none. */
   expectedHead?: string | null;
-  /** May be empty only when `toolResults` are given. */
+  /**
+   * Brings the session's agent all messages that wait in the session's mailbox, each exactly once (A2). Throws `mailbox_empty`
+   * where there are none.
+   */
+  fire?: boolean;
+  /** May be empty only when `toolResults` are given, or with `fire`. */
   instruction: string;
   /** Answers to the calls that the head waits for (T9). */
   toolResults?: ToolFeedback[];

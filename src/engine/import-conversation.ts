@@ -47,7 +47,7 @@ export async function importConversation(
     ...(agentContextId !== undefined && { agentContextId }),
     ...(conversationContextId !== undefined && { conversationContextId }),
   };
-  const asked = await acceptRequest(core.parts, { caller, request, session: null });
+  const asked = await acceptRequest(core.parts, { caller, request, session: null, subagentTools: core.subagentTools });
   const accepted: AcceptedRequest = { ...asked, provider: nobody, model: "" };
   const turnId = newId();
   const live = core.live.begin({ turnId, sessionId: turnId, visibleBy: turnId });

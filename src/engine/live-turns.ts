@@ -3,14 +3,21 @@
  * rebuilt from nothing, and the records say what is true.
  */
 import type { TurnEvent } from "../domain/events.ts";
+import type { SubagentRef } from "../domain/subagent.ts";
 import type { FinishedTurn } from "../domain/turn.ts";
 import { unwatched, type TurnWatch } from "./turn-watch.ts";
+import type { AcceptedRequest } from "./accept.ts";
+import type { RunRecorder } from "./run-recorder.ts";
 
 export interface LiveTurn {
   turnId: string;
   sessionId: string;
   /** A session that whoever may see it may see the turn: its own, or for a new one the one that it comes from. */
   visibleBy: string;
+  /** Null: it is the turn that the session is busy with (T5). */
+  subagent: SubagentRef | null;
+  /** What it is made of, while the model and its tools run: for what they begin beside it (A1). Null: not yet, or no longer. */
+  run: { accepted: AcceptedRequest; recorder: RunRecorder; subagentsBegun: number } | null;
   /** Messages that the model has not got yet (V4). */
   steers: { text: string }[];
   /** Ids of all messages that were given to it: one that is sent again is not given again (T13). */
@@ -35,22 +42,23 @@ export interface LiveTurn {
 }
 
 /** Without a watch nobody is told of it. */
-type Beginning = Pick<LiveTurn, "turnId" | "sessionId" | "visibleBy"> & Partial<Pick<LiveTurn, "watch">>;
+type Beginning = Pick<LiveTurn, "turnId" | "sessionId" | "visibleBy"> & Partial<Pick<LiveTurn, "watch" | "subagent">>;
 
 export class LiveTurns {
   readonly #byTurn = new Map<string, LiveTurn>();
   readonly #waiting = new Map<string, { opened: () => void; stored: () => void; ended: () => void }>();
 
-  begin({ turnId, sessionId, visibleBy, watch = unwatched() }: Beginning): LiveTurn {
+  begin({ watch = unwatched(), subagent = null, ...begun }: Beginning): LiveTurn {
+    const { turnId } = begun;
     const controller = new AbortController();
     const opening = Promise.withResolvers<void>();
     const ending = Promise.withResolvers<void>();
     const over = new AbortController();
     this.#waiting.set(turnId, { opened: opening.resolve, stored: () => over.abort(), ended: ending.resolve });
     const live: LiveTurn = {
-      turnId,
-      sessionId,
-      visibleBy,
+      ...begun,
+      subagent,
+      run: null,
       steers: [],
       steered: new Set(),
       takesSteers: true,
@@ -95,7 +103,7 @@ export class LiveTurns {
 
   /** The turn that the session is busy with. */
   ofSession(sessionId: string): LiveTurn | undefined {
-    return this.all().find((live) => live.sessionId === sessionId && !live.isStored);
+    return this.all().find((live) => live.sessionId === sessionId && live.subagent === null && !live.isStored);
   }
 
   all(): LiveTurn[] {

@@ -87,6 +87,7 @@ function openingBlob({ live, accepted, prepared }: Opening): OpeningBlob {
     base: plan?.requestBase ?? null,
     instruction: accepted.instruction,
     toolResults: accepted.toolResults,
+    ...(accepted.mail.length > 0 && { mailbox: [...accepted.mail] }),
     message: plan?.message ?? [],
     request: plan?.first?.recipe ?? null,
   };
@@ -98,6 +99,8 @@ function turnOpening(core: EngineCore, opening: Opening, key: string): TurnOpeni
     turn: turnDraft(core, opening, key),
     newSession: place.session === null ? newSession(core, opening) : null,
     expectedHead: place.head,
+    ...(place.subagent !== null && { subagent: { ...subagentBounds, seenTurnId: place.subagent.seenTurnId } }),
+    ...(place.mail.takes.length > 0 && { mail: place.mail.takes }),
     idempotency:
       request.idempotencyKey === undefined
         ? null
@@ -117,8 +120,9 @@ function turnDraft(core: EngineCore, { live, accepted, place, prepared }: Openin
     sessionId: live.sessionId,
     parentId: place.parent?.id ?? null,
     depth: (place.parent?.depth ?? 0) + 1,
-    kind: "agent",
-    spawnedBy: null,
+    kind: place.subagent === null ? "agent" : "async_subagent",
+    spawnedBy: place.subagent?.spawnedBy ?? null,
+    ...(place.subagent !== null && { subagent: place.subagent.ref }),
     rerunOf: place.rerunOf,
     createdAt: now,
     createdBy: accepted.caller.userId,
@@ -157,6 +161,11 @@ function newSession(core: EngineCore, { live, place, request, accepted }: Openin
     originTurnId: place.originTurnId,
   });
 }
+
+const subagentBounds: SubagentBounds = {
+  runningMax: limits.subagentsRunningMax,
+  turnsMax: limits.subagentTurnsPerSessionMax,
+};
 
 const boundWords: Record<keyof SubagentBounds, string> = {
   runningMax: `a session may have ${limits.subagentsRunningMax} subagents running; wait for one to end`,

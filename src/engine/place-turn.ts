@@ -5,12 +5,15 @@
 import type { Caller } from "../domain/caller.ts";
 import { AptoveError } from "../domain/errors.ts";
 import type { Session } from "../domain/session.ts";
+import type { SubagentRef } from "../domain/subagent.ts";
 import { mayBeParent, type Turn } from "../domain/turn.ts";
 import type { EngineCore } from "./core.ts";
 import type { TurnRequest } from "./engine.ts";
+import { noMail, repeatedMail, waitingMail, type Mail } from "./mail.ts";
+import { fireInstruction } from "./request/mailbox-block.ts";
 import type { Parent } from "./turn-plan.ts";
 import { visibleSession, visibleTurn } from "./sessions.ts";
-import { readBlob } from "./turn-blobs.ts";
+import { readBlob, type OpeningBlob } from "./turn-blobs.ts";
 
 export interface Place {
   /** Null: the turn begins a new session. */
@@ -23,6 +26,19 @@ export interface Place {
   /** Of a new session: the turn that it was forked from. */
   originTurnId: string | null;
   rerunOf: string | null;
+  /** Null: the turn is the session's agent's. */
+  subagent: SubagentPlace | null;
+  mail: Mail;
+}
+
+/** Beside the agent's turns, and never the head (A1). */
+export interface SubagentPlace {
+  turnId: string;
+  ref: SubagentRef;
+  /** The turn that began it, or told it to go on. */
+  spawnedBy: string;
+  /** Its newest turn as it was seen; null: this is its first. */
+  seenTurnId: string | null;
 }
 
 /** The request with what a rerun takes over from the turn that it repeats. */
@@ -32,6 +48,7 @@ export interface Placed {
 }
 
 export async function placeTurn(core: EngineCore, caller: Caller, request: TurnRequest): Promise<Placed> {
+  if (request.fire === true) return await placeFire(core, caller, request);
   if (request.rerun !== undefined) return await placeRerun(core, caller, request);
   if (request.fork !== undefined) return { request, place: await placeFork(core, caller, request.fork.turnId) };
   if (request.sessionId === undefined) return { request, place: newRoot };
@@ -45,9 +62,29 @@ export const newRoot: Place = {
   head: null,
   originTurnId: null,
   rerunOf: null,
+  subagent: null,
+  mail: noMail,
 };
 
-async function placeContinue({ parts }: EngineCore, caller: Caller, request: TurnRequest): Promise<Place> {
+/** A continue that brings what waits in the mailbox (A2). Without an instruction it says what it brings. */
+async function placeFire(core: EngineCore, caller: Caller, request: TurnRequest): Promise<Placed> {
+  const { sessionId, fork, rerun, ifBusy, instruction } = request;
+  if (sessionId === undefined || fork !== undefined || rerun !== undefined) {
+    throw new AptoveError("request_invalid", "a mailbox is fired into the session that it belongs to; name that");
+  }
+  if (ifBusy === "steer") {
+    throw new AptoveError("request_invalid", "messages of the mailbox are for a turn of their own; use another ifBusy");
+  }
+  const place = await placeContinue(core, caller, request);
+  const mail = await waitingMail(core, sessionId);
+  return { request: { ...request, instruction: instruction || fireInstruction }, place: { ...place, mail } };
+}
+
+async function placeContinue(
+  { parts }: Pick<EngineCore, "parts">,
+  caller: Caller,
+  request: TurnRequest,
+): Promise<Place> {
   const session = await visibleSession(parts, caller, request.sessionId ?? "");
   const head = session.headTurnId;
   if (request.expectedHead !== undefined && request.expectedHead !== head) {
@@ -75,17 +112,20 @@ async function placeRerun(engine: EngineCore, caller: Caller, request: TurnReque
   const { parts } = engine;
   const old = await visibleTurn(parts, caller, request.rerun?.turnId ?? "");
   if (old.status === "pending") throw new AptoveError("turn_not_finished", `turn ${old.id} is still running`);
+  if (old.kind !== "agent") throw ofSubagent(old);
   const session = await visibleSession(parts, caller, old.sessionId);
   const parent = await readParent(engine, old.parentId);
   const isHere = session.headTurnId === old.id || session.headTurnId === old.parentId;
+  const opening = await readBlob<"opening">(parts.blobs, old.blobs.opening, old.id);
+  const mail = await repeatedMail(engine, opening.mailbox ?? [], isHere ? session.id : null);
+  const common = { ...newRoot, model: session, parent, rerunOf: old.id, mail };
   const place: Place = isHere
-    ? { session, model: session, parent, head: session.headTurnId, originTurnId: null, rerunOf: old.id }
-    : { session: null, model: session, parent, head: null, originTurnId: old.parentId, rerunOf: old.id };
-  return { place, request: await repeating(engine, request, old) };
+    ? { ...common, session, head: session.headTurnId }
+    : { ...common, originTurnId: old.parentId };
+  return { place, request: repeating(request, old, opening) };
 }
 
-async function repeating({ parts }: EngineCore, request: TurnRequest, old: Turn): Promise<TurnRequest> {
-  const opening = await readBlob<"opening">(parts.blobs, old.blobs.opening, old.id);
+function repeating(request: TurnRequest, old: Turn, opening: OpeningBlob): TurnRequest {
   const isSame = request.instruction === "";
   return {
     ...request,
@@ -104,8 +144,15 @@ async function readParent({ parts }: Pick<EngineCore, "parts">, id: string | nul
   return continuable(turn);
 }
 
+function ofSubagent({ id }: Turn): AptoveError {
+  return new AptoveError("turn_not_continuable", `turn ${id} is a subagent's; the agent that began it continues it`, {
+    facts: { turnId: id },
+  });
+}
+
 function continuable(turn: Turn): Parent {
   if (mayBeParent(turn)) return turn;
+  if (turn.kind !== "agent") throw ofSubagent(turn);
   const mend = turn.status === "pending" ? "wait for it" : "continue from a completed one";
   throw new AptoveError("turn_not_continuable", `turn ${turn.id} is ${turn.status}; ${mend}`, {
     facts: { turnId: turn.id, status: turn.status },

@@ -7,6 +7,8 @@ import type { ContextManifest } from "../domain/context.ts";
 import { failure, failureOf, type Failure, type Warning } from "../domain/errors.ts";
 import type { GatheredContext } from "../domain/events.ts";
 import type { HistoryItem, ToolResultItem, UserItem } from "../domain/history.ts";
+import { sha256 } from "../domain/ids.ts";
+import type { MailboxRef } from "../domain/mailbox.ts";
 import { alreadySent, emptyState, type State } from "../domain/lineage.ts";
 import type { AcceptedRequest } from "./accept.ts";
 import { chainWarnings, decideHistory, firstCall, usesChain } from "./build-call.ts";
@@ -15,6 +17,7 @@ import { gatherChunks, gatherFiles, type GatheredChunks, type GatheredFiles } fr
 import type { Histories } from "./histories.ts";
 import { contextBlock } from "./request/context-block.ts";
 import { closeCalls, userMessage, type ClosedCalls } from "./request/envelope.ts";
+import { mailboxBlock, type DeliveredMessage } from "./request/mailbox-block.ts";
 import { makeRecipe, messageTexts } from "./request/recipe.ts";
 import type { CallGround, HistoryDecision, Parent, TurnPlan } from "./turn-plan.ts";
 
@@ -128,7 +131,8 @@ export function withResults(plan: TurnPlan, results: readonly ToolResultItem[]):
 /** A turn that only brings tool results still tells of files that changed. */
 function buildMessage(accepted: AcceptedRequest, chunks: GatheredChunks, files: GatheredFiles): UserItem | null {
   const context = contextBlock(chunks.toSend, files.toSend);
-  if (accepted.instruction !== "") return userMessage(accepted.mode.id, accepted.instruction, context);
+  const { instruction, mode, mail } = accepted;
+  if (instruction !== "") return userMessage(mode.id, instruction, mailboxBlock(mail), context);
   return context === null ? null : { type: "user", parts: [context] };
 }
 
@@ -152,6 +156,7 @@ function manifest(accepted: AcceptedRequest, { files, chunks, state, decision }:
 
 /** The manifest of a turn that failed before anything was gathered. */
 export function bareManifest(accepted: AcceptedRequest): ContextManifest {
+  const { mail } = accepted;
   return {
     ...accepted.contextRefs,
     promptHash: accepted.promptHash,
@@ -162,7 +167,12 @@ export function bareManifest(accepted: AcceptedRequest): ContextManifest {
     activeFiles: [],
     skippedFiles: [],
     historyTurns: emptyState.entries.length,
+    ...(mail.length > 0 && { mailbox: mail.map(mailboxRef) }),
   };
+}
+
+function mailboxRef({ turnId, subagentId, kind, text }: DeliveredMessage): MailboxRef {
+  return { turnId, subagentId, kind, contentHash: sha256(text) };
 }
 
 /** What listeners are told was gathered. */

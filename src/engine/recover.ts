@@ -8,6 +8,7 @@ import { joinDeltas, type TurnEvent } from "../domain/events.ts";
 import { failTurn, type PendingTurn } from "../domain/turn.ts";
 import { addUsage, noUsage, type RunSummary, type Usage } from "../domain/usage.ts";
 import type { EngineCore } from "./core.ts";
+import { tellingMailbox } from "./settle-turn.ts";
 import { blobKeys, encodeBlob } from "./turn-blobs.ts";
 
 /** Looks at every pending turn of the store. Gives back how many were recovered. */
@@ -79,6 +80,7 @@ async function recoverIfLost(core: EngineCore, turn: PendingTurn): Promise<boole
     steps: [],
     text: null,
     controls: "drop",
+    ...tellingMailbox(failed),
   });
   await parts.log.drop(turn.id);
   return result.outcome === "finished";

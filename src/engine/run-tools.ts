@@ -117,6 +117,7 @@ function fateOf(call: ToolCallItem, { plan, recorder }: ModelRun): Fate {
     );
   }
   const asks = tool.needsApproval(args);
+  if (asks && plan.accepted.subagent !== null) return { result: nobodyToAsk };
   return asks && askApproval === null ? { waits: "approval" } : { run: { call, tool, args, asks } };
 }
 
@@ -127,6 +128,13 @@ function notOffered(name: string, { mode, toolUse }: AcceptedRequest, offered: r
     ? `mode "${mode.id}" does not allow the tool "${name}"; it allows: ${others}`
     : `there is no tool "${name}"; the tools are: ${others}`;
 }
+
+const nobodyToAsk: ToolResult = {
+  output:
+    "denied: a subagent has nobody to ask whether this call may run; say in your answer what should be done, " +
+    "so that whoever began you can do it",
+  isError: true,
+};
 
 function refused(reason: string): Fate {
   return { result: failed(reason) };

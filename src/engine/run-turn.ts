@@ -11,7 +11,7 @@ import type { EngineCore } from "./core.ts";
 import type { RunningTurn, TurnRequest } from "./engine.ts";
 import { chunkBounds } from "./gather.ts";
 import type { LiveTurn } from "./live-turns.ts";
-import { openTurn } from "./open-turn.ts";
+import { openTurn, type Opening } from "./open-turn.ts";
 import { placeTurn, type Place } from "./place-turn.ts";
 import { answerOpenCalls, gatheredContext, tryToPlan, type Prepared } from "./plan-turn.ts";
 import { findRepeated, repeatedTurn } from "./repeated.ts";
@@ -28,7 +28,17 @@ export async function startTurn(core: EngineCore, caller: Caller, asked: TurnReq
   if (repeated !== null) return repeated;
 
   const { place, request } = await placeTurn(core, caller, asked);
-  const accepted = await acceptRequest(core.parts, { caller, request, session: place.model });
+  const { subagentTools } = core;
+  const mail = place.mail.messages;
+  const accepted = await acceptRequest(core.parts, { caller, request, session: place.model, mail, subagentTools });
+  return await launchTurn(core, { place, request: asked, accepted });
+}
+
+/** An accepted request at its place, of the session's agent or of a subagent. */
+export async function launchTurn(
+  core: EngineCore,
+  { place, request, accepted }: Pick<Opening, "place" | "request" | "accepted">,
+): Promise<RunningTurn> {
   // Nothing is waited for between these and the turn's own mark.
   refuseWhileClosing(core);
   refuseWhileBusy(core, place);
@@ -36,14 +46,14 @@ export async function startTurn(core: EngineCore, caller: Caller, asked: TurnReq
 
   // S4: the first turn of a session has the session's id.
   const { session } = place;
-  const turnId = session?.lastSequence === 0 ? session.id : newId();
+  const turnId = place.subagent?.turnId ?? (session?.lastSequence === 0 ? session.id : newId());
   const sessionId = session?.id ?? turnId;
-  const { provider, model } = accepted;
+  const { provider, model, caller, subagent } = accepted;
   const begun = { turnId, sessionId, provider: provider.name, model, caller };
   const watch = new TurnWatch(core.parts.observer, begun);
-  const live = core.live.begin({ turnId, sessionId, visibleBy: place.model?.id ?? sessionId, watch });
+  const live = core.live.begin({ turnId, sessionId, visibleBy: place.model?.id ?? sessionId, watch, subagent });
   try {
-    return await watch.within(() => openAndRun(core, { asked, accepted, place, closed, live }));
+    return await watch.within(() => openAndRun(core, { asked: request, accepted, place, closed, live }));
   } catch (error) {
     watch.refused(error);
     core.live.end(turnId);
@@ -82,6 +92,7 @@ async function openAndRun(core: EngineCore, start: Start): Promise<RunningTurn> 
   core.live.open(turnId);
   const recorder = new RunRecorder(turnId, core.parts.log, (failure) => core.parts.report(failure.message));
   await tellBeginning(recorder, opened.pending, prepared);
+  live.run = { accepted, recorder, subagentsBegun: 0 };
   live.finished = execute(core, { ...opened, place, prepared, recorder, live });
   return {
     sessionId,
@@ -98,8 +109,8 @@ function refuseWhileClosing(core: EngineCore): void {
 }
 
 /** The store has the last word (T5); this only spares the retrieval for a turn that would be refused. */
-function refuseWhileBusy(core: EngineCore, { session }: Place): void {
-  const running = session === null ? undefined : core.live.ofSession(session.id);
+function refuseWhileBusy(core: EngineCore, { session, subagent }: Place): void {
+  const running = session === null || subagent !== null ? undefined : core.live.ofSession(session.id);
   if (running === undefined) return;
   throw new AptoveError("session_busy", `turn ${running.turnId} is running; wait for it or interrupt it`, {
     facts: { turnId: running.turnId },

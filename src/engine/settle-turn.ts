@@ -14,12 +14,14 @@ import type { DeferredCall } from "../domain/tool.ts";
 import {
   completeTurn,
   failTurn,
+  messageOf,
   parkTurn,
   type FinishedTurn,
   type PendingTurn,
   type ProviderChain,
   type RunEnd,
 } from "../domain/turn.ts";
+import type { TurnFinish } from "../records/record-store.ts";
 import { ownsWorkspaces } from "./accept.ts";
 import type { ModelAnswer } from "./call-model.ts";
 import { followControls } from "./control.ts";
@@ -53,6 +55,7 @@ export interface Settling {
 /** Never rejects. */
 export async function settleTurn(core: EngineCore, settling: Settling): Promise<FinishedTurn> {
   const { pending, recorder } = settling;
+  settling.live.run = null;
   recorder.endAll();
   leaveSteers(settling);
   const ending = decideEnd(settling);
@@ -144,7 +147,7 @@ async function keepAndFinish(core: EngineCore, settling: Settling, ending: Endin
     },
   });
   const turn = { ...unsealed, digest };
-  const isHead = ending.status !== "failed";
+  const isHead = ending.status !== "failed" && place.subagent === null;
   const result = await core.parts.records.finishTurn({
     turn,
     runnerId: core.parts.runner.id,
@@ -152,6 +155,7 @@ async function keepAndFinish(core: EngineCore, settling: Settling, ending: Endin
     steps: recorder.unstoredStep === null ? [] : [recorder.unstoredStep],
     text: turnText(settling, ending),
     controls: "take first",
+    ...tellingMailbox(turn),
   });
   if (result.outcome === "controlled") {
     await followControls(core);
@@ -168,6 +172,12 @@ async function keepAndFinish(core: EngineCore, settling: Settling, ending: Endin
   return turn;
 }
 
+/** A2: a subagent's end and its message are one write. */
+export function tellingMailbox(turn: FinishedTurn): Pick<TurnFinish, "message"> {
+  const message = messageOf(turn);
+  return message === null ? {} : { message };
+}
+
 interface Ended {
   turn: FinishedTurn;
   state: State;
@@ -177,7 +187,8 @@ interface Ended {
 /** Into the transcript of its workspace (W4). */
 function writeDown(core: EngineCore, { place, isTranscribed }: Settling, { turn, state, caller }: Ended): void {
   const items = state.entries.at(-1)?.items ?? [];
-  if (isTranscribed !== true && ownsWorkspaces(caller)) transcribe(core, { turn, session: place.session, items });
+  if (isTranscribed !== true && place.subagent === null && ownsWorkspaces(caller))
+    transcribe(core, { turn, session: place.session, items });
 }
 
 /** All steps of the turn; the last one is mostly not written yet. */
@@ -283,6 +294,7 @@ async function failWithoutBlobs(core: EngineCore, settling: Settling, reason: Fa
       steps: recorder.unstoredStep === null ? [] : [recorder.unstoredStep],
       text: null,
       controls: "drop",
+      ...tellingMailbox(turn),
     });
     core.live.store(settling.live, null);
     // Also where the store had done what it said had failed: then the turn ended as it should.

@@ -15,6 +15,7 @@ import { AptoveError } from "../domain/errors.ts";
 import type { KeptEvent } from "../domain/events.ts";
 import type { StateFile } from "../domain/lineage.ts";
 import type { ToolFeedback } from "../domain/tool.ts";
+import type { DeliveredMessage } from "./request/mailbox-block.ts";
 import type { RequestRecipe } from "./request/recipe.ts";
 
 export interface OpeningBlob {
@@ -24,6 +25,8 @@ export interface OpeningBlob {
   base: string | null;
   instruction: string;
   toolResults: ToolFeedback[];
+  /** What the turn was given of its session's mailbox (A2). Absent: nothing. */
+  mailbox?: DeliveredMessage[];
   /** The parts of the user message as the model got them; empty where the turn only brings tool results. */
   message: string[];
   /** Null where the turn failed before there was a request. */

@@ -19,6 +19,8 @@ export type AptoveCustomEvent = Custom &
     | { name: "aptove.steered"; value: { text: string } }
     | { name: "aptove.tool_call_view"; value: { callId: string; view: ToolCallView } }
     | { name: "aptove.tool_output"; value: { callId: string; delta: string } }
+    | { name: "aptove.subagent_started"; value: Omit<Extract<TurnEvent, { type: "subagent_started" }>, "type"> }
+    | { name: "aptove.subagent_ended"; value: Omit<Extract<TurnEvent, { type: "subagent_ended" }>, "type"> }
     | { name: "aptove.warning"; value: Warning }
   );
 
@@ -89,6 +91,14 @@ export function toAgUi({ event }: SequencedEvent, run: RunIds): AgUiEvent {
       return toolResult(event);
     case "steered":
       return { type: "CUSTOM", name: "aptove.steered", value: { text: event.text } };
+    case "subagent_started": {
+      const { subagentId, turnId, name, instruction } = event;
+      return { type: "CUSTOM", name: "aptove.subagent_started", value: { subagentId, turnId, name, instruction } };
+    }
+    case "subagent_ended": {
+      const { subagentId, turnId, name, status } = event;
+      return { type: "CUSTOM", name: "aptove.subagent_ended", value: { subagentId, turnId, name, status } };
+    }
     case "run_finished":
       return runFinished(event, run);
     case "run_failed": {

@@ -42,6 +42,7 @@ const conversationFields = z
     tools: z.array(tool).optional(),
     modes: z.record(z.string(), mode).optional(),
     settings: modelSettings.optional(),
+    subagents: z.boolean().optional().describe("Whether the model may begin subagents; absent: no."),
   })
   .meta({ id: "ConversationContextFields" });
 
@@ -112,7 +113,7 @@ export function toWireVersion({
 /** A context as a person may write it: without its id, and without what is not said. */
 export function contextFields(of: AgentContext | ConversationContext): AgentFields | ConversationFields {
   if ("provider" in of) return { name: of.name, provider: of.provider, index: of.index };
-  const { name, bootPrompt, model, history, retrieval, toolResend, tools, modes, settings } = of;
+  const { name, bootPrompt, model, history, retrieval, toolResend, tools, modes, settings, subagents } = of;
   return {
     name,
     bootPrompt,
@@ -132,6 +133,7 @@ export function contextFields(of: AgentContext | ConversationContext): AgentFiel
       ]),
     ),
     ...(Object.keys(settings).length > 0 && { settings }),
+    ...(subagents !== undefined && { subagents }),
   };
 }
 

@@ -71,13 +71,17 @@ export class TurnUpdates {
       case "tool_result":
         return [this.#callEnded(event), ...(event.content ?? []).flatMap(planUpdate)];
       case "warning":
-        return this.#around.live?.notices === true ? [notice(event.warning.message)] : [];
+        return this.#noticed("warning", event.warning.message);
+      case "subagent_ended":
+        return this.#noticed("info", endedWords(event));
       case "step_finished":
         return this.#around.usage(event.usage);
       case "run_finished":
         return this.#runEnded(new Set(event.deferredCalls.map(({ callId }) => callId)));
       case "run_failed":
         return this.#runEnded(new Set());
+      // The call that began it is shown.
+      case "subagent_started":
       case "run_started":
       case "context":
       case "step_started":
@@ -92,6 +96,10 @@ export class TurnUpdates {
 
   #id(callId: string): string {
     return toolCallId(this.#around.turnId, callId);
+  }
+
+  #noticed(severity: "info" | "warning", title: string): SessionUpdate[] {
+    return this.#around.live?.notices === true ? [{ sessionUpdate: "notice", severity, title }] : [];
   }
 
   #chunk(
@@ -219,8 +227,9 @@ function update(fields: ToolCallUpdate): SessionUpdate {
   return { sessionUpdate: "tool_call_update", ...fields };
 }
 
-function notice(message: string): SessionUpdate {
-  return { sessionUpdate: "notice", severity: "warning", title: message };
+function endedWords({ name, status }: Extract<TurnEvent, { type: "subagent_ended" }>): string {
+  const end = status === "failed" ? "failed" : "has ended";
+  return `The subagent "${name}" ${end}: its answer waits in the mailbox, and /fire hands it over.`;
 }
 
 /** The model may have written anything; what is no JSON is shown as it is. */

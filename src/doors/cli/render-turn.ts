@@ -6,6 +6,7 @@ import type { AgUiEvent, AptoveCustomEvent, ExecuteAnswer } from "../../client/c
 import { shortId } from "./find-by-id.ts";
 import { bytes, dollars, duration, firstLine, plural } from "./output.ts";
 import type { Output } from "./output.ts";
+import { subagentLine } from "./subagent-lines.ts";
 
 /** Shows one turn while it runs. */
 export interface TurnView {
@@ -99,6 +100,9 @@ export class TurnRenderer implements TurnView {
         return this.#note(contextLine(event.value));
       case "aptove.steered":
         return this.#note(`steered: ${firstLine(event.value.text, 100)}`);
+      case "aptove.subagent_started":
+      case "aptove.subagent_ended":
+        return this.#note(subagentLine(event));
       case "aptove.warning":
         return this.#warning(event.value);
     }

@@ -46,7 +46,7 @@ function fileBlock(file: ContextFile, number: number): string {
   ].join("\n");
 }
 
-function fenced(text: string, language: string): string {
+export function fenced(text: string, language: string): string {
   const longestRun = (text.match(/`+/g) ?? []).reduce((longest, run) => Math.max(longest, run.length), 0);
   const fence = "`".repeat(Math.max(3, longestRun + 1));
   const ending = text === "" || text.endsWith("\n") ? "" : "\n";
@@ -54,7 +54,7 @@ function fenced(text: string, language: string): string {
 }
 
 /** A value that stands on a line of its own: what would end the line is written as an escape. */
-function line(value: string): string {
+export function line(value: string): string {
   return value.replace(
     /[\p{Cc}\u2028\u2029]/gu,
     (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, "0")}`,

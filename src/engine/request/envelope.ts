@@ -1,15 +1,15 @@
 /**
- * The user message (E2), the same for every door (E7). Its first part holds the mode and the instruction, its
- * second the context block.
+ * The user message (E2), the same for every door (E7). Its first part holds the mode and the instruction; the mailbox
+ * block and the context block follow, where there are any.
  */
 import { AptoveError } from "../../domain/errors.ts";
 import type { ToolCallItem, ToolResultItem, UserItem } from "../../domain/history.ts";
 import { limits } from "../../domain/limits.ts";
 import type { DeferredCall, ToolFeedback } from "../../domain/tool.ts";
 
-export function userMessage(mode: string, instruction: string, context: string | null): UserItem {
+export function userMessage(mode: string, instruction: string, ...blocks: (string | null)[]): UserItem {
   const first = `[MODE: ${mode}]\n\n[INSTRUCTION]\n${instruction}`;
-  return { type: "user", parts: context === null ? [first] : [first, context] };
+  return { type: "user", parts: [first, ...blocks.filter((block) => block !== null)] };
 }
 
 /** The instruction that stands in a user message, as the person wrote it; empty where it only has context. */

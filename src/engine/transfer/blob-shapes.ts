@@ -10,6 +10,7 @@ import type {
   ToolLocation,
   ToolPermission,
 } from "../../domain/tool.ts";
+import type { DeliveredMessage } from "../request/mailbox-block.ts";
 import type { RecipePiece, RequestRecipe } from "../request/recipe.ts";
 import type { OpeningBlob, RequestBlob, RunBlob } from "../turn-blobs.ts";
 import { deferredCall, failure, historySource, stopReason, usage, warning } from "./row-shapes.ts";
@@ -94,7 +95,14 @@ export const openingShape = fields<OpeningBlob>(
     message: list(text),
     request: orNull(recipe),
   },
-  {},
+  {
+    mailbox: list(
+      fields<DeliveredMessage>(
+        { turnId: id, subagentId: id, name: text, kind: oneOf({ subagent_result: true, subagent_failed: true }), text },
+        {},
+      ),
+    ),
+  },
 );
 
 export const requestShape = fields<RequestBlob>(
@@ -200,6 +208,20 @@ const event = variants<KeptEvent, "type">("type", {
     { content: list(toolContent) },
   ),
   steered: fields<Event<"steered">>({ type: literal("steered"), text }, {}),
+  subagent_started: fields<Event<"subagent_started">>(
+    { type: literal("subagent_started"), subagentId: id, turnId: id, name: text, instruction: text },
+    {},
+  ),
+  subagent_ended: fields<Event<"subagent_ended">>(
+    {
+      type: literal("subagent_ended"),
+      subagentId: id,
+      turnId: id,
+      name: text,
+      status: oneOf({ completed: true, failed: true }),
+    },
+    {},
+  ),
   step_finished: fields<Event<"step_finished">>({ type: literal("step_finished"), step: ordinal, usage }, {}),
   run_finished: fields<Event<"run_finished">>(
     {

@@ -4,6 +4,7 @@ import type { ToolContent } from "../../../domain/tool.ts";
 import type { TurnView } from "../render-turn.ts";
 import { duration, firstLine, neutralize, plural } from "../output.ts";
 import type { Style } from "../output.ts";
+import { subagentLine } from "../subagent-lines.ts";
 import type { ChatTerminal } from "./chat-terminal.ts";
 import { MarkdownStream } from "./markdown-stream.ts";
 import type { Lex } from "./markdown-stream.ts";
@@ -144,6 +145,10 @@ export class TurnScreen implements TurnView {
         break;
       case "aptove.steered":
         this.#note(`steered: ${firstLine(event.value.text, 100)}`);
+        break;
+      case "aptove.subagent_started":
+      case "aptove.subagent_ended":
+        this.#note(subagentLine(event));
         break;
       case "aptove.warning":
         this.#gap("notes");
