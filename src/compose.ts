@@ -9,7 +9,7 @@ import { keptWorkspaces } from "./compose/kept-workspaces.ts";
 import { lazyProviders } from "./compose/lazy-providers.ts";
 import { sessionToolsOpener } from "./compose/session-tools.ts";
 import { startObserving, type Observing } from "./compose/observing.ts";
-import { isAlive, thisRunner } from "./compose/this-runner.ts";
+import { isAlive, monotonic, thisRunner } from "./compose/this-runner.ts";
 import type { AgentContext, ConversationContext } from "./domain/context.ts";
 import { modelInfo } from "./domain/models.ts";
 import { createEngine } from "./engine/create-engine.ts";
@@ -126,6 +126,7 @@ export async function createAptove(options: AptoveOptions = {}): Promise<Aptove>
     isAlive,
     version,
     now,
+    monotonic,
     random: Math.random,
     sleep,
     deadline: (ms) => AbortSignal.timeout(ms),

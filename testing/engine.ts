@@ -86,6 +86,7 @@ export function testParts(options: TestEngineOptions = {}): EngineParts & { scri
     isAlive: () => true,
     version: "test",
     now: Date.now,
+    monotonic: () => performance.now(),
     random: () => 0.5,
     sleep: async () => {},
     deadline: () => new AbortController().signal,

@@ -1,6 +1,6 @@
 /** This process as a runner of turns, and whether the process behind another one still runs (R1, R2). */
 import { readFileSync } from "node:fs";
-import { hostname } from "node:os";
+import { hostname, uptime } from "node:os";
 import { newId } from "../domain/ids.ts";
 import type { Runner } from "../records/record-store.ts";
 
@@ -29,6 +29,14 @@ export function isAlive(runner: Runner): boolean | null {
     if ((error as NodeJS.ErrnoException).code === "ESRCH") return false;
   }
   return runner.processStart === "" || processStart(runner.pid) === runner.processStart;
+}
+
+/**
+ * On Linux the time since the boot, because the clock of the process stands still while the machine sleeps, and leases
+ * run out meanwhile. Elsewhere the process's clock goes on.
+ */
+export function monotonic(): number {
+  return process.platform === "linux" ? uptime() * 1_000 : performance.now();
 }
 
 /** Field 22 of the process's stat line, in clock ticks since boot; empty where there is no /proc. */

@@ -162,11 +162,22 @@ export const limits = {
   /** More of one event, or of an error's body, is not taken. */
   providerEventBytesMax: 16_777_216,
   providerErrorBytesMax: 1_048_576,
-  /** R1: a runner renews its lease three times in this span. */
-  leaseMs: 15_000,
   /** H2: how long a store may take to say that it works, and for how long what it said counts. */
   healthAnswerMs: 2_000,
   healthKeptMs: 1_000,
+  /**
+   * R1, R2: a lease, how often it is renewed, how long before its end the runner stops what it runs, and how often lost
+   * turns are looked for. The first and the last together are what a server's death costs: 12 of the 15 seconds.
+   */
+  leaseMs: 10_000,
+  leaseRenewMs: 2_000,
+  leaseMarginMs: 2_500,
+  recoverMs: 2_000,
+  /** Lost turns that a runner takes over at once, and how many of them it fails side by side. */
+  recoveredTurnsMax: 64,
+  recoveriesAtOnceMax: 8,
+  /** A runner on another machine that began so long ago and runs nothing is forgotten. */
+  forgottenRunnerMs: 7 * 24 * 3_600_000,
   /** R4. */
   shutdownGraceMs: 10_000,
   /** V2. */

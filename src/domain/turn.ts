@@ -67,7 +67,7 @@ export interface PendingTurn extends TurnFacts {
   sequence: number;
   blobs: TurnBlobs;
   warnings: Warning[];
-  /** The process that runs it, until when it may (R1). */
+  /** The process that runs it, and until when it may, by the clock of the store (R1). */
   runnerId: string;
   leaseExpiresAt: Millis;
 }
@@ -121,8 +121,8 @@ type Outcome =
 export type FinishedTurn = CompletedTurn | AwaitingTurn | FailedTurn;
 export type Turn = PendingTurn | FinishedTurn | ArchivedTurn;
 
-/** A turn that is about to be opened: the store gives it its sequence number. */
-export type TurnDraft = Omit<PendingTurn, "sequence">;
+/** A turn that is about to be opened: the store gives it its sequence number and its lease. */
+export type TurnDraft = Omit<PendingTurn, "sequence" | "leaseExpiresAt">;
 
 /** What every end of a run has in common. */
 export interface RunEnd {

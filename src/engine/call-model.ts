@@ -20,13 +20,14 @@ export type ModelAnswer =
   | { ended: "interrupted" };
 
 /** Throws only what a store throws. */
-export async function callModel({ parts }: EngineCore, run: ModelRun, first: ModelRequest): Promise<ModelAnswer> {
+export async function callModel(core: EngineCore, run: ModelRun, first: ModelRequest): Promise<ModelAnswer> {
+  const { parts } = core;
   const { plan, recorder, signal } = run;
   recorder.beginCall();
   let request = first;
   for (let triesOfThisCall = 1; ; triesOfThisCall += 1) {
     if (signal.aborted) return { ended: "interrupted" };
-    const end = await modelStep(parts, run, { request, consume: (events) => consume(events, recorder, request.step) });
+    const end = await modelStep(core, run, { request, consume: (events) => consume(events, recorder, request.step) });
     if (end.type === "finished") {
       return { ended: "answered", stopReason: end.stopReason, responseId: end.responseId, step: request.step };
     }

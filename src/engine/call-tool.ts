@@ -7,6 +7,7 @@ import { failed, viewOf } from "../tools/tool-call.ts";
 import type { Tool, ToolContext, ToolResult } from "../tools/tool.ts";
 import type { EngineCore } from "./core.ts";
 import type { ApprovalAnswer } from "./engine.ts";
+import { holdsLease } from "./leases.ts";
 import type { ModelRun } from "./model-run.ts";
 import { readBlob } from "./turn-blobs.ts";
 
@@ -30,11 +31,11 @@ export async function callTool(core: EngineCore, run: ModelRun, toolCall: ToolCa
 async function shownAndRun(core: EngineCore, run: ModelRun, toolCall: ToolCall): Promise<ToolResult> {
   try {
     // What was stopped by now must not begin.
-    if (run.signal.aborted) return notRun;
+    if (run.signal.aborted || !holdsLease(core, run.live)) return notRun;
     const view = await viewOf(toolCall.tool, toolCall.args);
     run.recorder.emit({ type: "tool_call_view", callId: toolCall.call.callId, view });
     const refusal = toolCall.asks ? await ask(run, toolCall, view) : null;
-    if (run.signal.aborted) return notRun;
+    if (run.signal.aborted || !holdsLease(core, run.live)) return notRun;
     return refusal ?? (await runInTime(core, run, toolCall));
   } catch (error) {
     if (run.signal.aborted) return notRun;

@@ -162,7 +162,7 @@ async function askForSummary(core: EngineCore, run: ModelRun, text: string): Pro
   };
   const request = await run.requests.store(run.recorder.modelRequests + 1, call);
   const heard: string[] = [];
-  const end = await modelStep(core.parts, run, {
+  const end = await modelStep(core, run, {
     request,
     consume: (events) => listen(events, { run, step: request.step, heard }),
   });

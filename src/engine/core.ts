@@ -18,6 +18,8 @@ export interface EngineCore {
   readonly keptPrompts: BoundedCache<true>;
   /** Tools by which the model begins subagents and tells them what to do (A1). */
   readonly subagentTools: readonly Tool[];
+  /** Turns that may be pending in the store and run nowhere: what was to become of them could not be written. */
+  readonly unsettled: Set<string>;
   isShuttingDown: boolean;
 }
 
@@ -34,6 +36,7 @@ export function engineCore(
     lines: new Map(),
     transcriber: new Transcriber(parts),
     keptPrompts: new BoundedCache(limits.keptPromptsMax),
+    unsettled: new Set(),
     isShuttingDown: false,
   };
   core.subagentTools = subagentTools(core);

@@ -1,7 +1,6 @@
 /** Puts the engine together and keeps its house: leases, recovery, an orderly end (R1, R2, R4). */
 import type { Retriever } from "../retrieval/retriever.ts";
-import { limits } from "../domain/limits.ts";
-import { AptoveError, failureOf } from "../domain/errors.ts";
+import { AptoveError } from "../domain/errors.ts";
 import { engineCore, type EngineCore } from "./core.ts";
 import { resolveContexts } from "./accept.ts";
 import type { Engine, Indexes } from "./engine.ts";
@@ -11,10 +10,10 @@ import { healthWatch } from "./health.ts";
 import { keyRing } from "./key-ring.ts";
 import { KeyWatch } from "./key-watch.ts";
 import type { EngineParts } from "./parts.ts";
-import { wakeTopics } from "../live/wake-ups.ts";
-import { dropLeftLogs, recoverLostTurns, stopOutlivedTurns } from "./recover.ts";
+import { keepHouse, recoverOrReport, type House } from "./house.ts";
+import { dropLeftLogs, recoverLostTurns } from "./recover.ts";
 import { runTurn } from "./busy.ts";
-import { followControls, interrupt, steer } from "./control.ts";
+import { interrupt, steer } from "./control.ts";
 import { createSession, listSessions, listTurns, updateSession, visibleSession, visibleTurn } from "./sessions.ts";
 import { transfer } from "./transfer/transfer.ts";
 import { tree } from "./tree.ts";
@@ -72,94 +71,6 @@ export async function createEngine(parts: EngineParts): Promise<Engine> {
       watch.close();
     },
   };
-}
-
-interface House {
-  stop(): Promise<void>;
-}
-
-const roundMs = limits.leaseMs / 3;
-
-/** Renews the leases of running turns three times within their span, and looks for lost ones as often. */
-function keepHouse(core: EngineCore): House {
-  let last: Promise<void> = Promise.resolve();
-  let due = performance.now() + roundMs;
-  const timer = setInterval(() => {
-    last = last.then(async () => {
-      // Late where the process was held up, or the round before took longer than there was time.
-      const lateMs = performance.now() - due;
-      due = performance.now() + roundMs;
-      await houseRound(core, lateMs);
-    });
-  }, roundMs);
-  const controls = watchControls(core);
-  timer.unref();
-  return {
-    stop: async () => {
-      clearInterval(timer);
-      await Promise.all([last, controls.stop()]);
-    },
-  };
-}
-
-/** R3: takes what other processes want of the turns that run here, when it is woken for that, and now and then. */
-function watchControls(core: EngineCore): House {
-  const { wakeUps, runner } = core.parts;
-  let looking: Promise<void> | null = null;
-  let isMissed = false;
-  // One look at a time: behind a slow store they would pile up, and the leases would wait behind them.
-  const look = (): void => {
-    if (core.live.count === 0) return;
-    isMissed = looking !== null;
-    looking ??= lookForControls(core).finally(() => {
-      looking = null;
-      if (isMissed) look();
-    });
-  };
-  let beats = 0;
-  const timer = setInterval(() => {
-    beats = wakeUps?.isHearing() === true ? (beats + 1) % limits.controlPollsHeard : 0;
-    if (beats === 0 && looking === null) look();
-  }, limits.controlPollMs);
-  timer.unref();
-  const sleep = wakeUps?.on(wakeTopics.controls(runner.id), look);
-  return {
-    stop: async () => {
-      sleep?.();
-      clearInterval(timer);
-      await looking;
-    },
-  };
-}
-
-async function lookForControls(core: EngineCore): Promise<void> {
-  try {
-    await followControls(core);
-  } catch (error) {
-    core.parts.report("what other processes want of the running turns could not be read", error);
-  }
-}
-
-async function houseRound(core: EngineCore, lateMs: number): Promise<void> {
-  const { records, runner, now, report, observer } = core.parts;
-  try {
-    const running = core.live.count;
-    const renewed = running === 0 ? 0 : await records.renewLeases(runner.id, now() + limits.leaseMs);
-    observer.note({ type: "leases_renewed", lateMs, code: null });
-    if (renewed < running) await stopOutlivedTurns(core);
-  } catch (error) {
-    observer.note({ type: "leases_renewed", lateMs, code: failureOf(error).code });
-    report("leases could not be renewed", error);
-  }
-  await recoverOrReport(core);
-}
-
-async function recoverOrReport(core: EngineCore): Promise<void> {
-  try {
-    await recoverLostTurns(core);
-  } catch (error) {
-    core.parts.report("turns that were left running could not be looked for", error);
-  }
 }
 
 function indexes(parts: EngineParts): Indexes {

@@ -139,10 +139,10 @@ test("[T10] a tool does not begin once its turn is stopped", async (t) => {
   const storing = Promise.withResolvers<void>();
   const held = Promise.withResolvers<void>();
   const { insertStep } = records;
-  records.insertStep = async (step) => {
+  records.insertStep = async (step, runnerId) => {
     storing.resolve();
     await held.promise;
-    await insertStep.call(records, step);
+    return await insertStep.call(records, step, runnerId);
   };
   const tool = {
     definition: { name: "build", parameters: { type: "object" } },

@@ -25,6 +25,14 @@ export interface LiveTurn {
   takesSteers: boolean;
   watch: TurnWatch;
   controller: AbortController;
+  /** Until when its lease lasts at least, by `EngineParts.monotonic`; infinite until it has one (R1). */
+  leaseUntil: number;
+  /** Its lease is lost, or about to be: it is being stopped, and may not act any more. */
+  isLost: boolean;
+  /** The run is over, and its end is being written. */
+  isSettling: boolean;
+  /** Its events so far. */
+  said(): readonly TurnEvent[];
   /** Resolves when the turn is finished and stored; set once it is open. */
   finished: Promise<FinishedTurn> | null;
   /** Resolves when the turn has a row, or is over without one. */
@@ -35,7 +43,7 @@ export interface LiveTurn {
   ended: Promise<void>;
   /** Aborts once the end is in the store, or could not be written: listeners need not wait for the log to tell them. */
   over: AbortSignal;
-  /** All that it said, once its end is in the store: who listens here need not read that back. Null: not yet, or not known here. */
+  /** All that it said, once its end is in the store, or never will be from here: who listens here need not read that back. Null: not yet, or not known here. */
   events: readonly TurnEvent[] | null;
   /** Resolves when its live log is gone; nobody but an orderly end waits for that. */
   logDropped: Promise<void>;
@@ -64,6 +72,10 @@ export class LiveTurns {
       takesSteers: true,
       watch,
       controller,
+      leaseUntil: Infinity,
+      isLost: false,
+      isSettling: false,
+      said: () => [],
       finished: null,
       opened: opening.promise,
       isStored: false,
@@ -84,6 +96,12 @@ export class LiveTurns {
   /** The turn has its end in the store. `events` are all of it, where this end was stored. */
   store(live: LiveTurn, events: readonly TurnEvent[] | null): void {
     live.isStored = true;
+    live.events = events;
+    this.#waiting.get(live.turnId)?.stored();
+  }
+
+  /** Its end could not be written, and others will write one. Who listens here is told these events, the end among them (T11). */
+  tellEnd(live: LiveTurn, events: readonly TurnEvent[]): void {
     live.events = events;
     this.#waiting.get(live.turnId)?.stored();
   }

@@ -4,9 +4,10 @@ import { costOf } from "../domain/models.ts";
 import { noUsage, type Usage } from "../domain/usage.ts";
 import type { ProviderEvent, ProviderFailed } from "../providers/provider.ts";
 import { droppedWarnings } from "./build-call.ts";
-import type { ModelRun } from "./model-run.ts";
+import type { EngineCore } from "./core.ts";
 import type { EngineParts } from "./parts.ts";
-import type { RunRecorder } from "./run-recorder.ts";
+import { holdsLease, runnerLost, lose } from "./leases.ts";
+import type { ModelRun } from "./model-run.ts";
 import type { ModelRequest } from "./turn-requests.ts";
 
 export type CallEnd = Extract<ProviderEvent, { type: "finished" }> | ProviderFailed;
@@ -17,11 +18,13 @@ export interface ModelStep {
   consume(events: AsyncIterable<ProviderEvent>): Promise<CallEnd>;
 }
 
-export async function modelStep(parts: EngineParts, run: ModelRun, { request, consume }: ModelStep): Promise<CallEnd> {
-  const { plan, recorder, signal } = run;
+export async function modelStep(core: EngineCore, run: ModelRun, { request, consume }: ModelStep): Promise<CallEnd> {
+  const { parts } = core;
+  const { plan, recorder, signal, live } = run;
   const provider = plan.accepted.provider;
   const startedAt = parts.now();
-  await storeStep(parts, recorder);
+  await storeStep(core, run);
+  if (!holdsLease(core, live)) return failedCall(runnerLost);
   recorder.modelRequests += 1;
   for (const warning of droppedWarnings(request.request)) warnOnce(run, warning);
   recorder.emit({ type: "step_started", step: request.step });
@@ -79,10 +82,11 @@ async function watchedCall(
   return end;
 }
 
-/** Writes the step that ended last, if it is not written yet. */
-export async function storeStep({ records }: EngineParts, recorder: RunRecorder): Promise<void> {
+/** Writes the step that ended last, if it is not written yet. Where the turn is another runner's by now, the run stops (R1). */
+export async function storeStep(core: EngineCore, { recorder, live }: ModelRun): Promise<void> {
+  const { records, runner } = core.parts;
   if (recorder.unstoredStep === null) return;
-  await records.insertStep(recorder.unstoredStep);
+  if (!(await records.insertStep(recorder.unstoredStep, runner.id))) lose(core, live);
   recorder.unstoredStep = null;
 }
 

@@ -32,13 +32,14 @@ export interface Opening {
 export type Opened = { pending: PendingTurn; openingHash: string } | { repeats: string };
 
 export async function openTurn(core: EngineCore, opening: Opening): Promise<Opened> {
+  const { live } = opening;
   const key = openingKey(opening);
   const bytes = encodeBlob("opening", openingBlob(opening));
   await Promise.all([core.parts.blobs.put(key, bytes), keepPrompt(core, opening.accepted)]);
   const attempt = turnOpening(core, opening, key);
-  let result = await core.parts.records.openTurn(attempt);
+  let result = await openRow(core, live, attempt);
   if (result.outcome === "busy" && (await recoverTurn(core, result.runningTurnId))) {
-    result = await core.parts.records.openTurn(attempt);
+    result = await openRow(core, live, attempt);
   }
   if (result.outcome === "opened") {
     await nameBlankSession(core, opening);
@@ -58,6 +59,29 @@ async function keepPrompt({ parts, keptPrompts }: EngineCore, { prompt, promptHa
   const key = blobKeys.prompt(promptHash);
   if ((await parts.blobs.size(key)) === null) await parts.blobs.put(key, Buffer.from(prompt));
   keptPrompts.set(promptHash, true, 1);
+}
+
+/** The lease is counted from before the store is asked for it (R1). */
+async function openRow(core: EngineCore, live: LiveTurn, attempt: TurnOpening): Promise<OpenResult> {
+  const asked = core.parts.monotonic();
+  const result = await openOrFind(core, attempt);
+  if (result.outcome === "opened") live.leaseUntil = asked + limits.leaseMs;
+  return result;
+}
+
+/** A store that failed may have opened the turn all the same. It is looked for; where that fails too, the next recovery does. */
+async function openOrFind(core: EngineCore, attempt: TurnOpening): Promise<OpenResult> {
+  const { records } = core.parts;
+  const { id, runnerId, blobs } = attempt.turn;
+  try {
+    return await records.openTurn(attempt);
+  } catch (error) {
+    core.unsettled.add(id);
+    const turn = await records.getTurn(id).catch(() => null);
+    if (turn?.status !== "pending" || turn.runnerId !== runnerId || turn.blobs.opening !== blobs.opening) throw error;
+    core.unsettled.delete(id);
+    return { outcome: "opened", turn };
+  }
 }
 
 /**
@@ -110,6 +134,7 @@ function turnOpening(core: EngineCore, opening: Opening, key: string): TurnOpeni
             requestHash: requestHash(request),
             turnId: live.turnId,
           },
+    leaseMs: limits.leaseMs,
   };
 }
 
@@ -137,7 +162,6 @@ function turnDraft(core: EngineCore, { live, accepted, place, prepared }: Openin
     blobs: { opening: key, run: null, state: null },
     warnings: [],
     runnerId: core.parts.runner.id,
-    leaseExpiresAt: now + limits.leaseMs,
   };
 }
 

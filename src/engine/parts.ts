@@ -86,6 +86,8 @@ export interface EngineParts {
   version: string;
   /** Milliseconds since the epoch. */
   now(): number;
+  /** Milliseconds that never go back, whatever is done to the clock, and that count the sleep of the machine (R1). */
+  monotonic(): number;
   /** For the jitter of retries; between 0 and 1. */
   random(): number;
   /** Waits, or ends early without an error when the signal aborts. */

@@ -20,7 +20,9 @@ async function reach(running: RunningTurn, type: string): Promise<void> {
 /** An engine that dies in the middle of an answer: nobody closes it, and from then on it counts as dead. */
 async function crashed() {
   const dead = new Set<string>();
+  const stores = { ahead: 0 };
   const parts = testParts({
+    records: memoryRecords({ now: () => Date.now() + stores.ahead }),
     script: (_call, n) => (n === 1 ? "whole" : [{ says: ["half ", "an ", never, "answer"] }]),
     isAlive: (runner) => !dead.has(runner.id),
   });
@@ -29,7 +31,8 @@ async function crashed() {
   await first.finished;
   const cut = await engine.runTurn(alice, { instruction: "two", sessionId: first.sessionId });
   await reach(cut, "text_delta");
-  return { parts, engine, cut, die: () => void dead.add(parts.runner.id) };
+  const runOut = (): void => void (stores.ahead += limits.leaseMs);
+  return { parts, engine, cut, die: () => void dead.add(parts.runner.id), runOut };
 }
 
 test("[R2] [T11] a restart fails the cut turn with runner_lost, keeps its output, and the session goes on", async (t) => {
@@ -61,10 +64,11 @@ test("[R2] a live runner's turn is never touched", async (t) => {
 });
 
 test("[R1] [R2] a runner whose lease ran out is fenced: its late commit changes nothing", async (t) => {
-  const { parts, cut, engine: old } = await crashed();
-  // From another machine nothing but the lease tells, and an hour later it has run out.
-  const later = { ...parts, runner: testRunner(), isAlive: () => null, now: () => Date.now() + 3_600_000 };
-  const { engine } = await testEngine(t, later);
+  const { parts, cut, engine: old, runOut } = await crashed();
+  // From another machine nothing but the lease tells. Its clock is an hour slow, which does not matter.
+  const elsewhere = { ...parts, runner: testRunner(), isAlive: () => null, now: () => Date.now() - 3_600_000 };
+  runOut();
+  const { engine } = await testEngine(t, elsewhere);
   const failed = await engine.getTurn(alice, cut.turnId);
   assert.equal(failed.status, "failed");
   await old.close({ graceMs: 0 });
@@ -104,12 +108,12 @@ test("[R2] the log of a turn whose process died before it was dropped goes at th
 
 test("[R1] [T11] a process that slept through its lease stops its turn when it wakes, and its listeners are told an end", async (t) => {
   t.mock.timers.enable({ apis: ["setInterval"] });
-  const { parts, cut, engine: old } = await crashed();
+  const { parts, cut, engine: old, runOut } = await crashed();
   t.after(() => old.close({ graceMs: 0 }));
   const listening = all(cut.events());
-  const later = { ...parts, runner: testRunner(), isAlive: () => null, now: () => Date.now() + 3_600_000 };
-  const { engine } = await testEngine(t, later);
-  t.mock.timers.tick(limits.leaseMs);
+  runOut();
+  const { engine } = await testEngine(t, { ...parts, runner: testRunner(), isAlive: () => null });
+  t.mock.timers.tick(limits.leaseRenewMs);
   const turn = await cut.finished;
   assert.equal(turn.status === "failed" && turn.failures[0].code, "runner_lost");
   assert.deepEqual(await engine.getTurn(alice, turn.id), turn);
@@ -209,22 +213,54 @@ test("[R2] a process that ends while a tool runs loses nothing of the model call
   assert.ok(turn.status === "failed" && turn.run.usage.total > 0);
 });
 
-test("[R2] a turn whose lease was renewed while a recovery was under way is not touched", async (t) => {
+test("[R1] [R2] a server whose clock is an hour fast takes no turn of a live runner", async (t) => {
   const { parts, cut, engine: old } = await crashed();
   t.after(() => old.close({ graceMs: 0 }));
-  const later = Date.now() + 3_600_000;
-  const records = { ...parts.records };
-  records.pendingTurns = async () => {
-    const turns = await parts.records.pendingTurns();
-    await parts.records.renewLeases(parts.runner.id, later + limits.leaseMs);
-    return turns;
-  };
-  const { engine } = await testEngine(t, {
-    ...parts,
-    records,
-    runner: testRunner(),
-    isAlive: () => null,
-    now: () => later,
-  });
+  const fast = { ...parts, runner: testRunner(), isAlive: () => null, now: () => Date.now() + 3_600_000 };
+  const { engine } = await testEngine(t, fast);
   assert.equal((await engine.getTurn(alice, cut.turnId)).status, "pending");
+});
+
+test("[R1] [T11] a server that is cut off from its records stops model and tools before its lease ends, and tells its listeners", async (t) => {
+  t.mock.timers.enable({ apis: ["setInterval"] });
+  const time = { passed: 0 };
+  const records = memoryRecords({ now: () => Date.now() + time.passed });
+  let isCutOff = false;
+  const reachable = Object.entries(records).map(([name, method]: [string, (...args: unknown[]) => unknown]) => [
+    name,
+    async (...args: unknown[]) => await (isCutOff ? never : method.apply(records, args)),
+  ]);
+  const began = Promise.withResolvers<AbortSignal>();
+  const tool: Tool = {
+    definition: { name: "build", parameters: { type: "object" } },
+    needsApproval: () => false,
+    run: (_args, { signal }) => (began.resolve(signal), never.then(() => ({ output: "", isError: false }))),
+  };
+  const parts = testParts({
+    records: Object.fromEntries(reachable) as typeof records,
+    monotonic: () => time.passed,
+    tools: [tool],
+    script: () => [{ says: ["I build"] }, { calls: "build" }],
+  });
+  const cutOff = await createEngine(parts);
+  const running = await cutOff.runTurn(alice, { instruction: "build it" });
+  const listening = all(running.events());
+  const signal = await began.promise;
+  isCutOff = true;
+  const pass = (ms: number): void => ((time.passed += ms), t.mock.timers.tick(ms));
+  for (let past = 0; past < limits.leaseMs - limits.leaseMarginMs; past += 100) {
+    assert.equal(signal.aborted, false, `the lease is held after ${past} ms`);
+    pass(100);
+  }
+  assert.equal(signal.aborted, true, "it stops in time to be over when others take the turn");
+  const end = (await listening).at(-1)?.event;
+  assert.equal(end?.type === "run_failed" && end.failure.code, "runner_lost");
+
+  pass(limits.leaseMarginMs);
+  const { engine } = await testEngine(t, { ...parts, records, runner: testRunner(), isAlive: () => null });
+  const turn = await engine.getTurn(alice, running.turnId);
+  assert.equal(turn.status === "failed" && turn.failures[0].code, "runner_lost");
+  assert.equal(turn.status === "failed" && turn.run.modelRequests, 1, "the step that ended is kept");
+  const kept = await all(await engine.turnEvents(alice, running.turnId, { afterSeq: 0 }));
+  assert.deepEqual(kept.at(-1)?.event, { ...end, usage: turn.status === "failed" && turn.run.usage });
 });

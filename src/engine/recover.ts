@@ -1,28 +1,43 @@
 /**
  * Fails turns whose runner is gone (R2): their steps and their partial output are kept, and their terminal
- * event is told. A live runner's turn is never touched. The dead runner's id is the token of the write, so
- * two recoveries at once, or a runner that was only asleep, cannot both finish a turn (R1).
+ * event is told. A live runner's turn is never touched. A lost turn is taken over first, so that of many recoveries at
+ * once one does the work, and a runner that was only asleep cannot write any more (R1).
  */
-import { failure } from "../domain/errors.ts";
 import { joinDeltas, type TurnEvent } from "../domain/events.ts";
+import { limits } from "../domain/limits.ts";
 import { failTurn, type PendingTurn } from "../domain/turn.ts";
 import { addUsage, noUsage, type RunSummary, type Usage } from "../domain/usage.ts";
+import type { Runner } from "../records/record-store.ts";
 import type { EngineCore } from "./core.ts";
+import { endings } from "./endings.ts";
+import { runnerLost } from "./leases.ts";
 import { tellingMailbox } from "./settle-turn.ts";
 import { blobKeys, encodeBlob } from "./turn-blobs.ts";
 
-/** Looks at every pending turn of the store. Gives back how many were recovered. */
+/** Takes over and fails what is lost, of any process. Gives back how many turns that were. */
 export async function recoverLostTurns(core: EngineCore): Promise<number> {
-  let recovered = 0;
-  for (const turn of await core.parts.records.pendingTurns()) {
-    try {
-      if (await recoverIfLost(core, turn)) recovered += 1;
-    } catch (error) {
-      // Its log may be damaged, or the disk full: the others are not to wait for that, and neither is the start.
-      core.parts.report(`turn ${turn.id} could not be recovered; it will be tried again`, error);
-    }
+  const { records, runner } = core.parts;
+  let recovered = await recoverOwn(core);
+  const dead = await deadRunners(core);
+  const asked = { runnerId: runner.id, leaseMs: limits.leaseMs, deadRunnerIds: dead, limit: limits.recoveredTurnsMax };
+  for (;;) {
+    const taken = await records.takeLostTurns(asked);
+    recovered += await failAll(core, taken);
+    if (taken.length < asked.limit) break;
   }
-  await forgetDeadRunners(core);
+  for (const id of dead) await records.deleteRunner(id);
+  return recovered;
+}
+
+/** Turns of this process of which the store could not be told what became of them. */
+async function recoverOwn(core: EngineCore): Promise<number> {
+  let recovered = 0;
+  for (const id of [...core.unsettled]) {
+    if (core.live.get(id) !== undefined) continue;
+    const turn = await core.parts.records.getTurn(id);
+    if (turn?.status !== "pending" || turn.runnerId !== core.parts.runner.id) core.unsettled.delete(id);
+    else recovered += await failAll(core, [turn]);
+  }
   if (recovered > 0) core.parts.observer.note({ type: "turns_recovered", count: recovered });
   return recovered;
 }
@@ -37,21 +52,46 @@ export async function dropLeftLogs(core: EngineCore): Promise<void> {
 
 /** One turn, when somebody stands before a busy session. True if it was lost and is failed now. */
 export async function recoverTurn(core: EngineCore, turnId: string): Promise<boolean> {
-  const turn = await core.parts.records.getTurn(turnId);
-  return turn?.status === "pending" && (await recoverIfLost(core, turn));
+  const { records, runner, isAlive } = core.parts;
+  const turn = await records.getTurn(turnId);
+  if (turn?.status !== "pending") return false;
+  if (turn.runnerId === runner.id) {
+    return core.live.get(turnId) === undefined && (await failAll(core, [turn])) > 0;
+  }
+  const owner = await records.getRunner(turn.runnerId);
+  const deadRunnerIds = owner !== null && isAlive(owner) === false ? [owner.id] : [];
+  const taking = { runnerId: runner.id, leaseMs: limits.leaseMs, deadRunnerIds, limit: 1, turnId };
+  return (await failAll(core, await records.takeLostTurns(taking))) > 0;
 }
 
-async function recoverIfLost(core: EngineCore, turn: PendingTurn): Promise<boolean> {
+/** Several side by side. One that cannot be failed holds up neither the others nor the start. */
+async function failAll(core: EngineCore, turns: readonly PendingTurn[]): Promise<number> {
+  const waiting = [...turns];
+  let count = 0;
+  const work = async (): Promise<void> => {
+    for (let turn = waiting.shift(); turn !== undefined; turn = waiting.shift()) {
+      try {
+        if (await failLost(core, turn)) count += 1;
+        core.unsettled.delete(turn.id);
+      } catch (error) {
+        // Its log may be damaged, or the disk full.
+        if (!core.unsettled.has(turn.id))
+          core.parts.report(`turn ${turn.id} could not be recovered; it will be tried again`, error);
+        core.unsettled.add(turn.id);
+      }
+    }
+  };
+  await Promise.all(Array.from({ length: limits.recoveriesAtOnceMax }, work));
+  return count;
+}
+
+/** A turn that this process holds, and that runs nowhere. */
+async function failLost(core: EngineCore, turn: PendingTurn): Promise<boolean> {
   const { parts } = core;
-  if (!(await isLost(core, turn))) return false;
-  // Since it was read it may have ended, or its lease been renewed: a whole round of recovery takes its time.
-  const now = await parts.records.getTurn(turn.id);
-  if (now?.status !== "pending" || !(await isLost(core, now))) return false;
   const logged = (await parts.log.read(turn.id, 0)) ?? [];
   const events = logged.map(({ event }) => event);
   const run = await runOf(core, turn);
-  const reason = failure("runner_lost", "the process that ran this turn ended; what it had said is kept");
-  const terminal: TurnEvent = { type: "run_failed", failure: reason, usage: run.usage };
+  const terminal: TurnEvent = { type: "run_failed", failure: runnerLost, usage: run.usage };
   const beginning: TurnEvent[] =
     events.length > 0
       ? events
@@ -64,7 +104,7 @@ async function recoverIfLost(core: EngineCore, turn: PendingTurn): Promise<boole
     responses: [],
   } as const;
   await parts.blobs.put(key, encodeBlob("run", { ...blob, responses: [] }));
-  const failed = failTurn(turn, reason, {
+  const failed = failTurn(turn, runnerLost, {
     at: parts.now(),
     answeredAt: null,
     blobs: { ...turn.blobs, run: key, state: null },
@@ -80,27 +120,11 @@ async function recoverIfLost(core: EngineCore, turn: PendingTurn): Promise<boole
     steps: [],
     text: null,
     controls: "drop",
+    // Whoever waits for a subagent is told (A2).
     ...tellingMailbox(failed),
   });
   await parts.log.drop(turn.id);
   return result.outcome === "finished";
-}
-
-/** R1: turns that others took for lost, while this process was asleep, cost no more calls and run no more tools. */
-export async function stopOutlivedTurns(core: EngineCore): Promise<void> {
-  for (const live of core.live.all()) {
-    // One that is still being prepared has no row to lose.
-    if (live.finished === null) continue;
-    const turn = await core.parts.records.getTurn(live.turnId);
-    if (turn?.status !== "pending" || turn.runnerId !== core.parts.runner.id) live.controller.abort();
-  }
-}
-
-async function isLost(core: EngineCore, turn: PendingTurn): Promise<boolean> {
-  if (turn.runnerId === core.parts.runner.id) return core.live.get(turn.id) === undefined;
-  if (turn.leaseExpiresAt <= core.parts.now()) return true;
-  const runner = await core.parts.records.getRunner(turn.runnerId);
-  return runner === null || core.parts.isAlive(runner) === false;
 }
 
 /** What the steps that ended had used. */
@@ -116,38 +140,17 @@ async function runOf(core: EngineCore, turn: PendingTurn): Promise<RunSummary> {
   };
 }
 
-/** Ends for every message and call that the run left open. */
-function endings(events: readonly TurnEvent[]): TurnEvent[] {
-  const open = new Map<string, TurnEvent>();
-  for (const event of events) {
-    switch (event.type) {
-      case "text_started":
-        open.set(event.messageId, { type: "text_ended", messageId: event.messageId });
-        break;
-      case "reasoning_started":
-        open.set(event.messageId, { type: "reasoning_ended", messageId: event.messageId });
-        break;
-      case "tool_call_started":
-        open.set(event.callId, { type: "tool_call_ended", callId: event.callId });
-        break;
-      case "text_ended":
-      case "reasoning_ended":
-        open.delete(event.messageId);
-        break;
-      case "tool_call_ended":
-        open.delete(event.callId);
-        break;
-      default:
-        break;
-    }
+/** Whose process has ended, as far as can be told from here; and runners elsewhere that ran out of use are forgotten. */
+async function deadRunners(core: EngineCore): Promise<string[]> {
+  const { records, runner, isAlive, now } = core.parts;
+  const isOld = ({ startedAt }: Runner): boolean => startedAt < now() - limits.forgottenRunnerMs;
+  const dead: string[] = [];
+  for (const other of await records.listRunners()) {
+    if (other.id === runner.id) continue;
+    const lives = isAlive(other);
+    if (lives === false) dead.push(other.id);
+    // It may live all the same: then its turns are judged by their leases alone.
+    if (lives === null && isOld(other)) await records.deleteRunner(other.id);
   }
-  return [...open.values()];
-}
-
-async function forgetDeadRunners(core: EngineCore): Promise<void> {
-  for (const runner of await core.parts.records.listRunners()) {
-    if (runner.id !== core.parts.runner.id && core.parts.isAlive(runner) === false) {
-      await core.parts.records.deleteRunner(runner.id);
-    }
-  }
+  return dead;
 }

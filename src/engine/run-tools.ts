@@ -24,7 +24,7 @@ export async function runTools(core: EngineCore, run: ModelRun): Promise<Deferre
   const calls = openToolCalls(run.recorder.items);
   const fates = calls.map((call) => ({ call, fate: fateOf(call, run) }));
   // Tools may take long, and a process may end meanwhile: the call that asked for them is kept by then (R2).
-  if (fates.some(({ fate }) => "run" in fate)) await storeStep(core.parts, run.recorder);
+  if (fates.some(({ fate }) => "run" in fate)) await storeStep(core, run);
   const results = await resultsOf(core, run, fates);
   for (const result of results) if (result !== null) run.recorder.items.push(result);
   return fates.flatMap(({ call, fate }) =>

@@ -26,6 +26,7 @@ import { ownsWorkspaces } from "./accept.ts";
 import type { ModelAnswer } from "./call-model.ts";
 import { followControls } from "./control.ts";
 import type { EngineCore } from "./core.ts";
+import { runnerLost } from "./leases.ts";
 import type { LiveTurn } from "./live-turns.ts";
 import type { Place } from "./place-turn.ts";
 import type { TurnPlan } from "./turn-plan.ts";
@@ -54,8 +55,9 @@ export interface Settling {
 
 /** Never rejects. */
 export async function settleTurn(core: EngineCore, settling: Settling): Promise<FinishedTurn> {
-  const { pending, recorder } = settling;
-  settling.live.run = null;
+  const { pending, recorder, live } = settling;
+  live.isSettling = true;
+  live.run = null;
   recorder.endAll();
   leaveSteers(settling);
   const ending = decideEnd(settling);
@@ -80,7 +82,8 @@ type Ending =
   | { status: "failed"; terminal: RunFailed };
 
 /** What becomes of the turn (T2, T8, T10). */
-function decideEnd({ answer, recorder, deferredCalls }: Settling): Ending {
+function decideEnd({ answer, recorder, deferredCalls, live }: Settling): Ending {
+  if (answer.ended !== "answered" && live.isLost) return failedEnd(runnerLost, recorder);
   if (answer.ended === "failed") return failedEnd(answer.failure, recorder);
   if (answer.ended === "interrupted") {
     if (!recorder.hasOutput) {
@@ -304,6 +307,8 @@ async function failWithoutBlobs(core: EngineCore, settling: Settling, reason: Fa
     await recorder.flushed();
   } catch (error) {
     core.parts.report(`turn ${pending.id} could not be failed; it will be at the next recovery`, error);
+    core.unsettled.add(pending.id);
+    core.live.tellEnd(settling.live, recorder.eventsWith(terminal));
   }
   return turn;
 }

@@ -4,10 +4,19 @@ import fc from "fast-check";
 import { newId } from "../domain/ids.ts";
 import { archiveTurn, type CompletedTurn } from "../domain/turn.ts";
 import { turnToRow, rowToTurn } from "../records/sql/turn-row.ts";
-import { awkwardText, completed, draftOf, failed, parked, sessionOf, stepOf } from "../records/suite/samples.ts";
+import {
+  awkwardText,
+  completed,
+  draftOf,
+  failed,
+  parked,
+  pendingOf,
+  sessionOf,
+  stepOf,
+} from "../records/suite/samples.ts";
 import { turnDigest, type SealedParts } from "./turn-digest.ts";
 
-const pending = { ...draftOf(sessionOf()), sequence: 1 };
+const pending = pendingOf(draftOf(sessionOf()), 1);
 const parts: SealedParts = {
   parent: "p".repeat(64),
   steps: [stepOf(pending.id, 1), stepOf(pending.id, 2)],

@@ -41,7 +41,7 @@ export async function* eventsOf(core: EngineCore, turnId: string, from: EventsFr
       yield* after(seq, { events: await keptEvents(core, turn), turn, hasHeard });
       return;
     }
-    if (!runsHere && turn.runnerId === core.parts.runner.id) {
+    if (!runsHere && core.unsettled.has(turnId)) {
       yield { seq: seq + 1, event: unwrittenEnd() };
       return;
     }

@@ -20,6 +20,7 @@ import { finishingTests } from "./suite/finishing.ts";
 import { forestTests } from "./suite/forests.ts";
 import { headTests } from "./suite/heads.ts";
 import { importTests } from "./suite/importing.ts";
+import { leaseTests } from "./suite/leases.ts";
 import { listTests } from "./suite/lists.ts";
 import { mailboxTests } from "./suite/mailbox.ts";
 import { openingTests } from "./suite/opening.ts";
@@ -47,6 +48,7 @@ export function recordStoreSuite(name: string, open: OpenForTest): void {
     importTests(open);
     searchTests(open);
     runTests(open);
+    leaseTests(open);
     peopleTests(open);
     deviceTests(open);
     contextTests(open);

@@ -7,6 +7,8 @@
  * - T5: at most one `pending` agent turn per session, by a unique index and not by a look before.
  * - S5: the head moves only from the value last seen.
  * - T13: an idempotency key belongs to one caller and one turn.
+ * - R1: a lease begins, is renewed and runs out by the store's own clock, so that the clocks of servers may differ
+ *   by minutes. It is given as a duration. A runner counts its own time, from before it asked.
  *
  * What a driver must do: every method is one transaction, durable when it resolves (B3), and safe beside
  * other processes on the same data (B4). It gives back what was put in, unchanged. It never throws for an
@@ -47,7 +49,7 @@ export interface RecordStore {
   listTurns(sessionId: string, page: { before?: number; limit: number; kind?: TurnKind }): Promise<Turn[]>;
   /** The pending agent turn of a session, if there is one. */
   pendingTurn(sessionId: string): Promise<PendingTurn | null>;
-  /** Every pending turn of the store, for recovery (R2). */
+  /** Every pending turn of the store, in no order. */
   pendingTurns(): Promise<PendingTurn[]>;
   /** Whether the user made a turn in the session (S7). */
   tookPart(sessionId: string, userId: string): Promise<boolean>;
@@ -109,7 +111,8 @@ export interface RecordStore {
   takeControls(runnerId: string): Promise<TurnControl[]>;
 
   // Steps: written when they end, so that a crash of the runner loses only the running one (R2)
-  insertStep(step: Step): Promise<void>;
+  /** False, and nothing written: the turn is not pending, or another runner's (R1). A step that is there is `storage_failed`. */
+  insertStep(step: Step, runnerId: string): Promise<boolean>;
   listSteps(turnId: string): Promise<Step[]>;
 
   // Runners (R1)
@@ -117,8 +120,17 @@ export interface RecordStore {
   getRunner(id: string): Promise<Runner | null>;
   listRunners(): Promise<Runner[]>;
   deleteRunner(id: string): Promise<void>;
-  /** Moves the lease of every pending turn of the runner on, and never back; gives back how many turns there were. */
-  renewLeases(runnerId: string, until: number): Promise<number>;
+  /**
+   * Of the turns that are named, those that are pending and the runner's get a lease of `leaseMs` from now on; a longer
+   * one stays. Gives back their ids: the others are lost to the runner.
+   */
+  renewLeases(renewal: LeaseRenewal): Promise<string[]>;
+  /**
+   * Hands over pending turns whose lease ran out, or whose runner is among `deadRunnerIds`, to a runner that will fail
+   * them (R2), the longest lost first. Each goes to one caller only, with a new lease, and from then on its former runner
+   * cannot write (R1).
+   */
+  takeLostTurns(taking: LostTurnsTaking): Promise<PendingTurn[]>;
 
   // People and keys (H4)
   insertUser(user: User): Promise<void>;
@@ -196,6 +208,8 @@ export interface TurnOpening {
   subagent?: SubagentBounds & { seenTurnId: string | null };
   /** Messages of the session's mailbox that the turn takes, by their turns: refused unless all of them wait (A2). */
   mail?: readonly string[];
+  /** For how long the turn is the runner's before it must be renewed (R1). */
+  leaseMs: number;
 }
 export interface IdempotentRequest {
   userId: string;
@@ -248,6 +262,22 @@ export type FinishResult =
   | { outcome: "finished" }
   | { outcome: "refused"; turn: Turn | null }
   | { outcome: "controlled" };
+
+export interface LeaseRenewal {
+  runnerId: string;
+  turnIds: readonly string[];
+  leaseMs: number;
+}
+export interface LostTurnsTaking {
+  /** Who takes them; its own whose lease ran out are given too. */
+  runnerId: string;
+  leaseMs: number;
+  /** Runners that are known to have ended: their turns are lost whatever their leases say. */
+  deadRunnerIds: readonly string[];
+  limit: number;
+  /** Only this turn. */
+  turnId?: string;
+}
 
 /** A process that runs turns. */
 export interface Runner {

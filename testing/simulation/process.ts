@@ -105,6 +105,7 @@ function partsOf(process: Process, stores: Stores, { calls, gates, ...world }: S
     contextTokens: (model) => (model === "small" ? smallWindowTokens : null),
     runner: process.runner,
     isAlive: (runner) => world.isAlive(runner),
+    monotonic: () => world.now(),
     now: () => world.now() + (ahead.getStore() ?? 0),
     sleep: (_ms, signal) => Promise.race([gates.wait(process), aborted(signal)]),
     deadline: () => {

@@ -28,22 +28,23 @@ export interface StorePlace {
   close(): Promise<void>;
 }
 
-export async function storePlace(kind: StoreKind): Promise<StorePlace> {
-  return kind === "memory" ? inMemory() : await inFolder();
+/** `now`: the clock of the stores. */
+export async function storePlace(kind: StoreKind, now: () => number): Promise<StorePlace> {
+  return kind === "memory" ? inMemory(now) : await inFolder(now);
 }
 
-function inMemory(): StorePlace {
-  const stores: Stores = { records: memoryRecords(), blobs: memoryBlobs(), log: memoryEventLog() };
+function inMemory(now: () => number): StorePlace {
+  const stores: Stores = { records: memoryRecords({ now }), blobs: memoryBlobs(), log: memoryEventLog() };
   return { open: async () => stores, close: async () => {} };
 }
 
-async function inFolder(): Promise<StorePlace> {
+async function inFolder(now: () => number): Promise<StorePlace> {
   const folder = await mkdtemp(join(tmpdir(), "aptove-simulation-"));
   const opened: Stores[] = [];
   return {
     open: async () => {
       const stores: Stores = {
-        records: await openSqliteRecords({ file: join(folder, "records.db") }),
+        records: await openSqliteRecords({ file: join(folder, "records.db"), now }),
         blobs: compressed(fileBlobs({ folder: join(folder, "blobs") })),
         log: fileEventLog({ folder: join(folder, "live") }),
       };

@@ -76,7 +76,7 @@ function checkFailure({ asked, row, mayBeStopped, lastAt }: Failing): void {
   const end = asked.exchanges.at(-1)?.end;
   const explained: Partial<Record<ErrorCode, boolean>> = {
     interrupted: mayBeStopped && !asked.exchanges.some((exchange) => !exchange.isSummary && hasOutput(exchange)),
-    runner_lost: isDead || hasFaults || lastAt - asked.at >= limits.leaseMs,
+    runner_lost: isDead || hasFaults || lastAt - asked.at >= limits.leaseMs - limits.leaseMarginMs,
     storage_full: hasFaults,
     storage_failed: hasFaults,
     history_unavailable: hasFaults,

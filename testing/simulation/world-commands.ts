@@ -154,9 +154,9 @@ export const fallAsleep: CommandMaker = (world) => {
     text: `${here.process.name} sleeps for longer than its lease`,
     run: async () => {
       here.process.isAsleep = true;
-      for (let past = 0; past <= limits.leaseMs; past += 5_000) {
+      for (let past = 0; past <= limits.leaseMs; past += limits.leaseRenewMs) {
         await world.run(15);
-        await world.pass(5_000);
+        await world.pass(limits.leaseRenewMs);
       }
     },
   };

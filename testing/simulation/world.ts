@@ -22,6 +22,10 @@ interface Underway {
   isStopped: () => boolean;
 }
 
+interface Clock {
+  now: number;
+}
+
 export class World {
   readonly random: Random;
   /** Most requests go on in the sessions that were first. */
@@ -36,15 +40,17 @@ export class World {
   readonly #place: StorePlace;
   readonly #underway = new Set<Underway>();
   readonly #violations: unknown[] = [];
-  now = Date.now();
+  readonly #clock: Clock;
   #notes = 0;
 
   static async make(seed: number, kind: StoreKind): Promise<World> {
-    const place = await storePlace(kind);
-    return new World(seed, place, await place.open());
+    const clock = { now: Date.now() };
+    const place = await storePlace(kind, () => clock.now);
+    return new World(seed, clock, { place, stores: await place.open() });
   }
 
-  private constructor(seed: number, place: StorePlace, stores: Stores) {
+  private constructor(seed: number, clock: Clock, { place, stores }: { place: StorePlace; stores: Stores }) {
+    this.#clock = clock;
     this.random = seededRandom(seed);
     this.hasLongSessions = this.random.chance(0.3);
     this.#place = place;
@@ -53,6 +59,11 @@ export class World {
       actingModel(this.gates, { name: "remembering", remembers: true }),
       actingModel(this.gates, { name: "forgetful", remembers: false }),
     ];
+  }
+
+  /** By the clock that everybody in this world has. */
+  get now(): number {
+    return this.#clock.now;
   }
 
   get open(): Process[] {
@@ -123,7 +134,7 @@ export class World {
   }
 
   async pass(ms: number): Promise<void> {
-    this.now += ms;
+    this.#clock.now += ms;
     mock.timers.tick(ms);
     this.calls.wakeFollowers();
     await settled();

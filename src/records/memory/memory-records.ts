@@ -15,12 +15,12 @@ import { sessionRecords } from "./sessions.ts";
 import { treeRecords } from "./tree.ts";
 import { turnRecords } from "./turns.ts";
 
-/** An empty store. Its data ends with it. */
-export function memoryRecords(): RecordStore {
+/** An empty store. Its data ends with it. `now` is the clock by which leases run out (R1). */
+export function memoryRecords({ now = Date.now }: { now?: () => number } = {}): RecordStore {
   const rows = emptyRows();
   const methods = isolated({
     ...sessionRecords(rows),
-    ...turnRecords(rows),
+    ...turnRecords(rows, now),
     ...mailboxRecords(rows),
     ...treeRecords(rows),
     ...searchRecords(rows),

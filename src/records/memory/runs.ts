@@ -17,8 +17,11 @@ type RunRecords = Pick<
 
 export function runRecords(rows: Rows): RunRecords {
   return {
-    async insertStep(step) {
+    async insertStep(step, runnerId) {
+      const turn = rows.turns.get(step.turnId);
+      if (turn?.status !== "pending" || turn.runnerId !== runnerId) return false;
       insertSteps(rows, [step]);
+      return true;
     },
     async listSteps(turnId) {
       return stepsOf(rows, turnId);

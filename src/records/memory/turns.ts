@@ -16,12 +16,13 @@ type TurnRecords = Pick<
   | "tookPart"
   | "findIdempotent"
   | "renewLeases"
+  | "takeLostTurns"
 >;
 
-export function turnRecords(rows: Rows): TurnRecords {
+export function turnRecords(rows: Rows, now: () => number): TurnRecords {
   return {
     async openTurn(opening) {
-      return openTurn(rows, opening);
+      return openTurn(rows, opening, now());
     },
     async finishTurn(finish) {
       return finishTurn(rows, finish);
@@ -46,11 +47,22 @@ export function turnRecords(rows: Rows): TurnRecords {
     async findIdempotent(userId, key) {
       return rows.idempotency.get(pairKey(userId, key)) ?? null;
     },
-    async renewLeases(runnerId, until) {
-      const held = [...rows.turns.values()].filter((turn) => isPending(turn) && turn.runnerId === runnerId);
-      for (const turn of held.filter(isPending))
-        rows.turns.set(turn.id, { ...turn, leaseExpiresAt: Math.max(turn.leaseExpiresAt, until) });
-      return held.length;
+    async renewLeases({ runnerId, turnIds, leaseMs }) {
+      const held = turnIds.map((id) => rows.turns.get(id)).filter((turn) => turn !== undefined);
+      const own = held.filter(isPending).filter((turn) => turn.runnerId === runnerId);
+      for (const turn of own)
+        rows.turns.set(turn.id, { ...turn, leaseExpiresAt: Math.max(turn.leaseExpiresAt, now() + leaseMs) });
+      return own.map(({ id }) => id);
+    },
+    async takeLostTurns({ runnerId, leaseMs, deadRunnerIds, limit, turnId }) {
+      const isLost = (turn: PendingTurn): boolean =>
+        turn.leaseExpiresAt <= now() || deadRunnerIds.includes(turn.runnerId);
+      const lost = [...rows.turns.values()].filter(isPending).filter(isLost);
+      const asked = turnId === undefined ? lost : lost.filter(({ id }) => id === turnId);
+      const first = asked.toSorted((a, b) => a.leaseExpiresAt - b.leaseExpiresAt || (a.id < b.id ? -1 : 1));
+      const taken = first.slice(0, limit).map((turn) => ({ ...turn, runnerId, leaseExpiresAt: now() + leaseMs }));
+      for (const turn of taken) rows.turns.set(turn.id, turn);
+      return taken;
     },
   };
 }
@@ -69,8 +81,8 @@ export function runningTurn(rows: Rows, sessionId: string): PendingTurn | null {
   return pending.find((turn) => turn.sessionId === sessionId && turn.kind === "agent") ?? null;
 }
 
-function openTurn(rows: Rows, opening: TurnOpening): OpenResult {
-  const { turn: draft, newSession, expectedHead, idempotency } = opening;
+function openTurn(rows: Rows, opening: TurnOpening, now: number): OpenResult {
+  const { turn: draft, newSession, expectedHead, idempotency, leaseMs } = opening;
   const earlier = idempotency === null ? undefined : rows.idempotency.get(pairKey(idempotency.userId, idempotency.key));
   if (earlier !== undefined) return { outcome: "idempotent", earlier };
 
@@ -86,7 +98,7 @@ function openTurn(rows: Rows, opening: TurnOpening): OpenResult {
   const refusal = besideRefusal(rows, opening);
   if (refusal !== null) return refusal;
 
-  const turn: PendingTurn = { ...draft, sequence: session.lastSequence + 1 };
+  const turn: PendingTurn = { ...draft, sequence: session.lastSequence + 1, leaseExpiresAt: now + leaseMs };
   if (newSession !== null) insert(rows.sessions, newSession.id, newSession);
   insert(rows.turns, turn.id, turn);
   rows.sessions.set(session.id, {

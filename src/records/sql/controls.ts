@@ -3,7 +3,7 @@ import type { Kysely, Transaction } from "kysely";
 import type { RecordStore, TurnControl } from "../record-store.ts";
 import type { SqlDialect } from "./sql-dialect.ts";
 import type { Tables } from "./tables.ts";
-import { pending } from "./turns.ts";
+import { pending } from "./turn-status.ts";
 
 export function controlRecords(
   db: Kysely<Tables>,

@@ -35,7 +35,7 @@ const words = ["GRÜßE", "%", "_", "οδυσσευς", "\u0000", "so'", "istanb
 const command = fc.record({
   does: fc.constantFrom(
     ...(["open", "open", "open", "finish", "finish", "finish", "finish", "finish", "move", "move", "fork"] as const),
-    ...(["insert", "renew", "patch", "mark", "purge", "control", "take"] as const),
+    ...(["insert", "renew", "lose", "patch", "mark", "purge", "control", "take"] as const),
   ),
   session: fc.nat({ max: 2 }),
   turn: fc.nat({ max: 3 }),
@@ -77,7 +77,9 @@ class Comparison {
       case "finish":
         return await this.#finish(request);
       case "renew":
-        return void (await this.#same((store) => store.renewLeases(this.#runner, at)));
+        return await this.#renew(request);
+      case "lose":
+        return await this.#lose(request);
       case "patch":
         return void (await this.#same((store) => store.updateSession(id, { name: text }, at)));
       case "move":
@@ -147,7 +149,7 @@ class Comparison {
     const turn = draftOf(session, { kind, createdBy: user, createdAt: at, runnerId: this.#runner, ...place });
     const idempotency = key === null ? null : requestOf(turn, { userId: this.#org + user, key });
     const expectedHead = isWrong ? newId() : session.headTurnId;
-    const opening = openingOf(turn, { newSession, expectedHead, idempotency });
+    const opening = openingOf(turn, { newSession, expectedHead, idempotency, leaseMs: at - noon });
     const result = await this.#same((store) => store.openTurn(opening));
     if (result.outcome !== "opened") return;
     this.#turns.unshift(result.turn);
@@ -165,6 +167,20 @@ class Comparison {
       text: { instruction: text, answer: `an answer\nto ${text}` },
     });
     await this.#same((store) => store.finishTurn(finish));
+  }
+
+  async #renew({ at, isWrong }: Command): Promise<void> {
+    const turnIds = [newId(), ...this.#turns.map(({ id }) => id)];
+    const runnerId = isWrong ? "a stranger" : this.#runner;
+    await this.#same(async (store) => (await store.renewLeases({ runnerId, turnIds, leaseMs: at - noon })).toSorted());
+  }
+
+  /** Its lease has run out where it was opened at the same time: the clock of the stores stands still. */
+  async #lose(request: Command): Promise<void> {
+    const { id: turnId } = this.#turn(request) ?? { id: newId() };
+    const deadRunnerIds = request.isWrong ? [this.#runner] : [];
+    const taking = { runnerId: `a recoverer of ${this.#org}`, leaseMs: 1, deadRunnerIds, limit: 5, turnId };
+    await this.#same((store) => store.takeLostTurns(taking));
   }
 
   async #move(request: Command): Promise<void> {
@@ -219,10 +235,10 @@ test("[B2] SQL and memory answer every sequence of requests in the same way", as
   const database = openDatabase(join(folder, "records.db"));
   // Thousands of writes, and none has to survive.
   database.pragma("synchronous = off");
-  const store = await sqlRecords(sqliteEngine(database));
+  const store = await sqlRecords(sqliteEngine(database, () => noon));
   context.after(() => store.close());
   const property = fc.asyncProperty(fc.array(command, { minLength: 20, maxLength: 50 }), async (commands) => {
-    const comparison = new Comparison(memoryRecords(), store);
+    const comparison = new Comparison(memoryRecords({ now: () => noon }), store);
     for (const request of commands) await comparison.run(request);
     await comparison.compareAll();
   });

@@ -45,6 +45,7 @@ export async function openPostgresRecords({ url, schema }: { url: string; schema
     idType: 'text collate "C"',
     dialect: {
       hold: (strength) => sql.raw(`for ${strength}`),
+      now: () => sql<number>`(extract(epoch from clock_timestamp()) * 1000)::bigint`,
       // A language's collation would lower letters in its own way.
       has: ({ text, folded }, word) => sql`strpos(coalesce(${folded}, lower(${text} collate "C")), ${word}) > 0`,
     },

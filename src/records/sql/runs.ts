@@ -2,18 +2,18 @@
 import type { Kysely } from "kysely";
 import type { Step } from "../../domain/step.ts";
 import type { RecordStore, Runner } from "../record-store.ts";
+import type { SqlDialect } from "./sql-dialect.ts";
 import type { StepRow, Tables } from "./tables.ts";
+import { pending } from "./turn-status.ts";
 
 type RunRecords = Pick<
   RecordStore,
   "insertStep" | "listSteps" | "insertRunner" | "getRunner" | "listRunners" | "deleteRunner"
 >;
 
-export function runRecords(db: Kysely<Tables>): RunRecords {
+export function runRecords(db: Kysely<Tables>, dialect: SqlDialect): RunRecords {
   return {
-    async insertStep(step) {
-      await db.insertInto("steps").values(stepToRow(step)).execute();
-    },
+    insertStep: (step, runnerId) => insertStep(db, dialect, { step, runnerId }),
     listSteps: (turnId) => listSteps(db, turnId),
     async insertRunner({ id, startedAt, ...doc }) {
       await db
@@ -33,6 +33,30 @@ export function runRecords(db: Kysely<Tables>): RunRecords {
       await db.deleteFrom("runners").where("id", "=", id).execute();
     },
   };
+}
+
+/** Whoever ends the turn comes before this, and then it is not pending; or waits for it (R1, T2). */
+async function insertStep(
+  db: Kysely<Tables>,
+  dialect: SqlDialect,
+  { step, runnerId }: { step: Step; runnerId: string },
+): Promise<boolean> {
+  const row = stepToRow(step);
+  const { numInsertedOrUpdatedRows } = await db
+    .with("own", (at) =>
+      at
+        .selectFrom("turns")
+        .select("id")
+        .where("id", "=", step.turnId)
+        .where("status", "=", pending)
+        .where("runner_id", "=", runnerId)
+        .modifyEnd(dialect.hold("update")),
+    )
+    .insertInto("steps")
+    .columns(["turn_id", "step", "doc"])
+    .expression((eb) => eb.selectFrom("own").select(["own.id", eb.lit(row.step).as("step"), eb.val(row.doc).as("doc")]))
+    .executeTakeFirst();
+  return numInsertedOrUpdatedRows === 1n;
 }
 
 export function stepToRow({ turnId, index, ...doc }: Step): StepRow {

@@ -7,6 +7,7 @@ import { deviceRecords } from "./devices.ts";
 import type { SqlDialect } from "./sql-dialect.ts";
 import { withRecordsFaults } from "./faults.ts";
 import { importRecords } from "./imports.ts";
+import { leaseRecords } from "./leases.ts";
 import { mailboxRecords } from "./mailbox.ts";
 import { migrate, type MigratableEngine } from "./migrations.ts";
 import { peopleRecords } from "./people.ts";
@@ -34,7 +35,8 @@ export async function sqlRecords(engine: SqlEngine): Promise<RecordStore> {
     ...treeRecords(db, dialect),
     ...importRecords(db, dialect),
     ...searchRecords(db, dialect),
-    ...runRecords(db),
+    ...runRecords(db, dialect),
+    ...leaseRecords(db, dialect),
     ...controlRecords(db, dialect),
     ...peopleRecords(db),
     ...deviceRecords(db, dialect),

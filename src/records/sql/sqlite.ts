@@ -14,9 +14,15 @@ import type { Tables } from "./tables.ts";
 /** How long opening waits for another process that makes the same file. */
 const openWaitMs = 10_000;
 
+export interface SqliteOptions {
+  file: string;
+  /** The clock by which leases run out; absent: the machine's. All who use the file are on one machine. */
+  now?: () => number;
+}
+
 /** Opens the file, which is made when it is not there (0600, its folder 0700). */
-export async function openSqliteRecords({ file }: { file: string }): Promise<RecordStore> {
-  return await sqlRecords(sqliteEngine(openDatabase(file)));
+export async function openSqliteRecords({ file, now = Date.now }: SqliteOptions): Promise<RecordStore> {
+  return await sqlRecords(sqliteEngine(openDatabase(file), now));
 }
 
 /** Throws a storage fault for a file that cannot be opened or is no database. */
@@ -39,13 +45,14 @@ export function openDatabase(file: string): Database.Database {
   }
 }
 
-export function sqliteEngine(database: Database.Database): SqlEngine {
+export function sqliteEngine(database: Database.Database, now: () => number = Date.now): SqlEngine {
   return {
     db: new Kysely<Tables>({ dialect: sqliteDialect(database) }),
     idType: "text",
     dialect: {
       // A transaction that writes is the only one there is.
       hold: () => sql``,
+      now: () => sql<number>`${sql.lit(now())}`,
       has: ({ text, folded }, word) => sql`instr(coalesce(${folded}, lower(${text})), ${word}) > 0`,
     },
     async readVersion(db) {

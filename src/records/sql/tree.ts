@@ -8,7 +8,8 @@ import { listSteps } from "./runs.ts";
 import { rowToSession } from "./session-row.ts";
 import type { SqlDialect } from "./sql-dialect.ts";
 import type { HeadMoveRow, Tables } from "./tables.ts";
-import { agent, getTurn, pending } from "./turns.ts";
+import { agent, pending } from "./turn-status.ts";
+import { getTurn } from "./turns.ts";
 
 type TreeRecords = Pick<
   RecordStore,

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import * as fc from "fast-check";
 import { archiveTurn, type FinishedTurn, type PendingTurn, type Turn } from "../../domain/turn.ts";
-import { completed, draftOf, failed, parked, sessionOf } from "../suite/samples.ts";
+import { completed, draftOf, failed, parked, pendingOf, sessionOf } from "../suite/samples.ts";
 import { rowToTurn, turnToRow } from "./turn-row.ts";
 
 const usage = fc.record(
@@ -33,7 +33,7 @@ const pending: fc.Arbitrary<PendingTurn> = fc
       run: run === null ? null : `turns/${draft.id}/${run}`,
       state: null,
     };
-    return { ...draft, manifest, blobs, sequence };
+    return { ...pendingOf(draft, sequence), manifest, blobs };
   });
 
 const finished: fc.Arbitrary<FinishedTurn> = fc
@@ -74,7 +74,7 @@ test("[T3] any turn is the same after it was a row: pending, completed, waiting,
 
 test("[K1] a row is as large as what there is to say, at any depth of the history", () => {
   const sizeAt = (depth: number): number => {
-    const turn = { ...draftOf(sessionOf(), { depth, provider: "offline", model: "offline-1" }), sequence: depth };
+    const turn = pendingOf(draftOf(sessionOf(), { depth, provider: "offline", model: "offline-1" }), depth);
     return JSON.stringify(turnToRow(completed(turn))).length;
   };
   assert.ok(sizeAt(10) < 1_024, `a row takes ${sizeAt(10)} bytes`);

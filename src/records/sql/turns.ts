@@ -21,26 +21,15 @@ import type { SqlDialect } from "./sql-dialect.ts";
 import type { Tables } from "./tables.ts";
 import { textToRow } from "./text-row.ts";
 import { rowToTurn, turnToRow } from "./turn-row.ts";
+import { agent, pending } from "./turn-status.ts";
 
 type TurnRecords = Pick<
   RecordStore,
-  | "openTurn"
-  | "finishTurn"
-  | "getTurn"
-  | "listTurns"
-  | "pendingTurn"
-  | "pendingTurns"
-  | "tookPart"
-  | "findIdempotent"
-  | "renewLeases"
+  "openTurn" | "finishTurn" | "getTurn" | "listTurns" | "pendingTurn" | "pendingTurns" | "tookPart" | "findIdempotent"
 >;
 
 /** Each lost race means that another turn got through, so this many in a row mean that something is wrong. */
 const openAttemptsMax = 50;
-
-/** As literals, because an engine takes a partial index only where it reads the index's own condition. */
-export const pending = sql.lit<"pending">("pending");
-export const agent = sql.lit<"agent">("agent");
 
 export function turnRecords(db: Kysely<Tables>, dialect: SqlDialect): TurnRecords {
   return {
@@ -78,15 +67,6 @@ export function turnRecords(db: Kysely<Tables>, dialect: SqlDialect): TurnRecord
       return row !== undefined;
     },
     findIdempotent: (userId, key) => findIdempotent(db, { userId, key }),
-    async renewLeases(runnerId, until) {
-      const { numUpdatedRows } = await db
-        .updateTable("turns")
-        .set((eb) => ({ lease_expires_at: latest(eb.ref("lease_expires_at"), until) }))
-        .where("status", "=", pending)
-        .where("runner_id", "=", runnerId)
-        .executeTakeFirst();
-      return Number(numUpdatedRows);
-    },
   };
 }
 
@@ -130,8 +110,7 @@ async function tryToOpen(db: Kysely<Tables>, dialect: SqlDialect, opening: TurnO
       if (!(await fitsBeside(tx, dialect, opening))) return null;
       const sequence = opening.newSession === null ? await takePlace(tx, opening) : await makePlace(tx, opening);
       if (sequence === null) return null;
-      const turn: PendingTurn = { ...opening.turn, sequence };
-      await tx.insertInto("turns").values(turnToRow(turn)).execute();
+      const turn = await insertTurn(tx, dialect, { ...opening, sequence });
       await tx
         .insertInto("participants")
         .values({ session_id: turn.sessionId, user_id: turn.createdBy })
@@ -149,6 +128,20 @@ async function tryToOpen(db: Kysely<Tables>, dialect: SqlDialect, opening: TurnO
     if (isUniqueViolation(error)) return null;
     throw error;
   }
+}
+
+async function insertTurn(
+  tx: Transaction<Tables>,
+  dialect: SqlDialect,
+  { turn, sequence, leaseMs }: TurnOpening & { sequence: number },
+): Promise<PendingTurn> {
+  const row = turnToRow({ ...turn, sequence, leaseExpiresAt: 0 });
+  const { lease_expires_at } = await tx
+    .insertInto("turns")
+    .values({ ...row, lease_expires_at: sql<number>`${dialect.now()} + ${sql.lit(leaseMs)}` })
+    .returning("lease_expires_at")
+    .executeTakeFirstOrThrow();
+  return { ...turn, sequence, leaseExpiresAt: lease_expires_at ?? 0 };
 }
 
 /** Whether the turn that a new session starts from is there; no purge takes it before this transaction ends (S6). */
@@ -283,9 +276,6 @@ async function finishTurn(tx: Transaction<Tables>, dialect: SqlDialect, finish: 
 }
 
 /** The later of a time that is stored and one that is new: activity never goes back (S7). */
-export function latest(
-  stored: ExpressionWrapper<Tables, "sessions", number> | ExpressionWrapper<Tables, "turns", number | null>,
-  at: number,
-): RawBuilder<number> {
+export function latest(stored: ExpressionWrapper<Tables, "sessions", number>, at: number): RawBuilder<number> {
   return sql<number>`case when ${stored} < ${at} then ${at} else ${stored} end`;
 }

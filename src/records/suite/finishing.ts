@@ -1,7 +1,6 @@
 /** What a store must do when a turn ends: one finisher, one head, and a session that adds up. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { newId } from "../../domain/ids.ts";
 import type { PendingTurn } from "../../domain/turn.ts";
 import type { RecordStore } from "../record-store.ts";
 import {
@@ -15,6 +14,7 @@ import {
   open as opened,
   openingOf,
   parked,
+  pendingOf,
   read,
   runner,
   runTurn,
@@ -58,7 +58,7 @@ export function finishingTests(open: OpenForTest): void {
   test("[T2] a turn that does not exist cannot be finished", async (context) => {
     const { store } = await open(context);
     const session = await startSession(store);
-    const never: PendingTurn = { ...draftOf(session), sequence: 1 };
+    const never = pendingOf(draftOf(session), 1);
     const result = await store.finishTurn(finishOf(completed(never)));
     assert.deepEqual(result, { outcome: "refused", turn: null });
     assert.deepEqual(await read(store, session.id), session);
@@ -132,7 +132,7 @@ export function finishingTests(open: OpenForTest): void {
     const { store } = await open(context);
     const turn = await startTurn(store);
     const [first, second, third] = [stepOf(turn.id, 1), stepOf(turn.id, 2), stepOf(turn.id, 3)];
-    await store.insertStep(first);
+    await store.insertStep(first, runner);
     const steps = [second, third];
     const text = { instruction: "plum", answer: "" };
     const refused = await store.finishTurn(finishOf(completed(turn), { steps, text, runnerId: "runner-2" }));
@@ -145,7 +145,7 @@ export function finishingTests(open: OpenForTest): void {
   test("[B1] where a step of the end is stored already, nothing of the end is", async (context) => {
     const { store } = await open(context);
     const turn = await startTurn(store);
-    await store.insertStep(stepOf(turn.id, 2));
+    await store.insertStep(stepOf(turn.id, 2), runner);
     const before = await read(store, turn.sessionId);
     const steps = [stepOf(turn.id, 1), stepOf(turn.id, 2)];
     await assert.rejects(store.finishTurn(finishOf(completed(turn), { steps })), { code: "storage_failed" });
@@ -180,24 +180,5 @@ export function finishingTests(open: OpenForTest): void {
       costs.push((await read(store, session.id)).costUsd);
     }
     assert.deepEqual(costs, [0, 0.1, 0.1 + 0.2, 0.1 + 0.2, 0.1 + 0.2 + 1e-7]);
-  });
-
-  test("[R1] renewing moves the lease of every pending turn of the runner, and of no other", async (context) => {
-    const { store } = await open(context);
-    const mine = await startTurn(store);
-    const session = await startSession(store);
-    const subagent = await opened(store, openingOf(draftOf(session, { kind: "async_subagent" })));
-    const theirs = await opened(store, openingOf(draftOf(session, { runnerId: "runner-2" })));
-    const ended = await runTurn(store, (await startSession(store)).id);
-
-    assert.equal(await store.renewLeases(runner, noon + 60_000), 2);
-    assert.deepEqual(await store.getTurn(mine.id), { ...mine, leaseExpiresAt: noon + 60_000 });
-    assert.deepEqual(await store.getTurn(subagent.id), { ...subagent, leaseExpiresAt: noon + 60_000 });
-    assert.deepEqual(await store.getTurn(theirs.id), theirs);
-    assert.deepEqual(await store.getTurn(ended.id), ended);
-    assert.equal(await store.renewLeases(newId(), noon + 90_000), 0);
-    // One that was sent earlier and comes later takes nothing back.
-    assert.equal(await store.renewLeases(runner, noon + 30_000), 2);
-    assert.deepEqual(await store.getTurn(mine.id), { ...mine, leaseExpiresAt: noon + 60_000 });
   });
 }

@@ -14,6 +14,7 @@ import {
   openingOf,
   org,
   parked,
+  pendingOf,
   read,
   runTurn,
   sessionOf,
@@ -50,7 +51,7 @@ function sample() {
     lastTurnAt: noon,
   };
   const end = (sequence: number, way: (turn: PendingTurn) => FinishedTurn, parent: string | null): FinishedTurn =>
-    way({ ...draftOf(session, { parentId: parent, createdBy: ada }), sequence });
+    way(pendingOf(draftOf(session, { parentId: parent, createdBy: ada }), sequence));
   const first = end(1, completed, null);
   const second = end(2, parked, first.id);
   const away = archiveTurn(end(3, completed, first.id), noon + 5);
@@ -105,7 +106,7 @@ export function importTests(open: OpenForTest): void {
     const session = { ...sessionOf(), lastSequence: 230 };
     async function* many(): AsyncGenerator<ImportedTurn> {
       for (let sequence = 1; sequence <= 230; sequence += 1)
-        yield imported(completed({ ...draftOf(session), sequence }));
+        yield imported(completed(pendingOf(draftOf(session), sequence)));
     }
     await store.insertImported(importOf(many(), { sessions: [session] }));
     const sequences = (await store.listTurns(session.id, { limit: 300 })).map((turn) => turn.sequence);
@@ -142,7 +143,7 @@ export function importTests(open: OpenForTest): void {
     const session = await startSession(store);
     const first = await runTurn(store, session.id);
     const here = await read(store, session.id);
-    const turn = completed({ ...draftOf(here), sequence: 2, createdAt: noon + 10 });
+    const turn = completed(pendingOf(draftOf(here, { createdAt: noon + 10 }), 2));
     const growth: SessionGrowth = {
       sessionId: session.id,
       seen: { lastSequence: 1, headTurnId: first.id },

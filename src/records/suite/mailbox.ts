@@ -37,7 +37,7 @@ function subagentOpening(session: Session, over: Partial<TurnDraft> = {}, last?:
   const turn = draftOf(session, { kind: "async_subagent", spawnedBy: session.id, ...place, ...over });
   const subagent = { ...bounds, seenTurnId: last?.id ?? null };
   // The head that was seen does not count.
-  return { turn, newSession: null, expectedHead: newId(), idempotency: null, subagent };
+  return openingOf(turn, { expectedHead: newId(), subagent });
 }
 
 /** Ends a subagent's turn as the engine does: with its message. */

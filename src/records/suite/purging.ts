@@ -19,6 +19,7 @@ import {
   read,
   requestOf,
   runFork,
+  runner,
   runTurn,
   sessionOf,
   startSession,
@@ -110,7 +111,7 @@ export function purgingTests(open: OpenForTest): void {
     const draft = draftOf(await read(store, sessionId), { createdBy: "user-bob" });
     const request = requestOf(draft);
     const last = await opened(store, openingOf(draft, { idempotency: request }));
-    await store.insertStep(stepOf(last.id, 1));
+    await store.insertStep(stepOf(last.id, 1), runner);
     await finish(store, completed(last), { steps: [stepOf(last.id, 2)], text: { instruction: "plum", answer: "" } });
     await store.moveHead({ sessionId, from: last.id, to: line[0]?.id ?? "", userId: ada, at: noon });
 
@@ -231,7 +232,7 @@ export function purgingTests(open: OpenForTest): void {
     const { opening } = turn.blobs;
     assert.deepEqual(await store.blobKeysOf(turn.id), [opening]);
     const request = (blob: string) => ({ request: { blob, bytes: 1, sha256: "s" } });
-    await store.insertStep(stepOf(turn.id, 1, request(opening)));
+    await store.insertStep(stepOf(turn.id, 1, request(opening)), runner);
     const steps = [stepOf(turn.id, 2, request(`turns/${turn.id}/request-2.json`))];
     await finish(store, completed(turn), { steps });
     const names = ["opening.json", "run.json", "state.json", "request-2.json"];

@@ -32,10 +32,12 @@ export function runTests(open: OpenForTest): void {
       responseId: "r",
     });
     const steps = [broken, stepOf(turn.id, 2), stepOf(turn.id, 10)];
-    for (const step of [...steps.toReversed(), stepOf(other.id, 1)]) await store.insertStep(step);
+    for (const step of [...steps.toReversed(), stepOf(other.id, 1)]) await store.insertStep(step, runner);
     assert.deepEqual(await store.listSteps(turn.id), steps);
     assert.deepEqual(await store.listSteps(newId()), []);
-    await assert.rejects(store.insertStep(stepOf(turn.id, 2, { model: "another" })), { code: "storage_failed" });
+    await assert.rejects(store.insertStep(stepOf(turn.id, 2, { model: "another" }), runner), {
+      code: "storage_failed",
+    });
     assert.deepEqual(await store.listSteps(turn.id), steps);
   });
 

@@ -128,14 +128,18 @@ export function draftOf(session: Session, over: Partial<TurnDraft> = {}): TurnDr
     blobs: { opening: `turns/${id}/opening.json`, run: null, state: null },
     warnings: [],
     runnerId: runner,
-    leaseExpiresAt: noon + 15_000,
     ...over,
   };
 }
 
+/** The turn as a store might have opened it. */
+export function pendingOf(draft: TurnDraft, sequence: number): PendingTurn {
+  return { ...draft, sequence, leaseExpiresAt: noon + 15_000 };
+}
+
 /** Opens the turn on the parent that it names. */
 export function openingOf(turn: TurnDraft, over: Partial<TurnOpening> = {}): TurnOpening {
-  return { turn, newSession: null, expectedHead: turn.parentId, idempotency: null, ...over };
+  return { turn, newSession: null, expectedHead: turn.parentId, idempotency: null, leaseMs: 15_000, ...over };
 }
 
 export function requestOf(turn: TurnDraft, over: Partial<IdempotentRequest> = {}): IdempotentRequest {
@@ -210,7 +214,7 @@ export async function runTurn(
 export function forkOf(origin: Turn, over: Partial<TurnDraft> = {}): TurnOpening & { newSession: Session } {
   const newSession = sessionOf({ originTurnId: origin.id });
   const place = { id: newSession.id, parentId: origin.id, depth: origin.depth + 1 };
-  return { turn: draftOf(newSession, { ...place, ...over }), newSession, expectedHead: null, idempotency: null };
+  return { ...openingOf(draftOf(newSession, { ...place, ...over })), newSession, expectedHead: null };
 }
 
 /** Opens and completes the first turn of a fork. */

@@ -16,6 +16,7 @@ import {
   open as opened,
   openingOf,
   parked,
+  pendingOf,
   plainManifest,
   runTurn,
   startSession,
@@ -39,7 +40,6 @@ function richDraft(session: Session): TurnDraft {
     repo: "it's",
     blobs: { opening: "a", run: "b", state: "c" },
     warnings: [warning, warning],
-    leaseExpiresAt: 0,
     manifest: {
       agentContext: { id: "a", hash: "1" },
       conversationContext: { id: "b", hash: "2" },
@@ -103,7 +103,7 @@ export function turnTests(open: OpenForTest): void {
     const session = await startSession(store);
     for (const draft of [draftOf(session), richDraft(session)]) {
       const turn = await opened(store, openingOf(draft, { expectedHead: null }));
-      assert.deepEqual(turn, { ...draft, sequence: turn.sequence });
+      assert.deepEqual(turn, { ...draft, sequence: turn.sequence, leaseExpiresAt: turn.leaseExpiresAt });
       assert.deepEqual(await store.getTurn(turn.id), turn);
     }
   });
@@ -111,7 +111,7 @@ export function turnTests(open: OpenForTest): void {
   test("[T3] a finished turn comes back as it ended, whichever way it ended", async (context) => {
     const { store } = await open(context);
     const session = await startSession(store);
-    for (const way of endsOf({ ...draftOf(session), sequence: 1 }).keys()) {
+    for (const way of endsOf(pendingOf(draftOf(session), 1)).keys()) {
       const turn = await opened(store, openingOf(richDraft(session), { expectedHead: null }));
       const end = endsOf(turn)[way] ?? assert.fail("there is no such end");
       await finish(store, end);

@@ -1,0 +1,127 @@
+/** What a store must do with leases: its own clock decides, and a turn that is lost goes to one taker (R1, R2). */
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { newId } from "../../domain/ids.ts";
+import type { PendingTurn } from "../../domain/turn.ts";
+import type { LostTurnsTaking, RecordStore } from "../record-store.ts";
+import {
+  completed,
+  draftOf,
+  failed,
+  finish,
+  finishOf,
+  open as opened,
+  openingOf,
+  openTwice,
+  runner,
+  runTurn,
+  startSession,
+  stepOf,
+  type OpenForTest,
+} from "./samples.ts";
+
+/** Long enough for any test; zero has run out as soon as it is given. */
+const leaseMs = 600_000;
+
+async function startTurn(store: RecordStore, lease: number, runnerId = runner): Promise<PendingTurn> {
+  const session = await startSession(store);
+  return await opened(store, openingOf(draftOf(session, { runnerId }), { leaseMs: lease }));
+}
+
+function takingOf(over: Partial<LostTurnsTaking> = {}): LostTurnsTaking {
+  return { runnerId: "rescuer", leaseMs, deadRunnerIds: [], limit: 10, ...over };
+}
+
+export function leaseTests(open: OpenForTest): void {
+  test("[R1] a lease is counted by the store's clock, whatever the times in a turn say", async (context) => {
+    const { store } = await open(context);
+    const session = await startSession(store);
+    const inAnHour = Date.now() + 3_600_000;
+    const turn = await opened(store, openingOf(draftOf(session, { createdAt: inAnHour }), { leaseMs }));
+    // No machine that runs these tests is an hour wrong.
+    assert.ok(Math.abs(turn.leaseExpiresAt - leaseMs - Date.now()) < 1_800_000);
+    assert.deepEqual(await store.takeLostTurns(takingOf()), []);
+  });
+
+  test("[R1] renewing gives the named turns of the runner a new lease, and tells which those are", async (context) => {
+    const { store } = await open(context);
+    const mine = await startTurn(store, 0);
+    const session = await startSession(store);
+    const subagent = await opened(store, openingOf(draftOf(session, { kind: "async_subagent" }), { leaseMs: 0 }));
+    const unnamed = await startTurn(store, 0);
+    const theirs = await startTurn(store, 0, "runner-2");
+    const ended = await runTurn(store, (await startSession(store)).id);
+
+    const turnIds = [mine.id, subagent.id, theirs.id, ended.id, newId()];
+    const renewed = await store.renewLeases({ runnerId: runner, turnIds, leaseMs });
+    assert.deepEqual(renewed.toSorted(), [mine.id, subagent.id].toSorted());
+    const after = await store.getTurn(mine.id);
+    assert.ok(after?.status === "pending" && after.leaseExpiresAt >= mine.leaseExpiresAt + leaseMs);
+    assert.deepEqual(after, { ...mine, leaseExpiresAt: after.leaseExpiresAt });
+    for (const turn of [unnamed, theirs, ended]) assert.deepEqual(await store.getTurn(turn.id), turn);
+    // One that was sent earlier and comes later takes nothing back.
+    assert.deepEqual(await store.renewLeases({ runnerId: runner, turnIds: [mine.id], leaseMs: 0 }), [mine.id]);
+    assert.deepEqual(await store.getTurn(mine.id), after);
+    assert.deepEqual(await store.renewLeases({ runnerId: runner, turnIds: [], leaseMs }), []);
+  });
+
+  test("[R1] [R2] a lost turn is handed over, and its former runner cannot write any more", async (context) => {
+    const { store } = await open(context);
+    const lost = await startTurn(store, 0);
+    const held = await startTurn(store, leaseMs);
+    const ended = await startTurn(store, 0);
+    await finish(store, failed(ended));
+
+    const taken = await store.takeLostTurns(takingOf());
+    const now = await store.getTurn(lost.id);
+    assert.deepEqual(taken, [now]);
+    assert.ok(now?.status === "pending" && now.leaseExpiresAt > lost.leaseExpiresAt);
+    assert.deepEqual(now, { ...lost, runnerId: "rescuer", leaseExpiresAt: now.leaseExpiresAt });
+    assert.deepEqual(await store.getTurn(held.id), held);
+    assert.deepEqual(await store.takeLostTurns(takingOf()), [], "it has a new lease");
+
+    assert.deepEqual(await store.finishTurn(finishOf(completed(lost))), { outcome: "refused", turn: now });
+    assert.equal(await store.insertStep(stepOf(lost.id, 1), runner), false);
+    assert.deepEqual(await store.renewLeases({ runnerId: runner, turnIds: [lost.id], leaseMs }), []);
+    assert.deepEqual(await store.listSteps(lost.id), []);
+    assert.equal(await store.insertStep(stepOf(lost.id, 1), "rescuer"), true);
+    await finish(store, failed(lost), { runnerId: "rescuer" });
+    assert.equal(await store.insertStep(stepOf(lost.id, 2), "rescuer"), false, "it has ended (T2)");
+    assert.equal(await store.insertStep(stepOf(newId(), 1), "rescuer"), false);
+  });
+
+  test("[R2] of a runner that is known to be dead the turns are lost at once; one turn can be asked for", async (context) => {
+    const { store } = await open(context);
+    const turns = [await startTurn(store, leaseMs, "dead"), await startTurn(store, leaseMs, "dead")];
+    const other = await startTurn(store, leaseMs);
+    const ids = turns.map(({ id }) => id);
+    const dead = takingOf({ deadRunnerIds: ["dead", "long gone"] });
+    assert.deepEqual(await store.takeLostTurns({ ...dead, turnId: other.id }), []);
+    const [one] = await store.takeLostTurns({ ...dead, turnId: ids[1] ?? "" });
+    assert.equal(one?.id, ids[1]);
+    assert.deepEqual(
+      (await store.takeLostTurns(dead)).map(({ id }) => id),
+      [ids[0]],
+    );
+    assert.deepEqual(await store.getTurn(other.id), other);
+  });
+
+  test("[R2] [B4] several that take at once share the lost turns, as many as each asked for", async (context) => {
+    const stores = await openTwice(context, open);
+    if (stores === null) return;
+    const [store] = stores;
+    const lost: string[] = [];
+    for (let count = 0; count < 12; count += 1) lost.push((await startTurn(store, 0)).id);
+    const taken: string[] = [];
+    for (let round = 0; round < 12 && taken.length < lost.length; round += 1) {
+      const takings: Promise<PendingTurn[]>[] = ["a", "b", "c"].map((runnerId, at) =>
+        (stores[at % stores.length] ?? store).takeLostTurns(takingOf({ runnerId, limit: 2 })),
+      );
+      for (const found of await Promise.all(takings)) {
+        assert.ok(found.length <= 2);
+        taken.push(...found.map(({ id }) => id));
+      }
+    }
+    assert.deepEqual(taken.toSorted(), lost.toSorted());
+  });
+}
