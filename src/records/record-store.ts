@@ -23,7 +23,12 @@ import type { MailboxDraft, MailboxMessage } from "../domain/mailbox.ts";
 import type { Session, SessionPatch } from "../domain/session.ts";
 import type { Step } from "../domain/step.ts";
 import type { SubagentBounds } from "../domain/subagent.ts";
-import type { ArchivedTurn, FinishedTurn, PendingTurn, Turn, TurnDraft, TurnKind, TurnStatus } from "../domain/turn.ts";
+import type { FinishedTurn, PendingTurn, Turn, TurnDraft, TurnKind } from "../domain/turn.ts";
+import type { ImportedRecords, ImportResult } from "./imported-records.ts";
+import type { TextHit, TextQuery, TurnText } from "./searched-texts.ts";
+
+export type * from "./imported-records.ts";
+export type * from "./searched-texts.ts";
 
 export interface RecordStore {
   // Sessions
@@ -319,68 +324,6 @@ export interface DeletedQuery {
   orgId: string;
   userId: string;
   limit: number;
-}
-export interface ImportedRecords {
-  /** New ones, with head, counts and times as they are after the import. */
-  sessions: Session[];
-  growths: SessionGrowth[];
-  /** Turns that are stored and that imported ones rest on: they are there until the transaction ends (S6). */
-  parents: string[];
-  /** Parents before their children. Read once, to the end or to its first error, which undoes everything. */
-  turns: AsyncIterable<ImportedTurn>;
-  /** In the order in which they are put behind what is in the mailboxes; of one that is there already, only that it was delivered (A2). */
-  mail?: readonly ImportedMessage[];
-}
-export type ImportedMessage = Omit<MailboxMessage, "number">;
-export interface ImportedTurn {
-  turn: FinishedTurn | ArchivedTurn;
-  steps: Step[];
-  text: TurnText;
-}
-/** What imported turns make of a session that is stored already. */
-export interface SessionGrowth {
-  sessionId: string;
-  /** The session must be as it was seen, neither archived nor deleted. */
-  seen: { lastSequence: number; headTurnId: string | null };
-  headTurnId: string | null;
-  lastSequence: number;
-  lastTurnStatus: TurnStatus | null;
-  lastTurnAt: number | null;
-  activeAt: number;
-  /** Added to the session's sums. */
-  tokens: number;
-  costUsd: number;
-}
-/** `changed`: a new session or turn is there already, or a session or parent is not as it was seen. Nothing was written. */
-export type ImportResult = { outcome: "imported" } | { outcome: "changed" };
-
-/** The whole texts of a turn. For search only: a NUL or a lone surrogate may come back as U+FFFD. */
-export interface TurnText {
-  instruction: string;
-  answer: string;
-}
-export interface TextQuery {
-  orgId: string;
-  userId: string;
-  /**
-   * At most `limits.searchWordsMax`. All of them must be found somewhere in the session: in its name, an instruction or an
-   * answer. Plain text; case does not count. Empty ones do not count either, and without any word nothing is found.
-   */
-  words: string[];
-  limit: number;
-}
-/** A session that has all the words, and where; newest activity first, equal times by id, descending. */
-export interface TextHit {
-  session: Session;
-  /** The newest place of each word, and a few more: the name first, then from the newest turn. */
-  matches: TextMatch[];
-}
-export interface TextMatch {
-  where: "name" | "instruction" | "answer";
-  /** Null for the name. */
-  turnId: string | null;
-  /** The text around the first word in this place, on one line; `…` stands where it was cut. */
-  excerpt: string;
 }
 
 export interface DeviceOwner {
