@@ -55,12 +55,22 @@ function bytesTests(open: OpenForTest): void {
     assertBytes(await store.get("turns/1/run.json"), text("{}"));
   });
 
-  test("[B1] a put replaces what was there", async (context) => {
+  test("[B1] a put never replaces other bytes, and the same bytes again are no error", async (context) => {
     const { store } = await open(context);
     await store.put("a/b", noise(9_000));
+    await store.put("a/b", noise(9_000));
+    for (const bytes of [text("short"), new Uint8Array(), noise(9_001), noise(9_000, 2)]) {
+      await assert.rejects(store.put("a/b", bytes), (error) => {
+        assert.ok(error instanceof AptoveError && error.code === "blob_exists", String(error));
+        assert.match(error.message, /a\/b/);
+        return true;
+      });
+    }
+    assertBytes(await store.get("a/b"), noise(9_000));
+    assert.deepEqual(await store.list(""), ["a/b"]);
+    await store.delete("a/b");
     await store.put("a/b", text("short"));
     assertBytes(await store.get("a/b"), text("short"));
-    assert.deepEqual(await store.list(""), ["a/b"]);
   });
 
   test("[B1] delete takes one blob away, twice is no error, and the key can be used again", async (context) => {
@@ -164,20 +174,22 @@ function listTests(open: OpenForTest): void {
 }
 
 function concurrencyTests(open: OpenForTest): void {
-  test("[B1] [B3] a reader that races with writers sees one of the blobs whole, never a part", async (context) => {
+  test("[B1] [B3] a reader that races with a writer sees the blob whole or not there, never a part", async (context) => {
     const { store } = await open(context);
     const versions = [noise(200_000), noise(300_000), text("small")];
-    await store.put("turns/1/state", versions[0] ?? text(""));
     const written = new AbortController();
     const write = async (): Promise<void> => {
-      for (let round = 0; round < 30; round += 1) await store.put("turns/1/state", versions[round % 3] ?? text(""));
+      for (let round = 0; round < 30; round += 1) {
+        await store.put("turns/1/state", versions[round % 3] ?? text(""));
+        await store.delete("turns/1/state");
+      }
       written.abort();
     };
     let reads = 0;
     const read = async (): Promise<void> => {
       while (!written.signal.aborted) {
         const seen = await store.get("turns/1/state");
-        assert.ok(seen !== null && versions.some((version) => Buffer.compare(version, seen) === 0), "a part was seen");
+        assert.ok(seen === null || versions.some((version) => Buffer.compare(version, seen) === 0), "a part was seen");
         reads += 1;
         // Stores that answer from memory would keep the writers from their turn.
         await new Promise(setImmediate);
@@ -187,15 +199,20 @@ function concurrencyTests(open: OpenForTest): void {
     assert.ok(reads > 0);
   });
 
-  test("[B1] puts at the same time are all kept, and one of several to one key wins", async (context) => {
-    const { store } = await open(context);
+  test("[B1] puts at the same time are all kept, and of several to one key exactly one", async (context) => {
+    const { store, reopen } = await open(context);
     const keys = Array.from({ length: 60 }, (_, index) => `turns/${index % 7}/${index}`);
     await Promise.all(keys.map((key) => store.put(key, text(key))));
     for (const key of keys) assertBytes(await store.get(key), text(key));
+    const others = reopen === null ? [store] : [store, reopen()];
     const rivals = keys.map(text);
-    await Promise.all(rivals.map((bytes) => store.put("one", bytes)));
-    const winner = await store.get("one");
-    assert.ok(winner !== null && rivals.some((bytes) => Buffer.compare(bytes, winner) === 0));
+    const puts = await Promise.allSettled(
+      rivals.map((bytes, index) => others[index % others.length]?.put("one", bytes)),
+    );
+    const winners = rivals.filter((_, index) => puts[index]?.status === "fulfilled");
+    assert.equal(winners.length, 1);
+    assertBytes(await store.get("one"), winners[0] ?? text(""));
+    for (const put of puts) if (put.status === "rejected") assert.equal(put.reason.code, "blob_exists");
   });
 
   test("[B1] a put is not lost when its neighbour is deleted at the same time", async (context) => {
@@ -213,7 +230,7 @@ function concurrencyTests(open: OpenForTest): void {
     const { store } = await open(context);
     const written = new AbortController();
     const write = async (): Promise<void> => {
-      for (let round = 0; round < 80; round += 1) await store.put("turns/1/a", text(`round ${round}`));
+      for (let round = 0; round < 80; round += 1) await store.put("turns/1/a", text("same"));
       written.abort();
     };
     const remove = async (): Promise<void> => {
@@ -224,7 +241,8 @@ function concurrencyTests(open: OpenForTest): void {
     };
     await Promise.all([write(), remove(), remove()]);
     const left = await store.get("turns/1/a");
-    if (left !== null) assertBytes(left, text("round 79"));
+    if (left !== null) assertBytes(left, text("same"));
+    await store.delete("turns/1/a");
     await store.put("turns/1/a", text("after"));
     assertBytes(await store.get("turns/1/a"), text("after"));
   });
@@ -237,8 +255,7 @@ function processTests(open: OpenForTest): void {
     const other = reopen();
     await store.put("turns/1/a", text("1"));
     assertBytes(await other.get("turns/1/a"), text("1"));
-    await other.put("turns/1/a", text("2"));
-    assertBytes(await store.get("turns/1/a"), text("2"));
+    await assert.rejects(other.put("turns/1/a", text("2")), { code: "blob_exists" });
     await other.delete("turns/1/a");
     assert.equal(await store.get("turns/1/a"), null);
     await store.put("turns/1/b", text("3"));
@@ -266,9 +283,11 @@ function modelTests(open: OpenForTest): void {
         if (action % 3 === 0) {
           model.delete(key);
           await store.delete(key);
+        } else if (model.has(key)) {
+          await assert.rejects(store.put(key, noise(length + 1, at + 1)), { code: "blob_exists" });
         } else {
-          model.set(key, noise(length, at + 1));
-          await store.put(key, noise(length, at + 1));
+          model.set(key, noise(length + 1, at + 1));
+          await store.put(key, noise(length + 1, at + 1));
         }
         assert.deepEqual((await store.list("")).toSorted(), [...model.keys()].toSorted());
       }

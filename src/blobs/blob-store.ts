@@ -3,8 +3,11 @@
  * a store only keeps bytes.
  *
  * What a driver must do:
- * - `put` is atomic and durable when it resolves: a reader sees the old bytes or the new ones, never a part,
- *   and the new ones survive kill -9 and power loss (B3). It replaces what was there.
+ * - `put` is atomic and durable when it resolves: a reader sees nothing or all of the bytes, never a part, and
+ *   they survive kill -9 and power loss (B3).
+ * - `put` never replaces other bytes, also where two processes put at the same time: the first keeps the key, and
+ *   whoever comes with other bytes gets an AptoveError `blob_exists` that names the key. The same bytes again are no
+ *   error, so that a put whose answer was lost may be repeated. After `delete` the key is free.
  * - `get` gives back exactly the bytes that were put, or null when there is nothing under the key. Bytes that
  *   it knows to be damaged are an AptoveError `blob_damaged` that names the key, never null.
  * - `delete` of a key that is not there is no error.
@@ -32,6 +35,11 @@ const keyPattern = /^(?!.*(?:^|\/)\.{1,2}(?:\/|$))[a-z0-9._-]{1,200}(?:\/[a-z0-9
 
 export function isBlobKey(key: string): boolean {
   return key.length <= 512 && keyPattern.test(key);
+}
+
+/** For drivers: what `put` throws where other bytes are. */
+export function blobExists(key: string, cause?: unknown): AptoveError {
+  return new AptoveError("blob_exists", `${key} has other bytes already`, { facts: { key }, cause });
 }
 
 /** For drivers: throws `storage_failed` for what is not a key. */

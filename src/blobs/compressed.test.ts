@@ -53,6 +53,19 @@ function forged(frame: Uint8Array, length: number): Uint8Array {
 }
 
 suite("compressed blobs", () => {
+  test("[B1] content that was packed in another way is the same blob, and other content another", async () => {
+    const { inner, store } = open();
+    const packed = forged(
+      zstdCompressSync(content, { params: { [constants.ZSTD_c_compressionLevel]: 19 } }),
+      content.length,
+    );
+    assert.notDeepEqual(packed, await kept(content));
+    await inner.put(`${key}.zst`, packed);
+    await store.put(key, content);
+    assert.deepEqual(await inner.get(`${key}.zst`), new Uint8Array(packed));
+    await assert.rejects(store.put(key, content.subarray(1)), isError("blob_exists"));
+  });
+
   test("[B1] the bytes on the medium are what they were in the first version", async () => {
     // The format outlives the program: this fails where a change of it would leave old data unreadable.
     const golden = Buffer.from("KLUv/SQFKQAAaGVsbG+jbZ+IUCpNGAgAAAAFAAAAeNwy+A==", "base64");

@@ -4,6 +4,7 @@
  * once one does the work, and a runner that was only asleep cannot write any more (R1).
  */
 import { joinDeltas, type TurnEvent } from "../domain/events.ts";
+import { newId } from "../domain/ids.ts";
 import { limits } from "../domain/limits.ts";
 import { failTurn, type PendingTurn } from "../domain/turn.ts";
 import { addUsage, noUsage, type RunSummary, type Usage } from "../domain/usage.ts";
@@ -96,7 +97,7 @@ async function failLost(core: EngineCore, turn: PendingTurn): Promise<boolean> {
     events.length > 0
       ? events
       : [{ type: "run_started", sessionId: turn.sessionId, turnId: turn.id, parentTurnId: turn.parentId }];
-  const key = blobKeys.recoveredRun(turn.id);
+  const key = blobKeys.recoveredRun(turn.id, newId());
   const blob = {
     format: 1,
     turnId: turn.id,

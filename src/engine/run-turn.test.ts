@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { all, alice, testEngine } from "../../testing/engine.ts";
+import { replaceBlob } from "../../testing/replace-blob.ts";
 import { AptoveError, type ErrorCode } from "../domain/errors.ts";
 import { newId } from "../domain/ids.ts";
 import type { CompletedTurn, FinishedTurn } from "../domain/turn.ts";
@@ -138,7 +139,7 @@ test("[C3] when the history cannot be read the turn fails; it never goes on with
   const { ask, engine, parts, provider } = await testEngine(t);
   const first = await ask("one");
   const second = await ask("two", { sessionId: first.sessionId });
-  await parts.blobs.put(second.blobs.state ?? "", Buffer.from('{"format":1,"turnId":"'));
+  await replaceBlob(parts.blobs, second.blobs.state ?? "", Buffer.from('{"format":1,"turnId":"'));
   // Another process has no memory of the state.
   const other = await testEngine(t, { ...parts, runner: { ...parts.runner, id: newId() } });
   const third = await other.ask("three", { sessionId: first.sessionId });

@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
 import { alice, all, testEngine, testParts, testRunner } from "../../testing/engine.ts";
+import { replaceBlob } from "../../testing/replace-blob.ts";
 import type { BlobStore } from "../blobs/blob-store.ts";
 import { memoryBlobs } from "../blobs/memory/memory-blobs.ts";
 import { AptoveError } from "../domain/errors.ts";
@@ -159,14 +160,14 @@ test("[B3] a damaged or missing state is an error that names the blob, never an 
   const whole = (await parts.blobs.get(key)) ?? assert.fail();
   await fc.assert(
     fc.asyncProperty(fc.nat({ max: whole.length - 1 }), async (length) => {
-      await parts.blobs.put(key, whole.subarray(0, length));
+      await replaceBlob(parts.blobs, key, whole.subarray(0, length));
       await assert.rejects(new Histories(parts.blobs, parts.records).state(turn.id), (error) => named(error, key));
     }),
     { numRuns: 30 },
   );
   await parts.blobs.delete(key);
   await assert.rejects(new Histories(parts.blobs, parts.records).state(turn.id), (error) => named(error, key));
-  await parts.blobs.put(key, whole);
+  await replaceBlob(parts.blobs, key, whole);
   assert.equal(historyItems(await new Histories(parts.blobs, parts.records).state(turn.id)).length, 2);
 });
 

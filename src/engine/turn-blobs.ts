@@ -8,7 +8,8 @@
  *
  * Beside the turns, `prompts/<hash>.txt` has each boot prompt that a turn had, so that a manifest's hash leads to its text (G1).
  *
- * Blobs are immutable. A recovery writes under another name, and the turn's row says which one counts.
+ * Blobs are immutable. Whoever may come to other bytes than another writes under a name of its own (each recovery of a
+ * turn does), and the turn's row says which one counts.
  */
 import type { BlobStore } from "../blobs/blob-store.ts";
 import { AptoveError } from "../domain/errors.ts";
@@ -66,7 +67,7 @@ export const blobKeys = {
     `turns/${turnId}/opening${attempt === null ? "" : `-${attempt}`}.json`,
   request: (turnId: string, step: number) => `turns/${turnId}/request-${step}.json`,
   run: (turnId: string, attempt: number) => `turns/${turnId}/run${attempt === 1 ? "" : `-${attempt}`}.json`,
-  recoveredRun: (turnId: string) => `turns/${turnId}/run-recovered.json`,
+  recoveredRun: (turnId: string, attempt: string) => `turns/${turnId}/run-recovered-${attempt}.json`,
   state: (turnId: string) => `turns/${turnId}/state.json`,
 } as const;
 

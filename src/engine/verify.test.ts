@@ -5,6 +5,7 @@ import { join } from "node:path";
 import { test } from "node:test";
 import { alice, testEngine, testRunner, type TestEngine } from "../../testing/engine.ts";
 import { temporaryFolder } from "../../testing/temporary-folder.ts";
+import { replaceBlob } from "../../testing/replace-blob.ts";
 import { compressed } from "../blobs/compressed.ts";
 import { fileBlobs } from "../blobs/files/file-blobs.ts";
 import { AptoveError } from "../domain/errors.ts";
@@ -72,13 +73,13 @@ test("[D2] [B3] every blob that is missing or changed is a fault of its turn, by
       flipped[whole.length >> 1] = (flipped[whole.length >> 1] ?? 0) ^ 1;
       for (const bytes of [flipped, whole.subarray(0, -1), Buffer.from("{}"), Buffer.alloc(0), null]) {
         if (bytes === null) await parts.blobs.delete(key);
-        else await parts.blobs.put(key, bytes);
+        else await replaceBlob(parts.blobs, key, bytes);
         const { fault } = await engine.explain.verify(alice, sessionId);
         assert.equal(fault?.turnId, turn.id, `${key}: ${fault?.reason}`);
         assert.equal(fault.sequence, turn.sequence);
         assert.ok(fault.reason.includes(key), fault.reason);
       }
-      await parts.blobs.put(key, whole);
+      await replaceBlob(parts.blobs, key, whole);
     }
   }
   assert.equal((await engine.explain.verify(alice, sessionId)).fault, null);

@@ -1,28 +1,34 @@
 /**
- * Puts ever new versions of a few blobs, all at the same time. Arguments: the folder, the first version, the
- * last one (without it: until it is killed). Prints `key version` as soon as a put is acknowledged.
+ * Puts ever more blobs, a few at the same time. Arguments: the folder, the first version, the last one (without it:
+ * until it is killed). Prints the key of a blob as soon as its put is acknowledged.
  */
 import { writeSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { fileBlobs } from "../../src/blobs/files/file-blobs.ts";
 
-export const blobKeys = ["turns/1/opening", "turns/1/run", "turns/2/state"];
+const names = ["turns/1/opening", "turns/1/run", "turns/2/state"];
 
-/** The bytes of a version, up to 200 KB; a part of them, or a mixture of two, is nobody's. */
-export function blobOfVersion(key: string, version: number): Buffer {
-  return Buffer.alloc(1_000 + ((version * 7_919) % 200_000), `${version} ${key} `);
+/** The keys of a version: three. */
+export function keysOfVersion(version: number): string[] {
+  return names.map((name) => `${name}-${version}`);
+}
+
+/** The bytes under a key, up to 200 KB; a part of them, or a mixture of two, is nobody's. */
+export function blobOfKey(key: string): Buffer {
+  return Buffer.alloc(1_000 + ((Number(key.split("-")[1]) * 7_919) % 200_000), `${key} `);
 }
 
 async function putVersions(folder: string, firstVersion: number, lastVersion: number): Promise<void> {
   const store = fileBlobs({ folder: join(folder, "blobs") });
-  const putOne = async (key: string): Promise<void> => {
+  const putOne = async (name: string): Promise<void> => {
     for (let version = firstVersion; version <= lastVersion; version += 1) {
-      await store.put(key, blobOfVersion(key, version));
-      writeSync(1, `${key} ${version}\n`);
+      const key = `${name}-${version}`;
+      await store.put(key, blobOfKey(key));
+      writeSync(1, `${key}\n`);
     }
   };
-  await Promise.all(blobKeys.map(putOne));
+  await Promise.all(names.map(putOne));
 }
 
 if (process.argv[1] === fileURLToPath(import.meta.url)) {

@@ -8,7 +8,7 @@ import { readFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { suite, test } from "node:test";
 import { fileURLToPath } from "node:url";
-import { blobKeys, blobOfVersion } from "../../../testing/children/put-blobs.ts";
+import { blobOfKey, keysOfVersion } from "../../../testing/children/put-blobs.ts";
 import { temporaryFolder } from "../../../testing/temporary-folder.ts";
 import { fileBlobs } from "./file-blobs.ts";
 
@@ -55,7 +55,7 @@ suite("the order of a put", () => {
   test("[B3] [K2] bytes are synced before they have their name, and every folder on the way before it is acknowledged", async (context) => {
     const folder = await temporaryFolder(context);
     const traceFile = join(folder, "trace");
-    const options = ["-y", "-s", "4096", "-e", "trace=/^(fsync|rename.*|mkdir.*|write)$", "-o", traceFile];
+    const options = ["-y", "-s", "4096", "-e", "trace=/^(fsync|link.*|mkdir.*|write)$", "-o", traceFile];
     const run = strace(options, [folder, "1", "4"]);
     if (run === null) return context.skip(needsStrace);
     assert.equal(run.status, 0, run.stderr);
@@ -69,23 +69,23 @@ suite("the order of a put", () => {
     };
 
     const acks = calls.filter(
-      ({ name, texts }) => name === "write" && /^turns\/\d\/\w+ \d+\\n$/.test(texts.at(-1) ?? ""),
+      ({ name, texts }) => name === "write" && /^turns\/\d\/\w+-\d+\\n$/.test(texts.at(-1) ?? ""),
     );
     assert.equal(acks.length, 12, "three blobs of four versions");
     for (const ack of acks) {
-      const file = join(folder, "blobs", ack.texts.at(-1)?.split(" ")[0] ?? "");
-      const rename = calls.findLast(
-        ({ name, texts, end }) => name === "rename" && texts.at(-1) === file && end < ack.start,
+      const file = join(folder, "blobs", ack.texts.at(-1)?.replace("\\n", "") ?? "");
+      const link = calls.findLast(
+        ({ name, texts, end }) => name === "link" && texts.at(-1) === file && end < ack.start,
       );
-      assert.ok(rename !== undefined, `${file} was never renamed to its name`);
-      const aside = rename.texts.at(-2) ?? "";
+      assert.ok(link !== undefined, `${file} was never linked to its name`);
+      const aside = link.texts.at(-2) ?? "";
       assert.equal(dirname(aside), join(folder, "blobs", "~aside"));
       const written = calls.findLast(
-        ({ name, texts, end }) => name === "write" && texts.includes(aside) && end < rename.start,
+        ({ name, texts, end }) => name === "write" && texts.includes(aside) && end < link.start,
       );
       assert.ok(written !== undefined, "nothing was written");
-      assertSynced(aside, written, rename);
-      assertSynced(dirname(file), rename, ack);
+      assertSynced(aside, written, link);
+      assertSynced(dirname(file), link, ack);
       for (let at = dirname(file); at !== folder; at = dirname(at)) {
         const made = calls.find(
           ({ name, texts, start }) => name === "mkdir" && texts.includes(at) && start < ack.start,
@@ -103,19 +103,22 @@ suite("a put that fails", () => {
     { call: "fsync", error: "ENOSPC", code: "storage_full" },
     { call: "fsync", error: "EDQUOT", code: "storage_full" },
     { call: "fsync", error: "EIO", code: "storage_failed" },
-    { call: "rename", error: "EIO", code: "storage_failed" },
+    // Where there are no links it is renamed, and that fails here too.
+    { call: "(link|rename)", error: "EIO", code: "storage_failed" },
   ];
   for (const { call, error, code } of faults) {
-    test(`[B3] ${error} at ${call} is ${code}: nothing is acknowledged, and the old bytes stay`, async (context) => {
+    test(`[B3] ${error} at ${call} is ${code}: nothing is acknowledged, and what was stays`, async (context) => {
       const folder = await temporaryFolder(context);
       const store = fileBlobs({ folder: join(folder, "blobs") });
-      for (const key of blobKeys) await store.put(key, blobOfVersion(key, 1));
+      const kept = keysOfVersion(1);
+      for (const key of kept) await store.put(key, blobOfKey(key));
       const options = ["-o", join(folder, "trace"), "-e", `inject=/^${call}.*:error=${error}`];
       const run = strace(options, [folder, "2", "2"]);
       if (run === null) return context.skip(needsStrace);
       assert.match(run.stderr, new RegExp(`code: '${code}'`));
       assert.equal(run.stdout, "");
-      for (const key of blobKeys) assert.deepEqual(await store.get(key), blobOfVersion(key, 1), key);
+      assert.deepEqual((await store.list("")).toSorted(), kept.toSorted());
+      for (const key of kept) assert.deepEqual(await store.get(key), blobOfKey(key), key);
     });
   }
 });

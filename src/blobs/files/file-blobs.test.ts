@@ -1,11 +1,13 @@
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
+import fs from "node:fs";
 import { mkdir, readdir, readFile, stat, symlink, utimes, writeFile } from "node:fs/promises";
+import { syncBuiltinESMExports } from "node:module";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { suite, test, type TestContext } from "node:test";
 import { fileURLToPath } from "node:url";
-import { blobKeys, blobOfVersion } from "../../../testing/children/put-blobs.ts";
+import { blobOfKey } from "../../../testing/children/put-blobs.ts";
 import { runOnSmallDisk } from "../../../testing/small-disk.ts";
 import { temporaryFolder } from "../../../testing/temporary-folder.ts";
 import { AptoveError } from "../../domain/errors.ts";
@@ -42,11 +44,11 @@ async function openWithOutside(context: TestContext) {
   return { store, folder, outside };
 }
 
-function failed(error: unknown): boolean {
-  assert.ok(error instanceof AptoveError);
-  assert.equal(error.code, "storage_failed");
-  return true;
-}
+const isError =
+  (code: string) =>
+  (error: unknown): boolean =>
+    error instanceof AptoveError && error.code === code;
+const failed = isError("storage_failed");
 
 suite("the files of blobs", () => {
   test("[B1] [B6] a blob is the file of its key, 0600 in folders 0700", async (context) => {
@@ -104,7 +106,7 @@ suite("the files of blobs", () => {
     assert.equal(await readFile(join(outside, "secret"), "utf8"), "secret");
   });
 
-  test("[B1] a file that is a symbolic link is not read, and a put replaces the link, not its target", async (context) => {
+  test("[B1] a file that is a symbolic link is neither read nor written, nor its target", async (context) => {
     const { store, folder, outside } = await openWithOutside(context);
     await writeFile(join(outside, "secret"), "secret");
     await symlink(join(outside, "secret"), join(folder, "a"));
@@ -112,8 +114,8 @@ suite("the files of blobs", () => {
     assert.equal(await store.size("a"), null);
     assert.deepEqual(await store.list(""), []);
     await store.delete("a");
-    await store.put("a", bytes);
-    assert.deepEqual(await store.get("a"), bytes);
+    await assert.rejects(store.put("a", bytes), failed);
+    assert.deepEqual((await readdir(folder)).toSorted(), ["a", "~aside"]);
     assert.equal(await readFile(join(outside, "secret"), "utf8"), "secret");
   });
 
@@ -125,22 +127,35 @@ suite("the files of blobs", () => {
     assert.throws(() => fileBlobs({ folder: join(folder, "a") }), failed);
   });
 
-  test("[B3] kill -9 of a writer leaves every blob old or new, whole, and at least the acknowledged one", async (context) => {
+  test("[B3] kill -9 of a writer leaves every blob whole or not there, and each that was acknowledged", async (context) => {
     const folder = await temporaryFolder(context);
-    const newest = new Map<string, number>();
+    const acknowledged: string[] = [];
     for (const acksBeforeKill of [1, 5, 17, 40]) {
-      const firstVersion = 1 + Math.max(0, ...newest.values());
-      for (const [key, version] of await acksUntilKilled(folder, firstVersion, acksBeforeKill))
-        newest.set(key, version);
+      acknowledged.push(...(await acksUntilKilled(folder, 1 + acknowledged.length, acksBeforeKill)));
       const store = fileBlobs({ folder: join(folder, "blobs") });
-      for (const key of await store.list("")) {
-        const found = Buffer.from((await store.get(key)) ?? "");
-        const version = Number.parseInt(found.toString("latin1", 0, 20), 10);
-        assert.ok(found.equals(blobOfVersion(key, version)), `${key} is not whole`);
-        assert.ok(version >= (newest.get(key) ?? 0), `${key} ${version} is older than what was acknowledged`);
-      }
-      for (const key of newest.keys()) assert.ok((await store.list("")).includes(key), `${key} was lost`);
+      const keys = await store.list("");
+      for (const key of keys) assert.deepEqual(await store.get(key), blobOfKey(key), key);
+      for (const key of acknowledged) assert.ok(keys.includes(key), `${key} was lost`);
     }
+  });
+
+  test("[B1] [B4] on a file system without links a blob gets its name in the same way, once", async (context) => {
+    const { store, folder } = await openWithOutside(context);
+    const refusing = context.mock.method(fs, "linkSync", () => {
+      throw Object.assign(new Error("EPERM: operation not permitted, link"), { code: "EPERM" });
+    });
+    syncBuiltinESMExports();
+    try {
+      await store.put("turns/1/a", bytes);
+      await store.put("turns/1/a", bytes);
+      await assert.rejects(store.put("turns/1/a", Buffer.from("other")), isError("blob_exists"));
+    } finally {
+      refusing.mock.restore();
+      syncBuiltinESMExports();
+    }
+    assert.equal(refusing.mock.callCount(), 3);
+    assert.deepEqual(await store.get("turns/1/a"), bytes);
+    assert.deepEqual(await readdir(join(folder, "~aside")), []);
   });
 
   test("[B3] a full disk is storage_full, and harms nothing that was acknowledged", (context) =>
@@ -150,20 +165,16 @@ suite("the files of blobs", () => {
     runOnSmallDisk(context, child("fill-blobs.ts"), "size=380k,nr_inodes=30"));
 });
 
-/** Runs the writing child, kills it after so many acknowledgements, and gives the newest version of each key. */
-async function acksUntilKilled(folder: string, firstVersion: number, acks: number): Promise<Map<string, number>> {
+/** Runs the writing child, kills it after so many acknowledgements, and gives the keys that were acknowledged. */
+async function acksUntilKilled(folder: string, firstVersion: number, acks: number): Promise<string[]> {
   const writer = spawn(process.execPath, [child("put-blobs.ts"), folder, String(firstVersion)], {
     stdio: ["ignore", "pipe", "inherit"],
   });
-  const newest = new Map<string, number>();
-  let count = 0;
-  for await (const line of createInterface({ input: writer.stdout })) {
-    const [key = "", version] = line.split(" ");
-    newest.set(key, Number(version));
-    count += 1;
-    if (count === acks) writer.kill("SIGKILL");
+  const acknowledged: string[] = [];
+  for await (const key of createInterface({ input: writer.stdout })) {
+    acknowledged.push(key);
+    if (acknowledged.length === acks) writer.kill("SIGKILL");
   }
-  assert.ok(count >= acks, "the writer ended by itself");
-  assert.ok([...newest.keys()].every((key) => blobKeys.includes(key)));
-  return newest;
+  assert.ok(acknowledged.length >= acks, "the writer ended by itself");
+  return acknowledged;
 }

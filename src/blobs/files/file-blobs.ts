@@ -1,17 +1,17 @@
 /**
  * Blobs as files: the blob `turns/1/run.json` is the file `<folder>/turns/1/run.json` (docs/formats/blobs.md).
- * A blob is written aside, synced, renamed to its name, and its folder is synced, so that a reader sees the
- * old bytes or the new ones and what was acknowledged survives kill -9 and power loss (B3). No process needs
- * to know of another (B4).
+ * A blob is written aside, synced, linked to its name, which fails where something has that name, and its folder
+ * is synced: a reader sees nothing or the whole, what was acknowledged survives kill -9 and power loss (B3), and
+ * nothing is ever replaced. No process needs to know of another (B4).
  */
 import { randomUUID } from "node:crypto";
-import { constants, lstatSync, mkdirSync, readdirSync, renameSync, rmSync } from "node:fs";
+import { constants, linkSync, lstatSync, mkdirSync, readdirSync, renameSync, rmSync, unlinkSync } from "node:fs";
 import { lstat, open, readdir, rm, unlink } from "node:fs/promises";
 import { join } from "node:path";
 import { AptoveError } from "../../domain/errors.ts";
 import { limits } from "../../domain/limits.ts";
 import { storageFault, systemCode } from "../../domain/storage-fault.ts";
-import { checkBlobKey, isBlobKey, type BlobStore } from "../blob-store.ts";
+import { blobExists, checkBlobKey, isBlobKey, type BlobStore } from "../blob-store.ts";
 import { writeDurably } from "./durable.ts";
 import { Folders, parentOf } from "./folders.ts";
 
@@ -49,7 +49,7 @@ class FileBlobs implements BlobStore {
     const aside = this.#folders.pathOf(`${asideFolder}/${randomUUID()}`);
     try {
       await writeDurably(aside, bytes);
-      await this.#place(aside, key);
+      await this.#place(aside, key, bytes);
     } catch (error) {
       // Where this fails too, the next opening sweeps; the first failure is the one to tell.
       await Promise.allSettled([rm(aside, { force: true })]);
@@ -58,23 +58,32 @@ class FileBlobs implements BlobStore {
   }
 
   /** Gives a file that was written aside its name, for good. */
-  async #place(aside: string, key: string): Promise<void> {
+  async #place(aside: string, key: string, bytes: Uint8Array): Promise<void> {
     const folder = parentOf(key);
-    for (let attempt = 1; ; attempt += 1) {
-      const toSync = this.#rename(aside, key);
-      if (toSync !== null) return this.#folders.sync(toSync);
-      if (attempt === placeAttemptsMax)
-        throw new AptoveError("storage_failed", `the folder ${folder} is always taken away`);
-      this.#folders.forget(folder);
+    for (let attempt = 1; attempt <= placeAttemptsMax; attempt += 1) {
+      const named = this.#name(aside, key);
+      if (named === null) {
+        this.#folders.forget(folder);
+        continue;
+      }
+      const kept = named.isOurs ? null : await this.get(key);
+      // Whoever wrote what is there may not have synced its name yet, and the same bytes are acknowledged here.
+      await this.#folders.sync(named.toSync);
+      if (named.isOurs) return;
+      // Null: it was deleted since.
+      if (kept === null) continue;
+      await rm(aside);
+      if (Buffer.compare(kept, bytes) !== 0) throw blobExists(key);
+      return;
     }
+    throw new AptoveError("storage_failed", `the folder ${folder} or the blob in it is always taken away`);
   }
 
-  /** Gives the folders to sync; null where a delete of the folder's last blob has just taken the folder away. */
-  #rename(aside: string, key: string): string[] | null {
+  /** Null where a delete of the folder's last blob has just taken the folder away. */
+  #name(aside: string, key: string): { isOurs: boolean; toSync: string[] } | null {
     try {
       const toSync = this.#folders.make(parentOf(key));
-      renameSync(aside, this.#folders.pathOf(key));
-      return toSync;
+      return { isOurs: nameOnce(aside, this.#folders.pathOf(key)), toSync };
     } catch (error) {
       if (systemCode(error) === "ENOENT") return null;
       throw error;
@@ -150,6 +159,23 @@ class FileBlobs implements BlobStore {
       throw storageFault(`the size of the blob ${key} could not be read`, error);
     }
   }
+}
+
+/** Gives the file `aside` its name, and no longer the old one; false: something has that name. */
+function nameOnce(aside: string, path: string): boolean {
+  try {
+    linkSync(aside, path);
+  } catch (error) {
+    if (systemCode(error) === "EEXIST") return false;
+    if (systemCode(error) === "ENOENT") throw error;
+    // A file system without links (exFAT, some of networks and phones) has nothing that is refused in the same way:
+    // here two processes that put other bytes under one key in the same instant are not told apart.
+    if (lstatSync(path, { throwIfNoEntry: false }) !== undefined) return false;
+    renameSync(aside, path);
+    return true;
+  }
+  unlinkSync(aside);
+  return true;
 }
 
 /** Nothing there, a file where a folder would be, or a folder where the file would be: no blob has that key. */

@@ -1,5 +1,5 @@
 /** Blobs in memory: for tests, and for whoever embeds aptove and keeps nothing. They end with the process. */
-import { checkBlobKey, type BlobStore } from "../blob-store.ts";
+import { blobExists, checkBlobKey, type BlobStore } from "../blob-store.ts";
 
 export function memoryBlobs(): BlobStore {
   return new MemoryBlobs();
@@ -10,7 +10,9 @@ class MemoryBlobs implements BlobStore {
 
   async put(key: string, bytes: Uint8Array): Promise<void> {
     checkBlobKey(key);
-    this.#blobs.set(key, new Uint8Array(bytes));
+    const kept = this.#blobs.get(key);
+    if (kept === undefined) this.#blobs.set(key, new Uint8Array(bytes));
+    else if (Buffer.compare(kept, bytes) !== 0) throw blobExists(key);
   }
 
   async get(key: string): Promise<Uint8Array | null> {

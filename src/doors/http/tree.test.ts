@@ -8,6 +8,7 @@ import type { WireSession, WireSessionList } from "../../protocol/session.ts";
 import type { WireSearchHits, WireSessionGraph } from "../../protocol/tree.ts";
 import type { WireTurn } from "../../protocol/turn.ts";
 import { testDoor, type CallOptions, type TestDoor } from "../../../testing/http-door.ts";
+import { replaceBlob } from "../../../testing/replace-blob.ts";
 
 const execute = "/api/ai/agent/execute";
 
@@ -408,7 +409,7 @@ test("[D2] verify names the first turn that does not hold; a turn shows its dige
   const key = turn.blobs.run ?? assert.fail();
   const bytes = (await door.parts.blobs.get(key)) ?? assert.fail();
   bytes[bytes.length >> 1] = (bytes[bytes.length >> 1] ?? 0) ^ 1;
-  await door.parts.blobs.put(key, bytes);
+  await replaceBlob(door.parts.blobs, key, bytes);
   const { fault } = await at<WireVerifyReport>(door, line);
   assert.deepEqual([fault?.turnId, fault?.sequence], [ids[1], 2]);
   assert.ok((fault?.reason ?? "").length > 0);

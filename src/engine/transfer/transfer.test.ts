@@ -14,6 +14,7 @@ import type { ModelCall } from "../../providers/provider.ts";
 import { memoryRecords } from "../../records/memory/memory-records.ts";
 import { openSqliteRecords } from "../../records/sql/sqlite.ts";
 import { ForgedFile } from "../../../testing/forged-exports.ts";
+import { replaceBlob } from "../../../testing/replace-blob.ts";
 import type { ExportScope } from "./export.ts";
 
 const bob: Caller = { orgId: "00000000-0000-7000-8000-00000000000b", userId: newId(), role: "member" };
@@ -212,7 +213,7 @@ test("[B3] [D2] an export that cannot be whole is refused by the name of what is
   const scope = { sessionId: first.sessionId };
   const key = first.blobs.run ?? "";
   const whole = (await here.parts.blobs.get(key)) ?? assert.fail();
-  await here.parts.blobs.put(key, Buffer.from(Buffer.from(whole).toString().replace("answer 1", "answer 7")));
+  await replaceBlob(here.parts.blobs, key, Buffer.from(Buffer.from(whole).toString().replace("answer 1", "answer 7")));
   await assert.rejects(exported(here, scope), refused("blob_damaged", new RegExp(first.id)));
   await here.parts.blobs.delete(key);
   await assert.rejects(exported(here, { turnId: second.id }), refused("blob_missing", new RegExp(key)));
