@@ -144,6 +144,17 @@ export const limits = {
   /** How long a run waits for another that has the index (B4). */
   indexWaitMsMax: 60_000,
   indexBusyMsMax: 5_000,
+  /** Q2: an index in Qdrant whose run gave no sign of life for so long is taken over by the next. */
+  indexLeaseMs: 15_000,
+  /** Runs that did not finish, whose traces are kept out of every search; of older ones nothing is left. */
+  indexVoidRunsMax: 64,
+  /** Q5: one request to Qdrant; how often one of a run is sent, and the pause before the second time, which doubles. */
+  qdrantRequestMsMax: 10_000,
+  qdrantAttemptsMax: 4,
+  qdrantBackoffMs: 250,
+  qdrantReleaseMsMax: 2_000,
+  /** Of indexes that were searched lately: which generation is current. */
+  manifestsKept: 256,
   indexJournalBytesMax: 67_108_864,
   /** Vectors of repositories that were searched lately, in memory; the one being searched is always there. */
   vectorCacheBytesMax: 536_870_912,

@@ -225,10 +225,11 @@ function reindexTests(forTest: RetrieverForTest): void {
     const { index, search } = await bench(context, forTest, { "a.txt": `${`${"same ".repeat(300)}\n\n`.repeat(3)}` });
     const { chunksTotal } = await index();
     assert.equal(chunksTotal, 3);
-    const before = ids(await search("same"));
-    assert.equal(new Set(before).size, 3);
+    // Which of equals comes first is another index's to say.
+    const before = new Set(ids(await search("same")));
+    assert.equal(before.size, 3);
     assert.equal((await index({ rebuild: true })).chunksWritten, 3);
-    assert.deepEqual(ids(await search("same")), before);
+    assert.deepEqual(new Set(ids(await search("same"))), before);
   });
 
   test("[Q2] progress counts up to the whole and ends with writing", async (context) => {

@@ -1,0 +1,133 @@
+/** Chunks as points: what is in them, their ids, and the filters by which they are seen, marked and cleared away. */
+import type { Schemas } from "@qdrant/js-client-rest";
+import { z } from "zod";
+import { idOf } from "../../domain/ids.ts";
+import { searchedPart, type FileChunk } from "../file-chunks.ts";
+import { termsOf } from "../terms.ts";
+import { match, type IndexKey, type Manifest } from "./manifest.ts";
+
+/** What `died` says of a chunk that no run removed: larger than any generation. */
+export const alive = 2 ** 40;
+
+export const chunkSchema = z.object({
+  chunk: z.string(),
+  path: z.string(),
+  language: z.string(),
+  symbol: z.string().nullable(),
+  text: z.string(),
+  hash: z.string(),
+  start: z.int(),
+  end: z.int(),
+});
+
+/**
+ * The terms are made by terms.ts and only taken apart again by the server, so that `moveHead` is found by "move the
+ * head" here as in the local index.
+ */
+const bm25 = {
+  model: "qdrant/bm25",
+  options: {
+    tokenizer: "whitespace",
+    lowercase: false,
+    stemmer: { type: "none" },
+    stopwords: { languages: [], custom: [] },
+  } satisfies Schemas["Bm25Config"],
+} as const;
+
+export function termsDocument(terms: readonly string[]): Schemas["Document"] {
+  return { ...bm25, text: terms.join(" ") };
+}
+
+/** Written by two runs, a chunk is two points: neither can touch what the other wrote. */
+export function chunkPointId({ orgId, repo }: IndexKey, { id, born }: { id: string; born: number }): string {
+  return idOf(JSON.stringify(["chunk", orgId, repo, id, born]));
+}
+
+export function chunkPoint(
+  key: IndexKey,
+  { chunk, born, language, vector }: { chunk: FileChunk; born: number; language: string; vector: readonly number[] },
+): Schemas["PointStruct"] {
+  const { path, symbol, text } = chunk;
+  const words = [path, symbol ?? "", searchedPart(text)].flatMap((field) => termsOf(field));
+  const names = termsOf(symbol ?? "");
+  return {
+    id: chunkPointId(key, { id: chunk.id, born }),
+    vector: {
+      text: termsDocument(words),
+      ...(names.length > 0 && { symbol: termsDocument(names) }),
+      // A text with nothing in it lies in no direction.
+      ...(vector.some((value) => value !== 0) && { dense: [...vector] }),
+    },
+    payload: {
+      ...{ org: key.orgId, repo: key.repo, born, died: alive, within: foldersOf(path), language },
+      ...{ chunk: chunk.id, path, symbol, text, hash: chunk.hash, start: chunk.startLine, end: chunk.endLine },
+    },
+  };
+}
+
+/** The file and every folder that it is in: `src/a/b.ts` is within `src`, `src/a` and `src/a/b.ts`. */
+function foldersOf(path: string): string[] {
+  const parts = path.split("/");
+  return parts.map((_, at) => parts.slice(0, at + 1).join("/"));
+}
+
+type Filter = Schemas["Filter"];
+type Condition = Schemas["Condition"];
+
+function ofIndex({ org, repo }: Manifest): Condition[] {
+  return [match("org", org), match("repo", repo)];
+}
+
+function among(key: string, generations: readonly number[]): Condition[] {
+  return generations.length === 0 ? [] : [{ key, match: { any: [...generations] } }];
+}
+
+/** What searches of the current generation see, and of that what their own filters let through. */
+export function seen(
+  manifest: Manifest,
+  { language, pathPrefixes }: { language?: string; pathPrefixes?: string[] },
+): Filter {
+  const { current, void: voided } = manifest;
+  const folders = pathPrefixes?.map((prefix) => prefix.replace(/\/+$/, "")) ?? [];
+  const isEverywhere = folders.length === 0 || folders.includes("");
+  return {
+    must: [
+      ...ofIndex(manifest),
+      { key: "born", range: { lte: current } },
+      { should: [{ key: "died", range: { gt: current } }, ...among("died", voided)] },
+      ...(language === undefined ? [] : [match("language", language)]),
+      ...(isEverywhere ? [] : [{ key: "within", match: { any: folders } }]),
+    ],
+    must_not: among("born", voided),
+  };
+}
+
+/** Of these points, those that no other run's mark is on which counts. */
+export function markable({ void: voided }: Manifest, ids: readonly string[]): Filter {
+  return { must: [{ has_id: [...ids] }, { should: [match("died", alive), ...among("died", voided)] }] };
+}
+
+/** What runs wrote that did not finish. Null: there were none. */
+export function bornVoid(manifest: Manifest): Filter | null {
+  const born = among("born", manifest.void);
+  return born.length === 0 ? null : { must: [...ofIndex(manifest), ...born] };
+}
+
+/** What such runs marked as dead. Null: there were none. */
+export function diedVoid(manifest: Manifest): Filter | null {
+  const died = among("died", manifest.void);
+  return died.length === 0 ? null : { must: [...ofIndex(manifest), ...died] };
+}
+
+/** What no search of the generation sees, nor of any later one. */
+export function deadAt(manifest: Manifest, generation: number): Filter {
+  return {
+    must: [...ofIndex(manifest), { key: "died", range: { lte: generation } }],
+    must_not: among("died", manifest.void),
+  };
+}
+
+/** Whatever runs wrote up to this number. */
+export function bornUntil(manifest: Manifest, generation: number): Filter {
+  return { must: [...ofIndex(manifest), { key: "born", range: { lte: generation } }] };
+}

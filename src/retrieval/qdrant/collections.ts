@@ -1,0 +1,89 @@
+/**
+ * The collections of a deployment. `<name>` is the catalogue: one point for each index and for each version of a file,
+ * without vectors. `<name>-<dimension>` has the chunks, with the vectors of an embedding of that dimension.
+ */
+import { AptoveError } from "../../domain/errors.ts";
+import type { QdrantConnection, RequestBounds } from "./connection.ts";
+import { QdrantFailure } from "./connection.ts";
+
+/** Older servers pass over fields that they do not know, and would answer with something else than was asked for. */
+const serverMin = { major: 1, minor: 19 };
+
+const keyword = { type: "keyword" } as const;
+/** A repository's points are kept together, because it is always one that is searched. */
+const tenant = { type: "keyword", is_tenant: true } as const;
+const counter = { type: "integer", lookup: true, range: true } as const;
+
+const catalogueFields = { kind: keyword, org: keyword, repo: tenant, version: counter };
+const chunkFields = { org: keyword, repo: tenant, language: keyword, within: keyword, born: counter, died: counter };
+
+export function chunkCollection(name: string, dimension: number): string {
+  return `${name}-${dimension}`;
+}
+
+/** Makes what is not there. Runs that do it at once do the same. */
+export async function ensureCollections(
+  connection: QdrantConnection,
+  { name, dimension }: { name: string; dimension: number },
+  bounds: RequestBounds,
+): Promise<void> {
+  await checkServer(connection, bounds);
+  await ensure(connection, { collection: name, vectors: {}, fields: catalogueFields }, bounds);
+  const chunks = {
+    collection: chunkCollection(name, dimension),
+    vectors: {
+      vectors: { dense: { size: dimension, distance: "Cosine" as const } },
+      // How rare a term is, the server works out when it is asked.
+      sparse_vectors: { text: { modifier: "idf" as const }, symbol: { modifier: "idf" as const } },
+    },
+    fields: chunkFields,
+  };
+  await ensure(connection, chunks, bounds);
+}
+
+/** Throws `retrieval_failed` for a server that is too old; gives its version. */
+export async function checkServer(connection: QdrantConnection, bounds: RequestBounds): Promise<string> {
+  const { version } = await connection.ask(async (client) => await client.versionInfo(), bounds);
+  const [major = 0, minor = 0] = String(version).split(".").map(Number);
+  const { major: majorMin, minor: minorMin } = serverMin;
+  if (major > majorMin || (major === majorMin && minor >= minorMin)) return version;
+  const detail = `Qdrant at ${connection.url} is ${String(version)}; ${majorMin}.${minorMin} or later is needed`;
+  throw new AptoveError("retrieval_failed", detail);
+}
+
+interface Wanted {
+  collection: string;
+  vectors: {
+    vectors?: { dense: { size: number; distance: "Cosine" } };
+    sparse_vectors?: Record<string, { modifier: "idf" }>;
+  };
+  fields: Record<string, typeof keyword | typeof tenant | typeof counter>;
+}
+
+async function ensure(
+  connection: QdrantConnection,
+  { collection, vectors, fields }: Wanted,
+  bounds: RequestBounds,
+): Promise<void> {
+  const { exists } = await connection.ask(async (client) => await client.collectionExists(collection), bounds);
+  if (!exists) {
+    try {
+      const shape = { vectors: {}, ...vectors };
+      await connection.ask(async (client) => await client.createCollection(collection, shape), bounds);
+    } catch (error) {
+      // Another run was quicker.
+      if (!(error instanceof QdrantFailure) || error.status !== 409) throw error;
+    }
+  }
+  const known = await connection.ask(async (client) => await client.getCollection(collection), bounds);
+  for (const [field_name, field_schema] of Object.entries(fields)) {
+    if (known.payload_schema[field_name] !== undefined) continue;
+    const index = { field_name, field_schema, wait: true };
+    await connection.ask(async (client) => await client.createPayloadIndex(collection, index), bounds);
+  }
+}
+
+/** True where the answer says that there is no such collection. */
+export function isMissing(error: unknown): boolean {
+  return error instanceof QdrantFailure && error.status === 404;
+}

@@ -1,0 +1,130 @@
+/**
+ * The way to a Qdrant server: the official client, loaded with the first request, and around each request a limit of
+ * time, a few more attempts where they may help, and words for what went wrong (Q5). What it throws never holds the key (E8).
+ */
+import { setTimeout as sleep } from "node:timers/promises";
+import type { QdrantClient } from "@qdrant/js-client-rest";
+import { AptoveError } from "../../domain/errors.ts";
+import { limits } from "../../domain/limits.ts";
+
+export interface QdrantAddress {
+  /** Without a port: 6333, as everywhere with Qdrant. */
+  url: string;
+  apiKey: string | null;
+}
+
+export interface RequestBounds {
+  /** Aborts the waiting, not what the server already has. */
+  signal?: AbortSignal;
+  attemptsMax: number;
+}
+
+/** One that a person waits for; and one of a run, which may wait for a server that restarts. */
+export const searchBounds: RequestBounds = { attemptsMax: 2 };
+
+export class QdrantConnection {
+  readonly url: string;
+  readonly #apiKey: string | null;
+  readonly #timeoutMs: number;
+  #client: Promise<QdrantClient> | null = null;
+
+  constructor({ url, apiKey }: QdrantAddress, timeoutMs: number = limits.qdrantRequestMsMax) {
+    this.url = url;
+    this.#apiKey = apiKey;
+    this.#timeoutMs = timeoutMs;
+  }
+
+  /** Throws `retrieval_failed`, or the signal's reason. The request may be sent again, so it must be one that may. */
+  async ask<T>(request: (client: QdrantClient) => Promise<T>, { signal, attemptsMax }: RequestBounds): Promise<T> {
+    const client = await (this.#client ??= openClient(this.url, this.#apiKey, this.#timeoutMs));
+    for (let attempt = 1; ; attempt += 1) {
+      signal?.throwIfAborted();
+      try {
+        return await untilAborted(request(client), signal);
+      } catch (error) {
+        signal?.throwIfAborted();
+        const fault = faultOf(error);
+        if (!fault.isPassing || attempt >= attemptsMax) throw this.#failed(fault, error);
+        // An aborted wait only ends early: the loop throws the signal's own reason.
+        await Promise.allSettled([sleep(limits.qdrantBackoffMs * 2 ** (attempt - 1), null, signal && { signal })]);
+      }
+    }
+  }
+
+  #failed({ status, words }: Fault, error: unknown): AptoveError {
+    const safe = this.#apiKey === null ? words : words.replaceAll(this.#apiKey, "[key]");
+    const detail = `Qdrant at ${this.url} failed: ${safe}`;
+    // Without a cause: what was caught may hold the request, and with it the key.
+    return new QdrantFailure(detail, status ?? (error instanceof AptoveError ? 0 : null));
+  }
+}
+
+/** `retrieval_failed` with the status of the answer; null: there was none. */
+export class QdrantFailure extends AptoveError {
+  readonly status: number | null;
+
+  constructor(detail: string, status: number | null) {
+    super("retrieval_failed", detail);
+    this.status = status;
+  }
+}
+
+async function openClient(url: string, apiKey: string | null, timeout: number): Promise<QdrantClient> {
+  const { QdrantClient } = await import("@qdrant/js-client-rest");
+  const { origin, pathname } = new URL(url);
+  const prefix = pathname.replace(/\/+$/, "");
+  // A port that is the scheme's own is gone from the parsed address, and the client would put 6333 in its place.
+  const saysPort = /^https?:\/\/[^/]*:\d+(?:\/|$)/.test(url);
+  return new QdrantClient({
+    url: origin,
+    timeout,
+    // It would write to the console; the version is asked for where it matters (collections.ts).
+    checkCompatibility: false,
+    ...(saysPort && { port: null as unknown as number }),
+    ...(prefix !== "" && { prefix }),
+    // As a header of ours: the client's own option writes a warning to the console for each plain connection.
+    ...(apiKey !== null && { headers: { "api-key": apiKey } }),
+  });
+}
+
+async function untilAborted<T>(answer: Promise<T>, signal: AbortSignal | undefined): Promise<T> {
+  if (signal === undefined) return await answer;
+  const aborted = Promise.withResolvers<never>();
+  const abort = (): void => aborted.reject(signal.reason);
+  signal.addEventListener("abort", abort, { once: true });
+  try {
+    return await Promise.race([answer, aborted.promise]);
+  } finally {
+    signal.removeEventListener("abort", abort);
+    // Nobody waits for it any more, whatever becomes of it.
+    answer.catch(() => undefined);
+  }
+}
+
+interface Fault {
+  status: number | null;
+  words: string;
+  /** Whether the same request may succeed in a moment. */
+  isPassing: boolean;
+}
+
+function faultOf(error: unknown): Fault {
+  const { status, data, name, message, cause } = error as Partial<Record<string, unknown>>;
+  if (typeof status === "number") {
+    const isPassing = status >= 500 || status === 429 || status === 408;
+    return { status, words: `${status} ${wordsOf(status, data)}`.trim(), isPassing };
+  }
+  if (name === "QdrantClientTimeoutError") return { status: null, words: "no answer in time", isPassing: true };
+  if (name === "QdrantClientResourceExhaustedError") {
+    return { status: 429, words: "429 it has too much to do", isPassing: true };
+  }
+  if (error instanceof SyntaxError) return { status: null, words: "its answer cannot be read", isPassing: true };
+  const reason = cause instanceof Error ? cause.message || String((cause as NodeJS.ErrnoException).code) : message;
+  return { status: null, words: `no answer: ${String(reason)}`, isPassing: true };
+}
+
+function wordsOf(status: number, data: unknown): string {
+  if (status === 401 || status === 403) return "it did not accept the key; set QDRANT_API_KEY to one that may write";
+  const said = (data as { status?: { error?: unknown } } | null)?.status?.error;
+  return String(said ?? (typeof data === "string" ? data : "")).slice(0, 300);
+}

@@ -1,0 +1,141 @@
+/**
+ * Whose turn it is to write an index. A run that finds another at work watches it: as long as the manifest keeps
+ * changing, the other is alive; when it stood still for `leaseMs` by this process's own clock, its place is taken. No
+ * clocks of two machines are compared, and nothing rests on the lease but that runs do not work in vain: what counts
+ * is the compare-and-set at the end.
+ */
+import { setTimeout as sleep } from "node:timers/promises";
+import { AptoveError } from "../../domain/errors.ts";
+import { newId } from "../../domain/ids.ts";
+import { limits } from "../../domain/limits.ts";
+import type { RequestBounds } from "./connection.ts";
+import { beginManifest, readManifest, swapManifest, type Catalogue, type IndexKey, type Manifest } from "./manifest.ts";
+
+export interface LeaseTimes {
+  leaseMs: number;
+  waitMsMax: number;
+}
+
+export const leaseTimes: LeaseTimes = { leaseMs: limits.indexLeaseMs, waitMsMax: limits.indexWaitMsMax };
+
+export class IndexLease {
+  /** The number of this run. */
+  readonly generation: number;
+  /** The index as it is until the run ends. */
+  readonly former: Manifest;
+  /** Aborts when another run took the index over. */
+  readonly lost = new AbortController();
+  readonly #catalogue: Catalogue;
+  readonly #runId: string;
+  #seen: Manifest;
+  #timer: NodeJS.Timeout;
+  #beating: Promise<void> = Promise.resolve();
+
+  private constructor(catalogue: Catalogue, taken: { runId: string; manifest: Manifest; leaseMs: number }) {
+    this.#catalogue = catalogue;
+    this.#runId = taken.runId;
+    this.#seen = taken.manifest;
+    this.former = taken.manifest;
+    this.generation = taken.manifest.taken;
+    const beat = (): void => void (this.#beating = this.#beating.then(() => this.#beat()));
+    this.#timer = setInterval(beat, taken.leaseMs / 3);
+    this.#timer.unref();
+  }
+
+  /** Waits while another run has the index. Throws `retrieval_failed` when that takes too long. */
+  static async take(
+    catalogue: Catalogue,
+    key: IndexKey,
+    { leaseMs, waitMsMax, signal }: LeaseTimes & { signal: AbortSignal },
+  ): Promise<IndexLease> {
+    const runId = newId();
+    const bounds = runBounds(signal);
+    let manifest = (await readManifest(catalogue, key, bounds)) ?? (await beginManifest(catalogue, key, bounds));
+    const startedAt = performance.now();
+    let changedAt = startedAt;
+    for (;;) {
+      const now = performance.now();
+      if (manifest.holder === "" || now - changedAt >= leaseMs) {
+        const taken = await swapManifest(
+          catalogue,
+          { seen: manifest, next: takenBy(runId, manifest), writer: runId },
+          bounds,
+        );
+        if (taken !== null) return new IndexLease(catalogue, { runId, manifest: taken, leaseMs });
+      } else if (now - startedAt > waitMsMax) {
+        const mend = "try again when it has ended";
+        throw new AptoveError("retrieval_failed", `another run has been writing the index of ${key.repo}; ${mend}`);
+      } else {
+        // Aborted, it ends early, and the next request throws the signal's reason.
+        await Promise.allSettled([sleep(Math.min(500, leaseMs / 4), null, { signal })]);
+      }
+      const seen = (await readManifest(catalogue, key, bounds)) ?? manifest;
+      if (seen.version !== manifest.version) changedAt = performance.now();
+      manifest = seen;
+    }
+  }
+
+  /** From now on searches see this run's generation. Throws `retrieval_failed` where another run has the index by now. */
+  async commit(next: Partial<Manifest>, signal: AbortSignal): Promise<void> {
+    await this.#stop();
+    const change = { ...next, current: this.generation, holder: "" };
+    const bounds = runBounds(signal);
+    const done = await swapManifest(this.#catalogue, { seen: this.#seen, next: change, writer: this.#runId }, bounds);
+    if (done !== null) return;
+    // Another run may have begun between the change and the look at it.
+    const now = await readManifest(this.#catalogue, keyOf(this.#seen), bounds);
+    if (now?.current !== this.generation) throw takenOver(this.#seen.repo);
+  }
+
+  /** Lets the next run begin at once. What fails here only costs it the time of the lease. */
+  async release(): Promise<void> {
+    await this.#stop();
+    const bounds = { attemptsMax: 1, signal: AbortSignal.timeout(limits.qdrantReleaseMsMax) };
+    const change = { seen: this.#seen, next: { holder: "" }, writer: this.#runId };
+    await Promise.allSettled([swapManifest(this.#catalogue, change, bounds)]);
+  }
+
+  async #stop(): Promise<void> {
+    clearInterval(this.#timer);
+    await this.#beating;
+  }
+
+  async #beat(): Promise<void> {
+    if (this.lost.signal.aborted) return;
+    const bounds = { attemptsMax: 1 };
+    const change = { seen: this.#seen, next: {}, writer: this.#runId };
+    // A server that does not answer says nothing about the lease; whether it was lost, the next beat or the end tells.
+    const [beaten] = await Promise.allSettled([swapManifest(this.#catalogue, change, bounds)]);
+    if (beaten.status === "rejected") return;
+    if (beaten.value !== null) this.#seen = beaten.value;
+    else await this.#lookAgain(bounds);
+  }
+
+  /** A beat whose answer was lost may have counted. */
+  async #lookAgain(bounds: RequestBounds): Promise<void> {
+    const [read] = await Promise.allSettled([readManifest(this.#catalogue, keyOf(this.#seen), bounds)]);
+    if (read.status === "rejected") return;
+    if (read.value?.holder === this.#runId) this.#seen = read.value;
+    else this.lost.abort(takenOver(this.#seen.repo));
+  }
+}
+
+/** Of a run: it may wait for a server that restarts. */
+export function runBounds(signal: AbortSignal): RequestBounds {
+  return { signal, attemptsMax: limits.qdrantAttemptsMax };
+}
+
+/** Every number between the current one and the new one was taken by a run that did not finish. */
+function takenBy(runId: string, { current, taken, void: known }: Manifest): Partial<Manifest> {
+  const first = Math.max(current, known.at(-1) ?? 0) + 1;
+  const unfinished = Array.from({ length: Math.max(0, taken + 1 - first) }, (_, at) => first + at);
+  return { holder: runId, taken: taken + 1, void: [...known, ...unfinished].slice(-limits.indexVoidRunsMax) };
+}
+
+function keyOf({ org, repo }: Manifest): IndexKey {
+  return { orgId: org, repo };
+}
+
+function takenOver(repo: string): AptoveError {
+  return new AptoveError("retrieval_failed", `another run took over the index of ${repo}; this one changed nothing`);
+}

@@ -1,0 +1,165 @@
+/**
+ * One run of the indexer over an index in Qdrant (Q1, Q2): which files changed since the generation that is current,
+ * their new chunks with vectors, marks on those that go, and at the very end the manifest. Until then no search sees any
+ * of it, and if the run ends before, none ever does.
+ */
+import { setImmediate as nextTurn } from "node:timers/promises";
+import { decodeText } from "../../domain/active-file.ts";
+import { sha256 } from "../../domain/ids.ts";
+import { languageOf } from "../../domain/language.ts";
+import { limits } from "../../domain/limits.ts";
+import { fileChunks } from "../file-chunks.ts";
+import type { FileFacts, RepositoryFiles } from "../repository-files.ts";
+import type { IndexJob, IndexProgress } from "../retriever.ts";
+import type { FileRecord } from "./file-records.ts";
+import type { PointWriter } from "./point-writer.ts";
+
+const filesPerSlice = 256;
+
+export interface RunContext {
+  job: IndexJob;
+  files: RepositoryFiles;
+  /** The generation that the run writes. */
+  generation: number;
+  writer: PointWriter;
+  signal: AbortSignal;
+}
+
+export class IndexRun {
+  readonly counts = {
+    filesChanged: 0,
+    filesRemoved: 0,
+    skippedBinary: 0,
+    skippedLarge: 0,
+    chunksWritten: 0,
+    bytesRead: 0,
+  };
+  /** Files with chunks, and chunks, as they are after the run. */
+  readonly after = { files: 0, chunks: 0 };
+  readonly #context: RunContext;
+  readonly #known: ReadonlyMap<string, FileRecord>;
+  readonly #toRead: FileFacts[] = [];
+  /** In a rebuild nothing is. */
+  readonly #mayKeep: boolean;
+  #filesDone = 0;
+  #filesTotal = 0;
+
+  /** `known`: the files of the current generation, by path. */
+  constructor(context: RunContext, known: ReadonlyMap<string, FileRecord>) {
+    this.#context = context;
+    this.#known = known;
+    this.#mayKeep = context.job.rebuild !== true;
+  }
+
+  progress(phase: IndexProgress["phase"]): void {
+    const [filesDone, filesTotal] = [this.#filesDone, this.#filesTotal];
+    this.#context.job.onProgress?.({ phase, filesDone, filesTotal, bytesDone: this.counts.bytesRead });
+  }
+
+  /** Looks at every file, marks what is gone, and notes what has to be read. */
+  async compare(): Promise<void> {
+    const { files } = this.#context;
+    const gone = new Map(this.#known);
+    this.#filesTotal = files.paths.length;
+    for (const path of files.paths) {
+      if (this.#filesDone % filesPerSlice === 0) await this.#pause("listing");
+      this.#filesDone += 1;
+      const facts = files.look(path);
+      if (facts === null) continue;
+      if (facts.sizeBytes > limits.indexedFileBytesMax) {
+        this.counts.skippedLarge += 1;
+        continue;
+      }
+      const known = gone.get(path);
+      gone.delete(path);
+      // A stamp of a working copy means nothing on another machine; an object of git is the same everywhere.
+      if (known !== undefined && this.#mayKeep && isObject(facts.stamp) && known.stamp === facts.stamp)
+        this.#keep(known);
+      else this.#toRead.push(facts);
+    }
+    for (const record of gone.values()) await this.#remove(record);
+  }
+
+  async writeChanges(): Promise<void> {
+    this.#filesDone = 0;
+    this.#filesTotal = this.#toRead.length;
+    for (const facts of this.#toRead) {
+      await this.#pause("chunking");
+      await this.#writeFile(facts);
+      this.#filesDone += 1;
+    }
+    await this.#pause("chunking");
+    this.counts.chunksWritten = await this.#context.writer.finish();
+  }
+
+  /** Lets the process do something else, and stops here when the run was aborted. */
+  async #pause(phase: IndexProgress["phase"]): Promise<void> {
+    await nextTurn();
+    this.#context.signal.throwIfAborted();
+    this.progress(phase);
+  }
+
+  #keep({ isText, chunks }: Pick<FileRecord, "isText" | "chunks">): void {
+    if (isText) this.after.files += 1;
+    else this.counts.skippedBinary += 1;
+    this.after.chunks += chunks.length;
+  }
+
+  async #remove(record: FileRecord): Promise<void> {
+    if (record.isText) this.counts.filesRemoved += 1;
+    const { writer, generation } = this.#context;
+    await writer.bury(record.chunks);
+    await writer.file({ ...record, born: generation, isRemoved: true, chunks: [] });
+  }
+
+  async #writeFile({ path, stamp }: FileFacts): Promise<void> {
+    const known = this.#known.get(path);
+    const content = await this.#context.files.read(path);
+    if (content === null) {
+      if (known !== undefined) await this.#remove(known);
+      return;
+    }
+    this.counts.bytesRead += content.byteLength;
+    const hash = sha256(content);
+    const language = languageOf(path);
+    if (this.#mayKeep && known?.hash === hash && known.language === language) return this.#keep(known);
+    const text = decodeText(content);
+    const isText = text !== null;
+    if (isText || known?.isText === true) this.counts.filesChanged += 1;
+    const chunks = await this.#writeChunks({ path, language, text: text ?? "" }, known);
+    this.#keep({ isText, chunks });
+    const born = this.#context.generation;
+    const kept = isObject(stamp) ? stamp : "";
+    await this.#context.writer.file({ path, born, isRemoved: false, isText, language, hash, stamp: kept, chunks });
+  }
+
+  /** Holds the chunks of a file against those of its former version: the same ones stay, or only move (Q2). */
+  async #writeChunks(
+    file: { path: string; language: string; text: string },
+    known: FileRecord | undefined,
+  ): Promise<FileRecord["chunks"]> {
+    const { writer, job, generation } = this.#context;
+    const former = new Map(known?.chunks.map((chunk) => [chunk.id, chunk]));
+    // A file that is taken for another language has its chunks written anew: they are found by it.
+    const mayStay = this.#mayKeep && known?.language === file.language;
+    const chunks: FileRecord["chunks"] = [];
+    for (const chunk of await fileChunks({ ...file, repo: job.repo })) {
+      const { id, startLine: start, endLine: end } = chunk;
+      const place = former.get(id);
+      const isSame = place !== undefined && mayStay;
+      if (isSame && place.start === start && place.end === end) {
+        former.delete(id);
+        chunks.push(place);
+        continue;
+      }
+      await writer.chunk(chunk, { language: file.language, movedFrom: isSame ? place.born : null });
+      chunks.push({ id, born: generation, start, end });
+    }
+    await writer.bury([...former.values()]);
+    return chunks;
+  }
+}
+
+function isObject(stamp: string): boolean {
+  return stamp.startsWith("git:");
+}

@@ -1,0 +1,157 @@
+/**
+ * What says which chunks of an index count: one point of the catalogue for each organisation and repository, which only
+ * ever changes by compare-and-set on its version. A run takes a number (a generation) that no other ever gets, writes
+ * chunks that are born with it, marks what dies with it, and is seen when the manifest names the number as current.
+ *
+ * A number that was taken and never became current is void for ever: what it wrote is not seen, and what it marked as
+ * dead is alive. So a run that was thought dead and goes on changes nothing that anybody finds (Q2).
+ */
+import type { QdrantClient, Schemas } from "@qdrant/js-client-rest";
+import { z } from "zod";
+import { AptoveError } from "../../domain/errors.ts";
+import { idOf } from "../../domain/ids.ts";
+import type { QdrantConnection, RequestBounds } from "./connection.ts";
+import { isMissing } from "./collections.ts";
+
+export const manifestSchema = z.object({
+  kind: z.literal("index"),
+  org: z.string(),
+  repo: z.string(),
+  /** Counts up with every change of the manifest. */
+  version: z.int(),
+  /** Who made the last change: so the one who made it knows that it was not another's. */
+  writer: z.string(),
+  /** The run that has the index; empty: none has. */
+  holder: z.string(),
+  /** The generation that searches see; 0: none was finished yet. */
+  current: z.int(),
+  /** The last number that a run took. */
+  taken: z.int(),
+  /** Numbers that were taken and never became current. */
+  void: z.array(z.int()),
+  root: z.string(),
+  commit: z.string().nullable(),
+  model: z.string(),
+  dimension: z.int(),
+  files: z.int(),
+  chunks: z.int(),
+  indexedAt: z.number(),
+});
+export type Manifest = z.infer<typeof manifestSchema>;
+
+export interface Catalogue {
+  connection: QdrantConnection;
+  /** Name of the collection. */
+  name: string;
+}
+
+export interface IndexKey {
+  orgId: string;
+  repo: string;
+}
+
+function manifestId({ orgId, repo }: IndexKey): string {
+  return idOf(JSON.stringify(["index", orgId, repo]));
+}
+
+/** Null: nobody ever began to index it. */
+export async function readManifest(
+  { connection, name }: Catalogue,
+  key: IndexKey,
+  bounds: RequestBounds,
+): Promise<Manifest | null> {
+  // Of several copies of a point, what most of them say: a copy may be behind.
+  const question = { ids: [manifestId(key)], with_payload: true, consistency: "majority" as const };
+  try {
+    const [point] = await connection.ask(async (client) => await client.retrieve(name, question), bounds);
+    return point === undefined ? null : parsed(point.payload, name);
+  } catch (error) {
+    if (isMissing(error)) return null;
+    throw error;
+  }
+}
+
+function parsed(payload: unknown, collection: string): Manifest {
+  const manifest = manifestSchema.safeParse(payload);
+  if (manifest.success) return manifest.data;
+  const mend = "give aptove a collection of its own: retrieval.qdrant.collection";
+  throw new AptoveError("retrieval_failed", `the collection ${collection} holds something that is no index; ${mend}`);
+}
+
+const manifestsPerPage = 256;
+const manifestsMax = 10_000;
+
+/** Those of an organisation, by repository; begun ones too. */
+export async function listManifests(
+  { connection, name }: Catalogue,
+  orgId: string,
+  bounds: RequestBounds,
+): Promise<Manifest[]> {
+  const filter = { must: [match("kind", "index"), match("org", orgId)] };
+  const found: Manifest[] = [];
+  for await (const { payload } of scrolled({ connection, name }, { filter, limit: manifestsPerPage }, bounds)) {
+    found.push(parsed(payload, name));
+    if (found.length === manifestsMax) break;
+  }
+  return found.toSorted((one, other) => (one.repo < other.repo ? -1 : 1));
+}
+
+/** Every point that a filter lets through, page by page. */
+export async function* scrolled(
+  { connection, name }: Catalogue,
+  { filter, limit }: { filter: Schemas["Filter"]; limit: number },
+  bounds: RequestBounds,
+): AsyncGenerator<Schemas["Record"]> {
+  let offset: string | number | null = null;
+  do {
+    const page: Schemas["ScrollRequest"] = { filter, limit, with_payload: true, ...(offset !== null && { offset }) };
+    const asked = page as Parameters<QdrantClient["scroll"]>[1];
+    const { points, next_page_offset: next } = await connection.ask(
+      async (client) => await client.scroll(name, asked),
+      bounds,
+    );
+    yield* points;
+    offset = typeof next === "string" || typeof next === "number" ? next : null;
+  } while (offset !== null);
+}
+
+export function match(key: string, value: string | number): { key: string; match: { value: string | number } } {
+  return { key, match: { value } };
+}
+
+/** The manifest of an index that nobody began yet. Where another is quicker, theirs stays. */
+export async function beginManifest(catalogue: Catalogue, key: IndexKey, bounds: RequestBounds): Promise<Manifest> {
+  const { connection, name } = catalogue;
+  const blank: Manifest = {
+    ...{ kind: "index", org: key.orgId, repo: key.repo, version: 0, writer: "", holder: "" },
+    ...{ current: 0, taken: 0, void: [], root: "", commit: null, model: "", dimension: 0 },
+    ...{ files: 0, chunks: 0, indexedAt: 0 },
+  };
+  const points = [{ id: manifestId(key), vector: {}, payload: blank }];
+  const insert = { points, update_mode: "insert_only" as const, wait: true, ordering: "strong" as const };
+  await connection.ask(async (client) => await client.upsert(name, insert), bounds);
+  const begun = await readManifest(catalogue, key, bounds);
+  if (begun !== null) return begun;
+  throw new AptoveError("retrieval_failed", `what was written to the collection ${name} is not there`);
+}
+
+/**
+ * Changes the manifest if it is still as it was seen; null: it is not. The server applies changes one after the other,
+ * and the filter is part of the change, so of two only one can find the version that both saw.
+ */
+export async function swapManifest(
+  catalogue: Catalogue,
+  { seen, next, writer }: { seen: Manifest; next: Partial<Manifest>; writer: string },
+  bounds: RequestBounds,
+): Promise<Manifest | null> {
+  const { connection, name } = catalogue;
+  const key = { orgId: seen.org, repo: seen.repo };
+  const payload: Manifest = { ...seen, ...next, version: seen.version + 1, writer };
+  const filter = {
+    must: [{ has_id: [manifestId(key)] }, { key: "version", match: { value: seen.version } }],
+  };
+  const swap = { payload, filter, wait: true, ordering: "strong" as const };
+  await connection.ask(async (client) => await client.overwritePayload(name, swap), bounds);
+  const now = await readManifest(catalogue, key, bounds);
+  return now?.version === payload.version && now.writer === writer ? now : null;
+}

@@ -1,0 +1,143 @@
+/**
+ * Retrieval from a Qdrant server, for all servers and builds of a deployment (Q1–Q6): one catalogue and one collection of
+ * chunks for each dimension, in them the indexes of every organisation, each seen only through its own filter (H4).
+ * docs/decisions/0022-an-index-in-qdrant-has-generations.md says what is guaranteed, and why it is built so.
+ */
+import { AptoveError } from "../../domain/errors.ts";
+import { limits } from "../../domain/limits.ts";
+import type { Embedder } from "../embedding.ts";
+import { mismatch, notIndexed } from "../refusals.ts";
+import type { IndexInfo, IndexJob, IndexSummary, RetrievalQuery, RetrievedChunk, Retriever } from "../retriever.ts";
+import { isMissing } from "./collections.ts";
+import { QdrantConnection, searchBounds, type QdrantAddress } from "./connection.ts";
+import { leaseTimes, type LeaseTimes } from "./index-lease.ts";
+import { listManifests, readManifest, type Catalogue, type IndexKey, type Manifest } from "./manifest.ts";
+import { runIndex } from "./run-index.ts";
+import { questionOf, searchAt } from "./search.ts";
+
+export interface QdrantRetrieverOptions extends QdrantAddress {
+  /** Name of the catalogue; the names of the other collections begin with it. */
+  collection: string;
+  embedder: Embedder;
+  /** How long one request may take. */
+  requestMsMax?: number;
+  times?: LeaseTimes;
+}
+
+/** Nothing is asked of the server before the first search or run. */
+export function openQdrantRetriever(options: QdrantRetrieverOptions): Retriever {
+  return new QdrantRetriever(options);
+}
+
+/** A search begins anew so many times when the index changes under it. */
+const searchAttemptsMax = 5;
+
+class QdrantRetriever implements Retriever {
+  readonly #catalogue: Catalogue;
+  readonly #embedder: Embedder;
+  readonly #times: LeaseTimes;
+  /** As last seen, by organisation and repository; the one that was used last comes last. */
+  readonly #manifests = new Map<string, Manifest>();
+  readonly #closing = new AbortController();
+  readonly #runs = new Set<Promise<unknown>>();
+
+  constructor({ collection, embedder, times = leaseTimes, requestMsMax, ...address }: QdrantRetrieverOptions) {
+    this.#catalogue = { connection: new QdrantConnection(address, requestMsMax), name: collection };
+    this.#embedder = embedder;
+    this.#times = times;
+  }
+
+  async search(query: RetrievalQuery): Promise<RetrievedChunk[]> {
+    try {
+      return await this.#search(query);
+    } catch (error) {
+      // An index that was deleted, or built anew, is asked for again.
+      this.#manifests.delete(nameOf(query));
+      throw retrievalFault(error);
+    }
+  }
+
+  /**
+   * Asks with the generation that was last seen as current, and looks afterwards whether it still is: then all that was
+   * found is of that one generation. So a search costs two requests, and one that meets a new index some more.
+   */
+  async #search(query: RetrievalQuery): Promise<RetrievedChunk[]> {
+    let manifest = this.#manifests.get(nameOf(query)) ?? (await this.#manifest(query));
+    this.#check(manifest);
+    const question = await questionOf(query, this.#embedder);
+    if (question === null) return [];
+    const rankWeight = this.#embedder.rankWeight ?? 1;
+    for (let attempt = 1; attempt <= searchAttemptsMax; attempt += 1) {
+      const found = await searchAt(this.#catalogue, manifest, { question, query, rankWeight });
+      const now = await this.#manifest(query);
+      if (now.current === manifest.current) return found;
+      this.#check(now);
+      manifest = now;
+    }
+    throw new AptoveError("retrieval_failed", `the index of ${query.repo} keeps changing; try again`);
+  }
+
+  #check(manifest: Manifest): void {
+    const refusal = mismatch(manifest, this.#embedder);
+    if (refusal !== null) throw refusal;
+  }
+
+  async #manifest(key: IndexKey): Promise<Manifest> {
+    const name = nameOf(key);
+    const manifest = await readManifest(this.#catalogue, key, searchBounds);
+    if (manifest === null || manifest.current === 0) throw notIndexed(key.repo);
+    this.#manifests.delete(name);
+    this.#manifests.set(name, manifest);
+    const oldest = this.#manifests.keys().next();
+    if (this.#manifests.size > limits.manifestsKept && oldest.done !== true) this.#manifests.delete(oldest.value);
+    return manifest;
+  }
+
+  index(job: IndexJob): Promise<IndexSummary> {
+    const signals = [this.#closing.signal, ...(job.signal === undefined ? [] : [job.signal])];
+    const run = this.#index(job, AbortSignal.any(signals));
+    this.#runs.add(run);
+    const forget = (): void => void this.#runs.delete(run);
+    run.then(forget, forget);
+    return run;
+  }
+
+  async #index(job: IndexJob, signal: AbortSignal): Promise<IndexSummary> {
+    try {
+      const setup = { catalogue: this.#catalogue, embedder: this.#embedder, times: this.#times };
+      return await runIndex({ ...setup, job, signal });
+    } catch (error) {
+      signal.throwIfAborted();
+      throw retrievalFault(error);
+    }
+  }
+
+  async list(orgId: string): Promise<IndexInfo[]> {
+    try {
+      const manifests = await listManifests(this.#catalogue, orgId, searchBounds);
+      return manifests.flatMap(({ repo, root, commit, current, files, chunks, model, dimension, indexedAt }) => {
+        if (current === 0) return [];
+        return [{ repo, root, commit, files, chunks, embedding: { model, dimension }, indexedAt }];
+      });
+    } catch (error) {
+      if (isMissing(error)) return [];
+      throw retrievalFault(error);
+    }
+  }
+
+  /** Aborts the runs that it has, and waits for them. */
+  async close(): Promise<void> {
+    this.#closing.abort(new AptoveError("shutting_down", "the index is being closed"));
+    await Promise.allSettled(this.#runs);
+  }
+}
+
+function nameOf({ orgId, repo }: IndexKey): string {
+  return JSON.stringify([orgId, repo]);
+}
+
+function retrievalFault(error: unknown): AptoveError {
+  if (error instanceof AptoveError) return error;
+  const message = error instanceof Error ? error.message : String(error);
+  return new AptoveError("retrieval_failed", `the index in Qdrant failed: ${message}`, { cause: error });
+}

@@ -1,0 +1,132 @@
+/**
+ * A run from its beginning to its end: collections, the turn to write, what earlier runs left, the changes, the switch,
+ * and what the switch left. Every deletion names generations that this run knows to be past, so that one which reaches the
+ * server late takes nothing from a later run.
+ */
+import type { Schemas } from "@qdrant/js-client-rest";
+import { filesOf } from "../commit-files.ts";
+import type { Embedder } from "../embedding.ts";
+import { mismatch } from "../refusals.ts";
+import type { RepositoryFiles } from "../repository-files.ts";
+import type { IndexJob, IndexSummary } from "../retriever.ts";
+import { alive, bornUntil, bornVoid, deadAt, diedVoid } from "./chunk-points.ts";
+import { chunkCollection, ensureCollections } from "./collections.ts";
+import type { RequestBounds } from "./connection.ts";
+import { readFiles } from "./file-records.ts";
+import { IndexLease, runBounds, type LeaseTimes } from "./index-lease.ts";
+import { IndexRun } from "./index-run.ts";
+import type { Catalogue, Manifest } from "./manifest.ts";
+import { PointWriter } from "./point-writer.ts";
+
+export interface RunSetup {
+  catalogue: Catalogue;
+  embedder: Embedder;
+  times: LeaseTimes;
+  job: IndexJob;
+  signal: AbortSignal;
+}
+
+const deletedPerBatch = 1_000;
+
+/** Throws what `Retriever.index` may throw, and faults of the catalogue's form. */
+export async function runIndex(setup: RunSetup): Promise<IndexSummary> {
+  const { catalogue, embedder, times, job, signal } = setup;
+  signal.throwIfAborted();
+  const files = await filesOf(job, signal);
+  try {
+    const wanted = { name: catalogue.name, dimension: embedder.dimension };
+    await ensureCollections(catalogue.connection, wanted, runBounds(signal));
+    const lease = await IndexLease.take(catalogue, job, { ...times, signal });
+    try {
+      return await runWith(setup, { files, lease, signal: AbortSignal.any([signal, lease.lost.signal]) });
+    } catch (error) {
+      await lease.release();
+      throw error;
+    }
+  } finally {
+    files.close();
+  }
+}
+
+interface Held {
+  files: RepositoryFiles;
+  lease: IndexLease;
+  /** Aborts with the job, and when another run took the index over. */
+  signal: AbortSignal;
+}
+
+async function runWith({ catalogue, embedder, job }: RunSetup, { files, lease, signal }: Held): Promise<IndexSummary> {
+  const startedAt = performance.now();
+  const { former, generation } = lease;
+  const refusal = former.current === 0 || job.rebuild === true ? null : mismatch(former, embedder);
+  if (refusal !== null) throw refusal;
+  const bounds = runBounds(signal);
+  const known = await readFiles(catalogue, former, bounds);
+  await clearBefore({ catalogue, former, dimension: embedder.dimension, outdated: known.outdated }, bounds);
+  const writer = new PointWriter({ catalogue, embedder, former, generation, signal });
+  const run = new IndexRun({ job, files, generation, writer, signal }, known.files);
+  await run.compare();
+  await run.writeChanges();
+  run.progress("writing");
+  signal.throwIfAborted();
+  const { model, dimension } = embedder;
+  const { root, commit } = files;
+  await lease.commit({ root, commit, model, dimension, ...run.after, indexedAt: Date.now() }, signal);
+  // The index is there; what the next run would clear away too may fail here.
+  await Promise.allSettled([clearAfter({ catalogue, former, dimension, generation }, { attemptsMax: 1 })]);
+  const durationMs = performance.now() - startedAt;
+  const { files: filesTotal, chunks: chunksTotal } = run.after;
+  return { ...run.counts, repo: job.repo, commit, filesTotal, chunksTotal, durationMs };
+}
+
+interface ToClear {
+  catalogue: Catalogue;
+  former: Manifest;
+  dimension: number;
+}
+
+/** What runs left that did not finish, and what one that finished could not clear away. */
+async function clearBefore(
+  { catalogue, former, dimension, outdated }: ToClear & { outdated: readonly string[] },
+  bounds: RequestBounds,
+): Promise<void> {
+  const { connection, name } = catalogue;
+  const collection = chunkCollection(name, dimension);
+  const drop = async (filter: Schemas["Filter"] | null): Promise<void> => {
+    if (filter !== null) await deleteChunks(catalogue, { collection, filter }, bounds);
+  };
+  if (former.current === 0 || former.dimension !== dimension) {
+    // What is seen lies in another collection, or there is nothing yet: all that is here was left.
+    await drop(bornUntil(former, former.taken - 1));
+  } else {
+    await drop(bornVoid(former));
+    const filter = diedVoid(former);
+    const revive = { payload: { died: alive }, filter, wait: true, ordering: "strong" as const };
+    if (filter !== null) await connection.ask(async (client) => await client.setPayload(collection, revive), bounds);
+    await drop(deadAt(former, former.current));
+  }
+  for (let at = 0; at < outdated.length; at += deletedPerBatch) {
+    const points = outdated.slice(at, at + deletedPerBatch);
+    await connection.ask(async (client) => await client.delete(name, { points, wait: true }), bounds);
+  }
+}
+
+async function clearAfter(
+  { catalogue, former, dimension, generation }: ToClear & { generation: number },
+  bounds: RequestBounds,
+): Promise<void> {
+  if (former.current === 0) return;
+  const collection = chunkCollection(catalogue.name, former.dimension);
+  const isMoved = former.dimension !== dimension;
+  const filter = isMoved ? bornUntil(former, former.current) : deadAt(former, generation);
+  await deleteChunks(catalogue, { collection, filter }, bounds);
+}
+
+async function deleteChunks(
+  { connection }: Catalogue,
+  { collection, filter }: { collection: string; filter: Schemas["Filter"] },
+  bounds: RequestBounds,
+): Promise<void> {
+  const deletion = { filter, wait: true, ordering: "strong" as const };
+  await connection.ask(async (client) => await client.delete(collection, deletion), bounds);
+}

@@ -1,0 +1,95 @@
+/** The search (Q3): one request, in which the server ranks by vectors and by words under one filter, and fuses. */
+import type { Schemas } from "@qdrant/js-client-rest";
+import { AptoveError } from "../../domain/errors.ts";
+import type { Embedder } from "../embedding.ts";
+import { cutQuestion } from "../question.ts";
+import type { RetrievalQuery, RetrievedChunk } from "../retriever.ts";
+import { identifierTerms, questionTerms } from "../terms.ts";
+import { testCodeWeight } from "../test-code.ts";
+import { chunkSchema, seen, termsDocument } from "./chunk-points.ts";
+import { chunkCollection } from "./collections.ts";
+import { searchBounds } from "./connection.ts";
+import type { Catalogue, Manifest } from "./manifest.ts";
+
+/** As in the local index; the server's own is 2, by which the first places would drown all others. */
+const rankConstant = 60;
+const questionTermsMax = 64;
+
+/** What is looked for, whatever the index is at. Null: there is nothing in the question. */
+export interface Question {
+  text: string;
+  terms: string[];
+  names: string[];
+  vector: readonly number[] | null;
+}
+
+export async function questionOf(query: RetrievalQuery, embedder: Embedder): Promise<Question | null> {
+  const text = cutQuestion(query.text).toWellFormed();
+  if (text.trim() === "") return null;
+  const [embedded] = await embedder.embed([text]);
+  const hasVector = embedded?.some((value) => value !== 0) === true;
+  const terms = questionTerms(text).slice(0, questionTermsMax);
+  if (terms.length === 0 && !hasVector) return null;
+  const names = identifierTerms(text).slice(0, questionTermsMax);
+  return { text, terms, names, vector: hasVector ? [...embedded] : null };
+}
+
+/** The chunks of the generation that the manifest names as current, best first, at most as many as asked for. */
+export async function searchAt(
+  { connection, name }: Catalogue,
+  manifest: Manifest,
+  { question, query, rankWeight }: { question: Question; query: RetrievalQuery; rankWeight: number },
+): Promise<RetrievedChunk[]> {
+  const filter = seen(manifest, query);
+  // Deeper than what is asked for: a chunk low in both lists can be better than one high in a single list.
+  const limit = 2 * query.candidates;
+  const rankings = rankingsOf(question, { filter, corpus: seen(manifest, {}), limit, rankWeight });
+  const request = {
+    prefetch: rankings.map(({ prefetch }) => prefetch),
+    query: { rrf: { k: rankConstant, weights: rankings.map(({ weight }) => weight) } },
+    // All that was ranked: which of equals come first is not the server's to say, or it could be others the next time.
+    limit: limit * rankings.length,
+    with_payload: true,
+  };
+  const collection = chunkCollection(name, manifest.dimension);
+  const { points } = await connection.ask(async (client) => await client.query(collection, request), searchBounds);
+  return points
+    .map((point) => retrieved(point, manifest))
+    .map((chunk) => ({ ...chunk, score: chunk.score * testCodeWeight(chunk.path, question.text) }))
+    .toSorted((one, other) => other.score - one.score || (one.id < other.id ? -1 : 1))
+    .slice(0, query.candidates);
+}
+
+interface Ranking {
+  prefetch: Schemas["Prefetch"];
+  weight: number;
+}
+
+interface Ranked {
+  filter: Schemas["Filter"];
+  /** Among which chunks a term is rare or not: those of this index, whatever the filters. */
+  corpus: Schemas["Filter"];
+  limit: number;
+  rankWeight: number;
+}
+
+function rankingsOf({ terms, names, vector }: Question, { filter, corpus, limit, rankWeight }: Ranked): Ranking[] {
+  const byWords = (using: string, words: string[]): Ranking[] => {
+    if (words.length === 0) return [];
+    const query = { nearest: termsDocument(words) };
+    return [{ prefetch: { query, using, filter, limit, params: { idf: { corpus } } }, weight: 1 }];
+  };
+  // Someone who writes `moveHead` wants to see where it is defined.
+  const rankings = [...byWords("text", terms), ...byWords("symbol", names)];
+  if (vector === null) return rankings;
+  // What has nothing in common with the question is not found by it.
+  const near = { query: { nearest: [...vector] }, using: "dense", filter, limit, score_threshold: 0 };
+  return [...rankings, { prefetch: near, weight: rankWeight }];
+}
+
+function retrieved({ payload, score }: Schemas["ScoredPoint"], { repo, commit }: Manifest): RetrievedChunk {
+  const found = chunkSchema.safeParse(payload);
+  if (!found.success) throw new AptoveError("retrieval_failed", "Qdrant gave a point that is no chunk");
+  const { chunk: id, path, language, symbol, text, hash, start, end } = found.data;
+  return { id, repo, path, startLine: start, endLine: end, language, symbol, text, hash, commit, score };
+}

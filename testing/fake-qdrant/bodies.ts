@@ -1,0 +1,120 @@
+/**
+ * The requests that the fake takes: exactly those that the driver sends, field by field. Each form is held against the
+ * types that the client generates from Qdrant's own OpenAPI, so a field that the server does not have does not compile.
+ */
+import type { Schemas } from "@qdrant/js-client-rest";
+import { z } from "zod";
+
+const pointId = z.uuid();
+const collectionName = z.string().regex(/^[^<>:"/\\|?*\0]{1,255}$/);
+
+const matching = z.strictObject({
+  key: z.string(),
+  match: z.union([
+    z.strictObject({ value: z.union([z.string(), z.int()]) }),
+    z.strictObject({ any: z.union([z.array(z.string()).min(1), z.array(z.int()).min(1)]) }),
+  ]),
+});
+const ranged = z.strictObject({
+  key: z.string(),
+  range: z.strictObject({ lte: z.number().exactOptional(), gt: z.number().exactOptional() }),
+});
+const ofIds = z.strictObject({ has_id: z.array(pointId).min(1) });
+const plain = z.union([matching, ranged, ofIds]);
+const anyOf = z.strictObject({ should: z.array(plain).min(1) });
+const condition = z.union([plain, anyOf]);
+export type FakeCondition = z.output<typeof condition>;
+const filter = z.strictObject({
+  must: z.array(condition).exactOptional(),
+  must_not: z.array(condition).exactOptional(),
+});
+export type FakeFilter = z.output<typeof filter>;
+
+const document = z.strictObject({
+  text: z.string(),
+  model: z.literal("qdrant/bm25"),
+  // Whatever else the server's tokenizer can do, the fake cannot.
+  options: z.strictObject({
+    tokenizer: z.literal("whitespace"),
+    lowercase: z.literal(false),
+    stemmer: z.strictObject({ type: z.literal("none") }),
+    stopwords: z.strictObject({ languages: z.array(z.never()), custom: z.array(z.never()) }),
+  }),
+});
+export type FakeDocument = z.output<typeof document>;
+const dense = z.array(z.number()).min(1);
+const payload = z.record(z.string(), z.unknown());
+
+const createCollection = z.strictObject({
+  vectors: z.record(z.string(), z.strictObject({ size: z.int().min(1).max(65_536), distance: z.literal("Cosine") })),
+  sparse_vectors: z.record(z.string(), z.strictObject({ modifier: z.literal("idf") })).exactOptional(),
+});
+const createIndex = z.strictObject({
+  field_name: z.string(),
+  field_schema: z.union([
+    z.strictObject({ type: z.literal("keyword"), is_tenant: z.literal(true).exactOptional() }),
+    z.strictObject({ type: z.literal("integer"), lookup: z.literal(true), range: z.literal(true) }),
+  ]),
+});
+const upsert = z.strictObject({
+  points: z
+    .array(z.strictObject({ id: pointId, vector: z.record(z.string(), z.union([dense, document])), payload }))
+    .min(1),
+  update_mode: z.literal("insert_only").exactOptional(),
+});
+const retrieve = z.strictObject({
+  ids: z.array(pointId).min(1),
+  with_payload: z.boolean(),
+  with_vector: z.array(z.string()).exactOptional(),
+});
+const remove = z.union([z.strictObject({ filter }), z.strictObject({ points: z.array(pointId).min(1) })]);
+const changePayload = z.strictObject({ payload, filter });
+const scroll = z.strictObject({
+  filter,
+  limit: z.int().min(1),
+  with_payload: z.literal(true),
+  with_vector: z.literal(false),
+  offset: pointId.exactOptional(),
+});
+const ranking = {
+  filter,
+  limit: z.int().min(1),
+};
+const prefetch = z.union([
+  z.strictObject({
+    ...ranking,
+    query: z.strictObject({ nearest: document }),
+    using: z.string(),
+    params: z.strictObject({ idf: z.strictObject({ corpus: filter }) }),
+  }),
+  z.strictObject({
+    ...ranking,
+    query: z.strictObject({ nearest: dense }),
+    using: z.string(),
+    score_threshold: z.number(),
+  }),
+]);
+export type FakePrefetch = z.output<typeof prefetch>;
+const query = z.strictObject({
+  prefetch: z.array(prefetch).min(1),
+  query: z.strictObject({ rrf: z.strictObject({ k: z.int().min(1), weights: z.array(z.number()) }) }),
+  limit: z.int().min(1),
+  with_payload: z.literal(true),
+});
+
+export const bodies = { createCollection, createIndex, upsert, retrieve, remove, changePayload, scroll, query };
+export { collectionName };
+export type Bodies = { [Name in keyof typeof bodies]: z.output<(typeof bodies)[Name]> };
+
+/** Compiles where every form is one that the server's own description takes. */
+type Fits<Part extends Whole, Whole> = [Part, Whole];
+export type Checked = [
+  Fits<Bodies["createCollection"], Schemas["CreateCollection"]>,
+  Fits<Bodies["createIndex"], Schemas["CreateFieldIndex"]>,
+  Fits<Bodies["upsert"], Schemas["PointsList"]>,
+  Fits<Bodies["retrieve"], Schemas["PointRequest"]>,
+  Fits<Bodies["remove"], Schemas["PointsSelector"]>,
+  Fits<Bodies["changePayload"], Schemas["SetPayload"]>,
+  Fits<Bodies["scroll"], Schemas["ScrollRequest"]>,
+  Fits<Bodies["query"], Schemas["QueryRequest"]>,
+];
