@@ -7,6 +7,7 @@ import type { BlobStore } from "./blobs/blob-store.ts";
 import { configuredWorkspaces, type ConfiguredWorkspaces } from "./compose/configured-workspaces.ts";
 import { keptWorkspaces } from "./compose/kept-workspaces.ts";
 import { lazyProviders } from "./compose/lazy-providers.ts";
+import { lazyRetrievers } from "./compose/lazy-retrievers.ts";
 import { sessionToolsOpener } from "./compose/session-tools.ts";
 import { startObserving, type Observing } from "./compose/observing.ts";
 import { isAlive, monotonic, thisRunner } from "./compose/this-runner.ts";
@@ -18,7 +19,6 @@ import type { EngineParts, Providers, WorkspaceSettings } from "./engine/parts.t
 import type { EventLog } from "./live/event-log.ts";
 import type { Provider } from "./providers/provider.ts";
 import type { RecordStore } from "./records/record-store.ts";
-import type { Embedder } from "./retrieval/embedding.ts";
 import type { Retriever } from "./retrieval/retriever.ts";
 import { observedStore } from "./telemetry/observed-store.ts";
 import type { Observer } from "./telemetry/observer.ts";
@@ -47,7 +47,7 @@ export interface AptoveOptions {
   log?: EventLog;
   /** Added to the configured ones; one with the name of a configured one takes its place. */
   providers?: Provider[];
-  /** By the names that agent contexts use; `local` is the configured one. */
+  /** By the names that agent contexts use; one called `local` or `qdrant` takes the place of the configured one. */
   retrievers?: Record<string, Retriever>;
   /** Offered to the model on every turn, and run in this process. */
   tools?: Tool[];
@@ -106,12 +106,13 @@ export async function createAptove(options: AptoveOptions = {}): Promise<Aptove>
     base: { configuration, settings },
     settle: (own) => settingsFrom(own, lazyProviders(own.providers, options.providers ?? [], providers), options),
   });
+  const usual = { provider: configuration.provider, index: configuration.retrieval.store };
   const parts: EngineParts = {
     ...settings,
     records: observedStore(options.records ?? (await openRecords(configuration, folder)), "records", observer),
     blobs: observedStore(options.blobs ?? (await openBlobs(folder)), "blobs", observer),
     log: observedStore(options.log ?? (await openLog(folder)), "live", observer),
-    retrievers: new Map(Object.entries({ local: lazyRetriever(configuration, folder), ...options.retrievers })),
+    retrievers: new Map(Object.entries({ ...lazyRetrievers({ configuration, folder, env }), ...options.retrievers })),
     tools: options.tools ?? [],
     workspaces: {
       settings: async (id) => (await configured(id))?.settings ?? null,
@@ -119,7 +120,7 @@ export async function createAptove(options: AptoveOptions = {}): Promise<Aptove>
       standing: async (id) => await (await workspaces.transcripts()).standing(id),
       turnFinished: (id, turn) => workspaces.turnFinished(id, turn),
     },
-    readContext: (kind, id, entry) => readContextEntry({ kind, id, entry, provider: configuration.provider }),
+    readContext: (kind, id, entry) => readContextEntry({ kind, id, entry, ...usual }),
     limits: configuration.limits,
     contextTokens: (model) => modelInfo(model)?.contextTokens ?? null,
     runner: thisRunner(),
@@ -181,39 +182,6 @@ async function openBlobs(folder: DataFolder): Promise<BlobStore> {
 async function openLog(folder: DataFolder): Promise<EventLog> {
   const { fileEventLog } = await import("./live/files/file-event-log.ts");
   return fileEventLog({ folder: folder.live });
-}
-
-/** Opens the index at the first use: most commands never search. */
-function lazyRetriever(configuration: Configuration, folder: DataFolder): Retriever {
-  let opened: Promise<Retriever> | null = null;
-  const open = (): Promise<Retriever> => (opened ??= openRetriever(configuration, folder));
-  return {
-    search: async (query) => await (await open()).search(query),
-    index: async (job) => await (await open()).index(job),
-    list: async (orgId) => await (await open()).list(orgId),
-    close: async () => {
-      if (opened !== null) await (await opened).close();
-    },
-  };
-}
-
-async function openRetriever(configuration: Configuration, folder: DataFolder): Promise<Retriever> {
-  const { openLocalRetriever } = await import("./retrieval/local/local-retriever.ts");
-  return await openLocalRetriever({ folder: folder.index, embedder: await openEmbedder(configuration) });
-}
-
-async function openEmbedder({ retrieval, providers }: Configuration): Promise<Embedder> {
-  if (retrieval.embedding === "lexical") {
-    const { lexicalEmbedder } = await import("./retrieval/lexical-embedding.ts");
-    return lexicalEmbedder();
-  }
-  const { openaiEmbedder } = await import("./retrieval/openai-embedding.ts");
-  return openaiEmbedder({
-    apiKey: providers.openai.apiKey ?? "",
-    model: retrieval.model ?? "text-embedding-3-small",
-    dimension: retrieval.dimension ?? 1_536,
-    ...(providers.openai.baseUrl !== null && { baseUrl: providers.openai.baseUrl }),
-  });
 }
 
 async function sleep(ms: number, signal: AbortSignal): Promise<void> {

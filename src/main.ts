@@ -38,8 +38,8 @@ async function openLocal({ dataDir, env, overrides, writeLog }: LocalSetup): Pro
   return {
     client: createClient({ url: "http://localhost", key: ownSecret, fetch: (request) => door.fetch(request) }),
     indexes: {
-      index: async (job) => await engine.indexes.index(owner, job),
-      list: async () => await engine.indexes.list(owner),
+      index: async ({ orgId = owner.orgId, ...job }) => await engine.indexes.index({ ...owner, orgId }, job),
+      list: async (orgId = owner.orgId) => await engine.indexes.list({ ...owner, orgId }),
     },
     listen: async (at) => {
       const [{ listen }, { servedAcp }, { listenForOperator }] = await Promise.all([

@@ -134,8 +134,8 @@ async function openTestEngine(
   return {
     client: createClient({ url: "http://localhost", key: ours, fetch: (request) => door.fetch(request) }),
     indexes: {
-      index: async (job) => await engine.indexes.index(owner, job),
-      list: async () => await engine.indexes.list(owner),
+      index: async ({ orgId = owner.orgId, ...job }) => await engine.indexes.index({ ...owner, orgId }, job),
+      list: async (orgId = owner.orgId) => await engine.indexes.list({ ...owner, orgId }),
     },
     listen: async (at) => (listening = await listen(door, at)),
     close: () => (closing ??= close(configuration.limits.shutdownGraceMs)),

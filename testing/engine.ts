@@ -79,7 +79,7 @@ export function testParts(options: TestEngineOptions = {}): EngineParts & { scri
     tools: [],
     agentContexts: [{ ...defaultAgent, provider: answering.name }],
     conversationContexts: [{ ...defaultConversation, ...conversation }],
-    readContext: (kind, id, entry) => readContextEntry({ kind, id, entry, provider: answering.name }),
+    readContext: (kind, id, entry) => readContextEntry({ kind, id, entry, index: "local", provider: answering.name }),
     limits,
     contextTokens: () => null,
     runner: testRunner(),

@@ -79,7 +79,10 @@ function secretsOf(configurations: readonly Configuration[]): { secretNames: str
   ]);
   const values = [...keyed.map(({ apiKey }) => apiKey), ...configurations.map(({ records }) => records.url)];
   return {
-    secretNames: keyed.flatMap(({ apiKeyEnv }) => apiKeyEnv ?? []),
+    secretNames: [
+      ...keyed.flatMap(({ apiKeyEnv }) => apiKeyEnv ?? []),
+      ...configurations.map(({ retrieval }) => retrieval.qdrant.apiKeyEnv),
+    ],
     secretValues: values.filter((value) => value !== null),
   };
 }

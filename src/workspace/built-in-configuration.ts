@@ -3,6 +3,7 @@ import { builtInModes } from "../domain/context.ts";
 import type { AgentContext, ConversationContext, Mode, ModelSettings } from "../domain/context.ts";
 import { limits } from "../domain/limits.ts";
 import type { ToolDefinition } from "../domain/tool.ts";
+import { settleRetrieval, type ConfiguredRetrieval } from "./configured-index.ts";
 import { changeableLimits, snakeCase } from "./config-fields.ts";
 import type { ChangeableLimit } from "./config-fields.ts";
 import { providerByDefault, settleProviders } from "./configured-providers.ts";
@@ -19,7 +20,7 @@ export interface Configuration {
   agentContext: string;
   conversationContext: string;
   providers: ConfiguredProviders;
-  retrieval: { embedding: "lexical" | "openai"; model: string | null; dimension: number | null };
+  retrieval: ConfiguredRetrieval;
   /** `default` is always there, and first (G1). */
   agentContexts: AgentContext[];
   /** `default` is always there, and first (G1). Each has the modes `ask` and `edit` (G2). */
@@ -45,18 +46,17 @@ const builtInBootPrompt = [
 export function settleConfiguration(merged: LayerValues): Configuration {
   const values = new MergedValues(merged);
   const providers = settleProviders(values);
+  const retrieval = settleRetrieval(values);
   const provider = values.text("provider") ?? providerByDefault(providers);
   return {
     provider,
     agentContext: values.text("agent_context") ?? "default",
     conversationContext: values.text("conversation_context") ?? "default",
     providers,
-    retrieval: {
-      embedding: values.get<"lexical" | "openai">("retrieval.embedding") ?? "lexical",
-      model: values.text("retrieval.model"),
-      dimension: values.get<number>("retrieval.dimension") ?? null,
-    },
-    agentContexts: values.names("agent_contexts", ["default"]).map((id) => agentContext(values, id, provider)),
+    retrieval,
+    agentContexts: values
+      .names("agent_contexts", ["default"])
+      .map((id) => agentContext(values, id, { provider, index: retrieval.store })),
     conversationContexts: values
       .names("conversation_contexts", ["default"])
       .map((id) => conversationContext(values, id)),
@@ -89,13 +89,17 @@ function titleOf(id: string): string {
   return id.charAt(0).toUpperCase() + id.slice(1).replace(/[-_]/g, " ");
 }
 
-export function agentContext(values: MergedValues, id: string, provider: string): AgentContext {
+export function agentContext(
+  values: MergedValues,
+  id: string,
+  usual: { provider: string; index: string },
+): AgentContext {
   const key = `agent_contexts.${id}`;
   return {
     id,
     name: values.get<string>(`${key}.name`) ?? titleOf(id),
-    provider: values.get<string>(`${key}.provider`) ?? provider,
-    index: values.get<string>(`${key}.index`) ?? "local",
+    provider: values.get<string>(`${key}.provider`) ?? usual.provider,
+    index: values.get<string>(`${key}.index`) ?? usual.index,
   };
 }
 

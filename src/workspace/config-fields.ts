@@ -6,6 +6,7 @@ import { limits } from "../domain/limits.ts";
 import {
   apiAddress,
   choice,
+  collectionName,
   flag,
   named,
   nameOf,
@@ -21,6 +22,7 @@ import {
   url,
 } from "./config-forms.ts";
 import type { ConfigField, NamedField, TableField, ValueField } from "./config-forms.ts";
+import { indexStores } from "./configured-index.ts";
 import { mcpServerFields } from "./mcp-servers.ts";
 
 /** Limits that a person may change; the others are part of a rule (see domain/limits.ts). Key, unit last, and the smallest value. */
@@ -155,11 +157,19 @@ export const configFields: TableField = table("", {
     embedding: choice("Who makes the vectors. `lexical` works offline.", ["lexical", "openai"]),
     model: text("Embedding model.", "text-embedding-3-small"),
     dimension: number("Length of the vectors.", { sample: 1_536, min: 8, max: 16_384 }),
+    store: choice("Where indexes are kept: in the data folder, or on a Qdrant server.", indexStores, {
+      env: "APTOVE_RETRIEVAL_STORE",
+    }),
+    qdrant: table("A Qdrant server, 1.19 or later.", {
+      url: apiAddress("Its address; without a port: 6333.", "http://127.0.0.1:6333", { env: "QDRANT_URL" }),
+      collection: collectionName("What the names of its collections begin with.", "aptove"),
+      api_key_env: text("Environment variable that holds the key.", "QDRANT_API_KEY"),
+    }),
   }),
   agent_contexts: named("Which provider and index an agent uses. `default` always exists.", "default", {
     name: text("Name that lists show.", "Default"),
     provider: providerName("Provider; absent: the one at the top of this file."),
-    index: choice("Index to search.", ["local"]),
+    index: choice("Where it looks up code; absent: `retrieval.store`.", indexStores),
   }),
   conversation_contexts: conversationContext,
   mcp_servers: mcpServerFields,

@@ -88,6 +88,14 @@ export function providerName(about: string, extra: Extra = {}): ValueField {
   return nameOf("name of a provider", about, { sample: "openai", ...extra });
 }
 
+/** A name that may stand in front of others, and in an address. */
+export function collectionName(about: string, sample: string): ValueField {
+  const form = '1 to 64 letters, digits, "_" or "-"';
+  const fault = (value: unknown): string | null =>
+    typeof value === "string" && plainNames.pattern.test(value) ? null : `must be a name of ${form}`;
+  return { kind: "value", about, form, sample: JSON.stringify(sample), fault };
+}
+
 /** The address of a provider's API. */
 export function apiAddress(about: string, sample: string, extra: Extra = {}): ValueField {
   const field = url(about, sample, { schemes: ["https:", "http:"], ...extra });

@@ -15,8 +15,9 @@ export interface ContextEntryRequest {
   kind: ContextKind;
   id: string;
   entry: Record<string, unknown>;
-  /** Who answers where an agent context names nobody. */
+  /** Who answers, and where code is looked up, where an agent context does not say. */
   provider: string;
+  index: string;
 }
 
 /** Throws `context_invalid` that names every fault. */
@@ -24,13 +25,13 @@ export function readContextEntry({
   kind,
   id,
   entry,
-  provider,
+  ...usual
 }: ContextEntryRequest): AgentContext | ConversationContext {
   const section = sections[kind];
   const faults: ConfigFault[] = [];
   const values = new MergedValues(flatten({ tree: { [section]: { [id]: entry } }, place: "" }, faults));
   if (faults.length > 0) throw contextInvalid(`${section}.${id}`, faults);
-  return kind === "agent" ? agentContext(values, id, provider) : conversationContext(values, id);
+  return kind === "agent" ? agentContext(values, id, usual) : conversationContext(values, id);
 }
 
 function contextInvalid(prefix: string, faults: readonly ConfigFault[]): AptoveError {

@@ -16,7 +16,9 @@ export async function indexFirst(call: Call, namedRepo: string | undefined): Pro
     output.note(output.noteStyle.dim("not in a git repository: no code is looked up; name files with --file"));
     return true;
   }
-  if (call.server() !== null || (await isIndexed(call, copy))) return true;
+  // What a team looks things up in is made from commits, and not from whatever one of them is working on.
+  const isShared = call.loaded().configuration.retrieval.store !== "local";
+  if (isShared || call.server() !== null || (await isIndexed(call, copy))) return true;
   const stopping = listenForStop(call.io.signals);
   try {
     output.note(output.noteStyle.dim(`indexing ${output.safeNote(copy.root)}, once`));

@@ -117,8 +117,9 @@ export interface LocalEngine {
 
 /** The engine's, as the data folder's owner. */
 export interface OwnIndexes {
-  index(job: Parameters<Indexes["index"]>[1]): Promise<IndexSummary>;
-  list(): Promise<IndexInfo[]>;
+  /** Whoever has the data folder and its configuration may index for any org; absent: for the folder's own. */
+  index(job: Parameters<Indexes["index"]>[1] & { orgId?: string }): Promise<IndexSummary>;
+  list(orgId?: string): Promise<IndexInfo[]>;
 }
 
 export type IndexSummary = Awaited<ReturnType<Indexes["index"]>>;

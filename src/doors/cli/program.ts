@@ -93,6 +93,8 @@ function addWorkCommands(program: Command, run: Run): void {
     .argument("[path]", "a folder of the repository; without it: this one")
     .option("--rebuild", "throw the index away and build it anew")
     .option("--repo <name>", "name to index it under")
+    .option("--commit [name]", "index what a commit holds, and not the files as they are; without a name: HEAD")
+    .option("--org <id>", "organisation that the index is for; without it: this data folder's own")
     .action((path: string | undefined, options: IndexOptions) =>
       run(async (call) => (await import("./commands/index-repository.ts")).indexCommand(call, path, options)),
     );

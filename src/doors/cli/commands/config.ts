@@ -5,6 +5,7 @@ import { starterConfig, effectiveValues } from "../../../workspace/config-text.t
 import type { Configuration, LoadedConfiguration } from "../../../workspace/configuration.ts";
 import { callableProviders, providerFault } from "../../../workspace/configured-providers.ts";
 import { writePrivateFile } from "../../../workspace/data-folder.ts";
+import { qdrantFault } from "../../../workspace/configured-index.ts";
 import { configuredMcpServers } from "../../../workspace/mcp-servers.ts";
 import type { Call } from "../call.ts";
 import { CommandFailed, exitCodes } from "../failure.ts";
@@ -112,6 +113,9 @@ export function configurationProblems(configuration: Configuration, env: Call["i
   }
   const embedding = retrieval.embedding === "openai" ? providerFault(providers, "openai") : null;
   if (embedding !== null) problems.push(`retrieval.embedding is openai, which ${embedding}`);
+  const stores = new Set([retrieval.store, ...agentContexts.map(({ index }) => index)]);
+  const qdrant = stores.has("qdrant") ? qdrantFault(retrieval.qdrant, env) : null;
+  if (qdrant !== null) problems.push(`the index store qdrant ${qdrant}`);
   return [...problems, ...configuredMcpServers(configuration, env).faults];
 }
 

@@ -3,6 +3,7 @@ import { accessSync, constants, statSync } from "node:fs";
 import type { Call } from "../call.ts";
 import { exitCodes } from "../failure.ts";
 import type { ExitCode } from "../failure.ts";
+import { headCommit } from "../git.ts";
 import { columns } from "../output.ts";
 import { findServer } from "../server-file.ts";
 import { answering, checkWorkspaces, configurationProblems } from "./config.ts";
@@ -112,14 +113,22 @@ async function checkStores(call: Call): Promise<Check> {
 
 async function checkIndex(call: Call): Promise<Check> {
   if (call.server() !== null) return { name: "index", state: "note", detail: "is the server's own matter" };
-  const { repo, hasGit } = await call.copy();
+  const { repo, root, hasGit } = await call.copy();
+  const { store, qdrant } = call.loaded().configuration.retrieval;
+  const isShared = store === "qdrant";
+  const where = isShared ? ` in Qdrant at ${qdrant.url ?? "no address"}` : "";
   if (!hasGit) return { name: "index", state: "note", detail: "no code is looked up outside of a git repository" };
   const { indexes } = await call.local("looking at the index");
   const found = (await indexes.list()).find((index) => index.repo === repo);
   if (found !== undefined) {
-    const detail = `${repo}: ${found.files} files, ${found.chunks} chunks, ${found.embedding.model}`;
-    return { name: "index", state: "ok", detail };
+    const head = await headCommit(root);
+    const detail = `${repo}: ${found.files} files, ${found.chunks} chunks, ${found.embedding.model}${where}`;
+    if (head === found.commit) return { name: "index", state: "ok", detail };
+    const fix = "bring it up to date: aptove index";
+    return { name: "index", state: "note", detail: `${detail}; made at another commit`, fix };
   }
+  if (isShared)
+    return { name: "index", state: "note", detail: `${repo} is not indexed${where}`, fix: "aptove index --commit" };
   return { name: "index", state: "note", detail: `${repo} is not indexed yet; the first question does it` };
 }
 

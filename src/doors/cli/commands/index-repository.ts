@@ -1,6 +1,7 @@
 /** `aptove index`: reads a repository into the index that retrieval searches (Q1, Q2). */
 import { realpathSync, statSync } from "node:fs";
 import { resolve } from "node:path";
+import { isId } from "../../../domain/ids.ts";
 import type { Call } from "../call.ts";
 import { exitCodes, UsageError } from "../failure.ts";
 import type { ExitCode } from "../failure.ts";
@@ -14,10 +15,16 @@ import { listenForStop } from "../stop-signals.ts";
 export interface IndexOptions {
   repo?: string;
   rebuild?: boolean;
+  /** True: HEAD. */
+  commit?: string | true;
+  org?: string;
 }
 
 export async function indexCommand(call: Call, path: string | undefined, options: IndexOptions): Promise<ExitCode> {
   const copy = path === undefined ? await call.copy() : await findWorkingCopy(existingFolder(call.io.cwd, path));
+  if (options.org !== undefined && !isId(options.org)) {
+    throw new UsageError(`--org ${options.org}: is no id of an organisation`, "see the organisations: aptove org list");
+  }
   const named = options.repo === undefined ? copy : { ...copy, repo: options.repo };
   const stopping = listenForStop(call.io.signals);
   try {
@@ -43,17 +50,25 @@ function existingFolder(cwd: string, path: string): string {
 export async function indexWorkingCopy(
   call: Call,
   copy: WorkingCopy,
-  options: { rebuild?: boolean; signal?: AbortSignal },
+  options: Pick<IndexOptions, "rebuild" | "commit" | "org"> & { signal?: AbortSignal },
 ): Promise<IndexSummary> {
   const { indexes } = await call.local("indexing");
-  const former = (await indexes.list()).find((index) => index.repo === copy.repo);
-  warnOfOtherRoot(call, copy, former);
+  const { org, commit } = options;
+  // A build has its working copy somewhere else each time, and means the same repository.
+  if (commit === undefined)
+    warnOfOtherRoot(
+      call,
+      copy,
+      (await indexes.list(org)).find(({ repo }) => repo === copy.repo),
+    );
   const progress = new ProgressBar(call.output);
   try {
     return await indexes.index({
       root: copy.root,
       repo: copy.repo,
       onProgress: ({ phase, filesDone, filesTotal }) => progress.update(phase, filesDone, filesTotal),
+      ...(org === undefined ? {} : { orgId: org }),
+      ...(commit === undefined ? {} : { commit: commit === true ? "HEAD" : commit }),
       ...(options.rebuild === true ? { rebuild: true } : {}),
       ...(options.signal === undefined ? {} : { signal: options.signal }),
     });

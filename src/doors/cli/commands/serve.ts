@@ -38,9 +38,10 @@ export async function start(call: Call, options: ServeOptions): Promise<ExitCode
   });
 }
 
-/** Without an index the server still answers, so a failure here is only said. */
+/** Without an index the server still answers, so a failure here is only said. One that a team shares is made by builds. */
 async function indexHere(call: Call): Promise<void> {
   const { output } = call;
+  if (call.loaded().configuration.retrieval.store !== "local") return;
   const copy = await call.copy();
   if (!copy.hasGit) {
     output.note(`${output.safeNote(copy.root)} is not in a git repository, so there is nothing to index`);

@@ -100,6 +100,35 @@ test("[L1] [Q1] [Q2] index tells what it did, and the second time that nothing c
   assert.equal(json.repo, "copy");
 });
 
+test("[L1] [Q1] index --commit takes what the commit holds, for whom it is told, and asks nothing", async (t) => {
+  const world = await cliWorld(t);
+  await world.write("new.ts", "export const novel = 1;\n");
+  world.git("add", ".");
+  const head = world.git("rev-parse", "HEAD").trim();
+  const run = await world.run(["index", "--commit", "--json"]);
+  assert.equal(run.exit, 0);
+  assert.deepEqual((({ commit, filesTotal }) => ({ commit, filesTotal }))(JSON.parse(run.stdout)), {
+    commit: head,
+    filesTotal: world.git("ls-tree", "-r", "--name-only", "HEAD").trim().split("\n").length,
+  });
+  const unknown = await world.run(["index", "--commit", "nowhere"]);
+  assert.equal(unknown.exit, 1);
+  assert.match(unknown.stderr, /git knows no commit "nowhere".*\(repository_invalid\)/s);
+  const org = "00000000-0000-7000-8000-00000000000f";
+  assert.match((await world.run(["index", "--commit", head, "--org", org])).stdout, /\n[1-9]\d* changed/);
+  assert.match((await world.run(["index", "--org", "acme"])).stderr, /--org acme: is no id/);
+});
+
+test("[L1] a turn says where the index is older than the working copy, until it is made anew", async (t) => {
+  const world = await cliWorld(t);
+  await world.run(["index"]);
+  assert.doesNotMatch((await world.run(["ask", "greet"])).stderr, /index of copy/);
+  world.git("commit", "--quiet", "--allow-empty", "--message", "newer");
+  assert.match((await world.run(["ask", "greet"])).stderr, /the index of copy was made at commit .*aptove index/);
+  await world.run(["index"]);
+  assert.doesNotMatch((await world.run(["ask", "greet"])).stderr, /index of copy/);
+});
+
 test("[L1] index takes a path and a name, and warns when a name moves to another folder", async (t) => {
   const world = await cliWorld(t);
   const elsewhere = join(world.dataDir, "..");

@@ -1,0 +1,63 @@
+/** The places where code is looked up, by the names that agent contexts use; each is opened at its first use. */
+import { AptoveError } from "../domain/errors.ts";
+import type { Embedder } from "../retrieval/embedding.ts";
+import type { Retriever } from "../retrieval/retriever.ts";
+import { qdrantFault, qdrantKey, type IndexStore } from "../workspace/configured-index.ts";
+import type { Configuration } from "../workspace/configuration.ts";
+import type { DataFolder } from "../workspace/data-folder.ts";
+
+export interface RetrieverSetup {
+  configuration: Configuration;
+  folder: DataFolder;
+  env: Readonly<Record<string, string | undefined>>;
+}
+
+export function lazyRetrievers(setup: RetrieverSetup): Record<IndexStore, Retriever> {
+  return { local: lazily(() => openLocal(setup)), qdrant: lazily(() => openQdrant(setup)) };
+}
+
+/** Most commands never search. */
+function lazily(openRetriever: () => Promise<Retriever>): Retriever {
+  let opened: Promise<Retriever> | null = null;
+  const open = (): Promise<Retriever> => (opened ??= openRetriever());
+  return {
+    search: async (query) => await (await open()).search(query),
+    index: async (job) => await (await open()).index(job),
+    list: async (orgId) => await (await open()).list(orgId),
+    close: async () => {
+      if (opened === null) return;
+      // One that never opened has told its caller, and leaves nothing to close.
+      const retriever = await opened.catch(() => null);
+      await retriever?.close();
+    },
+  };
+}
+
+async function openLocal({ configuration, folder }: RetrieverSetup): Promise<Retriever> {
+  const { openLocalRetriever } = await import("../retrieval/local/local-retriever.ts");
+  return await openLocalRetriever({ folder: folder.index, embedder: await openEmbedder(configuration) });
+}
+
+async function openQdrant({ configuration, env }: RetrieverSetup): Promise<Retriever> {
+  const { qdrant } = configuration.retrieval;
+  const fault = qdrantFault(qdrant, env);
+  if (fault !== null || qdrant.url === null) throw new AptoveError("config_invalid", `the index store qdrant ${fault}`);
+  const { openQdrantRetriever } = await import("../retrieval/qdrant/qdrant-retriever.ts");
+  const { url, collection } = qdrant;
+  const embedder = await openEmbedder(configuration);
+  return openQdrantRetriever({ url, collection, apiKey: qdrantKey(qdrant, env), embedder });
+}
+
+async function openEmbedder({ retrieval, providers }: Configuration): Promise<Embedder> {
+  if (retrieval.embedding === "lexical") {
+    const { lexicalEmbedder } = await import("../retrieval/lexical-embedding.ts");
+    return lexicalEmbedder();
+  }
+  const { openaiEmbedder } = await import("../retrieval/openai-embedding.ts");
+  return openaiEmbedder({
+    apiKey: providers.openai.apiKey ?? "",
+    model: retrieval.model ?? "text-embedding-3-small",
+    dimension: retrieval.dimension ?? 1_536,
+    ...(providers.openai.baseUrl !== null && { baseUrl: providers.openai.baseUrl }),
+  });
+}
