@@ -48,34 +48,37 @@ const payload = z.record(z.string(), z.unknown());
 const createCollection = z.strictObject({
   vectors: z.record(z.string(), z.strictObject({ size: z.int().min(1).max(65_536), distance: z.literal("Cosine") })),
   sparse_vectors: z.record(z.string(), z.strictObject({ modifier: z.literal("idf") })).exactOptional(),
-});
+}) satisfies z.ZodType<Schemas["CreateCollection"]>;
 const createIndex = z.strictObject({
   field_name: z.string(),
   field_schema: z.union([
     z.strictObject({ type: z.literal("keyword"), is_tenant: z.literal(true).exactOptional() }),
     z.strictObject({ type: z.literal("integer"), lookup: z.literal(true), range: z.literal(true) }),
   ]),
-});
+}) satisfies z.ZodType<Schemas["CreateFieldIndex"]>;
 const upsert = z.strictObject({
   points: z
     .array(z.strictObject({ id: pointId, vector: z.record(z.string(), z.union([dense, document])), payload }))
     .min(1),
   update_mode: z.literal("insert_only").exactOptional(),
-});
+}) satisfies z.ZodType<Schemas["PointsList"]>;
 const retrieve = z.strictObject({
   ids: z.array(pointId).min(1),
   with_payload: z.boolean(),
   with_vector: z.array(z.string()).exactOptional(),
-});
-const remove = z.union([z.strictObject({ filter }), z.strictObject({ points: z.array(pointId).min(1) })]);
-const changePayload = z.strictObject({ payload, filter });
+}) satisfies z.ZodType<Schemas["PointRequest"]>;
+const remove = z.union([
+  z.strictObject({ filter }),
+  z.strictObject({ points: z.array(pointId).min(1) }),
+]) satisfies z.ZodType<Schemas["PointsSelector"]>;
+const changePayload = z.strictObject({ payload, filter }) satisfies z.ZodType<Schemas["SetPayload"]>;
 const scroll = z.strictObject({
   filter,
   limit: z.int().min(1),
   with_payload: z.literal(true),
   with_vector: z.literal(false),
   offset: pointId.exactOptional(),
-});
+}) satisfies z.ZodType<Schemas["ScrollRequest"]>;
 const ranking = {
   filter,
   limit: z.int().min(1),
@@ -100,21 +103,8 @@ const query = z.strictObject({
   query: z.strictObject({ rrf: z.strictObject({ k: z.int().min(1), weights: z.array(z.number()) }) }),
   limit: z.int().min(1),
   with_payload: z.literal(true),
-});
+}) satisfies z.ZodType<Schemas["QueryRequest"]>;
 
 export const bodies = { createCollection, createIndex, upsert, retrieve, remove, changePayload, scroll, query };
 export { collectionName };
 export type Bodies = { [Name in keyof typeof bodies]: z.output<(typeof bodies)[Name]> };
-
-/** Compiles where every form is one that the server's own description takes. */
-type Fits<Part extends Whole, Whole> = [Part, Whole];
-export type Checked = [
-  Fits<Bodies["createCollection"], Schemas["CreateCollection"]>,
-  Fits<Bodies["createIndex"], Schemas["CreateFieldIndex"]>,
-  Fits<Bodies["upsert"], Schemas["PointsList"]>,
-  Fits<Bodies["retrieve"], Schemas["PointRequest"]>,
-  Fits<Bodies["remove"], Schemas["PointsSelector"]>,
-  Fits<Bodies["changePayload"], Schemas["SetPayload"]>,
-  Fits<Bodies["scroll"], Schemas["ScrollRequest"]>,
-  Fits<Bodies["query"], Schemas["QueryRequest"]>,
-];

@@ -65,7 +65,7 @@ export function chunkPoint(
   };
 }
 
-/** The file and every folder that it is in: `src/a/b.ts` is within `src`, `src/a` and `src/a/b.ts`. */
+/** Every folder that the file is in, and the file itself, so that a filter by prefix is one by value. */
 function foldersOf(path: string): string[] {
   const parts = path.split("/");
   return parts.map((_, at) => parts.slice(0, at + 1).join("/"));

@@ -41,12 +41,12 @@ export async function ensureCollections(
   await ensure(connection, chunks, bounds);
 }
 
-/** Throws `retrieval_failed` for a server that is too old; gives its version. */
-export async function checkServer(connection: QdrantConnection, bounds: RequestBounds): Promise<string> {
+/** Throws `retrieval_failed` for a server that is too old. */
+async function checkServer(connection: QdrantConnection, bounds: RequestBounds): Promise<void> {
   const { version } = await connection.ask(async (client) => await client.versionInfo(), bounds);
   const [major = 0, minor = 0] = String(version).split(".").map(Number);
   const { major: majorMin, minor: minorMin } = serverMin;
-  if (major > majorMin || (major === majorMin && minor >= minorMin)) return version;
+  if (major > majorMin || (major === majorMin && minor >= minorMin)) return;
   const detail = `Qdrant at ${connection.url} is ${String(version)}; ${majorMin}.${minorMin} or later is needed`;
   throw new AptoveError("retrieval_failed", detail);
 }
