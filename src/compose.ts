@@ -116,6 +116,7 @@ export async function createAptove(options: AptoveOptions = {}): Promise<Aptove>
     tools: options.tools ?? [],
     workspaces: {
       settings: async (id) => (await configured(id))?.settings ?? null,
+      ofDevice: async (deviceId) => (await (await workspaces.opened()).workspaces.resolve(deviceId)).id,
       bind: async (deviceId, id) => await (await workspaces.opened()).bindings.bind(deviceId, id),
       standing: async (id) => await (await workspaces.transcripts()).standing(id),
       turnFinished: (id, turn) => workspaces.turnFinished(id, turn),

@@ -19,6 +19,7 @@ import { problem } from "../src/protocol/problem.ts";
 import type { WireProblem } from "../src/protocol/problem.ts";
 import { routes } from "../src/protocol/routes.ts";
 import type { RouteSpec } from "../src/protocol/routes.ts";
+import { addUser } from "./people.ts";
 import { testEngine, type TestEngine, type TestEngineOptions } from "./engine.ts";
 
 const doorUrl = "http://localhost:4870";
@@ -100,10 +101,8 @@ async function addPerson(
   records: TestEngine["parts"]["records"],
   { orgId, role }: { orgId: string; role: Role },
 ): Promise<Person> {
-  const userId = newId();
   const key = `aptove_${newId()}`;
-  const createdAt = Date.now();
-  await records.insertUser({ id: userId, orgId, name: role, role, createdAt });
+  const { id: userId, createdAt } = await addUser(records, { orgId, role });
   const unused = { deviceId: null, expiresAt: null, lastUsedAt: null, revokedAt: null };
   await records.insertKey({
     id: newId(),

@@ -14,8 +14,8 @@ const areas = ["records", "blobs", "providers", "retrieval", "live", "tools", "w
 const headFolders = /^src\/(?:\w+\/suite|retrieval\/chunking|workspace\/transcript)\//;
 
 /**
- * The zone of a source file. `records` is the contract's level, `records/sql` a driver; `engine.ts` alone is
- * `engine-api`, what doors may see of the engine; everything outside src is `outside`.
+ * The zone of a source file. `records` is the contract's level, `records/sql` a driver; `engine.ts` with its
+ * `api/` is `engine-api`, what doors may see of the engine; everything outside src is `outside`.
  */
 function zoneOf(path: string): string {
   const [top, first, second, third] = path.split("/");
@@ -23,7 +23,7 @@ function zoneOf(path: string): string {
   if (top !== "src" || first === undefined) return "outside";
   if (second === undefined) return rootZones[first] ?? "root";
   if (areas.includes(first)) return third === undefined || headFolders.test(path) ? first : `${first}/${second}`;
-  if (path === "src/engine/engine.ts") return "engine-api";
+  if (path === "src/engine/engine.ts" || path.startsWith("src/engine/api/")) return "engine-api";
   return path.startsWith("src/engine/request/") ? "engine-request" : first;
 }
 

@@ -42,6 +42,8 @@ export const errorCatalogue = {
   // Who asks
   unauthenticated: entry(401, "A valid API key is needed"),
   forbidden: entry(403, "The caller's role does not allow this"),
+  user_exists: entry(409, "Somebody of the org has this email or external id"),
+  last_admin: entry(409, "The org would have no admin any more"),
   origin_refused: entry(403, "The request comes from an origin or host that is not allowed"),
   not_found: entry(404, "There is nothing here that the caller may see"),
   method_not_allowed: entry(405, "The path exists, but not with this method"),

@@ -118,6 +118,12 @@ export const limits = {
   pairingTriesMax: 5,
   /** How soon an open connection learns that another process revoked its key, where nothing wakes it. */
   keyPollMs: 500,
+  devicesListedMax: 1_000,
+  participantsPerSessionMax: 100,
+  /** How long an entry of the audit log is kept; how often old ones are dropped, and how many at once. */
+  auditRetentionDays: 365,
+  auditDropMs: 3_600_000,
+  auditDroppedMax: 1_000,
   /** P3: connections of one user, and after what silence one is taken for gone: a WebSocket, one over HTTP. */
   acpConnectionsPerUserMax: 32,
   acpPingMs: 30_000,

@@ -20,6 +20,7 @@ import type { ToolDefinition, ToolFeedback } from "../domain/tool.ts";
 import type { Provider } from "../providers/provider.ts";
 import type { Retriever } from "../retrieval/retriever.ts";
 import type { Tool } from "../tools/tool.ts";
+import { ownsWorkspaces, workspaceFor } from "./access.ts";
 import type { TurnRequest } from "./engine.ts";
 import { checkFiles, type CheckedFile } from "./gather.ts";
 import type { EngineParts, WorkspaceSettings } from "./parts.ts";
@@ -84,7 +85,7 @@ export async function acceptRequest(
   if (caller.role === "reader") throw new AptoveError("forbidden", "a reader may not run turns");
   checkInstruction(request.instruction, (request.toolResults ?? []).length > 0);
   checkFeedback(request.toolResults ?? []);
-  const workspaceId = request.workspaceId ?? session?.workspaceId ?? null;
+  const workspaceId = workspaceFor(caller, request.workspaceId ?? session?.workspaceId);
   const settings = await settingsOf(parts, caller, workspaceId);
   const known = await knownContexts(parts, caller, settings);
   const { agentContext, conversationContext } = resolveContexts(known, request, session);
@@ -135,14 +136,6 @@ export async function acceptRequest(
 /** Bounded depth: what may not begin others is not offered the tools for it (A1). */
 function mayBeginSubagents({ subagents }: ConversationContext, subagent: SubagentRef | undefined): boolean {
   return subagents === true && (subagent?.level ?? 0) < limits.subagentLevelsMax;
-}
-
-/**
- * Workspaces are those of the data folder's owner: to anybody else their ids are labels like any other, which give no
- * provider's key away and write nothing down (H4).
- */
-export function ownsWorkspaces({ role }: Caller): boolean {
-  return role === "admin";
 }
 
 /** What counts in the workspace of a request; what the engine was made with where it has none (W7). */

@@ -4,10 +4,11 @@ import type { ContextKind, ContextVersion, ContextVersionFacts } from "../domain
 import { AptoveError } from "../domain/errors.ts";
 import { limits } from "../domain/limits.ts";
 import { settingsOf } from "./accept.ts";
+import { pageLimit } from "./access.ts";
+import { audited } from "./audit.ts";
 import type { ContextChoice, ContextEntry, Contexts } from "./engine.ts";
 import { keyOf, knownContexts } from "./known-contexts.ts";
 import type { EngineParts } from "./parts.ts";
-import { pageLimit } from "./sessions.ts";
 
 export function contexts(parts: EngineParts): Contexts {
   return {
@@ -18,8 +19,14 @@ export function contexts(parts: EngineParts): Contexts {
     list: (caller) => list(parts, caller),
     get: (caller, { version, ...of }) =>
       version === undefined ? current(parts, caller, of) : recorded(parts, caller, { ...of, version }),
-    put: (caller, edit) => put(parts, caller, edit),
-    retire: (caller, of) => retire(parts, caller, of),
+    put: (caller, edit) =>
+      audited(parts, { by: caller, action: "context.change", target: edit.id, facts: { kind: edit.kind } }, () =>
+        put(parts, caller, edit),
+      ),
+    retire: (caller, of) =>
+      audited(parts, { by: caller, action: "context.remove", target: of.id, facts: { kind: of.kind } }, () =>
+        retire(parts, caller, of),
+      ),
     versions: async (caller, of, { before, limit }) => {
       const page = { ...(before !== undefined && { before }), limit: pageLimit(limit) };
       const found = await parts.records.listContextVersions({ orgId: caller.orgId, ...of }, page);

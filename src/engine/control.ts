@@ -8,11 +8,12 @@ import { idOf, newId } from "../domain/ids.ts";
 import type { PendingTurn } from "../domain/turn.ts";
 import { wakeTopics } from "../live/wake-ups.ts";
 import { limits } from "../domain/limits.ts";
+import type { Session } from "../domain/session.ts";
 import type { TurnControl } from "../records/record-store.ts";
 import type { EngineCore } from "./core.ts";
 import type { LiveTurn } from "./live-turns.ts";
 import { checkInstruction } from "./request/envelope.ts";
-import { mayWrite, visibleSession, visibleTurn } from "./sessions.ts";
+import { mayContinue, mayWrite, visibleSession, visibleTurn } from "./sessions.ts";
 
 export type ControlTarget = { turnId: string } | { sessionId: string };
 
@@ -22,7 +23,7 @@ export type ControlTarget = { turnId: string } | { sessionId: string };
  */
 export async function interrupt(core: EngineCore, caller: Caller, target: ControlTarget): Promise<string | null> {
   mayWrite(caller);
-  const running = await runningTurn(core, caller, target);
+  const running = await runningTurn(core, caller, { ...target, kind: "interrupt" });
   const stopped = running === null ? null : await stop(core, caller, running);
   if ("turnId" in target) return stopped;
   const others = await stopSubagents(core, caller, target.sessionId);
@@ -69,7 +70,7 @@ export async function steer(
 ): Promise<string> {
   mayWrite(caller);
   checkInstruction(text, false);
-  const running = await runningTurn(core, caller, target);
+  const running = await runningTurn(core, caller, { ...target, kind: "steer" });
   if (running === null) throw notRunning();
   const id = idempotencyKey === undefined ? newId() : idOf(`${caller.userId}\n${idempotencyKey}\n${running.turnId}`);
   const { live, turnId } = running;
@@ -105,23 +106,43 @@ interface Running {
   live: LiveTurn | null;
 }
 
-async function runningTurn(core: EngineCore, caller: Caller, target: ControlTarget): Promise<Running | null> {
+async function runningTurn(
+  core: EngineCore,
+  caller: Caller,
+  { kind, ...target }: ControlTarget & { kind: TurnControl["kind"] },
+): Promise<Running | null> {
   const { parts, live } = core;
   const running = ({ id, runnerId }: PendingTurn): Running => ({ turnId: id, runnerId, live: live.get(id) ?? null });
   const here = "turnId" in target ? live.get(target.turnId) : live.ofSession(target.sessionId);
   if (here !== undefined && !here.isStored) {
     // A turn that is still being prepared has no row yet; its session tells whether the caller may see it.
-    await visibleSession(parts, caller, here.visibleBy);
+    const session = await visibleSession(parts, caller, here.visibleBy);
+    // Of a fork that is just being made, the session that it comes from tells nothing but who may see it.
+    const isNew = here.sessionId !== session.id;
+    const isOwn = isNew && here.startedBy === caller.userId;
+    if (!isOwn) await mayControl(parts, caller, { session, kind, isNew });
     return { turnId: here.turnId, runnerId: parts.runner.id, live: here };
   }
   if ("turnId" in target) {
     const turn = await visibleTurn(parts, caller, target.turnId);
+    await mayControl(parts, caller, { session: await visibleSession(parts, caller, turn.sessionId), kind });
     return turn.status === "pending" ? running(turn) : null;
   }
-  await visibleSession(parts, caller, target.sessionId);
+  await mayControl(parts, caller, { session: await visibleSession(parts, caller, target.sessionId), kind });
   const pending = await parts.records.pendingTurn(target.sessionId);
   // It may have begun here since we looked.
   return pending === null ? null : running(pending);
+}
+
+/** Who may continue a session steers and stops what runs in it; an admin who may see it stops it too. */
+async function mayControl(
+  parts: EngineCore["parts"],
+  caller: Caller,
+  { session, kind, isNew = false }: { session: Session; kind: TurnControl["kind"]; isNew?: boolean },
+): Promise<void> {
+  if (kind === "interrupt" && caller.role === "admin") return;
+  if (!isNew && (await mayContinue(parts, caller, session))) return;
+  throw new AptoveError("forbidden", "the turn runs in somebody else's session; ask its owner to invite you");
 }
 
 /** False: the turn has ended by now. */

@@ -5,6 +5,7 @@ import { engineCore, type EngineCore } from "./core.ts";
 import { resolveContexts } from "./accept.ts";
 import type { Engine, Indexes } from "./engine.ts";
 import { contexts } from "./contexts.ts";
+import { auditLog } from "./audit.ts";
 import { devices } from "./devices.ts";
 import { healthWatch } from "./health.ts";
 import { keyRing } from "./key-ring.ts";
@@ -14,7 +15,9 @@ import { keepHouse, recoverOrReport, type House } from "./house.ts";
 import { dropLeftLogs, recoverLostTurns } from "./recover.ts";
 import { runTurn } from "./busy.ts";
 import { interrupt, steer } from "./control.ts";
-import { createSession, listSessions, listTurns, updateSession, visibleSession, visibleTurn } from "./sessions.ts";
+import { createSession, listSessions, listTurns, visibleSession, visibleTurn } from "./sessions.ts";
+import { operator, people } from "./people.ts";
+import { sharing, updateOrShare } from "./sharing.ts";
 import { transfer } from "./transfer/transfer.ts";
 import { tree } from "./tree.ts";
 import { subagentTools } from "./subagents/subagent-tools.ts";
@@ -41,7 +44,7 @@ export async function createEngine(parts: EngineParts): Promise<Engine> {
     steer: (caller, target) => steer(core, caller, target),
     createSession: (caller, start) => createSession(parts, caller, start),
     getSession: (caller, id) => visibleSession(parts, caller, id),
-    updateSession: (caller, id, patch) => updateSession(parts, caller, { id, patch }),
+    updateSession: (caller, id, patch) => updateOrShare(parts, caller, { id, patch }),
     listSessions: (caller, page) => listSessions(parts, caller, page),
     getTurn: (caller, id) => visibleTurn(parts, caller, id),
     listTurns: (caller, sessionId, page) =>
@@ -49,6 +52,10 @@ export async function createEngine(parts: EngineParts): Promise<Engine> {
     readTurn: async (caller, id) => turnReader(core, await visibleTurn(parts, caller, id)),
     keys: keyRing(parts, watch),
     devices: devices(parts, watch),
+    people: people(parts, watch),
+    operator: operator(parts, watch),
+    sharing: sharing(parts),
+    audit: auditLog(parts),
     indexes: indexes(parts),
     contexts: contexts(parts),
     tree: tree(core),

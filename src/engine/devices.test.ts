@@ -10,6 +10,7 @@ import { limits } from "../domain/limits.ts";
 import { memoryWakeUps } from "../live/memory/memory-wake-ups.ts";
 import { memoryRecords } from "../records/memory/memory-records.ts";
 import { testEngine, type TestEngine, type TestEngineOptions } from "../../testing/engine.ts";
+import { addUser } from "../../testing/people.ts";
 import { createEngine } from "./create-engine.ts";
 
 const refused = { name: "AptoveError", code: "pairing_refused" };
@@ -29,8 +30,7 @@ async function world(context: TestContext, options: TestEngineOptions = {}): Pro
   const tested = await testEngine(context, { now: () => clock.now, ...options });
   const { engine, parts, caller } = tested;
   const person = async (role: Role = "member", orgId = caller.orgId): Promise<Caller> => {
-    const userId = newId();
-    await parts.records.insertUser({ id: userId, orgId, name: role, role, createdAt: clock.now });
+    const { id: userId } = await addUser(parts.records, { orgId, role });
     return { orgId, userId, role };
   };
   const paired: World["paired"] = async (who, deviceId) => {
@@ -57,7 +57,12 @@ test("[P3] a code gives a device a token, by which it comes in as the user, with
   const times = { createdAt: clock.now, lastUsedAt: null };
   assert.deepEqual(device, { id: device.id, deviceId: "pixel-7", userId: ada.userId, name: "Ada's phone", ...times });
   assert.deepEqual(await engine.devices.pairing(ada, id), { id, state: "claimed", expiresAt, device });
-  assert.deepEqual(await engine.keys.authenticate(token), { ...ada, deviceId: "pixel-7" });
+  assert.deepEqual(await engine.keys.authenticate(token), {
+    ...ada,
+    deviceId: "pixel-7",
+    keyId: device.id,
+    workspaceId: "device:pixel-7",
+  });
   assert.deepEqual(await engine.devices.list(ada), [{ ...device, lastUsedAt: clock.now }]);
 });
 
@@ -65,7 +70,7 @@ test("[P3] neither code nor token is in what is stored", async (t) => {
   const { engine, person, parts } = await world(t);
   const ada = await person();
   const memory = memoryRecords();
-  await memory.insertUser({ id: ada.userId, orgId: ada.orgId, name: "", role: "member", createdAt: 0 });
+  await addUser(memory, { id: ada.userId, orgId: ada.orgId, role: "member" });
   const stored: string[] = [];
   for (const name of ["insertPairingCode", "claimPairingCode"] as const) {
     t.mock.method(parts.records, name, (...args: unknown[]) => {

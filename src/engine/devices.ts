@@ -13,6 +13,8 @@ import type { Device, Pairing } from "../domain/device.ts";
 import { AptoveError } from "../domain/errors.ts";
 import { isId, newId, sha256 } from "../domain/ids.ts";
 import { limits } from "../domain/limits.ts";
+import { scopedToDevice } from "./access.ts";
+import { audited } from "./audit.ts";
 import type { Devices } from "./engine.ts";
 import { newSecret } from "./key-ring.ts";
 import type { KeyWatch } from "./key-watch.ts";
@@ -22,7 +24,8 @@ import { knownWorkspaces } from "./workspace-sessions.ts";
 
 export function devices(parts: EngineParts, watch: KeyWatch): Devices {
   return {
-    pair: (caller, start = {}) => pair(parts, caller, start),
+    pair: (caller, start = {}) =>
+      audited(parts, { by: caller, action: "device.code", target: ({ id }) => id }, () => pair(parts, caller, start)),
     pairing: (caller, id) => pairing(parts, caller, id),
     claim: async (request) => {
       const claimed = await claim(parts, request);
@@ -30,11 +33,12 @@ export function devices(parts: EngineParts, watch: KeyWatch): Devices {
       await watch.changed();
       return claimed;
     },
-    list: async (caller) => (await tokensOf(parts, caller)).map(deviceOf),
+    list: async (caller) => (await tokensOf(parts, caller)).filter((one) => isSeenBy(caller, one)).map(deviceOf),
     revoke: async (caller, id) => {
-      await revoke(parts, caller, id);
+      await audited(parts, { by: caller, action: "device.revoke", target: id }, () => revoke(parts, caller, id));
       await watch.changed();
     },
+    scoped: (caller, deviceId) => scopedToDevice(parts, caller, deviceId),
     resolve: (caller, named) => resolve(parts, caller, named),
   };
 }
@@ -74,8 +78,8 @@ async function pairing(parts: EngineParts, caller: Caller, id: string): Promise<
   }
   const { expiresAt, keyId } = code;
   if (keyId !== null) {
-    const key = (await parts.records.listKeys(code.orgId)).find((each) => each.id === keyId);
-    if (key !== undefined && isToken(key)) return { id, state: "claimed", expiresAt, device: deviceOf(key) };
+    const key = await parts.records.getKey(keyId);
+    if (key !== null && isToken(key)) return { id, state: "claimed", expiresAt, device: deviceOf(key) };
   }
   const isOpen = code.triesLeft > 0 && expiresAt > parts.now();
   return { id, state: isOpen ? "open" : "ended", expiresAt, device: null };
@@ -97,6 +101,9 @@ async function claim(
   if (result.outcome === "refused" || !isToken(result.key)) {
     throw new AptoveError("pairing_refused", "it is wrong, was used, or is too old; make another: aptove device pair");
   }
+  const { key } = result;
+  const actor = { orgId: key.orgId, userId: key.userId, keyId: key.id };
+  await audited(parts, { by: actor, action: "device.pair", target: key.id }, () => Promise.resolve());
   if (result.workspaceId !== null) await share(parts, result.key.deviceId, result.workspaceId);
   return { device: deviceOf(result.key), token: token.secret };
 }
@@ -112,9 +119,19 @@ async function share({ workspaces, report }: EngineParts, deviceId: string, work
 
 /** The caller's own that are valid; those of the whole org for an admin, who may revoke any of them. */
 async function tokensOf(parts: EngineParts, caller: Caller): Promise<Token[]> {
-  const keys = await parts.records.listKeys(caller.orgId);
   const seesAll = caller.role === "admin" && caller.deviceId === undefined;
-  return keys.filter(isToken).filter((key) => key.revokedAt === null && (seesAll || key.userId === caller.userId));
+  const keys = await parts.records.listKeys({
+    orgId: caller.orgId,
+    ...(!seesAll && { userId: caller.userId }),
+    ofDevices: true,
+    unrevoked: true,
+    limit: limits.devicesListedMax,
+  });
+  return keys.filter(isToken);
+}
+
+function isSeenBy(caller: Caller, token: Token): boolean {
+  return caller.deviceId === undefined || caller.deviceId === token.deviceId;
 }
 
 async function revoke(parts: EngineParts, caller: Caller, id: string): Promise<void> {

@@ -4,8 +4,7 @@
  * nothing; a turn that was accepted always ends, and its failure is data in its outcome (T11).
  */
 import type { ActiveFile } from "../domain/active-file.ts";
-import type { ApiKey, Caller } from "../domain/caller.ts";
-import type { Device, Pairing } from "../domain/device.ts";
+import type { Caller } from "../domain/caller.ts";
 import type {
   AgentContext,
   ContextKind,
@@ -23,6 +22,9 @@ import type { FinishedTurn, Turn } from "../domain/turn.ts";
 import type { SessionCursor, SessionPage, SessionQuery, TextHit } from "../records/record-store.ts";
 import type { IndexInfo, IndexJob, IndexSummary } from "../retrieval/retriever.ts";
 import type { Tool } from "../tools/tool.ts";
+import type { AuditLog, Devices, KeyRing, Operator, People, Sharing } from "./api/people.ts";
+
+export type * from "./api/people.ts";
 
 export interface Engine {
   /**
@@ -58,6 +60,10 @@ export interface Engine {
   /** The parts of the program beside sessions. */
   readonly keys: KeyRing;
   readonly devices: Devices;
+  readonly people: People;
+  readonly operator: Operator;
+  readonly sharing: Sharing;
+  readonly audit: AuditLog;
   readonly indexes: Indexes;
   readonly contexts: Contexts;
   readonly tree: Tree;
@@ -204,47 +210,6 @@ export interface WorkspaceSessions {
   ): Promise<{ session: Session; warnings: string[] }>;
   /** A session whose one turn is a conversation that took place elsewhere (W5). */
   import(caller: Caller, start: SessionStart & { messages: readonly TranscriptMessage[] }): Promise<Session>;
-}
-
-export interface KeyRing {
-  /** Makes a key and gives its secret, which is not kept and never shown again (H4). */
-  create(caller: Caller, key: { name: string; expiresAt?: number }): Promise<{ key: ApiKey; secret: string }>;
-  list(caller: Caller): Promise<ApiKey[]>;
-  revoke(caller: Caller, id: string): Promise<void>;
-  /** The caller whom a secret belongs to, or null: unknown, revoked or expired. */
-  authenticate(secret: string): Promise<Caller | null>;
-  /**
-   * For a connection that stays open: calls once when the key ends, at once where this process revoked it, else within
-   * `keyPollMs`. For a secret that is no key, never. Gives what ends the watch.
-   */
-  watch(secret: string, onEnd: () => void): () => void;
-  /** The person who owns a local data folder; made at the first call. */
-  owner(): Promise<Caller & { name: string }>;
-}
-
-/** Devices with a token of their own (P3). A token is an API key: `keys.authenticate` takes it. */
-export interface Devices {
-  /**
-   * A code by which one device gets a token of the caller's, once and soon; with `workspaceId` it shares that workspace from
-   * its first session on (W2). Throws `forbidden` for a reader and for a device, `workspace_unknown`.
-   */
-  pair(caller: Caller, start?: { workspaceId?: string }): Promise<{ id: string; code: string; expiresAt: number }>;
-  /** What became of a code that the caller made; `not_found` some time after its end. */
-  pairing(caller: Caller, id: string): Promise<Pairing>;
-  /**
-   * The token, which is not kept and never shown again, for whoever knows the code. The device keeps the id that it gives
-   * itself, unless that is no id or somebody else's. Throws `pairing_refused`, which costs every open code a try.
-   */
-  claim(request: { code: string; name: string; deviceId?: string }): Promise<{ device: Device; token: string }>;
-  /** The caller's devices, oldest first; for an admin those of the org. */
-  list(caller: Caller): Promise<Device[]>;
-  /** Its token is worthless when this resolves, and its connections are told. `id` is the device's, not its `deviceId`. */
-  revoke(caller: Caller, id: string): Promise<void>;
-  /**
-   * The device that the caller speaks for: the token's own, else the one that is named, which from then on is the
-   * caller's for ever; null: none. Throws `device_refused` for another one than the token's and for somebody else's.
-   */
-  resolve(caller: Caller, named: string | null): Promise<string | null>;
 }
 
 /** Those of the caller's org, where the default agent context looks things up. */

@@ -1,7 +1,8 @@
-/** What an engine does regularly beside its turns: leases, lost turns, what other processes want (R1, R2, R3). */
+/** What an engine does regularly beside its turns: leases, lost turns, what other processes want (R1, R2, R3), what the audit log need not keep. */
 import { failureOf } from "../domain/errors.ts";
 import { limits } from "../domain/limits.ts";
 import { wakeTopics } from "../live/wake-ups.ts";
+import { auditRetention } from "./audit.ts";
 import { followControls } from "./control.ts";
 import type { EngineCore } from "./core.ts";
 import { renewLeases, stopOutlived } from "./leases.ts";
@@ -12,12 +13,14 @@ export interface House {
 }
 
 export function keepHouse(core: EngineCore): House {
+  const dropOldAudit = auditRetention(core.parts);
   // What runs late is stopped by a look of its own: each of the others may wait for a store that does not answer.
   const watch = setInterval(() => stopOutlived(core), limits.controlPollMs);
   watch.unref();
   const rounds = [
     regularly(limits.leaseRenewMs, (lateMs) => renewAndNote(core, lateMs)),
     regularly(limits.recoverMs, () => recoverOrReport(core)),
+    regularly(limits.recoverMs, () => told(core, "old entries of the audit log could not be dropped", dropOldAudit)),
     watchControls(core),
   ];
   return {

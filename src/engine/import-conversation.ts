@@ -50,7 +50,7 @@ export async function importConversation(
   const asked = await acceptRequest(core.parts, { caller, request, session: null, subagentTools: core.subagentTools });
   const accepted: AcceptedRequest = { ...asked, provider: nobody, model: "" };
   const turnId = newId();
-  const live = core.live.begin({ turnId, sessionId: turnId, visibleBy: turnId });
+  const live = core.live.begin({ turnId, sessionId: turnId, visibleBy: turnId, startedBy: caller.userId });
   try {
     const plan = planOf(turnId, accepted);
     const opened = await openTurn(core, { live, place: newRoot, request, accepted, prepared: { plan } });

@@ -1,13 +1,16 @@
 /** API keys and the person who owns a local data folder (H4). */
 import { randomBytes } from "node:crypto";
-import type { ApiKey, Caller } from "../domain/caller.ts";
+import { operatorId, type ApiKey, type Caller, type User } from "../domain/caller.ts";
 import { AptoveError } from "../domain/errors.ts";
 import { isId, newId, sha256 } from "../domain/ids.ts";
+import { adminOnly, scopedToDevice } from "./access.ts";
+import { audited } from "./audit.ts";
 import type { KeyRing } from "./engine.ts";
 import { isValid, type KeyWatch } from "./key-watch.ts";
 import type { EngineParts } from "./parts.ts";
+import { pageBy, userOfOrg } from "./people.ts";
 
-/** One org for now: the owner of a data folder and the keys that they make belong to it. */
+/** Whom a data folder belongs to before anybody makes an org. */
 const localOrgId = "00000000-0000-7000-8000-000000000001";
 const localOwnerId = "00000000-0000-7000-8000-000000000002";
 
@@ -19,16 +22,21 @@ const touchEveryMs = 60_000;
 
 export function keyRing(parts: EngineParts, watch: KeyWatch): KeyRing {
   return {
-    create: (caller, key) => createKey(parts, caller, key),
-    list: async (caller) => {
-      adminOnly(caller);
-      return await parts.records.listKeys(caller.orgId);
+    create: (caller, key) =>
+      audited(parts, { by: caller, action: "key.create", target: (made) => made.key.id }, () =>
+        createKey(parts, caller, key),
+      ),
+    list: async (caller, { userId, ...page } = {}) => {
+      noDevice(caller);
+      const whose = caller.role === "admin" ? userId : caller.userId;
+      if (userId !== undefined && userId !== whose) return { keys: [], next: null };
+      const { rows, next } = await pageBy(page, (asked) =>
+        parts.records.listKeys({ ...asked, orgId: caller.orgId, ...(whose !== undefined && { userId: whose }) }),
+      );
+      return { keys: rows, next };
     },
     revoke: async (caller, id) => {
-      adminOnly(caller);
-      if (!isId(id) || !(await parts.records.revokeKey(caller.orgId, id, parts.now()))) {
-        throw new AptoveError("not_found", `there is no key ${JSON.stringify(id)} that is in use`);
-      }
+      await audited(parts, { by: caller, action: "key.revoke", target: id }, () => revokeKey(parts, caller, id));
       await watch.changed();
     },
     authenticate: (secret) => authenticate(parts, secret),
@@ -37,10 +45,18 @@ export function keyRing(parts: EngineParts, watch: KeyWatch): KeyRing {
   };
 }
 
-function adminOnly(caller: Caller): void {
-  if (caller.role !== "admin") throw new AptoveError("forbidden", "only an admin may see or change keys");
-  // A key that a lost device made would outlive the device's own token.
+/** A key that a lost device made would outlive the device's own token. */
+function noDevice(caller: Caller): void {
   if (caller.deviceId !== undefined) throw new AptoveError("forbidden", "a device may not see or change keys");
+}
+
+async function revokeKey({ records, now }: EngineParts, caller: Caller, id: string): Promise<void> {
+  noDevice(caller);
+  const key = isId(id) ? await records.getKey(id) : null;
+  const isTheirs = key?.orgId === caller.orgId && (caller.role === "admin" || key.userId === caller.userId);
+  if (!isTheirs || !(await records.revokeKey(caller.orgId, id, now()))) {
+    throw new AptoveError("not_found", `there is no key ${JSON.stringify(id)} that is in use`);
+  }
 }
 
 /** A new secret, and what is kept of it. */
@@ -52,19 +68,26 @@ export function newSecret(): { secret: string; kept: Pick<ApiKey, "prefix" | "ha
 async function createKey(
   parts: EngineParts,
   caller: Caller,
-  { name, expiresAt }: { name: string; expiresAt?: number },
+  { name, userId = caller.userId, expiresAt = null }: { name: string; userId?: string; expiresAt?: number | null },
 ): Promise<{ key: ApiKey; secret: string }> {
-  adminOnly(caller);
+  noDevice(caller);
+  if (caller.role === "reader")
+    throw new AptoveError("forbidden", "a reader may not make keys; ask an admin of the org");
+  if (userId === operatorId) throw new AptoveError("request_invalid", "say whose key it is to be: --user <user>");
+  if (userId !== caller.userId) await mayMakeKeysFor(parts, caller, userId);
+  if (expiresAt !== null && expiresAt <= parts.now()) {
+    throw new AptoveError("request_invalid", "a key must expire later than now");
+  }
   const { secret, kept } = newSecret();
   const key: ApiKey = {
     id: newId(),
     orgId: caller.orgId,
-    userId: caller.userId,
+    userId,
     name,
     ...kept,
     deviceId: null,
     createdAt: parts.now(),
-    expiresAt: expiresAt ?? null,
+    expiresAt,
     lastUsedAt: null,
     revokedAt: null,
   };
@@ -72,17 +95,24 @@ async function createKey(
   return { key, secret };
 }
 
+async function mayMakeKeysFor(parts: EngineParts, caller: Caller, userId: string): Promise<void> {
+  adminOnly(caller, "make keys for somebody else");
+  const { disabledAt } = await userOfOrg(parts, caller, userId);
+  if (disabledAt === null) return;
+  throw new AptoveError("request_invalid", "the user is disabled; enable them first: aptove user enable <user>");
+}
+
 /** The hash of a secret of 256 random bits is looked up as it is: there is nothing to guess, and no timing to learn from. */
 async function authenticate(parts: EngineParts, secret: string): Promise<Caller | null> {
   if (!secret.startsWith(secretPrefix)) return null;
-  const key = await parts.records.findKey(sha256(secret));
+  const holder = await parts.records.findKey(sha256(secret));
   const now = parts.now();
-  if (key === null || !isValid(key, now)) return null;
-  const user = await parts.records.getUser(key.userId);
-  if (user === null) return null;
+  if (holder === null || !isValid(holder, now)) return null;
+  const { key, user } = holder;
   if (key.lastUsedAt === null || now - key.lastUsedAt > touchEveryMs) await parts.records.touchKey(key.id, now);
+  const caller: Caller = { orgId: user.orgId, userId: user.id, role: user.role, keyId: key.id };
   const { deviceId } = key;
-  return { orgId: user.orgId, userId: user.id, role: user.role, ...(deviceId !== null && { deviceId }) };
+  return deviceId === null ? caller : { ...(await scopedToDevice(parts, caller, deviceId)), deviceId };
 }
 
 async function owner(parts: EngineParts): Promise<Caller & { name: string }> {
@@ -91,17 +121,19 @@ async function owner(parts: EngineParts): Promise<Caller & { name: string }> {
   return { orgId: localOrgId, userId: localOwnerId, role: found?.role ?? "admin", name: found?.name ?? "owner" };
 }
 
-async function insertOwner(parts: EngineParts): Promise<void> {
+/** Two processes that start on a new data folder at once both try; one of them is enough. */
+async function insertOwner({ records, now }: EngineParts): Promise<void> {
+  const createdAt = now();
   try {
-    await parts.records.insertUser({
-      id: localOwnerId,
-      orgId: localOrgId,
-      name: "owner",
-      role: "admin",
-      createdAt: parts.now(),
-    });
+    await records.insertOrg({ id: localOrgId, name: "local", createdAt, suspendedAt: null });
   } catch (error) {
-    // Two processes that start on a new data folder at once both try; one of them is enough.
-    if ((await parts.records.getUser(localOwnerId)) === null) throw error;
+    if ((await records.getOrg(localOrgId)) === null) throw error;
+  }
+  const unknown = { email: null, externalId: null, disabledAt: null };
+  try {
+    const user: User = { id: localOwnerId, orgId: localOrgId, name: "owner", role: "admin", createdAt, ...unknown };
+    await records.insertUser(user);
+  } catch (error) {
+    if ((await records.getUser(localOwnerId)) === null) throw error;
   }
 }

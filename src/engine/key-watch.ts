@@ -1,12 +1,15 @@
-/** Tells open connections that the key they came with is worthless now: revoked, replaced or expired (P3, H4). */
-import type { ApiKey } from "../domain/caller.ts";
+/** Tells open connections that the key they came with is worthless now: revoked, replaced or expired, or its user disabled (P3, H4). */
 import { sha256 } from "../domain/ids.ts";
 import { limits } from "../domain/limits.ts";
 import { wakeTopics } from "../live/wake-ups.ts";
+import type { KeyHolder } from "../records/record-store.ts";
 import type { EngineParts } from "./parts.ts";
 
-export function isValid({ revokedAt, expiresAt }: ApiKey, now: number): boolean {
-  return revokedAt === null && (expiresAt === null || expiresAt > now);
+/** Whether the key may be used now: it, whose it is, and their org (H4). */
+export function isValid({ key, user, org }: KeyHolder, now: number): boolean {
+  const { revokedAt, expiresAt } = key;
+  if (revokedAt !== null || (expiresAt !== null && expiresAt <= now)) return false;
+  return user.disabledAt === null && org !== null && org.suspendedAt === null;
 }
 
 export class KeyWatch {
@@ -53,8 +56,8 @@ export class KeyWatch {
   async #look(): Promise<void> {
     try {
       for (const hash of this.#watchers.keys()) {
-        const key = await this.#parts.records.findKey(hash);
-        if (key !== null && !isValid(key, this.#parts.now())) this.#end(hash);
+        const holder = await this.#parts.records.findKey(hash);
+        if (holder !== null && !isValid(holder, this.#parts.now())) this.#end(hash);
       }
     } catch (error) {
       this.#parts.report("whether keys of open connections are still valid could not be read", error);

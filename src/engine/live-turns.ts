@@ -14,6 +14,8 @@ export interface LiveTurn {
   sessionId: string;
   /** A session that whoever may see it may see the turn: its own, or for a new one the one that it comes from. */
   visibleBy: string;
+  /** The user who began it. */
+  startedBy: string;
   /** Null: it is the turn that the session is busy with (T5). */
   subagent: SubagentRef | null;
   /** What it is made of, while the model and its tools run: for what they begin beside it (A1). Null: not yet, or no longer. */
@@ -50,7 +52,8 @@ export interface LiveTurn {
 }
 
 /** Without a watch nobody is told of it. */
-type Beginning = Pick<LiveTurn, "turnId" | "sessionId" | "visibleBy"> & Partial<Pick<LiveTurn, "watch" | "subagent">>;
+type Beginning = Pick<LiveTurn, "turnId" | "sessionId" | "visibleBy" | "startedBy"> &
+  Partial<Pick<LiveTurn, "watch" | "subagent">>;
 
 export class LiveTurns {
   readonly #byTurn = new Map<string, LiveTurn>();

@@ -29,6 +29,8 @@ export interface Providers {
 export interface WorkspaceParts {
   /** Null: there is no such workspace. Throws `config_invalid`, `workspace_damaged`. */
   settings(workspaceId: string): Promise<WorkspaceSettings | null>;
+  /** The workspace that the device is bound to; one that has none gets a new one (W2). Throws `bindings_damaged`. */
+  ofDevice(deviceId: string): Promise<string>;
   /** From now on the device has this workspace (W2). */
   bind(deviceId: string, workspaceId: string): Promise<void>;
   /** Where the workspace's next session begins. */
@@ -106,4 +108,5 @@ export interface EngineLimits {
   retrievalTokensMax: number;
   providerAttemptsMax: number;
   shutdownGraceMs: number;
+  auditRetentionDays: number;
 }

@@ -12,7 +12,7 @@ import type { TurnRequest } from "./engine.ts";
 import { noMail, repeatedMail, waitingMail, type Mail } from "./mail.ts";
 import { fireInstruction } from "./request/mailbox-block.ts";
 import type { Parent } from "./turn-plan.ts";
-import { visibleSession, visibleTurn } from "./sessions.ts";
+import { continuableSession, mayContinue, visibleSession, visibleTurn } from "./sessions.ts";
 import { readBlob, type OpeningBlob } from "./turn-blobs.ts";
 
 export interface Place {
@@ -85,7 +85,7 @@ async function placeContinue(
   caller: Caller,
   request: TurnRequest,
 ): Promise<Place> {
-  const session = await visibleSession(parts, caller, request.sessionId ?? "");
+  const session = await continuableSession(parts, caller, request.sessionId ?? "");
   const head = session.headTurnId;
   if (request.expectedHead !== undefined && request.expectedHead !== head) {
     throw new AptoveError("head_moved", `the head is ${head ?? "not set"}; read it and send again`, {
@@ -106,7 +106,7 @@ async function placeFork({ parts }: EngineCore, caller: Caller, turnId: string):
 
 /**
  * A sibling of the old turn. In the same session where the old turn is the head, or failed as its newest try;
- * elsewhere the rerun is a fork (T7).
+ * elsewhere, and in a session that the caller may only read, the rerun is a fork (T7).
  */
 async function placeRerun(engine: EngineCore, caller: Caller, request: TurnRequest): Promise<Placed> {
   const { parts } = engine;
@@ -115,7 +115,8 @@ async function placeRerun(engine: EngineCore, caller: Caller, request: TurnReque
   if (old.kind !== "agent") throw ofSubagent(old);
   const session = await visibleSession(parts, caller, old.sessionId);
   const parent = await readParent(engine, old.parentId);
-  const isHere = session.headTurnId === old.id || session.headTurnId === old.parentId;
+  const isAtHead = session.headTurnId === old.id || session.headTurnId === old.parentId;
+  const isHere = isAtHead && (await mayContinue(parts, caller, session));
   const opening = await readBlob<"opening">(parts.blobs, old.blobs.opening, old.id);
   const mail = await repeatedMail(engine, opening.mailbox ?? [], isHere ? session.id : null);
   const common = { ...newRoot, model: session, parent, rerunOf: old.id, mail };

@@ -51,7 +51,8 @@ export async function launchTurn(
   const { provider, model, caller, subagent } = accepted;
   const begun = { turnId, sessionId, provider: provider.name, model, caller };
   const watch = new TurnWatch(core.parts.observer, begun);
-  const live = core.live.begin({ turnId, sessionId, visibleBy: place.model?.id ?? sessionId, watch, subagent });
+  const visibleBy = place.model?.id ?? sessionId;
+  const live = core.live.begin({ turnId, sessionId, visibleBy, startedBy: caller.userId, watch, subagent });
   try {
     return await watch.within(() => openAndRun(core, { asked: request, accepted, place, closed, live }));
   } catch (error) {

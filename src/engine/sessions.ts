@@ -1,17 +1,17 @@
 /** Sessions as the caller may see and change them (S1–S5, S7). */
-import type { Caller } from "../domain/caller.ts";
+import { operatorId, type Caller } from "../domain/caller.ts";
 import { AptoveError } from "../domain/errors.ts";
 import { isId, newId } from "../domain/ids.ts";
-import { limits } from "../domain/limits.ts";
 import { sessionKey, type Session, type SessionPatch } from "../domain/session.ts";
 import { mayBeParent, type Turn } from "../domain/turn.ts";
 import type { SessionPage } from "../records/record-store.ts";
 import { resolveContexts, settingsOf } from "./accept.ts";
 import { knownContexts } from "./known-contexts.ts";
+import { pageLimit, scopeOf, workspaceFor } from "./access.ts";
 import type { SessionListRequest, SessionStart } from "./engine.ts";
 import type { EngineParts } from "./parts.ts";
 
-/** What the caller owns, took part in, or is public in the org; anything else is `not_found` (H4). */
+/** What the caller owns, takes part in, or is public in the org; of a device, in its workspace. Anything else is `not_found` (H4, P3). */
 export async function visibleSession(parts: EngineParts, caller: Caller, id: string): Promise<Session> {
   const session = isId(id) ? await parts.records.getSession(id) : null;
   if (session?.deletedAt === null && (await maySee(parts, caller, session))) return session;
@@ -21,6 +21,7 @@ export async function visibleSession(parts: EngineParts, caller: Caller, id: str
 /** Whatever became of the session since. */
 export async function maySee({ records }: EngineParts, caller: Caller, session: Session): Promise<boolean> {
   if (session.orgId !== caller.orgId) return false;
+  if (caller.workspaceId !== undefined && caller.workspaceId !== session.workspaceId) return false;
   return session.isPublic || session.userId === caller.userId || (await records.tookPart(session.id, caller.userId));
 }
 
@@ -29,6 +30,35 @@ export async function visibleTurn(parts: EngineParts, caller: Caller, id: string
   if (turn === null) throw new AptoveError("not_found", `there is no turn ${JSON.stringify(id)}`);
   await visibleSession(parts, caller, turn.sessionId);
   return turn;
+}
+
+/** A session that the caller may rename, share, put away and delete: its owner, or an admin who may see it (H4). */
+export async function changeableSession(parts: EngineParts, caller: Caller, id: string): Promise<Session> {
+  mayWrite(caller);
+  const session = await visibleSession(parts, caller, id);
+  mayChange(caller, session);
+  return session;
+}
+
+export function mayChange(caller: Caller, session: Session): void {
+  if (session.userId === caller.userId || caller.role === "admin") return;
+  throw new AptoveError(
+    "forbidden",
+    "only its owner or an admin may change a session; fork it to have one of your own",
+  );
+}
+
+/** A session in which the caller may run turns and steer them: its owner, and who takes part in it (S7, H4). */
+export async function continuableSession(parts: EngineParts, caller: Caller, id: string): Promise<Session> {
+  mayWrite(caller);
+  const session = await visibleSession(parts, caller, id);
+  if (await mayContinue(parts, caller, session)) return session;
+  throw new AptoveError("forbidden", "the session is somebody else's; fork it, or ask its owner to invite you");
+}
+
+/** Of a session that the caller may see. */
+export async function mayContinue({ records }: EngineParts, caller: Caller, session: Session): Promise<boolean> {
+  return session.userId === caller.userId || (await records.tookPart(session.id, caller.userId));
 }
 
 interface BlankSession {
@@ -81,8 +111,8 @@ export async function createSession(parts: EngineParts, caller: Caller, start: S
   const origin = start.forkOf === undefined ? null : await forkOrigin(parts, caller, start.forkOf);
   const from = origin?.session ?? null;
   const name = start.name ?? from?.name ?? "Untitled";
-  const workspaceId = start.workspaceId ?? from?.workspaceId;
-  const settings = await settingsOf(parts, caller, workspaceId ?? null);
+  const workspaceId = workspaceFor(caller, start.workspaceId ?? from?.workspaceId);
+  const settings = await settingsOf(parts, caller, workspaceId);
   const known = await knownContexts(parts, caller, settings);
   const { agentContext, conversationContext } = resolveContexts(known, start, from);
   const repo = start.repo ?? from?.repo;
@@ -96,7 +126,7 @@ export async function createSession(parts: EngineParts, caller: Caller, start: S
       name,
       agentContextId: agentContext.id,
       conversationContextId: conversationContext.id,
-      ...(workspaceId != null && { workspaceId }),
+      ...(workspaceId !== null && { workspaceId }),
       ...(repo != null && { repo }),
       ...(defaultLanguage != null && { defaultLanguage }),
     },
@@ -126,19 +156,17 @@ export async function updateSession(
   caller: Caller,
   { id, patch }: { id: string; patch: SessionPatch },
 ): Promise<Session> {
-  mayWrite(caller);
-  const session = await visibleSession(parts, caller, id);
-  if (session.userId !== caller.userId && caller.role !== "admin") {
-    throw new AptoveError("forbidden", "only its owner or an admin may change a session");
-  }
+  await changeableSession(parts, caller, id);
   const updated = await parts.records.updateSession(id, patch, parts.now());
   if (updated === null) throw new AptoveError("not_found", `there is no session "${id}"`);
   return updated;
 }
 
 export async function listSessions(parts: EngineParts, caller: Caller, page: SessionListRequest): Promise<SessionPage> {
-  const { orgId, userId } = caller;
-  return await parts.records.listSessions({ ...page, orgId, userId, limit: pageLimit(page.limit) });
+  const { workspaceId } = caller;
+  const isElsewhere = workspaceId !== undefined && page.workspaceId !== undefined && page.workspaceId !== workspaceId;
+  if (isElsewhere) return { sessions: [], next: null };
+  return await parts.records.listSessions({ ...page, ...scopeOf(caller), limit: pageLimit(page.limit) });
 }
 
 export async function listTurns(
@@ -150,10 +178,8 @@ export async function listTurns(
   return await parts.records.listTurns(sessionId, { ...(before !== undefined && { before }), limit: pageLimit(limit) });
 }
 
-export function pageLimit(asked: number | undefined): number {
-  return Math.min(Math.max(1, asked ?? limits.pageSizeDefault), limits.pageSizeMax);
-}
-
 export function mayWrite(caller: Caller): void {
+  if (caller.userId === operatorId)
+    throw new AptoveError("forbidden", "the operator has no sessions; use a person's key");
   if (caller.role === "reader") throw new AptoveError("forbidden", "a reader may not change anything");
 }

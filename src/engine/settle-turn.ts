@@ -22,7 +22,7 @@ import {
   type RunEnd,
 } from "../domain/turn.ts";
 import type { TurnFinish } from "../records/record-store.ts";
-import { ownsWorkspaces } from "./accept.ts";
+import { ownsWorkspaces } from "./access.ts";
 import type { ModelAnswer } from "./call-model.ts";
 import { followControls } from "./control.ts";
 import type { EngineCore } from "./core.ts";

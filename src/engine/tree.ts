@@ -1,45 +1,41 @@
 /** The tree of turns and what can be done with a session as a whole (S5, S6, S8, T6, K4). */
+import type { AuditAction } from "../domain/audit.ts";
 import type { Caller } from "../domain/caller.ts";
 import { AptoveError } from "../domain/errors.ts";
 import { isId } from "../domain/ids.ts";
 import { limits } from "../domain/limits.ts";
 import type { Session } from "../domain/session.ts";
 import { mayBeParent, type Turn } from "../domain/turn.ts";
-import type { TextHit } from "../records/record-store.ts";
+import type { SessionMarks, TextHit } from "../records/record-store.ts";
+import { adminOnly, pageLimit, scopeOf } from "./access.ts";
+import { audited } from "./audit.ts";
 import type { EngineCore } from "./core.ts";
 import type { GarbageReport, PurgeReport, SessionGraph, Tree } from "./engine.ts";
-import { maySee, mayWrite, visibleSession, visibleTurn } from "./sessions.ts";
+import { changeableSession, mayChange, maySee, mayWrite, visibleSession, visibleTurn } from "./sessions.ts";
 
 export function tree(core: EngineCore): Tree {
-  const mark = (marks: { archivedAt?: number | null; deletedAt?: number | null }) => (caller: Caller, id: string) =>
-    markSession(core, caller, { id, marks });
+  const noted = <T>(action: AuditAction, act: (caller: Caller, id: string) => Promise<T>) => {
+    return (caller: Caller, id: string) =>
+      audited(core.parts, { by: caller, action, target: id }, () => act(caller, id));
+  };
+  const mark = (action: AuditAction, marks: () => SessionMarks) =>
+    noted(action, (caller, id) => markSession(core, caller, { id, marks: marks() }));
   const now = (): number => core.parts.now();
   return {
     moveHead: (caller, move) => moveHead(core, caller, move),
-    archive: (caller, id) => mark({ archivedAt: now() })(caller, id),
-    unarchive: mark({ archivedAt: null }),
-    remove: (caller, id) => mark({ deletedAt: now() })(caller, id),
-    restore: (caller, id) => restore(core, caller, id),
-    listRemoved: ({ orgId, userId }) =>
-      core.parts.records.listDeletedSessions({ orgId, userId, limit: limits.pageSizeMax }),
-    purge: (caller, id) => purge(core, caller, id),
-    collectGarbage: (caller, options) => collectGarbage(core, caller, options),
+    archive: mark("session.archive", () => ({ archivedAt: now() })),
+    unarchive: mark("session.unarchive", () => ({ archivedAt: null })),
+    remove: mark("session.remove", () => ({ deletedAt: now() })),
+    restore: noted("session.restore", (caller, id) => restore(core, caller, id)),
+    listRemoved: (caller) => core.parts.records.listDeletedSessions({ ...scopeOf(caller), limit: limits.pageSizeMax }),
+    purge: noted("session.purge", (caller, id) => purge(core, caller, id)),
+    collectGarbage: (caller, options) =>
+      options.dryRun
+        ? collectGarbage(core, caller, options)
+        : audited(core.parts, { by: caller, action: "garbage.collect" }, () => collectGarbage(core, caller, options)),
     search: (caller, query) => search(core, caller, query),
     graph: (caller, id) => graph(core, caller, id),
   };
-}
-
-/** A session that the caller may change. */
-async function ownSession(core: EngineCore, caller: Caller, id: string): Promise<Session> {
-  mayWrite(caller);
-  const session = await visibleSession(core.parts, caller, id);
-  mayChange(session, caller);
-  return session;
-}
-
-function mayChange(session: Session, caller: Caller): void {
-  if (session.userId === caller.userId || caller.role === "admin") return;
-  throw new AptoveError("forbidden", "only its owner or an admin may change a session");
 }
 
 async function moveHead(
@@ -47,7 +43,7 @@ async function moveHead(
   caller: Caller,
   { sessionId, from, to }: { sessionId: string; from: string | null; to: string },
 ): Promise<Session> {
-  await ownSession(core, caller, sessionId);
+  await changeableSession(core.parts, caller, sessionId);
   const turn = await visibleTurn(core.parts, caller, to);
   if (turn.sessionId !== sessionId || !mayBeParent(turn)) {
     const why = turn.sessionId === sessionId ? `is ${turn.status}` : "belongs to another session; fork it instead";
@@ -79,11 +75,11 @@ async function moveHead(
 
 interface Marking {
   id: string;
-  marks: { archivedAt?: number | null; deletedAt?: number | null };
+  marks: SessionMarks;
 }
 
 async function markSession(core: EngineCore, caller: Caller, { id, marks }: Marking): Promise<Session> {
-  await ownSession(core, caller, id);
+  await changeableSession(core.parts, caller, id);
   const marked = await core.parts.records.markSession(id, marks, core.parts.now());
   if (marked === null) throw new AptoveError("not_found", `there is no session "${id}"`);
   return marked;
@@ -96,7 +92,7 @@ async function removedSession(core: EngineCore, caller: Caller, id: string): Pro
   if (session === null || session.deletedAt === null || !(await maySee(core.parts, caller, session))) {
     throw new AptoveError("not_found", `there is no removed session ${JSON.stringify(id)}`);
   }
-  mayChange(session, caller);
+  mayChange(caller, session);
   return session;
 }
 
@@ -150,7 +146,7 @@ async function collectGarbage(
   caller: Caller,
   { dryRun }: { dryRun: boolean },
 ): Promise<GarbageReport> {
-  if (caller.role !== "admin") throw new AptoveError("forbidden", "only an admin may collect garbage");
+  adminOnly(caller, "collect garbage");
   const keys = await unreachableKeys(core);
   const report = { keys, bytes: await sizeOf(core, keys) };
   if (!dryRun) for (const key of keys) await core.parts.blobs.delete(key);
@@ -192,7 +188,7 @@ function timeOf(id: string): number {
 
 async function search(
   core: EngineCore,
-  { orgId, userId }: Caller,
+  caller: Caller,
   { text, limit = limits.pageSizeDefault }: { text: string; limit?: number },
 ): Promise<TextHit[]> {
   const words = [...new Set(text.split(/\s+/u).filter((word) => word !== ""))];
@@ -200,12 +196,7 @@ async function search(
   if (words.length > limits.searchWordsMax) {
     throw new AptoveError("request_invalid", `a search takes at most ${limits.searchWordsMax} words`);
   }
-  return await core.parts.records.search({
-    orgId,
-    userId,
-    words,
-    limit: Math.min(Math.max(1, limit), limits.pageSizeMax),
-  });
+  return await core.parts.records.search({ ...scopeOf(caller), words, limit: pageLimit(limit) });
 }
 
 async function graph(core: EngineCore, caller: Caller, id: string): Promise<SessionGraph> {

@@ -30,6 +30,7 @@ async function world(t: TestContext): Promise<World> {
   const transcripts = createTranscripts({ store, now: Date.now, report: (message) => void told.push(message) });
   // As compose.ts puts them together: the settings are the engine's own.
   const workspaces: WorkspaceParts = {
+    ofDevice: () => assert.fail("no device is paired here"),
     bind: () => assert.fail("no device is paired here"),
     settings: async (id) => (id === workspaceId ? made.parts : null),
     standing: (id) => transcripts.standing(id),

@@ -6,7 +6,7 @@ import type { EngineCore } from "./core.ts";
 import type { SessionStart, WorkspaceSessions } from "./engine.ts";
 import { importConversation } from "./import-conversation.ts";
 import type { EngineParts, WorkspaceParts } from "./parts.ts";
-import { ownsWorkspaces } from "./accept.ts";
+import { ownsWorkspaces } from "./access.ts";
 import { createSession, mayWrite, visibleSession } from "./sessions.ts";
 
 export function workspaceSessions(core: EngineCore): WorkspaceSessions {

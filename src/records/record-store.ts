@@ -16,21 +16,21 @@
  * version `data_newer`, every other fault of the medium `storage_failed`. Objects that go in or come out
  * belong to the caller: a driver neither keeps nor changes them.
  */
-import type { ApiKey, User } from "../domain/caller.ts";
 import type { ContextKind, ContextVersion, ContextVersionFacts } from "../domain/context.ts";
-import type { PairingCode } from "../domain/device.ts";
 import type { MailboxDraft, MailboxMessage } from "../domain/mailbox.ts";
 import type { Session, SessionPatch } from "../domain/session.ts";
 import type { Step } from "../domain/step.ts";
 import type { SubagentBounds } from "../domain/subagent.ts";
 import type { FinishedTurn, PendingTurn, Turn, TurnDraft, TurnKind } from "../domain/turn.ts";
 import type { ImportedRecords, ImportResult } from "./imported-records.ts";
+import type { PeopleStore } from "./people-store.ts";
 import type { TextHit, TextQuery, TurnText } from "./searched-texts.ts";
 
 export type * from "./imported-records.ts";
+export type * from "./people-store.ts";
 export type * from "./searched-texts.ts";
 
-export interface RecordStore {
+export interface RecordStore extends PeopleStore {
   // Sessions
   insertSession(session: Session): Promise<void>;
   /** Deleted ones too; whoever calls decides what may be seen. */
@@ -56,8 +56,12 @@ export interface RecordStore {
   pendingTurn(sessionId: string): Promise<PendingTurn | null>;
   /** Every pending turn of the store, in no order. */
   pendingTurns(): Promise<PendingTurn[]>;
-  /** Whether the user made a turn in the session (S7). */
+  /** Whether the user takes part in the session: made a turn in it, or was invited, and was not dismissed since (S7). */
   tookPart(sessionId: string, userId: string): Promise<boolean>;
+  /** Ids of those who take part, ascending. */
+  listParticipants(sessionId: string): Promise<string[]>;
+  /** Who is invited takes part, who is dismissed does not any more. Of no session, nothing. Whoever is there already, or not, stays so. */
+  changeParticipants(sessionId: string, change: { invited: string[]; dismissed: string[] }): Promise<void>;
   findIdempotent(userId: string, key: string): Promise<IdempotentRequest | null>;
 
   // Subagents and the mailbox (A1, A2)
@@ -136,30 +140,6 @@ export interface RecordStore {
    * cannot write (R1).
    */
   takeLostTurns(taking: LostTurnsTaking): Promise<PendingTurn[]>;
-
-  // People and keys (H4)
-  insertUser(user: User): Promise<void>;
-  getUser(id: string): Promise<User | null>;
-  listUsers(orgId: string): Promise<User[]>;
-  insertKey(key: ApiKey): Promise<void>;
-  findKey(hash: string): Promise<ApiKey | null>;
-  listKeys(orgId: string): Promise<ApiKey[]>;
-  /** False when there is no such key in the org, or it was revoked before. */
-  revokeKey(orgId: string, id: string, at: number): Promise<boolean>;
-  touchKey(id: string, at: number): Promise<void>;
-
-  // Devices (P3)
-  /** Whom a device id belongs to: the first who was named with it, for ever. Atomic over processes. */
-  ownDevice(device: DeviceOwner): Promise<DeviceOwner>;
-  /** Forgets the codes that expired before this one was made. */
-  insertPairingCode(code: PairingCode): Promise<void>;
-  getPairingCode(id: string): Promise<PairingCode | null>;
-  /**
-   * Gives a device its token for an open code: one that was not claimed, did not expire and has tries left. Where no open
-   * code has the hash, every open one loses a try. One transaction, and of many at once one after the other: a guess
-   * that comes after the last try finds nothing, whatever process it comes through.
-   */
-  claimPairingCode(claim: PairingClaim): Promise<ClaimResult>;
 
   // Contexts (G1)
   /**
@@ -323,27 +303,9 @@ export interface SessionMarks {
 export interface DeletedQuery {
   orgId: string;
   userId: string;
+  workspaceId?: string;
   limit: number;
 }
-
-export interface DeviceOwner {
-  deviceId: string;
-  orgId: string;
-  userId: string;
-  /** When the id was first used. */
-  at: number;
-}
-export interface PairingClaim {
-  /** Of the code that somebody gave. */
-  hash: string;
-  at: number;
-  /** The token to be; it belongs to whoever made the code. */
-  key: Omit<ApiKey, "orgId" | "userId" | "deviceId">;
-  /** The device gets the first of these that is nobody else's. A token that it had before is revoked. */
-  deviceIds: readonly string[];
-}
-/** `workspaceId`: of the code. `refused`: there is no such open code. */
-export type ClaimResult = { outcome: "claimed"; key: ApiKey; workspaceId: string | null } | { outcome: "refused" };
 
 export interface ContextName {
   orgId: string;

@@ -9,6 +9,8 @@ export interface TurnText {
 export interface TextQuery {
   orgId: string;
   userId: string;
+  /** Only sessions of this workspace. */
+  workspaceId?: string;
   /**
    * At most `limits.searchWordsMax`. All of them must be found somewhere in the session: in its name, an instruction or an
    * answer. Plain text; case does not count. Empty ones do not count either, and without any word nothing is found.

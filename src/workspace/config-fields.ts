@@ -36,6 +36,7 @@ export const changeableLimits = {
   providerAttemptsMax: 1,
   shutdownGraceMs: 0,
   heartbeatMs: 100,
+  auditRetentionDays: 1,
 } as const satisfies Partial<Record<keyof typeof limits, number>>;
 export type ChangeableLimit = keyof typeof changeableLimits;
 
@@ -54,6 +55,7 @@ const limitAbouts: Record<ChangeableLimit, string> = {
   providerAttemptsMax: "Calls of the model for one step, the first included, when it is overloaded.",
   shutdownGraceMs: "How long running turns may go on after a stop signal, in milliseconds.",
   heartbeatMs: "Pause after which an idle event stream gets a sign of life, in milliseconds.",
+  auditRetentionDays: "How long entries of the audit log are kept, in days.",
 };
 
 function limitFields(): Record<string, ConfigField> {

@@ -11,7 +11,6 @@ import { createClient, type AptoveClient } from "../../src/client/client.ts";
 import { servedAcp } from "../../src/compose/remote-acp.ts";
 import type { Aptove } from "../../src/compose.ts";
 import type { Caller, Role } from "../../src/domain/caller.ts";
-import { newId } from "../../src/domain/ids.ts";
 import type { RemoteLimits } from "../../src/doors/acp/remote-connections.ts";
 import { httpDoor } from "../../src/doors/http/door.ts";
 import type { HttpDoorOptions } from "../../src/doors/http/door.ts";
@@ -19,6 +18,7 @@ import { listen } from "../../src/doors/http/listen.ts";
 import { given } from "../../src/protocol/given.ts";
 import { problem, type WireProblem } from "../../src/protocol/problem.ts";
 import { acpTest, type AcpTest, type AcpTestOptions } from "./acp-test.ts";
+import { addUser } from "../people.ts";
 
 export interface RemoteTestOptions extends AcpTestOptions {
   limits?: Partial<RemoteLimits>;
@@ -108,10 +108,9 @@ export async function remoteTest(context: TestContext, options: RemoteTestOption
     url: server.url,
     admin,
     person: async (role) => {
-      const caller: Caller = { orgId: owner.orgId, userId: newId(), role };
       const records = options.aptove?.records ?? assert.fail("bring the records");
-      await records.insertUser({ id: caller.userId, orgId: caller.orgId, name: role, role, createdAt: Date.now() });
-      return await visitor(caller);
+      const { id: userId, orgId } = await addUser(records, { orgId: owner.orgId, role });
+      return await visitor({ orgId, userId, role });
     },
     device: async (of, { deviceId, workspaceId } = {}) => {
       const { code } = await engine.devices.pair(of.caller, given({ workspaceId }));

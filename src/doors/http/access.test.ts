@@ -45,8 +45,13 @@ function sampleOf(name: RouteName, { sessionId, turnId }: { sessionId: string; t
   return { method, at: path.replace("{id}", id) + (queries[name] ?? ""), options };
 }
 
-/** What only the owner of a session or an admin may do. */
+/** What a colleague may not do in a session that is public: the owner may, and an admin some of it. */
 const ownersOnly = new Set<RouteName>([
+  "execute",
+  "interruptSession",
+  "steerSession",
+  "interruptTurn",
+  "steerTurn",
   "updateSession",
   "moveHead",
   "archiveSession",

@@ -11,7 +11,7 @@ type ServerRoute = "listKeys" | "createKey" | "revokeKey" | "me" | "healthz" | "
 
 export function serverHandlers({ engine }: Door): Handlers<ServerRoute> {
   return {
-    listKeys: async ({ caller }) => answer("listKeys", { keys: (await engine.keys.list(caller)).map(toWireKey) }),
+    listKeys: async ({ caller }) => answer("listKeys", { keys: (await engine.keys.list(caller)).keys.map(toWireKey) }),
     createKey: async ({ caller, body: { name, expiresAt } }) => {
       const until = expiresAt === undefined ? undefined : Date.parse(expiresAt);
       const { key, secret } = await engine.keys.create(caller, { name, ...given({ expiresAt: until }) });

@@ -6,7 +6,7 @@ import type { Session } from "../../domain/session.ts";
 import type { Turn } from "../../domain/turn.ts";
 import type { ImportedRecords, SessionGrowth } from "../../records/record-store.ts";
 import type { EngineCore } from "../core.ts";
-import { visibleTurn } from "../sessions.ts";
+import { mayContinue, maySee, visibleTurn } from "../sessions.ts";
 import { turnDigest } from "../turn-digest.ts";
 import type { CheckedFile, FileTurn } from "./check-file.ts";
 import { outcomeOf, type Ancestor } from "./check-turn.ts";
@@ -53,8 +53,10 @@ export async function planImport(core: EngineCore, caller: Caller, file: Checked
     if (here === null && (await isTurnElsewhere(core, session.id))) {
       throw conflict(`the id of the session ${session.id} is that of a turn here`);
     } else if (here === null) plan.sessions.push(newSession(caller, session, news));
-    else if (here.orgId !== caller.orgId) throw conflict(`the session ${session.id} belongs to another org here`);
-    else if (news.length > 0) plan.growths.push(await growthOf(core, caller, { here, session, news, file }));
+    else if (here.orgId !== caller.orgId || (news.length > 0 && !(await maySee(core.parts, caller, here)))) {
+      // Whose it is must not be told (H4).
+      throw conflict(`the id of the session ${session.id} is taken here`);
+    } else if (news.length > 0) plan.growths.push(await growthOf(core, caller, { here, session, news, file }));
   }
   return plan;
 }
@@ -104,6 +106,7 @@ function newSession(caller: Caller, session: ExportedSession, turns: readonly Fi
     orgId: caller.orgId,
     userId: caller.userId,
     isPublic: false,
+    workspaceId: caller.workspaceId ?? session.workspaceId,
     lastSequence: last?.sequence ?? 0,
     lastTurnStatus: last?.status ?? null,
     lastTurnAt: last?.statusAt ?? null,
@@ -133,7 +136,7 @@ interface Growing {
 async function growthOf(core: EngineCore, caller: Caller, growing: Growing): Promise<SessionGrowth> {
   const { here, news } = growing;
   if (here.deletedAt !== null) throw conflict(`the session ${here.id} was removed here; restore it first`);
-  if (here.userId !== caller.userId && caller.role !== "admin") {
+  if (!(await mayContinue(core.parts, caller, here))) {
     throw conflict(`the session ${here.id} belongs to somebody else here, and the file adds turns to it`);
   }
   if (here.archivedAt !== null) throw new AptoveError("session_archived", `unarchive the session ${here.id} first`);

@@ -2,15 +2,30 @@
  * Sessions that leave for another aptove, come from one, or are put down for people to read. What does it is loaded
  * when it is called: most commands move no session.
  */
+import { audited } from "../audit.ts";
 import type { EngineCore } from "../core.ts";
 import type { Transfer } from "../engine.ts";
 
 export function transfer(core: EngineCore): Transfer {
   return {
     export: async function* (caller, scope) {
-      yield* (await import("./export.ts")).exportLines(core, caller, scope);
+      const lines = (await import("./export.ts")).exportLines(core, caller, scope);
+      const target = "turnId" in scope ? scope.turnId : scope.sessionId;
+      // What may not be read is refused before the first line.
+      const first = await audited(core.parts, { by: caller, action: "session.export", target }, () => lines.next());
+      if (first.done !== true) yield first.value;
+      yield* lines;
     },
-    import: async (caller, lines) => (await import("./import.ts")).importLines(core, caller, lines),
-    markdown: async (caller, sessionId) => (await import("./markdown.ts")).markdownOf(core, caller, sessionId),
+    import: async (caller, lines) => {
+      const { importLines } = await import("./import.ts");
+      return await audited(core.parts, { by: caller, action: "session.import" }, () =>
+        importLines(core, caller, lines),
+      );
+    },
+    markdown: async (caller, sessionId) => {
+      const { markdownOf } = await import("./markdown.ts");
+      const act = { action: "session.export", target: sessionId } as const;
+      return await audited(core.parts, { by: caller, ...act }, () => markdownOf(core, caller, sessionId));
+    },
   };
 }

@@ -4,6 +4,7 @@
  */
 import type { RecordStore } from "../record-store.ts";
 import { contextRecords } from "./contexts.ts";
+import { auditRecords } from "./audit.ts";
 import { deviceRecords } from "./devices.ts";
 import { importRecords } from "./imports.ts";
 import { mailboxRecords } from "./mailbox.ts";
@@ -28,6 +29,7 @@ export function memoryRecords({ now = Date.now }: { now?: () => number } = {}): 
     ...peopleRecords(rows),
     ...deviceRecords(rows),
     ...contextRecords(rows),
+    ...auditRecords(rows),
     size: () => Promise.resolve(bytesOf(rows)),
     close: () => Promise.resolve(),
   });

@@ -1,6 +1,7 @@
 /** The tables of the memory store: maps from a row's key to the row. */
-import type { ApiKey, User } from "../../domain/caller.ts";
 import type { ContextVersion } from "../../domain/context.ts";
+import type { AuditEntry } from "../../domain/audit.ts";
+import type { ApiKey, Org, User } from "../../domain/caller.ts";
 import type { PairingCode } from "../../domain/device.ts";
 import { AptoveError } from "../../domain/errors.ts";
 import type { MailboxMessage } from "../../domain/mailbox.ts";
@@ -14,6 +15,8 @@ export interface Rows {
   turns: Map<string, Turn>;
   /** Those of the turns that were imported; they give nobody a part in their session. */
   imported: Map<string, true>;
+  /** By session and user. */
+  participants: Map<string, { sessionId: string; userId: string }>;
   /** By user and key. */
   idempotency: Map<string, IdempotentRequest>;
   /** By turn and number. */
@@ -26,6 +29,7 @@ export interface Rows {
   mailbox: Map<string, MailboxMessage>;
   controls: Map<string, TurnControl>;
   runners: Map<string, Runner>;
+  orgs: Map<string, Org>;
   users: Map<string, User>;
   keys: Map<string, ApiKey>;
   /** By what they call themselves. */
@@ -33,6 +37,7 @@ export interface Rows {
   pairingCodes: Map<string, PairingCode>;
   /** By org, kind and id: all versions, oldest first. */
   contexts: Map<string, ContextVersion[]>;
+  audit: Map<string, AuditEntry>;
 }
 
 export function emptyRows(): Rows {
@@ -40,6 +45,7 @@ export function emptyRows(): Rows {
     sessions: new Map(),
     turns: new Map(),
     imported: new Map(),
+    participants: new Map(),
     idempotency: new Map(),
     steps: new Map(),
     texts: new Map(),
@@ -47,11 +53,13 @@ export function emptyRows(): Rows {
     mailbox: new Map(),
     controls: new Map(),
     runners: new Map(),
+    orgs: new Map(),
     users: new Map(),
     keys: new Map(),
     devices: new Map(),
     pairingCodes: new Map(),
     contexts: new Map(),
+    audit: new Map(),
   };
 }
 

@@ -16,7 +16,10 @@ export function searchRecords(rows: Rows): Pick<RecordStore, "search"> {
 function search(rows: Rows, query: TextQuery): TextHit[] {
   const words = foldedWords(query.words);
   if (words.length === 0) return [];
-  const visible = [...rows.sessions.values()].filter((session) => isVisible(rows, session, query));
+  const { workspaceId } = query;
+  const visible = [...rows.sessions.values()].filter(
+    (session) => isVisible(rows, session, query) && (workspaceId === undefined || session.workspaceId === workspaceId),
+  );
   const hits = visible.toSorted(newestFirst).flatMap((session): TextHit[] => {
     const told = placesToTell(placesIn(rows, session, words), words.length);
     if (told === null) return [];

@@ -45,10 +45,11 @@ export function sessionRecords(rows: Rows): SessionRecords {
       rows.sessions.set(id, marked);
       return marked;
     },
-    async listDeletedSessions({ orgId, userId, limit }) {
-      const deleted = [...rows.sessions.values()].filter(
+    async listDeletedSessions({ orgId, userId, workspaceId, limit }) {
+      const own = [...rows.sessions.values()].filter(
         (session) => session.orgId === orgId && session.userId === userId && session.deletedAt !== null,
       );
+      const deleted = own.filter((session) => workspaceId === undefined || session.workspaceId === workspaceId);
       return deleted.toSorted(latestDeletionFirst).slice(0, limit);
     },
   };

@@ -90,6 +90,10 @@ function purgeSession(rows: Rows, sessionId: string, kept: ReadonlySet<string>):
   for (const [key, message] of rows.mailbox) if (message.sessionId === sessionId) rows.mailbox.delete(key);
   for (const id of gone) removeTurn(rows, id);
   for (const [key, move] of rows.headMoves) if (move.sessionId === sessionId) rows.headMoves.delete(key);
+  const authors = new Set(turnsOf(rows, sessionId).map((turn) => turn.createdBy));
+  for (const [key, one] of rows.participants) {
+    if (one.sessionId === sessionId && !authors.has(one.userId)) rows.participants.delete(key);
+  }
   if (gone.length === turns.length) rows.sessions.delete(sessionId);
   else if (session.headTurnId !== null && gone.includes(session.headTurnId)) {
     rows.sessions.set(sessionId, { ...session, headTurnId: null });

@@ -14,6 +14,8 @@ type TurnRecords = Pick<
   | "pendingTurn"
   | "pendingTurns"
   | "tookPart"
+  | "listParticipants"
+  | "changeParticipants"
   | "findIdempotent"
   | "renewLeases"
   | "takeLostTurns"
@@ -44,6 +46,15 @@ export function turnRecords(rows: Rows, now: () => number): TurnRecords {
     async tookPart(sessionId, userId) {
       return tookPart(rows, sessionId, userId);
     },
+    async listParticipants(sessionId) {
+      const all = [...rows.participants.values()].filter((one) => one.sessionId === sessionId);
+      return all.map(({ userId }) => userId).toSorted();
+    },
+    async changeParticipants(sessionId, { invited, dismissed }) {
+      if (!rows.sessions.has(sessionId)) return;
+      for (const userId of invited) rows.participants.set(pairKey(sessionId, userId), { sessionId, userId });
+      for (const userId of dismissed) rows.participants.delete(pairKey(sessionId, userId));
+    },
     async findIdempotent(userId, key) {
       return rows.idempotency.get(pairKey(userId, key)) ?? null;
     },
@@ -68,8 +79,7 @@ export function turnRecords(rows: Rows, now: () => number): TurnRecords {
 }
 
 export function tookPart(rows: Rows, sessionId: string, userId: string): boolean {
-  const made = rows.turns.values().filter((turn) => turn.sessionId === sessionId && turn.createdBy === userId);
-  return made.some((turn) => !rows.imported.has(turn.id));
+  return rows.participants.has(pairKey(sessionId, userId));
 }
 
 export function isPending(turn: Turn): turn is PendingTurn {
@@ -101,6 +111,8 @@ function openTurn(rows: Rows, opening: TurnOpening, now: number): OpenResult {
   const turn: PendingTurn = { ...draft, sequence: session.lastSequence + 1, leaseExpiresAt: now + leaseMs };
   if (newSession !== null) insert(rows.sessions, newSession.id, newSession);
   insert(rows.turns, turn.id, turn);
+  const [sessionId, userId] = [session.id, turn.createdBy];
+  rows.participants.set(pairKey(sessionId, userId), { sessionId, userId });
   rows.sessions.set(session.id, {
     ...session,
     lastSequence: turn.sequence,

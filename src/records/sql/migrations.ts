@@ -5,6 +5,7 @@
 import { sql, type Kysely, type Transaction } from "kysely";
 import { AptoveError } from "../../domain/errors.ts";
 import { foldedText, storableText } from "../search-text.ts";
+import { knownOrgs, peopleTables } from "./people-migration.ts";
 import type { Tables } from "./tables.ts";
 import { textToRow } from "./text-row.ts";
 
@@ -205,7 +206,9 @@ const migrations: readonly Migration[] = [
         doc text not null,
         primary key (org_id, kind, id, version)
       )`,
+      ...peopleTables(id),
     ],
+    rewrite: knownOrgs,
   },
 ];
 

@@ -73,13 +73,14 @@ export function sessionRecords(db: Kysely<Tables>): SessionRecords {
         .executeTakeFirst();
       return row === undefined ? null : rowToSession(row);
     },
-    async listDeletedSessions({ orgId, userId, limit }) {
+    async listDeletedSessions({ orgId, userId, workspaceId, limit }) {
       const rows = await db
         .selectFrom("sessions")
         .selectAll()
         .where("org_id", "=", orgId)
         .where("user_id", "=", userId)
         .where("deleted_at", "is not", null)
+        .$if(workspaceId !== undefined, (select) => select.where("workspace_id", "=", workspaceId ?? ""))
         .orderBy("deleted_at", "desc")
         .orderBy("id", "desc")
         .limit(limit)
@@ -95,9 +96,18 @@ function setByHand(patch: SessionPatch): SessionPatch & { nameIsSet?: true } {
 }
 
 /** S7: what the user may find in lists and by search, of the sessions that the query calls `s`. */
-export function isVisible({ orgId, userId }: { orgId: string; userId: string }) {
+export function isVisible({
+  orgId,
+  userId,
+  workspaceId,
+}: {
+  orgId: string;
+  userId: string;
+  workspaceId?: string | undefined;
+}) {
   return (eb: ExpressionBuilder<Tables & { s: SessionRow }, "s">) =>
     eb.and([
+      ...(workspaceId === undefined ? [] : [eb("s.workspace_id", "=", workspaceId)]),
       eb("s.org_id", "=", orgId),
       eb("s.deleted_at", "is", null),
       eb.or([
@@ -119,7 +129,7 @@ async function listSessions(db: Kysely<Tables>, query: SessionQuery): Promise<Se
   let select = db
     .selectFrom("sessions as s")
     .selectAll("s")
-    .where(isVisible({ orgId, userId }))
+    .where(isVisible({ orgId, userId, workspaceId }))
     .orderBy("s.active_at", "desc")
     .orderBy("s.id", "desc")
     // One more than the page, to know whether there is another.
@@ -131,7 +141,6 @@ async function listSessions(db: Kysely<Tables>, query: SessionQuery): Promise<Se
   }
   if (archived !== undefined) select = select.where("s.archived_at", archived ? "is not" : "is", null);
   if (repo !== undefined) select = select.where("s.repo", "=", repo);
-  if (workspaceId !== undefined) select = select.where("s.workspace_id", "=", workspaceId);
 
   const rows = await select.execute();
   const page = rows.slice(0, limit);

@@ -2,6 +2,7 @@
 import type { Kysely } from "kysely";
 import type { RecordStore } from "../record-store.ts";
 import { contextRecords } from "./contexts.ts";
+import { auditRecords } from "./audit.ts";
 import { controlRecords } from "./controls.ts";
 import { deviceRecords } from "./devices.ts";
 import type { SqlDialect } from "./sql-dialect.ts";
@@ -38,9 +39,10 @@ export async function sqlRecords(engine: SqlEngine): Promise<RecordStore> {
     ...runRecords(db, dialect),
     ...leaseRecords(db, dialect),
     ...controlRecords(db, dialect),
-    ...peopleRecords(db),
+    ...peopleRecords(db, dialect),
     ...deviceRecords(db, dialect),
     ...contextRecords(db),
+    ...auditRecords(db),
     open: () => migrate(db, engine),
     size: () => engine.size(),
     close: () => db.destroy(),

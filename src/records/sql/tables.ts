@@ -4,6 +4,8 @@
  * NULs and lone surrogates that a text column of one engine or the other would refuse or change.
  * Times are epoch milliseconds and booleans 0 or 1, so a row looks the same in both engines.
  */
+import type { AuditAction } from "../../domain/audit.ts";
+import type { Role } from "../../domain/caller.ts";
 import type { MailboxKind } from "../../domain/mailbox.ts";
 import type { ContextKind } from "../../domain/context.ts";
 import type { TurnKind, TurnStatus } from "../../domain/turn.ts";
@@ -19,12 +21,14 @@ export interface Tables {
   head_moves: HeadMoveRow;
   controls: { id: string; turn_id: string; sent_at: number; doc: string };
   runners: { id: string; started_at: number; doc: string };
-  users: { id: string; org_id: string; created_at: number; doc: string };
+  orgs: { id: string; created_at: number; suspended_at: number | null; doc: string };
+  users: UserRow;
   api_keys: ApiKeyRow;
   devices: DeviceRow;
   pairing_codes: PairingCodeRow;
   contexts: ContextRow;
   context_versions: ContextVersionRow;
+  audit: AuditRow;
 }
 
 export const tableNames = Object.keys({
@@ -38,12 +42,14 @@ export const tableNames = Object.keys({
   head_moves: true,
   controls: true,
   runners: true,
+  orgs: true,
   users: true,
   api_keys: true,
   devices: true,
   pairing_codes: true,
   contexts: true,
   context_versions: true,
+  audit: true,
 } satisfies Record<keyof Tables, true>);
 
 export interface SessionRow {
@@ -162,6 +168,27 @@ export interface ContextVersionRow extends ContextRow {
   created_at: number;
   created_by: string;
   is_retired: number;
+  doc: string;
+}
+
+export interface UserRow {
+  id: string;
+  org_id: string;
+  created_at: number;
+  role: Role;
+  email: string | null;
+  external_id: string | null;
+  disabled_at: number | null;
+  doc: string;
+}
+
+export interface AuditRow {
+  id: string;
+  org_id: string;
+  at: number;
+  user_id: string | null;
+  action: AuditAction;
+  target_id: string | null;
   doc: string;
 }
 

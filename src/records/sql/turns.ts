@@ -25,7 +25,16 @@ import { agent, pending } from "./turn-status.ts";
 
 type TurnRecords = Pick<
   RecordStore,
-  "openTurn" | "finishTurn" | "getTurn" | "listTurns" | "pendingTurn" | "pendingTurns" | "tookPart" | "findIdempotent"
+  | "openTurn"
+  | "finishTurn"
+  | "getTurn"
+  | "listTurns"
+  | "pendingTurn"
+  | "pendingTurns"
+  | "tookPart"
+  | "listParticipants"
+  | "changeParticipants"
+  | "findIdempotent"
 >;
 
 /** Each lost race means that another turn got through, so this many in a row mean that something is wrong. */
@@ -66,8 +75,35 @@ export function turnRecords(db: Kysely<Tables>, dialect: SqlDialect): TurnRecord
         .executeTakeFirst();
       return row !== undefined;
     },
+    async listParticipants(sessionId) {
+      const all = db.selectFrom("participants").select("user_id").where("session_id", "=", sessionId);
+      return (await all.orderBy("user_id").execute()).map((row) => row.user_id);
+    },
+    changeParticipants: (sessionId, change) =>
+      db.transaction().execute((tx) => changeParticipants(tx, sessionId, change)),
     findIdempotent: (userId, key) => findIdempotent(db, { userId, key }),
   };
+}
+
+async function changeParticipants(
+  tx: Transaction<Tables>,
+  sessionId: string,
+  { invited, dismissed }: { invited: string[]; dismissed: string[] },
+): Promise<void> {
+  const session = tx.selectFrom("sessions").select("id").where("id", "=", sessionId);
+  if ((await session.executeTakeFirst()) === undefined) return;
+  if (invited.length > 0) {
+    const rows = invited.map((userId) => ({ session_id: sessionId, user_id: userId }));
+    await tx
+      .insertInto("participants")
+      .values(rows)
+      .onConflict((conflict) => conflict.doNothing())
+      .execute();
+  }
+  if (dismissed.length > 0) {
+    const gone = tx.deleteFrom("participants").where("session_id", "=", sessionId);
+    await gone.where("user_id", "in", dismissed).execute();
+  }
 }
 
 export async function getTurn(db: Kysely<Tables>, id: string): Promise<Turn | null> {

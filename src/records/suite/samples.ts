@@ -1,6 +1,7 @@
 /** Sessions and turns to put into a store: plain ones, with whatever a test is about laid over them. */
 import assert from "node:assert/strict";
 import type { TestContext } from "node:test";
+import type { Org, User } from "../../domain/caller.ts";
 import type { ContextManifest } from "../../domain/context.ts";
 import { failure } from "../../domain/errors.ts";
 import { newId } from "../../domain/ids.ts";
@@ -51,6 +52,15 @@ export const noon = 1_800_000_000_000;
 export const org = "org-1";
 export const ada = "user-ada";
 export const runner = "runner-1";
+
+export function orgOf(over: Partial<Org> = {}): Org {
+  return { id: org, name: "Analytical Engines", createdAt: noon, suspendedAt: null, ...over };
+}
+
+export function userOf(over: Partial<User> = {}): User {
+  const unknown = { email: null, externalId: null, disabledAt: null };
+  return { id: ada, orgId: org, name: "Ada", role: "member", createdAt: noon, ...unknown, ...over };
+}
 
 /** Text that some database, JSON reader or query builder would take for something else. */
 export const awkwardText = `it's "so' \\ {"x": [1]} %_? $1 :id 🙂 é\u0301 \u0000 \ud800 \r\n\u2028 end`;

@@ -1,0 +1,50 @@
+/** What a caller may, before any session is looked at (H4, P3). What they may with a session is in sessions.ts. */
+import type { Caller } from "../domain/caller.ts";
+import { AptoveError } from "../domain/errors.ts";
+import { limits } from "../domain/limits.ts";
+import type { EngineParts } from "./parts.ts";
+
+/** `what` says what others may not. A device may not either: whoever found a lost one would hold the org. */
+export function adminOnly(caller: Caller, what: string): void {
+  if (caller.role !== "admin") throw new AptoveError("forbidden", `only an admin may ${what}`);
+  if (caller.deviceId !== undefined) throw new AptoveError("forbidden", `a device may not ${what}`);
+}
+
+/**
+ * Workspaces are those of the data folder's owner: to anybody else their ids are labels like any other, which give no
+ * provider's key away and write nothing down (H4).
+ */
+export function ownsWorkspaces({ role }: Caller): boolean {
+  return role === "admin";
+}
+
+/** The caller within a device's workspace: the one that it is bound to; of whoever has no workspaces, a label of its own (P3, W2). */
+export async function scopedToDevice(parts: EngineParts, caller: Caller, deviceId: string): Promise<Caller> {
+  const own = ownsWorkspaces(caller) ? await parts.workspaces?.ofDevice(deviceId) : undefined;
+  return { ...caller, workspaceId: own ?? deviceLabel(deviceId) };
+}
+
+/** No workspace has such an id. */
+function deviceLabel(deviceId: string): string {
+  return `device:${deviceId}`;
+}
+
+/** The workspace that a request of the caller is about: the one that it names, else the caller's only one. Throws `workspace_unknown`. */
+export function workspaceFor(caller: Caller, asked: string | null | undefined): string | null {
+  const workspaceId = asked ?? caller.workspaceId ?? null;
+  if (caller.workspaceId === undefined || workspaceId === caller.workspaceId) return workspaceId;
+  throw new AptoveError("workspace_unknown", `there is no workspace ${JSON.stringify(workspaceId)}`);
+}
+
+/** What of the store is asked about, for a list (S7, P3). */
+export function scopeOf({ orgId, userId, workspaceId }: Caller): {
+  orgId: string;
+  userId: string;
+  workspaceId?: string;
+} {
+  return { orgId, userId, ...(workspaceId !== undefined && { workspaceId }) };
+}
+
+export function pageLimit(asked: number | undefined): number {
+  return Math.min(Math.max(1, asked ?? limits.pageSizeDefault), limits.pageSizeMax);
+}

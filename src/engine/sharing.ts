@@ -1,0 +1,105 @@
+/** Who of the org reads a session, and who takes part in it (S7, H4); docs/people.md has the whole table. */
+import type { AuditAction } from "../domain/audit.ts";
+import type { Caller } from "../domain/caller.ts";
+import { AptoveError } from "../domain/errors.ts";
+import { limits } from "../domain/limits.ts";
+import type { Session, SessionPatch } from "../domain/session.ts";
+import { audited } from "./audit.ts";
+import type { Shared, Sharing } from "./engine.ts";
+import type { EngineParts } from "./parts.ts";
+import { userOfOrg } from "./people.ts";
+import { changeableSession, updateSession, visibleSession } from "./sessions.ts";
+
+type Change = Parameters<Sharing["change"]>[2];
+
+export function sharing(parts: EngineParts): Sharing {
+  return {
+    of: async (caller, sessionId) => await shared(parts, await visibleSession(parts, caller, sessionId)),
+    change: async (caller, sessionId, change) => {
+      let changed: Session | null = null;
+      // Each of them is a line of its own in the audit log.
+      for (const { action, facts, apply } of stepsOf(change)) {
+        const act = { action, target: sessionId, facts };
+        changed = await audited(parts, { by: caller, ...act }, async () => {
+          const session = await changeableSession(parts, caller, sessionId);
+          return await apply(parts, caller, session);
+        });
+      }
+      return await shared(parts, changed ?? (await changeableSession(parts, caller, sessionId)));
+    },
+  };
+}
+
+/** Where a patch says whether the session is public, that is sharing, and written down as such. */
+export async function updateOrShare(
+  parts: EngineParts,
+  caller: Caller,
+  { id, patch }: { id: string; patch: SessionPatch },
+): Promise<Session> {
+  const { isPublic } = patch;
+  const update = (): Promise<Session> => updateSession(parts, caller, { id, patch });
+  if (isPublic === undefined) return await update();
+  return await audited(
+    parts,
+    { by: caller, action: isPublic ? "session.share" : "session.unshare", target: id },
+    update,
+  );
+}
+
+interface Step {
+  action: AuditAction;
+  facts: Record<string, string>;
+  apply(parts: EngineParts, caller: Caller, session: Session): Promise<Session>;
+}
+
+function stepsOf({ isPublic, invite = [], dismiss = [] }: Change): Step[] {
+  const steps: Step[] = [];
+  for (const userId of invite) {
+    steps.push({
+      action: "session.invite",
+      facts: { userId },
+      apply: (parts, caller, session) => inviteUser(parts, caller, { session, userId }),
+    });
+  }
+  for (const userId of dismiss) {
+    steps.push({
+      action: "session.dismiss",
+      facts: { userId },
+      apply: async ({ records }, _caller, session) => {
+        await records.changeParticipants(session.id, { invited: [], dismissed: [userId] });
+        return session;
+      },
+    });
+  }
+  if (isPublic !== undefined) {
+    steps.push({
+      action: isPublic ? "session.share" : "session.unshare",
+      facts: {},
+      apply: async ({ records, now }, _caller, session) =>
+        (await records.updateSession(session.id, { isPublic }, now())) ?? session,
+    });
+  }
+  return steps;
+}
+
+async function inviteUser(
+  parts: EngineParts,
+  caller: Caller,
+  { session, userId }: { session: Session; userId: string },
+): Promise<Session> {
+  await userOfOrg(parts, caller, userId);
+  const max = limits.participantsPerSessionMax;
+  const there = await parts.records.listParticipants(session.id);
+  if (!there.includes(userId) && there.length >= max) {
+    throw new AptoveError("request_invalid", `at most ${max} people take part in a session; dismiss one first`);
+  }
+  await parts.records.changeParticipants(session.id, { invited: [userId], dismissed: [] });
+  return session;
+}
+
+async function shared({ records }: EngineParts, session: Session): Promise<Shared> {
+  const ids = await records.listParticipants(session.id);
+  const users = await Promise.all(ids.map((id) => records.getUser(id)));
+  const participants = users.flatMap((user) => (user === null ? [] : [{ userId: user.id, name: user.name }]));
+  return { session, participants };
+}

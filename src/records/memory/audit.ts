@@ -1,0 +1,32 @@
+/** The audit log in memory. */
+import type { AuditEntry } from "../../domain/audit.ts";
+import type { RecordStore } from "../record-store.ts";
+import { insert, type Rows } from "./rows.ts";
+
+export function auditRecords(rows: Rows): Pick<RecordStore, "insertAudit" | "listAudit" | "dropAudit"> {
+  return {
+    async insertAudit(entry) {
+      insert(rows.audit, entry.id, entry);
+    },
+    async listAudit({ limit, after, ...wanted }) {
+      const fits = (entry: AuditEntry): boolean =>
+        Object.entries(wanted).every(
+          ([name, value]) => value === undefined || entry[name as keyof typeof wanted] === value,
+        );
+      const found = [...rows.audit.values()].filter(
+        (entry) => fits(entry) && (after === undefined || newestFirst(after, entry) < 0),
+      );
+      return found.toSorted(newestFirst).slice(0, limit);
+    },
+    async dropAudit(before, limit) {
+      const old = [...rows.audit.values()].filter(({ at }) => at < before).toSorted(newestFirst);
+      const dropped = old.toReversed().slice(0, limit);
+      for (const { id } of dropped) rows.audit.delete(id);
+      return dropped.length;
+    },
+  };
+}
+
+function newestFirst(a: Pick<AuditEntry, "at" | "id">, b: Pick<AuditEntry, "at" | "id">): number {
+  return b.at - a.at || (a.id < b.id ? 1 : a.id > b.id ? -1 : 0);
+}

@@ -1,0 +1,20 @@
+/** Orgs and people for tests, put straight into the records. */
+import type { Role, User } from "../src/domain/caller.ts";
+import { newId } from "../src/domain/ids.ts";
+import type { RecordStore } from "../src/records/record-store.ts";
+
+/** Adds somebody, and their org where it is not there yet. */
+export async function addUser(
+  records: RecordStore,
+  { role, ...more }: Partial<User> & { orgId: string; role: Role },
+): Promise<User> {
+  const { orgId } = more;
+  const createdAt = Date.now();
+  if ((await records.getOrg(orgId)) === null) {
+    await records.insertOrg({ id: orgId, name: "a team", createdAt, suspendedAt: null });
+  }
+  const unknown = { email: null, externalId: null, disabledAt: null };
+  const user: User = { id: newId(), name: role, role, createdAt, ...unknown, ...more };
+  await records.insertUser(user);
+  return user;
+}
