@@ -8,6 +8,7 @@ import { configuredWorkspaces, type ConfiguredWorkspaces } from "./compose/confi
 import { keptWorkspaces } from "./compose/kept-workspaces.ts";
 import { lazyProviders } from "./compose/lazy-providers.ts";
 import { lazyRetrievers } from "./compose/lazy-retrievers.ts";
+import { openLive } from "./compose/open-live.ts";
 import { sessionToolsOpener } from "./compose/session-tools.ts";
 import { startObserving, type Observing } from "./compose/observing.ts";
 import { isAlive, monotonic, thisRunner } from "./compose/this-runner.ts";
@@ -17,6 +18,7 @@ import { createEngine } from "./engine/create-engine.ts";
 import type { Engine } from "./engine/engine.ts";
 import type { EngineParts, Providers, WorkspaceSettings } from "./engine/parts.ts";
 import type { EventLog } from "./live/event-log.ts";
+import type { WakeUps } from "./live/wake-ups.ts";
 import type { Provider } from "./providers/provider.ts";
 import type { RecordStore } from "./records/record-store.ts";
 import type { Retriever } from "./retrieval/retriever.ts";
@@ -45,6 +47,8 @@ export interface AptoveOptions {
   records?: RecordStore;
   blobs?: BlobStore;
   log?: EventLog;
+  /** In place of those that come with the configured log; beside a `log` of the caller's, absent: none. */
+  wakeUps?: WakeUps;
   /** Added to the configured ones; one with the name of a configured one takes its place. */
   providers?: Provider[];
   /** By the names that agent contexts use; one called `local` or `qdrant` takes the place of the configured one. */
@@ -107,11 +111,14 @@ export async function createAptove(options: AptoveOptions = {}): Promise<Aptove>
     settle: (own) => settingsFrom(own, lazyProviders(own.providers, options.providers ?? [], providers), options),
   });
   const usual = { provider: configuration.provider, index: configuration.retrieval.store };
+  const records = options.records ?? (await openRecords(configuration, folder));
+  const live = await openLive({ configuration, folder, report, brought: options });
   const parts: EngineParts = {
     ...settings,
-    records: observedStore(options.records ?? (await openRecords(configuration, folder)), "records", observer),
+    records: observedStore(records, "records", observer),
     blobs: observedStore(options.blobs ?? (await openBlobs(folder)), "blobs", observer),
-    log: observedStore(options.log ?? (await openLog(folder)), "live", observer),
+    log: observedStore(live.log, "live", observer),
+    ...(live.wakeUps !== undefined && { wakeUps: live.wakeUps }),
     retrievers: new Map(Object.entries({ ...lazyRetrievers({ configuration, folder, env }), ...options.retrievers })),
     tools: options.tools ?? [],
     workspaces: {
@@ -178,11 +185,6 @@ async function openBlobs(folder: DataFolder): Promise<BlobStore> {
     import("./blobs/files/file-blobs.ts"),
   ]);
   return compressed(fileBlobs({ folder: folder.blobs }));
-}
-
-async function openLog(folder: DataFolder): Promise<EventLog> {
-  const { fileEventLog } = await import("./live/files/file-event-log.ts");
-  return fileEventLog({ folder: folder.live });
 }
 
 async function sleep(ms: number, signal: AbortSignal): Promise<void> {

@@ -207,6 +207,17 @@ export const limits = {
   acpClientMsMax: 5_000,
   /** V2: how soon the events that another process appends are seen. */
   livePollMs: 25,
+  /** The same between servers: how soon, where nothing wakes the listener; and where something does, in case that was lost. */
+  livePollUnheardMs: 100,
+  livePollHeardMs: 2_000,
+  /** How long a server that is away is waited for; turns go on meanwhile. */
+  liveAwayMsMax: 15_000,
+  /** R5: for one answer of PostgreSQL; then its connection is taken for broken. */
+  liveAnswerMsMax: 10_000,
+  /** How often the connection that listens is tried, and how soon a broken one is opened again, at first and at most. */
+  liveCheckMs: 5_000,
+  liveReconnectMs: 50,
+  liveReconnectMsMax: 2_000,
   idempotencyKeyCharactersMax: 255,
   stateCacheBytesMax: 67_108_864,
   /** W7: workspaces whose configuration is kept as worked out, with their opened providers. */

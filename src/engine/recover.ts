@@ -8,6 +8,7 @@ import { newId } from "../domain/ids.ts";
 import { limits } from "../domain/limits.ts";
 import { failTurn, type PendingTurn } from "../domain/turn.ts";
 import { addUsage, noUsage, type RunSummary, type Usage } from "../domain/usage.ts";
+import { readAll } from "../live/event-log.ts";
 import type { Runner } from "../records/record-store.ts";
 import type { EngineCore } from "./core.ts";
 import { endings } from "./endings.ts";
@@ -89,7 +90,7 @@ async function failAll(core: EngineCore, turns: readonly PendingTurn[]): Promise
 /** A turn that this process holds, and that runs nowhere. */
 async function failLost(core: EngineCore, turn: PendingTurn): Promise<boolean> {
   const { parts } = core;
-  const logged = (await parts.log.read(turn.id, 0)) ?? [];
+  const logged = (await readAll(parts.log, turn.id)) ?? [];
   const events = logged.map(({ event }) => event);
   const run = await runOf(core, turn);
   const terminal: TurnEvent = { type: "run_failed", failure: runnerLost, usage: run.usage };

@@ -6,6 +6,7 @@ import { AptoveError, failure } from "../domain/errors.ts";
 import { isTerminal, splitDeltas, type SequencedEvent, type TurnEvent } from "../domain/events.ts";
 import type { FinishedTurn, Turn } from "../domain/turn.ts";
 import { noUsage } from "../domain/usage.ts";
+import { readAll } from "../live/event-log.ts";
 import type { EngineCore } from "./core.ts";
 import { readBlob } from "./turn-blobs.ts";
 
@@ -20,6 +21,7 @@ export async function* eventsOf(core: EngineCore, turnId: string, from: EventsFr
   const live = core.live.get(turnId);
   const news = live === undefined ? signal : AbortSignal.any([signal, live.over]);
   let seq = from.afterSeq;
+  let isRunning = false;
   while (!signal.aborted) {
     if (live !== undefined && live.events !== null) {
       yield* numbered(live.events).slice(seq);
@@ -33,20 +35,36 @@ export async function* eventsOf(core: EngineCore, turnId: string, from: EventsFr
       seq = sequenced.seq;
       if (isTerminal(sequenced.event)) return;
     }
-    if (batch !== null && batch.length > 0) continue;
-    const turn = await core.parts.records.getTurn(turnId);
-    if (turn === null) throw new AptoveError("not_found", `there is no turn "${turnId}"`);
-    if (turn.status !== "pending") {
-      const hasHeard = seq > from.afterSeq;
-      yield* after(seq, { events: await keptEvents(core, turn), turn, hasHeard });
-      return;
-    }
-    if (!runsHere && core.unsettled.has(turnId)) {
-      yield { seq: seq + 1, event: unwrittenEnd() };
-      return;
+    const hasNews = batch !== null && batch.length > 0;
+    // Of a turn that is known to run, nobody asks for the row while there is news.
+    if (hasNews && !isRunning) continue;
+    if (!hasNews) {
+      const end = await endOf(core, turnId, { seq, hasHeard: seq > from.afterSeq, runsHere });
+      if (end !== null) {
+        yield* end;
+        return;
+      }
+      isRunning = true;
     }
     await core.parts.log.wait(turnId, seq, news);
   }
+}
+
+interface Heard {
+  seq: number;
+  /** The reader has had events from the live log, and no end. */
+  hasHeard: boolean;
+  /** The turn ran here when the log was read. */
+  runsHere: boolean;
+}
+
+/** What is left of a turn that has ended; null: it runs. */
+async function endOf(core: EngineCore, turnId: string, heard: Heard): Promise<Iterable<SequencedEvent> | null> {
+  const turn = await core.parts.records.getTurn(turnId);
+  if (turn === null) throw new AptoveError("not_found", `there is no turn "${turnId}"`);
+  if (turn.status !== "pending") return after(heard, turn, await keptEvents(core, turn));
+  if (!heard.runsHere && core.unsettled.has(turnId)) return [{ seq: heard.seq + 1, event: unwrittenEnd() }];
+  return null;
 }
 
 /** T11: the run is over and its end could not be written anywhere. The next recovery fails the turn (R2); nobody waits for that. */
@@ -73,37 +91,34 @@ export async function checkPlace(core: EngineCore, turn: Turn, seq: number): Pro
 /** All events of a finished turn. */
 export async function keptEvents(core: EngineCore, turn: StoredTurn): Promise<SequencedEvent[]> {
   if (turn.blobs.run === null)
-    return (await core.parts.log.read(turn.id, 0)) ?? numbered([beginningOf(turn), endOf(turn)]);
+    return (await readAll(core.parts.log, turn.id)) ?? numbered([beginningOf(turn), terminalOf(turn)]);
   const run = await readBlob<"run">(core.parts.blobs, turn.blobs.run, turn.id);
   return numbered(splitDeltas(run.events));
 }
 
 type StoredTurn = Exclude<Turn, { status: "pending" }>;
 
-interface Kept {
-  events: readonly SequencedEvent[];
-  turn: StoredTurn;
-  /** The reader has had events from the live log, and no end. */
-  hasHeard: boolean;
-}
-
 /**
  * Where the events could not all be kept, on a full disk, the row still tells how the turn ended (T11). A runner that
  * was taken for lost may have said more than is kept: who listened to it is told the end too (R1).
  */
-function* after(seq: number, { events, turn, hasHeard }: Kept): Generator<SequencedEvent> {
+function* after(
+  { seq, hasHeard }: Heard,
+  turn: StoredTurn,
+  events: readonly SequencedEvent[],
+): Generator<SequencedEvent> {
   const rest = events.filter((sequenced) => sequenced.seq > seq);
   yield* rest;
   const last = rest.at(-1) ?? (hasHeard ? undefined : events.at(-1));
   if (last === undefined || !isTerminal(last.event))
-    yield { seq: Math.max(seq, last?.seq ?? 0) + 1, event: endOf(turn) };
+    yield { seq: Math.max(seq, last?.seq ?? 0) + 1, event: terminalOf(turn) };
 }
 
 function beginningOf(turn: StoredTurn): TurnEvent {
   return { type: "run_started", sessionId: turn.sessionId, turnId: turn.id, parentTurnId: turn.parentId };
 }
 
-function endOf(turn: StoredTurn): TurnEvent {
+function terminalOf(turn: StoredTurn): TurnEvent {
   const outcome = turn.status === "archived" ? turn.was : turn;
   const reason =
     outcome.status === "failed"

@@ -13,7 +13,7 @@ export interface OpenLog {
   /** A new log without any turn. */
   log: EventLog;
   /** The same turns through a second log, as another process has it. Null where they live in this process only. */
-  reopen: (() => EventLog) | null;
+  reopen: (() => EventLog | Promise<EventLog>) | null;
 }
 /** Opens a log for one test, and registers with `context.after` whatever must be closed and cleared away. */
 export type OpenLogForTest = (context: TestContext) => OpenLog | Promise<OpenLog>;
@@ -124,7 +124,7 @@ function textTests(open: OpenLogForTest): void {
     const events = [...texts, randomText(5_000, 1), randomText(200_000, 2)].map(delta);
     for (const event of events) await log.append(turnId, [event]);
     assert.deepEqual(await log.read(turnId, 0), numbered(events));
-    if (reopen !== null) assert.deepEqual(await reopen().read(turnId, 0), numbered(events));
+    if (reopen !== null) assert.deepEqual(await (await reopen()).read(turnId, 0), numbered(events));
   });
 
   test("[V2] every kind of event comes back as it was", async (context) => {
@@ -139,7 +139,7 @@ function textTests(open: OpenLogForTest): void {
     ];
     await log.append(turnId, events);
     assert.deepEqual(await log.read(turnId, 0), numbered(events));
-    if (reopen !== null) assert.deepEqual(await reopen().read(turnId, 0), numbered(events));
+    if (reopen !== null) assert.deepEqual(await (await reopen()).read(turnId, 0), numbered(events));
   });
 }
 
@@ -243,7 +243,7 @@ function processTests(open: OpenLogForTest): void {
   test("[B4] [V2] another process follows a turn from any place while it runs", async (context) => {
     const { log, reopen } = await open(context);
     if (reopen === null) return context.skip(needsReopen);
-    const other = reopen();
+    const other = await reopen();
     const turnId = newId();
     const events = [...deltas(60), finish];
     const listeners = [0, 1, 17].map((afterSeq) => Array.fromAsync(follow(other, turnId, afterSeq)));
@@ -263,7 +263,7 @@ function processTests(open: OpenLogForTest): void {
   test("[B4] a drop ends the waiting of another process", async (context) => {
     const { log, reopen } = await open(context);
     if (reopen === null) return context.skip(needsReopen);
-    const other = reopen();
+    const other = await reopen();
     const turnId = newId();
     await log.append(turnId, deltas(2));
     assert.deepEqual(await other.read(turnId, 0), numbered(deltas(2)));
@@ -276,7 +276,7 @@ function processTests(open: OpenLogForTest): void {
   test("[R4] close ends the waiting on another process's turn", async (context) => {
     const { log, reopen } = await open(context);
     if (reopen === null) return context.skip(needsReopen);
-    const other = reopen();
+    const other = await reopen();
     const turnId = newId();
     await log.append(turnId, deltas(2));
     const waiting = other.wait(turnId, 2, never);
@@ -290,10 +290,10 @@ function processTests(open: OpenLogForTest): void {
     const turnId = newId();
     await log.append(turnId, deltas(5));
     await log.close();
-    const other = reopen();
+    const other = await reopen();
     assert.deepEqual(await other.read(turnId, 0), numbered(deltas(5)));
     await other.append(turnId, [finish]);
-    assert.deepEqual(await reopen().read(turnId, 0), numbered([...deltas(5), finish]));
+    assert.deepEqual(await (await reopen()).read(turnId, 0), numbered([...deltas(5), finish]));
   });
 }
 

@@ -10,6 +10,7 @@
  * - It ends with the live log that it came with.
  */
 import { AptoveError } from "../domain/errors.ts";
+import type { EventLog } from "./event-log.ts";
 
 export interface WakeUps {
   /** `topic`: up to 100 of `a-z`, `0-9`, `-`, `:` and `/`. Throws `storage_failed` for another. */
@@ -27,6 +28,12 @@ export const wakeTopics = {
   /** A key was made, changed or revoked (H4, P3). */
   keys: "keys",
 } as const;
+
+/** What a driver for several servers gives. */
+export interface Live {
+  log: EventLog;
+  wakeUps: WakeUps;
+}
 
 /** For drivers. */
 export function checkTopic(topic: string): void {

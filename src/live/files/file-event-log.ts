@@ -99,13 +99,15 @@ class FileEventLog implements EventLog {
     await this.#waiters.wait(turnId, signal);
   }
 
-  /** Looks until another process has appended or dropped; where there is no log it looks once. */
+  /** Looks until another process has appended or dropped, but not for ever: it may not have been able to drop. Where there is no log it looks once. */
   async #waitForOthers(turnId: string, afterSeq: number, signal: AbortSignal): Promise<void> {
+    const end = performance.now() + limits.livePollHeardMs;
     let events: SequencedEvent[] | null;
     do {
       events = await this.#readFile(turnId, afterSeq);
       if (events !== null && events.length > 0) return;
       await this.#waiters.wait(turnId, signal, limits.livePollMs);
+      if (performance.now() > end) return;
     } while (events !== null && !signal.aborted && !this.#isClosed && !this.#own.has(turnId));
   }
 

@@ -1,0 +1,94 @@
+/**
+ * The one connection of this process that listens (`LISTEN`). It is opened when somebody first wants to hear, and
+ * opened again whenever it breaks: until then nothing is heard, and listeners look by themselves.
+ */
+import { setTimeout as sleep } from "node:timers/promises";
+import type { Client, ClientConfig } from "pg";
+import { limits } from "../../domain/limits.ts";
+
+export interface ListeningOptions {
+  settings: ClientConfig;
+  channels: readonly string[];
+  onMessage(channel: string, payload: string): void;
+  /** Something may not have been heard: the connection broke, or is there again. */
+  onMissed(): void;
+  report(message: string, error?: unknown): void;
+}
+
+export class Listening {
+  readonly #options: ListeningOptions;
+  readonly #closing = new AbortController();
+  #keeping: Promise<void> | null = null;
+  #isHearing = false;
+  #isReported = false;
+
+  constructor(options: ListeningOptions) {
+    this.#options = options;
+  }
+
+  get isHearing(): boolean {
+    return this.#isHearing;
+  }
+
+  start(): void {
+    if (!this.#closing.signal.aborted) this.#keeping ??= this.#keep();
+  }
+
+  async close(): Promise<void> {
+    this.#closing.abort();
+    await this.#keeping;
+  }
+
+  async #keep(): Promise<void> {
+    const { signal } = this.#closing;
+    for (let tries = 0; !signal.aborted; tries += 1) {
+      try {
+        await this.#listen();
+        tries = 0;
+      } catch (error) {
+        if (!signal.aborted && !this.#isReported) {
+          this.#options.report("the connection that listens for news broke; until it is back news comes later", error);
+          this.#isReported = true;
+        }
+      }
+      const pause = Math.min(limits.liveReconnectMs * 2 ** tries, limits.liveReconnectMsMax);
+      await sleep(pause * (0.5 + Math.random() / 2), undefined, { signal }).catch(() => undefined);
+    }
+  }
+
+  /** Listens until the connection breaks, or does not answer any more; rejects where there was none. */
+  async #listen(): Promise<void> {
+    const { settings, channels, onMessage, onMissed } = this.#options;
+    const { Client } = (await import("pg")).default;
+    const client: Client = new Client(settings);
+    const broken = new AbortController();
+    client.on("error", () => broken.abort());
+    client.on("end", () => broken.abort());
+    client.on("notification", ({ channel, payload = "" }) => onMessage(channel, payload));
+    // A server that hangs does not take leave.
+    const hangUp = (): void => void client.connection.stream.destroy();
+    this.#closing.signal.addEventListener("abort", hangUp);
+    try {
+      await client.connect();
+      await client.query(channels.map((channel) => `listen ${channel}`).join(";"));
+      this.#isHearing = true;
+      this.#isReported = false;
+      onMissed();
+      await this.#check(client, AbortSignal.any([broken.signal, this.#closing.signal]));
+    } finally {
+      const wasHearing = this.#isHearing;
+      this.#isHearing = false;
+      if (wasHearing) onMissed();
+      this.#closing.signal.removeEventListener("abort", hangUp);
+      hangUp();
+    }
+  }
+
+  /** Asks now and then whether the server is still there: a connection that the network forgot says nothing by itself. */
+  async #check(client: Client, end: AbortSignal): Promise<void> {
+    while (!end.aborted) {
+      const isOver = await sleep(limits.liveCheckMs, false, { signal: end }).catch(() => true);
+      if (!isOver) await client.query("select 1");
+    }
+  }
+}

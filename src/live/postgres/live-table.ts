@@ -1,0 +1,142 @@
+/**
+ * The table of the live log and the statements on it. A row holds the events of one append of one turn, as a list of
+ * JSON, under the number of its last event; a turn without events yet has the row 0.
+ *
+ * A row goes in only behind the one before it. So what is there is an unbroken beginning whatever happens, a row that
+ * is sent twice is there once, and a log that was dropped stays dropped though its writer had not heard of that.
+ */
+import type { Pool } from "pg";
+import type { SequencedEvent, TurnEvent } from "../../domain/events.ts";
+
+export const newsChannel = "aptove_live";
+export const wakeChannel = "aptove_wake";
+/** Any number will do, as long as every process takes the same one. */
+const tableLock = 4_711_260_021;
+/** A notification holds 8,000 bytes, and one of these 50. */
+const newsPerNotification = 150;
+
+export interface LiveRow {
+  turnId: string;
+  /** The row that it stands behind; 0: it is the first. */
+  previousSeq: number;
+  lastSeq: number;
+  /** JSON of a list. */
+  events: string;
+}
+
+export interface Place {
+  turnId: string;
+  afterSeq: number;
+}
+
+export class LiveTable {
+  readonly #pool: Pool;
+  readonly #name: string;
+
+  constructor(pool: Pool, name: string) {
+    this.#pool = pool;
+    this.#name = name;
+  }
+
+  /** Looks first: a user who may not make tables can use one that was made for them. */
+  async make(): Promise<void> {
+    const { rows } = await this.#pool.query("select to_regclass($1) is not null as exists", [this.#name]);
+    if (rows[0]?.exists === true) return;
+    await this.#pool.query(`
+      begin;
+      select pg_advisory_xact_lock(${tableLock});
+      create table if not exists ${this.#name} (
+        turn_id text collate "C" not null,
+        last_seq integer not null,
+        events text not null,
+        primary key (turn_id, last_seq)
+      );
+      commit`);
+  }
+
+  /** Adds rows of different turns, and tells every process. */
+  async insert(rows: readonly LiveRow[]): Promise<void> {
+    await this.#pool.query({
+      name: "live-insert",
+      text: `
+        with news as (
+          insert into ${this.#name} (turn_id, last_seq, events)
+          select turn_id, last_seq, events
+          from unnest($1::text[], $2::integer[], $3::integer[], $4::text[]) as row (turn_id, previous_seq, last_seq, events)
+          where previous_seq = 0
+            or exists (select from ${this.#name} known where known.turn_id = row.turn_id and known.last_seq = row.previous_seq)
+          on conflict do nothing
+          returning turn_id, last_seq
+        ), numbered as (
+          select turn_id || ':' || last_seq as news, (row_number() over () - 1) / ${newsPerNotification} as part from news
+        )
+        select pg_notify('${newsChannel}', string_agg(news, ',')) from numbered group by part`,
+      values: [
+        rows.map(({ turnId }) => turnId),
+        rows.map(({ previousSeq }) => previousSeq),
+        rows.map(({ lastSeq }) => lastSeq),
+        rows.map(({ events }) => events),
+      ],
+    });
+  }
+
+  /** For each place what comes behind it; null: the turn has no log. */
+  async read(places: readonly Place[]): Promise<(SequencedEvent[] | null)[]> {
+    const { rows } = await this.#pool.query<{ place: number; last_seq: number | null; events: string | null }>({
+      name: "live-read",
+      text: `
+        select place::integer - 1 as place, found.last_seq, found.events
+        from unnest($1::text[], $2::bigint[]) with ordinality as wanted (turn_id, after_seq, place)
+        cross join lateral (
+          select last_seq, events from ${this.#name} row where row.turn_id = wanted.turn_id and last_seq > after_seq
+          union all
+          (select null, null from ${this.#name} row where row.turn_id = wanted.turn_id limit 1)
+        ) as found
+        order by place, last_seq nulls first`,
+      values: [places.map(({ turnId }) => turnId), places.map(({ afterSeq }) => afterSeq)],
+    });
+    const read: (SequencedEvent[] | null)[] = places.map(() => null);
+    for (const { place, last_seq: lastSeq, events } of rows) {
+      const found = (read[place] ??= []);
+      if (lastSeq === null || events === null) continue;
+      const afterSeq = places[place]?.afterSeq ?? 0;
+      found.push(...numbered(JSON.parse(events) as TurnEvent[], lastSeq).filter(({ seq }) => seq > afterSeq));
+    }
+    return read;
+  }
+
+  async list(): Promise<string[]> {
+    const { rows } = await this.#pool.query<{ turn_id: string }>(`select distinct turn_id from ${this.#name}`);
+    return rows.map(({ turn_id: turnId }) => turnId);
+  }
+
+  async drop(turnIds: readonly string[]): Promise<void> {
+    await this.#pool.query({
+      name: "live-drop",
+      text: `
+        with gone as (delete from ${this.#name} where turn_id = any($1) returning turn_id), numbered as (
+          select turn_id || ':' as news, (row_number() over () - 1) / ${newsPerNotification} as part
+          from (select distinct turn_id from gone) as turns
+        )
+        select pg_notify('${newsChannel}', string_agg(news, ',')) from numbered group by part`,
+      values: [turnIds],
+    });
+  }
+
+  /** Tells every process; what cannot be told is lost. */
+  async wake(topic: string): Promise<void> {
+    await this.#pool.query("select pg_notify($1, $2)", [wakeChannel, topic]);
+  }
+}
+
+/** What a notification of the log says: of each turn how far it is; null: its log was dropped. */
+export function readNews(payload: string): { turnId: string; seq: number | null }[] {
+  return payload.split(",").map((news) => {
+    const [turnId = "", seq = ""] = news.split(":");
+    return { turnId, seq: seq === "" ? null : Number(seq) };
+  });
+}
+
+function numbered(events: readonly TurnEvent[], lastSeq: number): SequencedEvent[] {
+  return events.map((event, index) => ({ seq: lastSeq - events.length + 1 + index, event }));
+}

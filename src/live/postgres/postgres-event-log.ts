@@ -1,0 +1,162 @@
+/** The live log in PostgreSQL, for several servers without Redis, and behind Redis where there is one. */
+import { setTimeout as sleep } from "node:timers/promises";
+import type { SequencedEvent, TurnEvent } from "../../domain/events.ts";
+import { limits } from "../../domain/limits.ts";
+import { AptoveError } from "../../domain/errors.ts";
+import { storageFault, systemCode } from "../../domain/storage-fault.ts";
+import { Batches } from "../batches.ts";
+import { checkTurnId, type EventLog } from "../event-log.ts";
+import type { News } from "../news.ts";
+import { Waiters } from "../waiters.ts";
+import type { LiveRow, LiveTable, Place } from "./live-table.ts";
+import { OwnLog } from "./own-log.ts";
+
+const batchMax = { countMax: 1_000, weightMax: 8_388_608 };
+
+export interface PostgresEventLogParts {
+  table: LiveTable;
+  news: News;
+  /** What wakes who waits; it is started when somebody waits. */
+  listening: { readonly isHearing: boolean; start(): void };
+  /** Ends the connections. */
+  close(): Promise<void>;
+}
+
+export class PostgresEventLog implements EventLog {
+  readonly #parts: PostgresEventLogParts;
+  /** The turns that this process appends to, until they are dropped: they bound the memory. */
+  readonly #own = new Map<string, OwnLog>();
+  /** One append of a turn at a time. */
+  readonly #appending = new Map<string, Promise<void>>();
+  readonly #waiters = new Waiters();
+  readonly #inserts: Batches<LiveRow, void>;
+  readonly #reads: Batches<Place, SequencedEvent[] | null>;
+  readonly #drops: Batches<string, void>;
+  readonly #closing = new AbortController();
+  #closed: Promise<void> | null = null;
+
+  constructor(parts: PostgresEventLogParts) {
+    const { table } = parts;
+    this.#parts = parts;
+    this.#inserts = new Batches(async (rows) => (await table.insert(rows), []), batchMax);
+    this.#reads = new Batches((places) => table.read(places), batchMax);
+    this.#drops = new Batches(async (turnIds) => (await table.drop(turnIds), []), batchMax);
+  }
+
+  async append(turnId: string, events: readonly TurnEvent[]): Promise<void> {
+    checkTurnId(turnId);
+    const own = this.#own.get(turnId) ?? new OwnLog(turnId);
+    this.#own.set(turnId, own);
+    own.add(events);
+    const before = this.#appending.get(turnId);
+    const mine = before === undefined ? this.#write(turnId, own) : before.then(() => this.#write(turnId, own));
+    const settled = mine.catch(() => undefined);
+    this.#appending.set(turnId, settled);
+    try {
+      await mine;
+    } catch (error) {
+      throw fault(`events of the turn ${turnId} could not be appended`, error);
+    } finally {
+      if (this.#appending.get(turnId) === settled) this.#appending.delete(turnId);
+      this.#waiters.wake(turnId);
+    }
+  }
+
+  async #write(turnId: string, own: OwnLog): Promise<void> {
+    await this.#patiently(async () => {
+      if (own.events === null) own.load(await this.#reads.add({ turnId, afterSeq: 0 }));
+      for (let row = own.next(); row !== null; row = own.next()) {
+        await this.#inserts.add(row, row.events.length);
+        own.written();
+      }
+    });
+  }
+
+  /** Waits for a server that is away for a moment: turns run on meanwhile, and listeners are not cut off (R5). */
+  async #patiently<T>(action: () => Promise<T>): Promise<T> {
+    const { signal } = this.#closing;
+    const end = performance.now() + limits.liveAwayMsMax;
+    for (let pause: number = limits.liveReconnectMs; ; pause = Math.min(pause * 2, limits.liveReconnectMsMax)) {
+      try {
+        return await action();
+      } catch (error) {
+        if (!isAway(error) || signal.aborted || performance.now() + pause > end) throw error;
+        await sleep(pause, undefined, { signal }).catch(() => undefined);
+      }
+    }
+  }
+
+  async read(turnId: string, afterSeq: number): Promise<SequencedEvent[] | null> {
+    checkTurnId(turnId);
+    const own = this.#own.get(turnId)?.events ?? null;
+    if (own !== null) return own.slice(Math.max(0, afterSeq));
+    try {
+      return await this.#patiently(() => this.#reads.add({ turnId, afterSeq }));
+    } catch (error) {
+      throw fault(`events of the turn ${turnId} could not be read`, error);
+    }
+  }
+
+  async wait(turnId: string, afterSeq: number, signal: AbortSignal): Promise<void> {
+    checkTurnId(turnId);
+    const { news, listening } = this.#parts;
+    const own = this.#own.get(turnId);
+    if (own !== undefined) {
+      // From here to the waiting nothing else runs, so no append goes by unheard.
+      if ((own.events?.length ?? 0) <= afterSeq) await this.#waiters.wait(turnId, signal, limits.livePollHeardMs);
+      return;
+    }
+    if (this.#closing.signal.aborted) return;
+    listening.start();
+    const ms = listening.isHearing ? limits.livePollHeardMs : limits.livePollUnheardMs;
+    await news.wait(turnId, afterSeq, { signal, ms });
+  }
+
+  async list(): Promise<string[]> {
+    try {
+      return await this.#parts.table.list();
+    } catch (error) {
+      throw fault("the live logs could not be listed", error);
+    }
+  }
+
+  async drop(turnId: string): Promise<void> {
+    checkTurnId(turnId);
+    // A first row that is still on its way would be a new log.
+    await this.#appending.get(turnId);
+    this.#own.delete(turnId);
+    try {
+      await this.#patiently(() => this.#drops.add(turnId));
+    } catch (error) {
+      throw fault(`the live log of the turn ${turnId} could not be dropped`, error);
+    } finally {
+      this.#waiters.wake(turnId);
+      this.#parts.news.tellDropped(turnId);
+    }
+  }
+
+  async close(): Promise<void> {
+    await (this.#closed ??= this.#close());
+  }
+
+  async #close(): Promise<void> {
+    this.#closing.abort();
+    this.#own.clear();
+    this.#waiters.wakeAll();
+    this.#parts.news.tellMissed();
+    await Promise.all([...this.#appending.values(), this.#reads.idle(), this.#drops.idle()]);
+    await this.#parts.close();
+  }
+}
+
+/** No room, by SQL's own number for it, or whatever else it is. */
+function fault(what: string, cause: unknown): AptoveError {
+  if (systemCode(cause) !== "53100") return storageFault(what, cause);
+  return new AptoveError("storage_full", `${what}: ${(cause as Error).message}`, { cause });
+}
+
+/** The server is not there, or starts, or takes nobody in: what it says of the statement itself has another number. */
+function isAway(error: unknown): boolean {
+  const code = systemCode(error);
+  return !/^[0-9A-Z]{5}$/.test(code) || /^(08|57P|53300|40|25006)/.test(code) || code === "EPIPE";
+}

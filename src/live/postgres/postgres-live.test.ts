@@ -1,0 +1,199 @@
+import assert from "node:assert/strict";
+import { after, before, suite, test, type TestContext } from "node:test";
+import pg from "pg";
+import {
+  alice,
+  all,
+  testEngine,
+  testRunner,
+  type TestEngine,
+  type TestEngineOptions,
+} from "../../../testing/engine.ts";
+import { startPostgres, type TestPostgres } from "../../../testing/postgres.ts";
+import { memoryBlobs } from "../../blobs/memory/memory-blobs.ts";
+import { isTerminal, type SequencedEvent, type TurnEvent } from "../../domain/events.ts";
+import { newId } from "../../domain/ids.ts";
+import { noUsage } from "../../domain/usage.ts";
+import type { ScriptedAnswer } from "../../providers/scripted/scripted.ts";
+import { openPostgresRecords } from "../../records/sql/postgres.ts";
+import type { EventLog } from "../event-log.ts";
+import { eventLogSuite } from "../event-log.suite.ts";
+import { wakeUpsSuite } from "../wake-ups.suite.ts";
+import type { Live } from "../wake-ups.ts";
+import { openPostgresLive } from "./postgres-live.ts";
+
+let server: TestPostgres;
+before(async () => {
+  server = await startPostgres();
+});
+after(() => server.stop());
+
+interface Place {
+  admin: pg.Client;
+  schema: string;
+  open(): Promise<Live>;
+}
+
+/** A schema of its own for one test, and the reports of all that is opened there. */
+async function place(context: TestContext): Promise<Place> {
+  const schema = `Live "${(schemas += 1)}"`;
+  const admin = new pg.Client({ connectionString: server.url });
+  await admin.connect();
+  context.after(() => admin.end());
+  await admin.query(`create schema ${pg.escapeIdentifier(schema)}`);
+  const open = async (): Promise<Live> => {
+    const live = await openPostgresLive({ url: server.url, schema, report: () => undefined });
+    context.after(() => live.log.close());
+    return live;
+  };
+  return { admin, schema, open };
+}
+let schemas = 0;
+
+eventLogSuite("the live log in PostgreSQL", async (context) => {
+  const { open } = await place(context);
+  return { log: (await open()).log, reopen: async () => (await open()).log };
+});
+
+wakeUpsSuite("wake-ups by PostgreSQL", async (context) => {
+  const { open } = await place(context);
+  const [here, there] = await Promise.all([open(), open()]);
+  return [here.wakeUps, there.wakeUps];
+});
+
+function text(delta: string): TurnEvent {
+  return { type: "text_delta", messageId: "m", delta };
+}
+const finish: TurnEvent = {
+  type: "run_finished",
+  status: "completed",
+  stopReason: "stop",
+  usage: noUsage,
+  deferredCalls: [],
+};
+function numbered(events: readonly TurnEvent[]): SequencedEvent[] {
+  return events.map((event, index) => ({ seq: index + 1, event }));
+}
+
+async function follow(log: EventLog, turnId: string): Promise<SequencedEvent[]> {
+  const got: SequencedEvent[] = [];
+  for (;;) {
+    got.push(...((await log.read(turnId, got.length)) ?? []));
+    const last = got.at(-1);
+    if (last !== undefined && isTerminal(last.event)) return got;
+    await log.wait(turnId, got.length, new AbortController().signal);
+  }
+}
+
+suite("the live log in PostgreSQL, when things go wrong", () => {
+  test("[V2] [B4] connections that the server ends in mid-stream lose nothing, twice nothing, and are opened again", async (context) => {
+    const { admin, open } = await place(context);
+    const [writer, reader] = await Promise.all([open(), open()]);
+    const turnId = newId();
+    const events = [...Array.from({ length: 60 }, (_, n) => text(`${n} `)), finish];
+    const followed = follow(reader.log, turnId);
+    for (const [n, event] of events.entries()) {
+      const appended = writer.log.append(turnId, [event]);
+      if (n % 20 === 10)
+        await admin.query(
+          "select pg_terminate_backend(pid) from pg_stat_activity where application_name = 'aptove live'",
+        );
+      await appended;
+    }
+    assert.deepEqual(await followed, numbered(events));
+    assert.deepEqual(await writer.log.read(turnId, 0), numbered(events));
+  });
+
+  test("[R2] a log that another process dropped is not begun anew in its middle by who still writes it", async (context) => {
+    const { open } = await place(context);
+    const [asleep, recovery] = await Promise.all([open(), open()]);
+    const turnId = newId();
+    await asleep.log.append(turnId, [text("one")]);
+    await recovery.log.drop(turnId);
+    await asleep.log.append(turnId, [text("two")]);
+    assert.equal(await recovery.log.read(turnId, 0), null);
+    assert.deepEqual(await recovery.log.list(), []);
+  });
+
+  test("[B1] a full disk is storage_full; the events keep their place and are there when there is room", async (context) => {
+    const { admin, schema, open } = await place(context);
+    const [writer, reader] = await Promise.all([open(), open()]);
+    await admin.query(`set search_path to ${pg.escapeIdentifier(schema)}`);
+    await admin.query(`
+      create function fill() returns trigger language plpgsql as
+        $$ begin raise exception 'could not extend file' using errcode = 'disk_full'; end $$;
+      create trigger full_disk before insert on live_events execute function fill()`);
+    const turnId = newId();
+    await assert.rejects(writer.log.append(turnId, [text("one")]), { name: "AptoveError", code: "storage_full" });
+    await admin.query("drop trigger full_disk on live_events");
+    await writer.log.append(turnId, [text("two")]);
+    assert.deepEqual(await reader.log.read(turnId, 0), numbered([text("one"), text("two")]));
+  });
+
+  test("[B1] a server that cannot be reached is storage_failed, and no secret is told", async () => {
+    const url = "postgres://me:s3cret@localhost/none?host=/nowhere";
+    await assert.rejects(openPostgresLive({ url, report: () => undefined }), (error: Error & { code?: string }) => {
+      assert.equal(error.code, "storage_failed");
+      assert.doesNotMatch(error.message, /s3cret/);
+      return true;
+    });
+  });
+});
+
+/** Two servers on one database, with the same blobs. */
+async function twoServers(context: TestContext, options: TestEngineOptions): Promise<[TestEngine, TestEngine]> {
+  const { schema, open } = await place(context);
+  const blobs = memoryBlobs();
+  const join = async (): Promise<TestEngine> => {
+    const records = await openPostgresRecords({ url: server.url, schema });
+    return await testEngine(context, { ...options, ...(await open()), records, blobs, runner: testRunner() });
+  };
+  const first = await join();
+  return [first, await join()];
+}
+
+suite("two servers on one PostgreSQL", () => {
+  test("[V2] [B4] a turn that runs on one is read from the other at every split point, while it runs and after", async (context) => {
+    const gate = Promise.withResolvers<void>();
+    const script = (): ScriptedAnswer => [
+      { thinks: "let me see" },
+      { says: ["one ", "two ", "three ", gate.promise, "four ", "five"] },
+    ];
+    const [here, there] = await twoServers(context, { script });
+    const running = await here.start("count");
+    const turnEvents = async (afterSeq: number): Promise<SequencedEvent[]> =>
+      await all(await there.engine.turnEvents(alice, running.turnId, { afterSeq }));
+    const had: SequencedEvent[] = [];
+    for await (const event of running.events()) {
+      had.push(event);
+      if (event.event.type === "text_delta" && event.event.delta === "three ") break;
+    }
+    await assert.rejects(turnEvents(had.length + 1), { code: "event_id_unknown" });
+    const resumed = [0, ...had.map(({ seq }) => seq)].map((seq) => turnEvents(seq));
+    gate.resolve();
+    await running.finished;
+    const whole = await all(running.events());
+    for (const [split, rest] of (await Promise.all(resumed)).entries()) {
+      assert.deepEqual([...whole.slice(0, split), ...rest], whole, `while it ran, split at ${split}`);
+    }
+    for (const split of [0, ...whole.map(({ seq }) => seq)]) {
+      assert.deepEqual([...whole.slice(0, split), ...(await turnEvents(split))], whole, `after it, split at ${split}`);
+    }
+    await assert.rejects(turnEvents(whole.length + 1), { code: "event_id_unknown" });
+    assert.deepEqual(await here.parts.log.list(), []);
+  });
+
+  test("[R3] [V4] a turn that runs on one is steered and stopped from the other, without anybody looking by itself", async (context) => {
+    context.mock.timers.enable({ apis: ["setInterval"] });
+    const never = new Promise<void>(() => undefined);
+    const [here, there] = await twoServers(context, { script: () => [{ says: ["one ", never] }] });
+    while (here.parts.wakeUps?.isHearing() !== true) await new Promise((resolve) => setTimeout(resolve, 1));
+    const running = await here.start("go");
+    for await (const { event } of running.events()) if (event.type === "text_delta") break;
+    await there.engine.steer(alice, { turnId: running.turnId, text: "and more" });
+    await there.engine.interrupt(alice, { turnId: running.turnId });
+    const turn = await running.finished;
+    assert.equal(turn.status === "completed" && turn.stopReason, "interrupted");
+    assert.ok(turn.warnings.some(({ code, message }) => code === "steer_undelivered" && message.includes("and more")));
+  });
+});
