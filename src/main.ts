@@ -78,6 +78,10 @@ const ports: CliPorts = {
     return await sessionToolsOpener({ ...setup, configured: async () => null, version })(request);
   },
   openWorkspaces: async (folder) => (await import("./compose/open-workspaces.ts")).openWorkspaces(folder),
+  backup: async (folder, request) =>
+    await (await import("./compose/backup.ts")).makeBackup({ folder, version, ...request }),
+  restore: async (folder, request) =>
+    await (await import("./compose/backup.ts")).restoreBackup({ folder, version, ...request }),
   checkMcpServers: async (request) => {
     const { checkMcpServers } = await import("./compose/check-mcp-servers.ts");
     return await checkMcpServers({ ...request, version });

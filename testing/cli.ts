@@ -10,6 +10,7 @@ import { PassThrough, Readable, Writable } from "node:stream";
 import type { TestContext } from "node:test";
 import { createClient } from "../src/client/client.ts";
 import { createAptove } from "../src/compose.ts";
+import { makeBackup, restoreBackup } from "../src/compose/backup.ts";
 import { checkMcpServers } from "../src/compose/check-mcp-servers.ts";
 import { openWorkspaces } from "../src/compose/open-workspaces.ts";
 import type { AptoveOptions } from "../src/compose.ts";
@@ -98,6 +99,8 @@ export async function cliWorld(
       close: async () => {},
     }),
     checkMcpServers: (request) => checkMcpServers({ ...request, version: "0.0.0-test" }),
+    backup: (folder, request) => makeBackup({ folder, version: "0.0.0-test", ...request }),
+    restore: (folder, request) => restoreBackup({ folder, version: "0.0.0-test", ...request }),
   };
   const start = (argv: string[], more: RunOptions = {}): LiveCli => startCli(argv, ports, { dataDir, copy, more });
   return { dataDir, copy, write, git, start, run: (argv, more) => start(argv, more).finished };

@@ -35,6 +35,7 @@ export const errorCatalogue = {
   file_bundle_conflict: entry(409, "A file changed since the bundle was made"),
   import_invalid: entry(422, "The file is not a whole export"),
   import_newer: entry(422, "The file was written by a newer version"),
+  backup_invalid: entry(422, "The folder is not a backup that can be used"),
   import_conflict: entry(409, "What is imported contradicts what is here"),
   idempotency_key_reused: entry(422, "The idempotency key was used with another body"),
   event_id_unknown: entry(422, "The event id does not belong to this turn"),

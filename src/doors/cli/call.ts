@@ -11,7 +11,16 @@ import type { OpenedWorkspaces } from "../../workspace/opened-workspaces.ts";
 import { UsageError } from "./failure.ts";
 import type { WorkingCopy } from "./git.ts";
 import type { Output } from "./output.ts";
-import type { AcpSetup, CliIo, CliPorts, LocalEngine, McpCheckRequest, McpServerReport } from "./ports.ts";
+import type {
+  AcpSetup,
+  BackupReport,
+  BackupRequest,
+  CliIo,
+  CliPorts,
+  LocalEngine,
+  McpCheckRequest,
+  McpServerReport,
+} from "./ports.ts";
 
 export interface GlobalOptions {
   json?: boolean;
@@ -123,6 +132,14 @@ export class Call {
     const { env, stdin, stdout, stderr } = this.io;
     const setup = { dataDir: this.folder().dir, env, overrides: this.#overrides };
     await this.#ports.serveAcp({ ...setup, ...asked, io: { stdin, stdout, stderr } });
+  }
+
+  async backup(request: BackupRequest): Promise<BackupReport> {
+    return await this.#ports.backup(this.folder(), request);
+  }
+
+  async restore(request: BackupRequest): Promise<BackupReport> {
+    return await this.#ports.restore(this.folder(), request);
   }
 
   async close(): Promise<void> {

@@ -49,8 +49,26 @@ export interface CliPorts {
   openWorkspaces(folder: DataFolder): Promise<OpenedWorkspaces>;
   /** Tools that run in this process, beside whatever engine runs the turns. */
   openSessionTools(setup: SessionToolsSetup, request: SessionToolsRequest): Promise<SessionTools>;
+  /** A whole copy of a data folder whose records are SQLite, while it is used. Throws `backup_invalid`. */
+  backup(folder: DataFolder, request: BackupRequest): Promise<BackupReport>;
+  /** Into a data folder without records. Throws `backup_invalid`. */
+  restore(folder: DataFolder, request: BackupRequest): Promise<BackupReport>;
   /** Starts MCP servers, waits until each is ready or has failed, and ends them again. Rejects when `stop` aborts. */
   checkMcpServers(request: McpCheckRequest): Promise<McpServerReport[]>;
+}
+
+export interface BackupRequest {
+  /** Absolute: where the copy is, or is to be. */
+  copy: string;
+  onBlob: (done: number, total: number) => void;
+}
+
+export interface BackupReport {
+  folder: string;
+  turns: number;
+  blobs: number;
+  /** Of the blobs. */
+  bytes: number;
 }
 
 export interface McpCheckRequest {

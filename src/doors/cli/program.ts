@@ -201,6 +201,16 @@ function addServerCommands(program: Command, run: Run): void {
       run(async (call) => (await import("./commands/keep.ts")).collectGarbage(call, options)),
     );
   program
+    .command("backup")
+    .description("copy this machine's sessions and workspaces, whole, while they are used")
+    .argument("<folder>", "a folder that is not there yet")
+    .action((folder: string) => run(async (call) => (await import("./commands/backup.ts")).backup(call, folder)));
+  program
+    .command("restore")
+    .description("bring a backup back, into a data folder without sessions")
+    .argument("<folder>", "what aptove backup made")
+    .action((folder: string) => run(async (call) => (await import("./commands/backup.ts")).restore(call, folder)));
+  program
     .command("doctor")
     .description("what works here, what does not, and how to mend it")
     .action(() => run(async (call) => (await import("./commands/doctor.ts")).doctor(call)));

@@ -1,0 +1,96 @@
+/** Backups of a data folder that is in use: what they hold, and that it can be brought back (B3, B1). */
+import assert from "node:assert/strict";
+import { existsSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { test, type TestContext } from "node:test";
+import { scriptedProvider } from "../providers/scripted/scripted.ts";
+import { createAptove, type Aptove } from "../compose.ts";
+import { dataFolderAt } from "../workspace/data-folder.ts";
+import { temporaryFolder } from "../../testing/temporary-folder.ts";
+import { cliWorld } from "../../testing/cli.ts";
+import { makeBackup, restoreBackup } from "./backup.ts";
+
+const version = "1.2.3";
+
+async function open(context: TestContext, dataDir: string): Promise<Aptove> {
+  const agent = { id: "default", name: "Default", provider: "scripted", index: "local" };
+  const providers = [scriptedProvider({ script: (_call, n) => `answer ${n}` })];
+  const aptove = await createAptove({ dataDir, env: {}, providers, agentContexts: [agent] });
+  context.after(() => aptove.engine.close({ graceMs: 0 }));
+  return aptove;
+}
+
+test("[B1] [B3] a backup that is made during turns and purges has every turn that was acknowledged, whole", async (t) => {
+  const dir = await temporaryFolder(t);
+  const { engine } = await open(t, join(dir, "data"));
+  const owner = await engine.keys.owner();
+  const ask = async (instruction: string, sessionId?: string) => {
+    const turn = await engine.runTurn(owner, {
+      instruction,
+      repo: null,
+      ...(sessionId !== undefined && { sessionId }),
+    });
+    return await turn.finished;
+  };
+  const doomed = await Promise.all(Array.from({ length: 3 }, (_, n) => ask(`to be purged ${n}`)));
+  const kept = await Promise.all(Array.from({ length: 2 }, (_, n) => ask(`to be kept ${n}`)));
+  let isOver = false;
+  const going = Promise.all(
+    kept.map(async ({ sessionId }) => {
+      for (let n = 0; n < 20 && !isOver; n++) await ask("and on", sessionId);
+    }),
+  );
+  const purging = (async () => {
+    for (const { sessionId } of doomed) {
+      await engine.tree.remove(owner, sessionId);
+      await engine.tree.purge(owner, sessionId);
+    }
+  })();
+  const folder = dataFolderAt(join(dir, "data"));
+  const copy = join(dir, "copy");
+  const report = await makeBackup({ folder, copy, version }).finally(() => (isOver = true));
+  await Promise.all([going, purging]);
+  assert.ok(report.turns >= kept.length && report.blobs > report.turns);
+
+  const restored = dataFolderAt(join(dir, "restored"));
+  await restoreBackup({ folder: restored, copy, version });
+  const again = (await open(t, restored.dir)).engine;
+  const { sessions } = await again.listSessions(owner, { limit: 100 });
+  const found = new Set(sessions.map((session) => session.id));
+  for (const { sessionId, id } of kept) {
+    assert.ok(found.has(sessionId));
+    assert.equal((await again.getTurn(owner, id)).status, "completed");
+  }
+  let verified = 0;
+  for (const { id } of sessions) {
+    const result = await again.explain.verify(owner, id, () => (verified += 1));
+    assert.equal(result.fault, null);
+  }
+  assert.ok(verified >= kept.length);
+});
+
+test("[L1] a backup goes into an empty folder only, a restore into a folder without sessions, and only what is whole", async (t) => {
+  const cli = await cliWorld(t);
+  const copy = join(await temporaryFolder(t), "copy");
+  assert.equal((await cli.run(["ask", "hello", "--new"])).exit, 0);
+  const made = await cli.run(["backup", copy, "--json"]);
+  assert.equal(made.exit, 0, made.stderr);
+  assert.equal((JSON.parse(made.stdout) as { turns: number }).turns, 1);
+  assert.match((await cli.run(["backup", copy])).stderr, /is not empty.*backup_invalid/);
+  assert.match((await cli.run(["restore", copy])).stderr, /has sessions already.*backup_invalid/);
+  const records = join(cli.dataDir, "records.db");
+  for (const file of [records, `${records}-wal`, `${records}-shm`]) rmSync(file, { force: true });
+
+  const manifest = readFileSync(join(copy, "backup.json"));
+  const stored = readFileSync(join(copy, "records.db"));
+  writeFileSync(join(copy, "records.db"), stored.subarray(0, stored.length - 1));
+  assert.match((await cli.run(["restore", copy])).stderr, /its records were changed/);
+  writeFileSync(join(copy, "records.db"), stored);
+  rmSync(join(copy, "backup.json"));
+  assert.match((await cli.run(["restore", copy])).stderr, /no backup, or not a whole one/);
+  writeFileSync(join(copy, "backup.json"), manifest);
+  assert.equal(existsSync(records), false);
+  const restored = await cli.run(["restore", copy]);
+  assert.equal(restored.exit, 0, restored.stderr);
+  assert.match((await cli.run(["session", "list"])).stdout, /hello/);
+});

@@ -1,0 +1,60 @@
+/** `aptove backup DIR` and `aptove restore DIR`: a whole copy of the data folder, made while it is used (B3). */
+import { resolve } from "node:path";
+import type { Call } from "../call.ts";
+import { CommandFailed, exitCodes } from "../failure.ts";
+import type { ExitCode } from "../failure.ts";
+import { bytes, plural } from "../output.ts";
+import type { BackupReport } from "../ports.ts";
+import { ProgressBar } from "../progress-bar.ts";
+
+export async function backup(call: Call, dir: string): Promise<ExitCode> {
+  refuseElsewhere(call);
+  const report = await withProgress(call, "copying", (onBlob) =>
+    call.backup({ copy: resolve(call.io.cwd, dir), onBlob }),
+  );
+  return tell(call, report, `${call.output.safe(report.folder)} is a whole copy: ${contents(report)}`);
+}
+
+export async function restore(call: Call, dir: string): Promise<ExitCode> {
+  refuseElsewhere(call);
+  const report = await withProgress(call, "restoring", (onBlob) =>
+    call.restore({ copy: resolve(call.io.cwd, dir), onBlob }),
+  );
+  tell(call, report, `${call.output.safe(report.folder)} has ${contents(report)}`);
+  if (!call.json) call.output.note("check a session: aptove session verify <id>; make the index again: aptove index");
+  return exitCodes.fine;
+}
+
+/** Only SQLite and files are copied here; a database and a bucket have tools of their own that do it better. */
+function refuseElsewhere(call: Call): void {
+  if (call.server() !== null) {
+    throw new CommandFailed("backup_invalid", "this copies this machine's own data", "run it where the server runs");
+  }
+  if (call.loaded().configuration.records.url !== null) {
+    const fix = "copy them with pg_dump, then the blobs: docs/backup.md says in which order";
+    throw new CommandFailed("backup_invalid", "the records are in PostgreSQL", fix);
+  }
+}
+
+async function withProgress(
+  call: Call,
+  label: string,
+  work: (onBlob: (done: number, total: number) => void) => Promise<BackupReport>,
+): Promise<BackupReport> {
+  const bar = new ProgressBar(call.output);
+  try {
+    return await work((done, total) => bar.update(label, done, total));
+  } finally {
+    bar.clear();
+  }
+}
+
+function contents({ turns, blobs, bytes: size }: BackupReport): string {
+  return `${plural(turns, "turn")}, ${plural(blobs, "file")}, ${bytes(size)}`;
+}
+
+function tell(call: Call, report: BackupReport, line: string): ExitCode {
+  if (call.json) call.output.json(report);
+  else call.output.line(line);
+  return exitCodes.fine;
+}
