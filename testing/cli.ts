@@ -99,8 +99,8 @@ export async function cliWorld(
       close: async () => {},
     }),
     checkMcpServers: (request) => checkMcpServers({ ...request, version: "0.0.0-test" }),
-    backup: (folder, request) => makeBackup({ folder, version: "0.0.0-test", ...request }),
-    restore: (folder, request) => restoreBackup({ folder, version: "0.0.0-test", ...request }),
+    backup: (data, request) => makeBackup({ folder: data, version: "0.0.0-test", ...request }),
+    restore: (data, request) => restoreBackup({ folder: data, version: "0.0.0-test", ...request }),
   };
   const start = (argv: string[], more: RunOptions = {}): LiveCli => startCli(argv, ports, { dataDir, copy, more });
   return { dataDir, copy, write, git, start, run: (argv, more) => start(argv, more).finished };
