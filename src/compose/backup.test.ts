@@ -34,10 +34,10 @@ test("[B1] [B3] a backup that is made during turns and purges has every turn tha
   };
   const doomed = await Promise.all(Array.from({ length: 3 }, (_, n) => ask(`to be purged ${n}`)));
   const kept = await Promise.all(Array.from({ length: 2 }, (_, n) => ask(`to be kept ${n}`)));
-  let isOver = false;
+  const over = new AbortController();
   const going = Promise.all(
     kept.map(async ({ sessionId }) => {
-      for (let n = 0; n < 20 && !isOver; n++) await ask("and on", sessionId);
+      for (let n = 0; n < 20 && !over.signal.aborted; n++) await ask("and on", sessionId);
     }),
   );
   const purging = (async () => {
@@ -48,7 +48,7 @@ test("[B1] [B3] a backup that is made during turns and purges has every turn tha
   })();
   const folder = dataFolderAt(join(dir, "data"));
   const copy = join(dir, "copy");
-  const report = await makeBackup({ folder, copy, version }).finally(() => (isOver = true));
+  const report = await makeBackup({ folder, copy, version }).finally(() => over.abort());
   await Promise.all([going, purging]);
   assert.ok(report.turns >= kept.length && report.blobs > report.turns);
 
