@@ -59,6 +59,8 @@ export function sampleTurn(number: number, parent: number | null): WireTurnSumma
     sequence: number,
     depth: number,
     kind: "agent",
+    spawnedBy: null,
+    subagent: null,
     status: "completed",
     createdAt: timeOf(number),
     statusAt: timeOf(number),

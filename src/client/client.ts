@@ -44,6 +44,7 @@ export type {
 } from "../protocol/device.ts";
 export type { WireContext, WireContextEdit, WireContextVersion } from "../protocol/context.ts";
 export type { WireTurnDiff, WireVerifyReport } from "../protocol/explain.ts";
+export type { WireMailbox, WireMailboxMessage } from "../protocol/mailbox.ts";
 export type { WireReadiness } from "../protocol/health.ts";
 export type { WireApiKey, WireCreatedKey, WireKeyStart, WireMe } from "../protocol/key.ts";
 export type { WireSession, WireSessionList, WireSessionPatch, WireSessionStart } from "../protocol/session.ts";

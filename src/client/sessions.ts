@@ -1,6 +1,7 @@
 /** The client's methods about sessions and their tree. */
 import type { QueryOf } from "../protocol/routes.ts";
 import type { WireVerifyReport } from "../protocol/explain.ts";
+import type { WireMailbox } from "../protocol/mailbox.ts";
 import type { WireSession, WireSessionList, WireSessionPatch, WireSessionStart } from "../protocol/session.ts";
 import type { WireImportReport } from "../protocol/transfer.ts";
 import type { WireHeadMove, WirePurgeReport, WireSessionGraph } from "../protocol/tree.ts";
@@ -37,6 +38,8 @@ export interface SessionMethods {
   interrupt(id: string): Promise<string | null>;
   /** Id of the running turn that got the message. Throws `turn_not_running`. */
   steer(id: string, text: string): Promise<string>;
+  /** What subagents left, oldest first; `fire` in a turn's request takes what waits. */
+  mailbox(id: string, options?: QueryOf<"getMailbox">): Promise<WireMailbox>;
   /** A file for `import`, as it comes; only the branch that ends at `turnId`, if there is one. A file that breaks off throws while it is read. */
   export(id: string, options?: { turnId?: string }): Promise<ReadableStream<Uint8Array>>;
   /** For reading. */
@@ -63,6 +66,7 @@ export function sessionMethods(send: Send, call: Call): SessionMethods {
     lastTurn: (id) => call("getLastTurn", { id }),
     interrupt: async (id) => (await call("interruptSession", { id })).interruptedTurnId,
     steer: async (id, text) => (await call("steerSession", { id, body: { text } })).steeredTurnId,
+    mailbox: (id, query = {}) => call("getMailbox", { id, query }),
     export: async (id, query = {}) => {
       const response = await send("exportSession", { id, query, accept: "application/x-ndjson" });
       return response.body ?? new Blob().stream();

@@ -15,7 +15,7 @@ import { keepHouse, recoverOrReport, type House } from "./house.ts";
 import { dropLeftLogs, recoverLostTurns } from "./recover.ts";
 import { runTurn } from "./busy.ts";
 import { interrupt, steer } from "./control.ts";
-import { createSession, listSessions, listTurns, visibleSession, visibleTurn } from "./sessions.ts";
+import { createSession, listSessions, listTurns, readMailbox, visibleSession, visibleTurn } from "./sessions.ts";
 import { operator, people } from "./people.ts";
 import { sharing, updateOrShare } from "./sharing.ts";
 import { transfer } from "./transfer/transfer.ts";
@@ -47,8 +47,8 @@ export async function createEngine(parts: EngineParts): Promise<Engine> {
     updateSession: (caller, id, patch) => updateOrShare(parts, caller, { id, patch }),
     listSessions: (caller, page) => listSessions(parts, caller, page),
     getTurn: (caller, id) => visibleTurn(parts, caller, id),
-    listTurns: (caller, sessionId, page) =>
-      listTurns(parts, caller, { sessionId, before: page.before, limit: page.limit }),
+    listTurns: (caller, sessionId, page) => listTurns(parts, caller, { ...page, sessionId }),
+    mailbox: (caller, sessionId, page) => readMailbox(parts, caller, { ...page, sessionId }),
     readTurn: async (caller, id) => turnReader(core, await visibleTurn(parts, caller, id)),
     keys: keyRing(parts, watch),
     devices: devices(parts, watch),

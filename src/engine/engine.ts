@@ -14,11 +14,12 @@ import type {
 } from "../domain/context.ts";
 import type { SequencedEvent } from "../domain/events.ts";
 import type { TurnDiff, VerifyReport } from "../domain/explanation.ts";
+import type { MailboxMessage } from "../domain/mailbox.ts";
 import type { Session, SessionPatch } from "../domain/session.ts";
 import type { Step } from "../domain/step.ts";
 import type { ToolCallView, ToolDefinition, ToolFeedback } from "../domain/tool.ts";
 import type { TranscriptMessage } from "../domain/transcript.ts";
-import type { FinishedTurn, Turn } from "../domain/turn.ts";
+import type { FinishedTurn, Turn, TurnKind } from "../domain/turn.ts";
 import type { SessionCursor, SessionPage, SessionQuery, TextHit } from "../records/record-store.ts";
 import type { IndexInfo, IndexJob, IndexSummary } from "../retrieval/retriever.ts";
 import type { Tool } from "../tools/tool.ts";
@@ -51,9 +52,16 @@ export interface Engine {
   updateSession(caller: Caller, id: string, patch: SessionPatch): Promise<Session>;
   listSessions(caller: Caller, page: SessionListRequest): Promise<SessionPage>;
 
+  /** What subagents left for the session's agent, oldest first, and their turns that run now (A2). `fire` in a request takes it. */
+  mailbox(caller: Caller, sessionId: string, page?: MailboxRequest): Promise<Mailbox>;
+
   getTurn(caller: Caller, id: string): Promise<Turn>;
   /** Newest first. */
-  listTurns(caller: Caller, sessionId: string, page: { before?: number; limit?: number }): Promise<Turn[]>;
+  listTurns(
+    caller: Caller,
+    sessionId: string,
+    page: { before?: number; limit?: number; kind?: TurnKind },
+  ): Promise<Turn[]>;
   /** The parts of a turn that are kept as blobs, read back exactly. */
   readTurn(caller: Caller, id: string): Promise<TurnReader>;
 
@@ -179,6 +187,17 @@ export type SessionListRequest = Omit<SessionQuery, "orgId" | "userId" | "limit"
   limit?: number;
   after?: SessionCursor;
 };
+
+/** `after`: a message's number, exclusive. `waiting`: only those that no turn has taken. */
+export interface MailboxRequest {
+  after?: number;
+  waiting?: boolean;
+  limit?: number;
+}
+export interface Mailbox {
+  messages: MailboxMessage[];
+  runningTurnIds: string[];
+}
 
 /** Reads blobs when they are asked for. Every method throws `blob_missing` or `blob_damaged` rather than give back less. */
 export interface TurnReader {

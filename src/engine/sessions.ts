@@ -3,12 +3,13 @@ import { operatorId, type Caller } from "../domain/caller.ts";
 import { AptoveError } from "../domain/errors.ts";
 import { isId, newId } from "../domain/ids.ts";
 import { sessionKey, type Session, type SessionPatch } from "../domain/session.ts";
-import { mayBeParent, type Turn } from "../domain/turn.ts";
+import { mayBeParent, type Turn, type TurnKind } from "../domain/turn.ts";
 import type { SessionPage } from "../records/record-store.ts";
 import { resolveContexts, settingsOf } from "./accept.ts";
 import { knownContexts } from "./known-contexts.ts";
+import { limits } from "../domain/limits.ts";
 import { pageLimit, scopeOf, workspaceFor } from "./access.ts";
-import type { SessionListRequest, SessionStart } from "./engine.ts";
+import type { Mailbox, MailboxRequest, SessionListRequest, SessionStart } from "./engine.ts";
 import type { EngineParts } from "./parts.ts";
 
 /** What the caller owns, takes part in, or is public in the org; of a device, in its workspace. Anything else is `not_found` (H4, P3). */
@@ -172,10 +173,30 @@ export async function listSessions(parts: EngineParts, caller: Caller, page: Ses
 export async function listTurns(
   parts: EngineParts,
   caller: Caller,
-  { sessionId, before, limit }: { sessionId: string; before?: number | undefined; limit?: number | undefined },
+  { sessionId, limit, ...page }: TurnPage,
 ): Promise<Turn[]> {
   await visibleSession(parts, caller, sessionId);
-  return await parts.records.listTurns(sessionId, { ...(before !== undefined && { before }), limit: pageLimit(limit) });
+  return await parts.records.listTurns(sessionId, { ...page, limit: pageLimit(limit) });
+}
+
+interface TurnPage {
+  sessionId: string;
+  before?: number;
+  limit?: number;
+  kind?: TurnKind;
+}
+
+/** What a session's subagents left, and which of them run. */
+export async function readMailbox(
+  parts: EngineParts,
+  caller: Caller,
+  { sessionId, limit, ...page }: MailboxRequest & { sessionId: string },
+): Promise<Mailbox> {
+  await visibleSession(parts, caller, sessionId);
+  const messages = await parts.records.listMailbox(sessionId, { ...page, limit: pageLimit(limit) });
+  const turns = await parts.records.subagentTurns(sessionId, { limit: limits.subagentTurnsPerSessionMax });
+  const runningTurnIds = turns.flatMap(({ id, status }) => (status === "pending" ? [id] : []));
+  return { messages, runningTurnIds };
 }
 
 export function mayWrite(caller: Caller): void {

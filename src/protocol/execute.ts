@@ -120,48 +120,54 @@ const contradictions = [
   ["fork", "rerun", "a rerun has its place beside the turn that it repeats"],
   ["rerun", "sessionId", "a rerun has its place beside the turn that it repeats"],
   ["rerun", "responseContinuationId", "a rerun has its place beside the turn that it repeats"],
+  ["fire", "fork", "a mailbox is for the head of its own session"],
+  ["fire", "rerun", "a rerun repeats what its turn was given"],
   ["session", "sessionId", "it tells of a new session"],
   ["session", "responseContinuationId", "it tells of a new session"],
 ] as const;
 
 /** What cannot be handed to a running turn. */
-const notSteered = ["toolResults", "rerun", "fork"] as const;
+const notSteered = ["toolResults", "rerun", "fork", "fire"] as const;
 
-export const executeRequest = z
-  .strictObject({
-    instruction: absent(z.string()).describe("May be absent only when `toolResults` or `rerun` are given."),
-    sessionId: absent(one.sessionId),
-    responseContinuationId: absent(one.responseContinuationId),
-    fork: absent(ofTurn).describe(
-      "A new session that continues this finished turn, of any session that the caller may read.",
-    ),
-    rerun: absent(ofTurn).describe(
-      "Run this finished turn again, beside it: with the same instruction or, if there is one, with another.",
-    ),
-    ifBusy: absent(one.ifBusy),
-    mode: absent(one.mode),
-    agentContextId: absent(one.agentContextId),
-    conversationContextId: absent(one.conversationContextId),
-    model: absent(one.model),
-    workspaceId: absent(one.workspaceId),
-    repo: absent(one.repo),
-    commit: absent(one.commit),
-    language: absent(one.language),
-    toolsJson: absent(one.toolsJson),
-    toolChoiceName: absent(one.toolChoiceName),
-    transport: absent(one.transport),
-    stream: absent(z.boolean()).describe("True is the same as `transport: sse`."),
-    settings: absent(modelSettings),
-    ragScope: absent(z.strictObject({ paths: z.array(columnText()).min(1) })).describe(
-      "Retrieve only below these paths.",
-    ),
-    activeFiles: absent(z.array(activeFile)),
-    tools: absent(z.array(toolDefinition)),
-    toolResults: absent(z.array(toolResult)),
-    session: absent(sessionFacts).describe("For a new session only."),
-  })
+const executeFields = z.strictObject({
+  instruction: absent(z.string()).describe("May be absent only when `toolResults`, `rerun` or `fire` are given."),
+  sessionId: absent(one.sessionId),
+  responseContinuationId: absent(one.responseContinuationId),
+  fork: absent(ofTurn).describe(
+    "A new session that continues this finished turn, of any session that the caller may read.",
+  ),
+  rerun: absent(ofTurn).describe(
+    "Run this finished turn again, beside it: with the same instruction or, if there is one, with another.",
+  ),
+  fire: absent(z.boolean()).describe(
+    "Bring the session's agent all messages of subagents that wait in the session's mailbox, each exactly once.",
+  ),
+  ifBusy: absent(one.ifBusy),
+  mode: absent(one.mode),
+  agentContextId: absent(one.agentContextId),
+  conversationContextId: absent(one.conversationContextId),
+  model: absent(one.model),
+  workspaceId: absent(one.workspaceId),
+  repo: absent(one.repo),
+  commit: absent(one.commit),
+  language: absent(one.language),
+  toolsJson: absent(one.toolsJson),
+  toolChoiceName: absent(one.toolChoiceName),
+  transport: absent(one.transport),
+  stream: absent(z.boolean()).describe("True is the same as `transport: sse`."),
+  settings: absent(modelSettings),
+  ragScope: absent(z.strictObject({ paths: z.array(columnText()).min(1) })).describe(
+    "Retrieve only below these paths.",
+  ),
+  activeFiles: absent(z.array(activeFile)),
+  tools: absent(z.array(toolDefinition)),
+  toolResults: absent(z.array(toolResult)),
+  session: absent(sessionFacts).describe("For a new session only."),
+});
+
+export const executeRequest = executeFields
   .superRefine((request, context) => {
-    const says = (field: keyof typeof request): boolean => request[field] != null && request[field] !== "";
+    const says = (field: keyof typeof request): boolean => !["", false, null, undefined].includes(request[field] as "");
     for (const [field, other, why] of contradictions) {
       if (!says(field) || !says(other)) continue;
       context.addIssue({ code: "custom", path: [field], message: `cannot stand beside ${other}: ${why}` });
@@ -173,6 +179,13 @@ export const executeRequest = z
     }
   })
   .meta({ id: "ExecuteRequest" });
+
+/** What `fire` takes: the session is in the path, and its head is continued (A2). */
+export const fireRequest = executeFields
+  .omit({ sessionId: true, fork: true, rerun: true, session: true, fire: true })
+  .extend({ ifBusy: absent(z.enum(["refuse", "queue", "interrupt"])) })
+  .meta({ id: "FireRequest" });
+export type FireRequest = z.input<typeof fireRequest>;
 
 /** As it comes over the wire, and as clients write it. */
 export type ExecuteRequest = z.input<typeof executeRequest>;

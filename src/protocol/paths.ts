@@ -30,6 +30,8 @@ export const paths = {
   getLastTurn: { method: "GET", path: "/api/sessions/{id}/turns/last" },
   interruptSession: { method: "POST", path: "/api/sessions/{id}/interrupt" },
   steerSession: { method: "POST", path: "/api/sessions/{id}/steer" },
+  getMailbox: { method: "GET", path: "/api/sessions/{id}/mailbox" },
+  fireMailbox: { method: "POST", path: "/api/sessions/{id}/fire" },
   sessionEvents: { method: "GET", path: "/api/sessions/{id}/events" },
 
   getTurn: { method: "GET", path: "/api/turns/{id}" },

@@ -3,6 +3,7 @@ import { z } from "zod";
 import { limits } from "../domain/limits.ts";
 import { verifyReport } from "./explain.ts";
 import type { RouteName } from "./paths.ts";
+import { mailbox, mailboxQuery } from "./mailbox.ts";
 import { events, resume, type RouteSpec, stored } from "./route-spec.ts";
 import { session, sessionList, sessionListQuery, sessionPatch, sessionStart } from "./session.ts";
 import { exportQuery, importReport, linesMediaType } from "./transfer.ts";
@@ -120,14 +121,14 @@ export const sessionRoutes = {
     errors: [],
   },
   getLastTurn: {
-    summary: "The newest turn of a session, whatever its status.",
+    summary: "The newest turn of the session's agent, whatever its status.",
     access: "read",
     status: 200,
     answer: turn,
     errors: stored,
   },
   interruptSession: {
-    summary: "Stops the session's running turn. Idempotent.",
+    summary: "Stops the session's running turn, and its subagents. Idempotent.",
     access: "write",
     status: 200,
     answer: interruption,
@@ -141,8 +142,18 @@ export const sessionRoutes = {
     answer: steering,
     errors: ["turn_not_running", "instruction_empty", "instruction_too_large", "instruction_not_text"],
   },
+  getMailbox: {
+    summary:
+      "What subagents left for the session's agent, oldest first: what waits, and what was delivered to which turn.",
+    access: "read",
+    query: mailboxQuery,
+    status: 200,
+    answer: mailbox,
+    errors: [],
+  },
   sessionEvents: {
-    summary: "Events of the session's newest turn; with a last event id, from there through every later turn.",
+    summary:
+      "Events of the newest turn of the session's agent; with a last event id, from there through every later one.",
     access: "read",
     ...resume,
     status: 200,

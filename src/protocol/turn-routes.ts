@@ -1,7 +1,7 @@
 /** The routes of turns: running one, and everything that is kept of it. */
 import { z } from "zod";
 import { limits } from "../domain/limits.ts";
-import { executeAccepted, executeAnswer, executeQuery, executeRequest } from "./execute.ts";
+import { executeAccepted, executeAnswer, executeQuery, executeRequest, fireRequest } from "./execute.ts";
 import { turnDiff } from "./explain.ts";
 import type { RouteName } from "./paths.ts";
 import { events, resume, type RouteSpec, stored } from "./route-spec.ts";
@@ -34,18 +34,20 @@ const runs = [
   "shutting_down",
 ] as const;
 
+const idempotent = z.object({
+  "Idempotency-Key": z
+    .string()
+    .max(limits.idempotencyKeyCharactersMax)
+    .optional()
+    .describe("The same key and body give the same turn, also while it runs."),
+});
+
 export const turnRoutes = {
   execute: {
     summary: "Runs a turn: the first of a session, the next of one, a fork, or one again.",
     access: "write",
     query: executeQuery,
-    headers: z.object({
-      "Idempotency-Key": z
-        .string()
-        .max(limits.idempotencyKeyCharactersMax)
-        .optional()
-        .describe("The same key and body give the same turn, also while it runs."),
-    }),
+    headers: idempotent,
     body: executeRequest,
     otherBodies: {
       "text/plain": "The instruction; everything else stands in the query.",
@@ -56,7 +58,20 @@ export const turnRoutes = {
     answer: executeAnswer,
     otherAnswers: events,
     accepted: executeAccepted,
-    errors: [...runs, ...stored],
+    errors: [...runs, "mailbox_empty", "mailbox_changed", ...stored],
+  },
+
+  fireMailbox: {
+    summary:
+      "Runs a turn below the head that takes all messages which wait in the session's mailbox, each exactly once.",
+    access: "write",
+    headers: idempotent,
+    body: fireRequest,
+    status: 200,
+    answer: executeAnswer,
+    otherAnswers: events,
+    accepted: executeAccepted,
+    errors: [...runs, "mailbox_empty", "mailbox_changed", ...stored],
   },
 
   getTurn: {

@@ -7,6 +7,7 @@ import type { Failure } from "../domain/errors.ts";
 import type { StopReason } from "../domain/events.ts";
 import type { ArchivedTurn, FinishedTurn, Turn } from "../domain/turn.ts";
 import type { RunSummary } from "../domain/usage.ts";
+import { mailboxKind } from "./mailbox.ts";
 import { isoTimeOrNull } from "./session.ts";
 import { toWireStep, step } from "./step.ts";
 import {
@@ -65,6 +66,10 @@ const manifest = z
         sizeBytes: z.int().nullable(),
       }),
     ),
+    mailbox: z
+      .array(z.object({ turnId: id, subagentId: id, kind: mailboxKind, contentHash: z.string() }))
+      .optional()
+      .describe("Messages of subagents that the model was given; absent: none."),
   })
   .meta({ id: "ContextManifest", description: "What the turn gave the model, each thing with its hash." });
 
@@ -77,6 +82,16 @@ const runSummary = z
   })
   .meta({ id: "RunSummary" });
 
+const subagent = z
+  .object({
+    id: id.describe("The id of its first turn."),
+    name: z.string(),
+    owner: id.nullable().describe("The subagent that began it; null: the session's agent."),
+    level: z.int().describe("1 for those of the session's agent."),
+    tools: z.array(z.string()).nullable().describe("The tools that it may use; null: all of whoever began it."),
+  })
+  .meta({ id: "Subagent" });
+
 const common = {
   id,
   sessionId: id,
@@ -85,6 +100,8 @@ const common = {
   sequence: z.int(),
   depth: z.int(),
   kind: z.enum(["agent", "async_subagent"]),
+  spawnedBy: id.nullable().describe("Of a subagent's turn: the turn that began it, or told the subagent to go on."),
+  subagent: subagent.nullable().describe("Null: the turn is the agent's."),
   status: turnStatus,
   createdAt: time,
   statusAt: time.nullable().describe("Null while the turn runs."),
@@ -106,7 +123,6 @@ export type WireTurnSummary = z.infer<typeof turnSummary>;
 export const turn = z
   .object({
     ...common,
-    spawnedBy: id.nullable(),
     workspaceId: z.string().nullable(),
     repo: z.string().nullable(),
     answeredAt: time.nullable().describe("When the provider's last answer ended."),
@@ -149,7 +165,11 @@ export const turnContext = z
 export type WireTurnContext = z.infer<typeof turnContext>;
 
 export const interruption = z
-  .object({ interruptedTurnId: id.nullable().describe("Null: nothing was running.") })
+  .object({
+    interruptedTurnId: id
+      .nullable()
+      .describe("Of a session: the agent's turn, or where none ran that of a subagent. Null: nothing was running."),
+  })
   .meta({ id: "Interruption" });
 
 export const steering = z.object({ steeredTurnId: id }).meta({ id: "Steering" });
@@ -196,6 +216,8 @@ function toCommon(of: Turn) {
     sequence: of.sequence,
     depth: of.depth,
     kind: of.kind,
+    spawnedBy: of.spawnedBy,
+    subagent: of.subagent ?? null,
     status: of.status,
     createdAt: isoTime(of.createdAt),
     statusAt: of.status === "pending" ? null : isoTime(of.statusAt),
@@ -234,7 +256,6 @@ export function toWireTurn(of: Turn, steps: readonly Step[]): WireTurn {
   const ended = of.status === "pending" ? null : of;
   return {
     ...toCommon(of),
-    spawnedBy: of.spawnedBy,
     workspaceId: of.workspaceId,
     repo: of.repo,
     answeredAt: isoTimeOrNull(ended?.answeredAt ?? null),

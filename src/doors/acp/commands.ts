@@ -13,6 +13,11 @@ export const commands: AvailableCommand[] = [
     input: { hint: "another prompt to answer in its place" },
   },
   { name: "undo", description: "Go on from before the last prompt, as if it had not been" },
+  {
+    name: "fire",
+    description: "Hand over the answers of subagents that wait in the mailbox",
+    input: { hint: "what else to do with them" },
+  },
   { name: "title", description: "Name this session", input: { hint: "the name" } },
 ];
 
@@ -31,6 +36,8 @@ export async function runCommand(text: string, commanded: Commanded): Promise<Co
       return await rerun(commanded, rest.trim());
     case "undo":
       return await undo(commanded);
+    case "fire":
+      return await fire(commanded, rest.trim());
     case "title":
       return await title(commanded, rest.trim());
     default:
@@ -56,6 +63,15 @@ async function undo(commanded: Commanded): Promise<CommandOutcome> {
   await engine.tree.moveHead(caller, { sessionId: id, from: head.id, to: before.id });
   session.seenTurnId = before.id;
   return await say(commanded, "The session goes on from before the last prompt. The files on disk are as they are.");
+}
+
+async function fire(commanded: Commanded, instruction: string): Promise<CommandOutcome> {
+  const { opened, session } = commanded;
+  const { id: sessionId } = session.facts;
+  const { messages } = await opened.engine.mailbox(opened.caller, sessionId, { waiting: true, limit: 1 });
+  if (messages.length === 0)
+    return await say(commanded, "No subagent has ended since the mailbox was last handed over.");
+  return { kind: "turn", turn: { sessionId, fire: true, instruction } };
 }
 
 async function title(commanded: Commanded, name: string): Promise<CommandOutcome> {

@@ -3,14 +3,20 @@ import type { SessionUpdate } from "@agentclientprotocol/sdk";
 import { isoTime } from "../../domain/ids.ts";
 import { modelInfo } from "../../domain/models.ts";
 import type { Usage } from "../../domain/usage.ts";
-import type { RunFailed, RunFinished } from "../../domain/events.ts";
+import {
+  isTerminal,
+  type RunFailed,
+  type RunFinished,
+  type SequencedEvent,
+  type TurnEvent,
+} from "../../domain/events.ts";
 import type { RunningTurn } from "../../engine/engine.ts";
 import type { Client } from "./client.ts";
 import type { OpenSession } from "./open-session.ts";
 import type { OpenedPorts } from "./ports.ts";
 import { replay } from "./replay.ts";
 import { TurnFeed } from "./turn-feed.ts";
-import { closeWaiting, TurnUpdates } from "./turn-updates.ts";
+import { closeWaiting, endedWords, TurnUpdates } from "./turn-updates.ts";
 
 export interface Following {
   opened: OpenedPorts;
@@ -36,7 +42,7 @@ export async function followTurn(following: Following, running: RunningTurn): Pr
     },
   });
   try {
-    const end = await feed.send(running.events(client.gone), {
+    const end = await feed.send(watched(following, running.events(client.gone)), {
       updates,
       send: (update) => session.update(update),
       onStart: async (parentTurnId) => {
@@ -51,6 +57,39 @@ export async function followTurn(following: Following, running: RunningTurn): Pr
     return end;
   } finally {
     session.feed = null;
+  }
+}
+
+/** The events as they come; of each subagent that begins its end is told, here or later. */
+async function* watched(
+  following: Following,
+  events: AsyncIterable<SequencedEvent>,
+): AsyncGenerator<SequencedEvent, void, undefined> {
+  for await (const sequenced of events) {
+    const { event } = sequenced;
+    if (event.type === "subagent_started") void tellLater(following, event);
+    if (event.type === "subagent_ended") following.session.toldSubagents.add(event.turnId);
+    yield sequenced;
+  }
+}
+
+/** Once no prompt is answered any more, unless a turn told of it meanwhile. Never rejects. */
+async function tellLater(
+  { opened, client, session }: Following,
+  { turnId, name }: Extract<TurnEvent, { type: "subagent_started" }>,
+): Promise<void> {
+  const { toldSubagents } = session;
+  try {
+    const events = await opened.engine.turnEvents(opened.caller, turnId, { afterSeq: 0, signal: client.gone });
+    let end: RunFinished | RunFailed | null = null;
+    for await (const { event } of events) if (isTerminal(event)) end = event;
+    await session.inLine(async () => {
+      if (end === null || !client.takesNotices || toldSubagents.delete(turnId)) return;
+      const title = endedWords(name, end.type === "run_failed" ? "failed" : "completed");
+      await session.update({ sessionUpdate: "notice", severity: "info", title });
+    });
+  } catch (error) {
+    session.report(`the end of the subagent ${turnId} could not be told`, error);
   }
 }
 

@@ -40,6 +40,8 @@ export class OpenSession {
   readonly terminals = new Map<string, string>();
   /** What was said of the tools. */
   readonly warned = new Set<string>();
+  /** Turns of subagents whose end was told by a turn that ran then. */
+  readonly toldSubagents = new Set<string>();
   /** As the client knows them. */
   name: string;
   seenTurnId: string | null;
@@ -61,6 +63,10 @@ export class OpenSession {
   /** Rejects where the session's tools could not be opened. */
   get tools(): Promise<SessionTools> {
     return this.#tools;
+  }
+
+  report(message: string, error: unknown): void {
+    this.#around.ports.report(`session ${this.facts.id}: ${message}`, error);
   }
 
   update(update: SessionUpdate): Promise<void> {

@@ -321,3 +321,36 @@ test("[R5] a client that reads nothing holds up its own updates, and not the tur
   await connection.leave();
   assert.equal(await prompt, "gone");
 });
+
+test("[A1] [A2] [P1] a subagent works on after the prompt, its end is told, and /fire hands its answer over", async (t) => {
+  const held = Promise.withResolvers<void>();
+  const overrides = {
+    provider: "scripted",
+    conversation_contexts: { default: { retrieval: "off", subagents: true } },
+  };
+  const world = await acpTest(t, {
+    aptove: { overrides },
+    script: ({ items }) => {
+      const text = JSON.stringify(items.at(-1));
+      if (text.includes("begin one"))
+        return [{ calls: "spawn_subagent", with: { instruction: "work", name: "worker" } }];
+      if (text.includes("]\\nwork")) return [{ says: [held.promise, "it is done"] }];
+      return text.includes("it is done") ? "I see" : "well";
+    },
+  });
+  const connection = await world.connect({ capabilities: { session: { notices: {} } } });
+  const { sessionId } = await connection.begin();
+  const notices = () => only(connection.updates(sessionId), "notice").map(({ title }) => title);
+  assert.equal((await connection.prompt(sessionId, "begin one")).stopReason, "end_turn");
+  const titles = only(connection.updates(sessionId), "tool_call_update").flatMap(({ title }) => title ?? []);
+  assert.ok(titles.includes('Begin the subagent "worker"'));
+  await connection.prompt(sessionId, "/fire");
+  assert.match(connection.said(sessionId), /No subagent has ended/);
+  assert.deepEqual(notices(), []);
+  held.resolve();
+  await connection.until(() => notices().length > 0);
+  assert.match(notices()[0] ?? "", /^The subagent "worker" has ended: .*\/fire hands it over/);
+  await connection.prompt(sessionId, "/fire");
+  assert.match(connection.said(sessionId), /I see$/);
+  assert.deepEqual(world.reports, []);
+});

@@ -73,7 +73,7 @@ export class TurnUpdates {
       case "warning":
         return this.#noticed("warning", event.warning.message);
       case "subagent_ended":
-        return this.#noticed("info", endedWords(event));
+        return this.#noticed("info", endedWords(event.name, event.status));
       case "step_finished":
         return this.#around.usage(event.usage);
       case "run_finished":
@@ -227,7 +227,8 @@ function update(fields: ToolCallUpdate): SessionUpdate {
   return { sessionUpdate: "tool_call_update", ...fields };
 }
 
-function endedWords({ name, status }: Extract<TurnEvent, { type: "subagent_ended" }>): string {
+/** Of a subagent. */
+export function endedWords(name: string, status: "completed" | "failed"): string {
   const end = status === "failed" ? "failed" : "has ended";
   return `The subagent "${name}" ${end}: its answer waits in the mailbox, and /fire hands it over.`;
 }

@@ -54,10 +54,18 @@ function labelOf(node: GraphNode, graph: WireSessionGraph, output: Output): stri
   return `${yellow(shortId(turn.id))} ${turn.sequence} ${named}${words} ${at}`;
 }
 
+/** Whose it is, and which turn began it or told it to go on. */
+function subagentRef({ subagent, spawnedBy }: WireTurnSummary, turns: readonly WireTurnSummary[]): string {
+  const spawner = turns.find(({ id }) => id === spawnedBy);
+  const from = spawner === undefined ? "" : ` of ${spawner.sequence}`;
+  return `subagent "${firstLine(subagent?.name ?? "", 40)}"${from}`;
+}
+
 /** What git calls decorations: why this turn is worth a second look. */
 function refsOf(turn: WireTurnSummary, { session, turns }: WireSessionGraph): string[] {
   const refs: string[] = [];
   if (turn.id === session.headTurnId) refs.push("head");
+  if (turn.subagent !== null) refs.push(subagentRef(turn, turns));
   if (turn.sessionId !== session.id) refs.push(`session ${shortId(turn.sessionId)}`);
   if (turn.rerunOf !== null) {
     const old = turns.find(({ id, sessionId }) => id === turn.rerunOf && sessionId === turn.sessionId);

@@ -45,6 +45,7 @@ const fixes: Partial<Record<ErrorCode | "unreachable" | "stream_cut" | "answer_i
   session_busy: "wait for the running turn, or give --queue, --interrupt or --steer",
   session_archived: "take it out again: aptove session unarchive, or start another with --new",
   head_moved: "look at the session (aptove session log) and ask again",
+  mailbox_empty: "look at it, also at what was delivered: aptove session mailbox --all",
   turn_not_running: 'say it as the next instruction: aptove ask --continue "…"',
   turn_not_continuable: "continue another turn: aptove session log --graph",
   import_conflict: "look at what is here: aptove session verify",

@@ -2,6 +2,7 @@
 import { Option } from "commander";
 import type { Command } from "commander";
 import type { AskedOptions } from "./commands/keep.ts";
+import type { FireOptions, MailboxOptions } from "./commands/mailbox.ts";
 import type { ListOptions, LogOptions, ShowOptions } from "./commands/sessions.ts";
 import type { ExportOptions } from "./commands/transfer.ts";
 import { wholeNumber } from "./options.ts";
@@ -16,6 +17,7 @@ export function addSessionCommands(session: Command, run: Run): void {
   addBranchCommands(session, run);
   addComparingCommands(session, run);
   addControlCommands(session, run);
+  addMailboxCommands(session, run);
   addKeepingCommands(session, run);
   addTransferCommands(session, run);
 }
@@ -103,7 +105,7 @@ function addControlCommands(session: Command, run: Run): void {
   const commands = () => import("./commands/control.ts");
   session
     .command("interrupt")
-    .description("stop the running turn, and keep what it said")
+    .description("stop the running turn and its subagents, and keep what they said")
     .argument("[id]", someSession)
     .action((id: string | undefined) => run(async (call) => (await commands()).interruptSession(call, id)));
   session
@@ -113,6 +115,29 @@ function addControlCommands(session: Command, run: Run): void {
     .option("-s, --session <id>", someSession)
     .action((words: string[], options: { session?: string }) =>
       run(async (call) => (await commands()).steerSession(call, words, options)),
+    );
+}
+
+function addMailboxCommands(session: Command, run: Run): void {
+  const commands = () => import("./commands/mailbox.ts");
+  session
+    .command("mailbox")
+    .description("what subagents left for the session's agent")
+    .argument("[id]", someSession)
+    .option("--all", "also what was delivered already")
+    .action((id: string | undefined, options: MailboxOptions) =>
+      run(async (call) => (await commands()).showMailbox(call, id, options)),
+    );
+  session
+    .command("fire")
+    .description("run a turn that takes all messages of the mailbox")
+    .argument("<id>", theSession)
+    .argument("[instruction...]", "what else it shall do")
+    .option("--context <id>", "another conversation context for it")
+    .option("--queue", "when a turn is running: wait for it")
+    .option("--interrupt", "when a turn is running: stop it first")
+    .action((id: string, words: string[], options: FireOptions) =>
+      run(async (call) => (await commands()).fireMailbox(call, id, { words, options })),
     );
 }
 

@@ -35,6 +35,7 @@ function sampleOf(name: RouteName, { sessionId, turnId }: { sessionId: string; t
     moveHead: { from: turnId, to: turnId },
     steerSession: { text: "x" },
     steerTurn: { text: "x" },
+    fireMailbox: {},
     collectGarbage: { dryRun: true },
     createKey: { name: "k" },
     createPairingCode: {},
@@ -66,6 +67,7 @@ const alwaysRefused: Partial<Record<RouteName, ErrorCode>> = {
   importSessions: "import_invalid",
   steerSession: "turn_not_running",
   steerTurn: "turn_not_running",
+  fireMailbox: "mailbox_empty",
   getPairingCode: "not_found",
   revokeDevice: "not_found",
 };

@@ -29,6 +29,7 @@ import { contextHandlers } from "./context-handlers.ts";
 import { corsHeaders, preflightHeaders } from "./guard.ts";
 import { handshakeHeaders, handshakeRequest, refuseHandshake } from "./mount.ts";
 import type { Handshake, Mount } from "./mount.ts";
+import { mailboxHandlers } from "./mailbox-handlers.ts";
 import { problemAnswer } from "./problem-answer.ts";
 import { readQuery } from "./query.ts";
 import { RunSlots } from "./quotas.ts";
@@ -85,6 +86,7 @@ export function httpDoor(options: HttpDoorOptions): HttpDoor {
     ...treeHandlers(door),
     ...transferHandlers(door),
     ...turnHandlers(door),
+    ...mailboxHandlers(door),
     ...streamHandlers(door),
     ...serverHandlers(door),
     ...deviceHandlers(door),

@@ -12,17 +12,23 @@ import { runAnswer } from "./stream-handlers.ts";
 export function executeHandler(door: Door): Handlers<"execute"> {
   return {
     execute: async (call) => {
-      const asked = await readExecuteCall(call.request, door.limits);
-      const key = call.request.headers.get("idempotency-key");
-      const turn: TurnRequest = {
-        ...(await continued(door, call.caller, asked)),
-        ...(key !== null && { idempotencyKey: key }),
-      };
-      const running = await run(door, call.caller, turn);
-      return await deliver(door, { call, running, as: asked.delivery ?? accepted(call.request) });
+      return await startAndAnswer(door, call, await readExecuteCall(call.request, door.limits));
     },
   };
 }
+
+/** Of any route that runs a turn. */
+export async function startAndAnswer(door: Door, call: Asking, asked: ExecuteCall): Promise<Response> {
+  const key = call.request.headers.get("idempotency-key");
+  const turn: TurnRequest = {
+    ...(await continued(door, call.caller, asked)),
+    ...(key !== null && { idempotencyKey: key }),
+  };
+  const running = await run(door, call.caller, turn);
+  return await deliver(door, { call, running, as: asked.delivery ?? accepted(call.request) });
+}
+
+type Asking = Pick<Call<"execute">, "request" | "caller" | "watchKey">;
 
 /** `responseContinuationId` names the head that the caller saw, and by it the session. */
 async function continued(door: Door, caller: Caller, { turn, continues }: ExecuteCall): Promise<TurnRequest> {
@@ -50,7 +56,7 @@ function accepted(request: Request): "sse" | "json" {
 }
 
 interface Delivery {
-  call: Call<"execute">;
+  call: Asking;
   running: RunningTurn;
   as: NonNullable<ExecuteCall["delivery"]>;
 }

@@ -123,7 +123,7 @@ function withFiles(value: unknown, files: readonly { path: string; contentBase64
   return { ...value, activeFiles: entries };
 }
 
-function executeCall(request: ExecuteRequest, limits: ExecuteLimits): ExecuteCall {
+export function executeCall(request: ExecuteRequest, limits: ExecuteLimits): ExecuteCall {
   const files = request.activeFiles ?? [];
   if (files.length > limits.activeFilesPerTurnMax) {
     const detail = `${files.length} active files; the limit is ${limits.activeFilesPerTurnMax}`;
@@ -137,6 +137,7 @@ function executeCall(request: ExecuteRequest, limits: ExecuteLimits): ExecuteCal
         sessionId: request.sessionId || null,
         fork: request.fork,
         rerun: request.rerun,
+        fire: request.fire || null,
         ifBusy: request.ifBusy,
         mode: request.mode,
         agentContextId: request.agentContextId,

@@ -52,7 +52,7 @@ export function sessionHandlers({ engine }: Door): Handlers<SessionRoute> {
       return answer("listTurns", { turns: turns.map(toWireTurnSummary), nextBefore });
     },
     getLastTurn: async ({ caller, id }) => {
-      const [last] = await engine.listTurns(caller, id, { limit: 1 });
+      const [last] = await engine.listTurns(caller, id, { limit: 1, kind: "agent" });
       if (last === undefined) throw new AptoveError("not_found", "the session has no turn yet");
       const reader = await engine.readTurn(caller, last.id);
       return answer("getLastTurn", toWireTurn(reader.turn, await reader.steps()));

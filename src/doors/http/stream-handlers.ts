@@ -27,7 +27,7 @@ export function streamHandlers(door: Door): Handlers<"turnEvents" | "sessionEven
       return await replay(door, { listener, events, gone });
     },
     sessionEvents: async ({ caller, id, query, ...listener }) => {
-      const [newest] = await engine.listTurns(caller, id, { limit: 1 });
+      const [newest] = await engine.listTurns(caller, id, { limit: 1, kind: "agent" });
       if (newest === undefined) return nothingMore();
       const from = lastEventId(listener.request, query.after);
       const first = from === null ? newest : await engine.getTurn(caller, from.turnId);
@@ -103,14 +103,18 @@ interface SessionEvents {
   signal: AbortSignal;
 }
 
-/** The rest of a turn, then every later one of its session, as far as there are any. */
+/**
+ * The rest of a turn, then every later one of the session's agent, as far as there are any: a subagent's turns run beside
+ * these, and have streams of their own.
+ */
 async function* onThrough(engine: Engine, from: SessionEvents): AsyncGenerator<IdentifiedEvent> {
   const { caller, first, rest, signal } = from;
   yield* rest;
-  for (let last = first; !signal.aborted;) {
-    const [next] = await engine.listTurns(caller, first.sessionId, { before: last.sequence + 2, limit: 1 });
-    if (next === undefined || next.sequence <= last.sequence) return;
+  for (let { sequence } = first; !signal.aborted;) {
+    const [next] = await engine.listTurns(caller, first.sessionId, { before: sequence + 2, limit: 1 });
+    if (next === undefined || next.sequence <= sequence) return;
+    sequence = next.sequence;
+    if (next.kind !== "agent") continue;
     yield* identified(await engine.turnEvents(caller, next.id, { afterSeq: 0, signal }), runOf(next));
-    last = next;
   }
 }

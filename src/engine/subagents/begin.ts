@@ -16,7 +16,7 @@ import type { RunningTurn, TurnRequest } from "../engine.ts";
 import type { LiveTurn } from "../live-turns.ts";
 import { newRoot, type SubagentPlace } from "../place-turn.ts";
 import { launchTurn } from "../run-turn.ts";
-import { visibleSession } from "../sessions.ts";
+import { continuableSession } from "../sessions.ts";
 import type { Parent } from "../turn-plan.ts";
 
 /** The turn that calls one of the tools, while it runs. */
@@ -102,7 +102,7 @@ async function startTurnOf(core: EngineCore, spawner: Spawner, start: Start): Pr
   const { caller } = spawner.run.accepted;
   const { ref } = start.place;
   spawner.signal.throwIfAborted();
-  const session = await visibleSession(core.parts, caller, spawner.live.sessionId);
+  const session = await continuableSession(core.parts, caller, spawner.live.sessionId);
   const request = requestOf(core, spawner, start);
   const { subagentTools } = core;
   const accepted = await acceptRequest(core.parts, { caller, request, session, subagent: ref, subagentTools });

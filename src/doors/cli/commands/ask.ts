@@ -21,6 +21,8 @@ export interface AskOptions extends TurnOptions {
   interrupt?: boolean;
   steer?: boolean;
   events?: boolean;
+  /** With the messages of subagents that wait in the session's mailbox. */
+  fire?: boolean;
 }
 
 /** Options that `ask` and `chat` share. */
@@ -41,8 +43,9 @@ export interface TurnOptions {
 export async function ask(call: Call, words: string[], options: AskOptions): Promise<ExitCode> {
   refuseContradiction(options);
   const ifBusy = busyChoice(options);
-  // A rerun may repeat the instruction of the turn.
-  const read = options.rerun === undefined ? readInstruction : readOptionalInstruction;
+  // A rerun may repeat the instruction of the turn, and messages of subagents may speak for themselves.
+  const isOptional = options.rerun !== undefined || options.fire === true;
+  const read = isOptional ? readOptionalInstruction : readInstruction;
   const instruction = await read(call.io, words, call.output);
   const client = await call.client();
   const copy = await call.copy();
@@ -54,6 +57,7 @@ export async function ask(call: Call, words: string[], options: AskOptions): Pro
     ...place,
     ...(instruction === "" ? {} : { instruction }),
     ...(ifBusy === null ? {} : { ifBusy }),
+    ...(options.fire === true ? { fire: true } : {}),
   };
   const stopping = listenForStop(call.io.signals);
   try {

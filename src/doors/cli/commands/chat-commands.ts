@@ -35,6 +35,7 @@ const commands: Record<string, ChatCommand> = {
   "/diff": { usage: "[n m]", about: "what two turns saw and said differently; the last and the one before", run: diff },
   "/model": { usage: "[name]", about: "call another model from now on; - for the configured one", run: chooseModel },
   "/mode": { usage: "[name]", about: "ask: nothing is written or run; edit: after you allowed it", run: chooseMode },
+  "/fire": { usage: "[text]", about: "hand over the answers of subagents that wait in the mailbox", run: fire },
   "/steer": { usage: "<text>", about: "tell the running turn something; a plain line does too", run: notRunning },
   "/clear": { usage: "", about: "start anew, with an empty transcript; the old session stays in the list", run: clear },
   "/help": { usage: "", about: "these lines", run: help },
@@ -153,6 +154,11 @@ async function rerun(state: Chat, rest: string): Promise<void> {
   if (turnId === null) return state.call.output.note("nothing was asked yet");
   await say(state, { rerun: { turnId }, ...(rest === "" ? {} : { instruction: rest }) });
   state.call.output.note("/diff tells what it saw and said differently");
+}
+
+async function fire(state: Chat, rest: string): Promise<void> {
+  if (state.sessionId === null) return state.call.output.note("no session yet; the first line starts one");
+  await say(state, { fire: true, ...(rest === "" ? {} : { instruction: rest }) });
 }
 
 /** Without numbers: the last turn and the one that it repeats, or else continues. */

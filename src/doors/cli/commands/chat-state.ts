@@ -4,6 +4,7 @@ import type { Call } from "../call.ts";
 import type { ChatView } from "../chat-view.ts";
 import type { ChatInput } from "../line-queue.ts";
 import type { TurnOptions } from "./ask.ts";
+import type { SubagentWatch } from "./chat-subagents.ts";
 import type { ChatTools } from "./chat-tools.ts";
 
 export interface ChatOptions extends TurnOptions {
@@ -26,6 +27,7 @@ export interface Chat {
   sessionId: string | null;
   lastTurnId: string | null;
   running: Running | null;
+  subagents: SubagentWatch;
   /** Results of tools that ran, and that no turn was given yet: the chat was stopped in between. */
   unsent: CallResult[];
   spent: Spent;

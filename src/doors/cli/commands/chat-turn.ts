@@ -6,6 +6,7 @@ import { runInstruction } from "../run-instruction.ts";
 import { ofThisFolder, printTurnFailure, turnRequest } from "./ask.ts";
 import { settleCalls } from "./chat-calls.ts";
 import type { Chat, Running } from "./chat-state.ts";
+import { heard, tellEnded } from "./chat-subagents.ts";
 import type { OfferedTool } from "./chat-tools.ts";
 import { mentionedFiles } from "./mentioned-files.ts";
 
@@ -15,6 +16,7 @@ export async function say(state: Chat, place: ExecuteRequest): Promise<ExecuteAn
   for (let next = await settle(state, answer); next !== null; next = await settle(state, answer)) {
     answer = await runTurn(state, next);
   }
+  tellEnded(state);
   return answer;
 }
 
@@ -37,7 +39,7 @@ async function runTurn(state: Chat, place: ExecuteRequest): Promise<ExecuteAnswe
   const request = { ...(await chatRequest(state, place)), ...place };
   const running: Running = { interrupt: new AbortController(), turnId: null, steers: [] };
   state.running = running;
-  const turnView = await view.turn({ isFollowing: place.instruction === undefined && !place.rerun });
+  const turnView = await view.turn({ isFollowing: place.instruction === undefined && !place.rerun && !place.fire });
   try {
     const run = runInstruction({
       call,
@@ -47,7 +49,10 @@ async function runTurn(state: Chat, place: ExecuteRequest): Promise<ExecuteAnswe
       view: turnView,
       interrupt: running.interrupt.signal,
       onTurn: (turnId) => (running.turnId = turnId),
-      onEvent: (event) => countTokens(state, event),
+      onEvent: (event) => {
+        countTokens(state, event);
+        heard(state, event);
+      },
     });
     const answer = await lines.during(run, (line) => void running.steers.push(steer(state, running, line)));
     await Promise.all(running.steers);

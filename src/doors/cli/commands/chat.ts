@@ -18,6 +18,7 @@ import { settleCalls } from "./chat-calls.ts";
 import { commandNames, runCommand } from "./chat-commands.ts";
 import { nothingSpent } from "./chat-state.ts";
 import type { Chat, ChatOptions } from "./chat-state.ts";
+import { newWatch, tellMailbox } from "./chat-subagents.ts";
 import { statusLine } from "./chat-status.ts";
 import { ChatTools } from "./chat-tools.ts";
 import { say } from "./chat-turn.ts";
@@ -48,6 +49,7 @@ export async function chat(call: Call, options: ChatOptions): Promise<ExitCode> 
     sessionId: session?.id ?? null,
     lastTurnId: null,
     running: null,
+    subagents: newWatch(),
     unsent: [],
     spent: { ...nothingSpent, costUsd: session?.costUsd ?? 0 },
     isLeaving: false,
@@ -60,6 +62,7 @@ export async function chat(call: Call, options: ChatOptions): Promise<ExitCode> 
     return await converse(state);
   } finally {
     lines.close();
+    state.subagents.left.abort();
     call.output.showOn(null);
     await tools?.close();
   }
@@ -88,7 +91,8 @@ async function greet(state: Chat): Promise<void> {
   const parts = [where, ...asks, "/help tells the commands"];
   call.output.note(call.output.noteStyle.dim(parts.join(" · ")));
   const head = sessionId === null ? null : (await client.sessions.get(sessionId)).headTurnId;
-  if (head === null) return;
+  if (sessionId === null || head === null) return;
+  await tellMailbox(state, sessionId);
   const { deferredCalls, model } = await client.turns.get(head);
   state.spent.model = model;
   if (deferredCalls.length > 0) await attempt(state, () => settleLeftOpen(state, deferredCalls));

@@ -102,3 +102,35 @@ test("[V4] [L1] session steer and session interrupt reach the running turn; with
   assert.match(stopped.stdout, /^turn [0-9a-f]{8} is being stopped; what it has said is kept\n$/);
   assert.equal((await running.finished).exit, 130);
 });
+
+test("[A1] [A2] [L1] [L2] session mailbox, session fire and /fire hand over what subagents left; log --graph draws them", async (t) => {
+  const script: Script = (call) => {
+    const text = JSON.stringify(call.items.at(-1));
+    if (text.includes("begin one")) return [{ calls: "spawn_subagent", with: { instruction: "work", name: "worker" } }];
+    return text.includes("[MAILBOX]") ? "it is handed over" : "done";
+  };
+  const overrides = { conversation_contexts: { default: { subagents: true } } };
+  const world = await cliWorld(t, { overrides, providers: [scriptedProvider({ name: "offline", script })] });
+  await world.run(["index"]);
+  const begun = await world.run(["ask", "begin one"]);
+  assert.match(begun.stderr, /^subagent "worker" works in turn [0-9a-f]{8}$/m);
+  const waits = await world.run(["session", "mailbox"]);
+  assert.match(waits.stdout, /^[0-9a-f]{8} 1 "worker" has ended, waits /);
+  assert.match(waits.stderr, /^1 answer in the mailbox; hand over: aptove session fire [0-9a-f]{8}$/m);
+  const fired = await world.run(["session", "fire", "last"]);
+  assert.deepEqual([fired.exit, fired.stdout], [0, "it is handed over\n"]);
+  const again = await world.run(["session", "fire", "last"]);
+  assert.equal(again.exit, 1);
+  assert.match(again.stderr, /\(mailbox_empty\)\nfix: .*mailbox --all/);
+  assert.match((await world.run(["session", "mailbox", "--all"])).stdout, /delivered to turn [0-9a-f]{8}/);
+  const graph = await world.run(["session", "log", "--graph"]);
+  assert.match(graph.stdout, /\(subagent "worker" of 1\) work/);
+
+  const chat = world.start(["chat", "--continue"], {});
+  chat.input.write("begin one\n");
+  await chat.saw("its answer waits in the mailbox");
+  chat.input.end("/fire\n/fire go on\n");
+  const { stdout, stderr } = await chat.finished;
+  assert.match(stdout, /it is handed over\n/);
+  assert.match(stderr, /\(mailbox_empty\)/);
+});

@@ -1,0 +1,67 @@
+/** `aptove session mailbox | fire`: what subagents left, and handing it to the session's agent (A2). */
+import type { AptoveClient, WireMailboxMessage } from "../../../client/client.ts";
+import type { Call } from "../call.ts";
+import { localTime } from "../explain.ts";
+import { exitCodes } from "../failure.ts";
+import type { ExitCode } from "../failure.ts";
+import { namedSession, shortId } from "../find-by-id.ts";
+import { firstLine } from "../output.ts";
+import type { Output } from "../output.ts";
+import { mailboxLine } from "../subagent-lines.ts";
+import { ask } from "./ask.ts";
+
+export interface MailboxOptions {
+  all?: boolean;
+}
+
+export interface FireOptions {
+  context?: string;
+  queue?: boolean;
+  interrupt?: boolean;
+}
+
+export async function showMailbox(call: Call, id: string | undefined, { all }: MailboxOptions): Promise<ExitCode> {
+  const client = await call.client();
+  const session = await namedSession(client, id, (await call.copy()).repo);
+  const { messages, runningTurnIds } = await wholeMailbox(client, session.id, all !== true);
+  const { output } = call;
+  if (call.json) {
+    output.json({ messages, runningTurnIds });
+    return exitCodes.fine;
+  }
+  for (const message of messages) output.line(lineOf(message, output));
+  const waiting = messages.filter(({ takenBy }) => takenBy === null).length;
+  const way = `aptove session fire ${shortId(session.id)}`;
+  output.note(mailboxLine({ waiting, running: runningTurnIds.length }, way) ?? "nothing waits in the mailbox");
+  return exitCodes.fine;
+}
+
+async function wholeMailbox(client: AptoveClient, sessionId: string, waiting: boolean) {
+  const messages: WireMailboxMessage[] = [];
+  for (let after = 0; ;) {
+    const page = await client.sessions.mailbox(sessionId, { after, ...(waiting && { waiting }) });
+    messages.push(...page.messages);
+    if (page.nextAfter === null) return { messages, runningTurnIds: page.runningTurnIds };
+    after = page.nextAfter;
+  }
+}
+
+function lineOf(
+  { number, kind, turnId, name, createdAt, takenBy, deliveredAt }: WireMailboxMessage,
+  output: Output,
+): string {
+  const { yellow, dim } = output.style;
+  const end = kind === "subagent_failed" ? "failed" : "has ended";
+  const taker =
+    takenBy === null ? "waits" : `${deliveredAt === null ? "taken by" : "delivered to"} turn ${shortId(takenBy)}`;
+  const who = output.safe(firstLine(name, 60));
+  return `${yellow(shortId(turnId))} ${number} "${who}" ${end}, ${taker} ${dim(localTime(createdAt).slice(0, 16))}`;
+}
+
+export async function fireMailbox(
+  call: Call,
+  id: string,
+  { words, options }: { words: string[]; options: FireOptions },
+): Promise<ExitCode> {
+  return await ask(call, words, { ...options, session: id, fire: true });
+}
