@@ -185,7 +185,6 @@ export const fireRequest = executeFields
   .omit({ sessionId: true, fork: true, rerun: true, session: true, fire: true })
   .extend({ ifBusy: absent(z.enum(["refuse", "queue", "interrupt"])) })
   .meta({ id: "FireRequest" });
-export type FireRequest = z.input<typeof fireRequest>;
 
 /** As it comes over the wire, and as clients write it. */
 export type ExecuteRequest = z.input<typeof executeRequest>;

@@ -49,6 +49,7 @@ function sampleOf(name: RouteName, { sessionId, turnId }: { sessionId: string; t
 /** What a colleague may not do in a session that is public: the owner may, and an admin some of it. */
 const ownersOnly = new Set<RouteName>([
   "execute",
+  "fireMailbox",
   "interruptSession",
   "steerSession",
   "interruptTurn",

@@ -4,7 +4,6 @@ import type { Call } from "../call.ts";
 import type { ChatView } from "../chat-view.ts";
 import type { ChatInput } from "../line-queue.ts";
 import type { TurnOptions } from "./ask.ts";
-import type { SubagentWatch } from "./chat-subagents.ts";
 import type { ChatTools } from "./chat-tools.ts";
 
 export interface ChatOptions extends TurnOptions {
@@ -44,6 +43,16 @@ export interface Running {
   turnId: string | null;
   /** Messages that are on their way to it. */
   steers: Promise<void>[];
+}
+
+/** Of those that a turn of this chat began. */
+export interface SubagentWatch {
+  /** Turns of which their end was told. */
+  told: Set<string>;
+  /** Names of those that ended meanwhile. */
+  untold: string[];
+  /** Aborts when the chat is left: they go on without it, or end with its process. */
+  left: AbortController;
 }
 
 export type CallResult = NonNullable<NonNullable<ExecuteRequest["toolResults"]>[number]>;

@@ -1,17 +1,7 @@
 /** What a chat says of subagents beside its turns: that one has ended while nobody looked, and what waits (A1, A2). */
 import type { AgUiEvent } from "../../../client/client.ts";
 import { mailboxLine } from "../subagent-lines.ts";
-import type { Chat } from "./chat-state.ts";
-
-/** Of those that a turn of this chat began. */
-export interface SubagentWatch {
-  /** Turns of which their end was told. */
-  told: Set<string>;
-  /** Names of those that ended meanwhile. */
-  untold: string[];
-  /** Aborts when the chat is left: they go on without it, or end with its process. */
-  left: AbortController;
-}
+import type { Chat, SubagentWatch } from "./chat-state.ts";
 
 export function newWatch(): SubagentWatch {
   return { told: new Set(), untold: [], left: new AbortController() };
