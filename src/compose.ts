@@ -170,13 +170,13 @@ function settingsFrom(configuration: Configuration, providers: Providers, option
 }
 
 async function openRecords(configuration: Configuration, folder: DataFolder): Promise<RecordStore> {
-  const { url } = configuration.records;
+  const { url, ...settings } = configuration.records;
   if (url === null) {
     const { openSqliteRecords } = await import("./records/sql/sqlite.ts");
     return await openSqliteRecords({ file: folder.records });
   }
   const { openPostgresRecords } = await import("./records/sql/postgres.ts");
-  return await openPostgresRecords({ url });
+  return await openPostgresRecords({ ...settings, url });
 }
 
 async function openBlobs(folder: DataFolder): Promise<BlobStore> {

@@ -190,6 +190,19 @@ export const limits = {
   leaseRenewMs: 2_000,
   leaseMarginMs: 2_500,
   recoverMs: 2_000,
+  /**
+   * How long what failed because PostgreSQL was away is asked again, and how long it is asked what became of a commit
+   * that it did not answer. Both together are less than what is left of a lease when its renewal fails.
+   */
+  recordsRetryMs: 5_000,
+  recordsSettleMs: 5_000,
+  /** PostgreSQL: what a person may change in `[records]`. */
+  recordsPoolMax: 10,
+  recordsConnectMs: 5_000,
+  recordsStatementMs: 15_000,
+  recordsLockMs: 5_000,
+  recordsIdleInTransactionMs: 10_000,
+  recordsKeepAliveMs: 10_000,
   /** Lost turns that a runner takes over at once, and how many of them it fails side by side. */
   recoveredTurnsMax: 64,
   recoveriesAtOnceMax: 8,

@@ -155,6 +155,8 @@ export interface RecordStore extends PeopleStore {
   /** Newest first, without what they say. `before` is exclusive. */
   listContextVersions(of: ContextName, page: { before?: number; limit: number }): Promise<ContextVersionFacts[]>;
 
+  /** What the store is, for the operator. */
+  about(): Promise<StoreAbout>;
   /** Bytes that the whole store takes, as well as the driver can tell (B7). */
   size(): Promise<number>;
   close(): Promise<void>;
@@ -262,6 +264,17 @@ export interface LostTurnsTaking {
   limit: number;
   /** Only this turn. */
   turnId?: string;
+}
+
+/** Of a store without versions they are all 0. */
+export interface StoreAbout {
+  /** Name and version of the database, for example `PostgreSQL 15.18`. */
+  product: string;
+  /** Of the data, and what this program knows. */
+  version: number;
+  known: number;
+  /** Programs that know this version or a later one can use the data. */
+  oldest: number;
 }
 
 /** A process that runs turns. */

@@ -28,7 +28,17 @@ export interface Configuration {
   mcpServers: McpServerSettings[];
   serve: { host: string; port: number; allowedHosts: string[]; allowedOrigins: string[] };
   /** Null: SQLite in the data folder. */
-  records: { url: string | null };
+  /** `url` null: SQLite in the data folder. The others are of PostgreSQL. */
+  records: {
+    url: string | null;
+    poolMax: number;
+    connectMs: number;
+    statementMs: number;
+    lockMs: number;
+    idleInTransactionMs: number;
+    keepAliveMs: number;
+    applicationName: string;
+  };
   log: { format: "text" | "json"; level: "error" | "warn" | "info" | "debug" };
   /** No port: there are none. */
   metrics: { host: string; port: number | null };
@@ -67,7 +77,7 @@ export function settleConfiguration(merged: LayerValues): Configuration {
       allowedHosts: values.get<string[]>("serve.allowed_hosts") ?? [],
       allowedOrigins: values.get<string[]>("serve.allowed_origins") ?? [],
     },
-    records: { url: values.text("records.url") },
+    records: recordsSettings(values),
     log: {
       format: values.get<"text" | "json">("log.format") ?? "text",
       level: values.get<Configuration["log"]["level"]>("log.level") ?? "warn",
@@ -81,6 +91,19 @@ export function settleConfiguration(merged: LayerValues): Configuration {
       ratio: values.get<number>("traces.ratio") ?? 1,
     },
     limits: effectiveLimits(values),
+  };
+}
+
+function recordsSettings(values: MergedValues): Configuration["records"] {
+  return {
+    url: values.text("records.url"),
+    poolMax: values.get<number>("records.pool_max") ?? limits.recordsPoolMax,
+    connectMs: values.get<number>("records.connect_ms") ?? limits.recordsConnectMs,
+    statementMs: values.get<number>("records.statement_ms") ?? limits.recordsStatementMs,
+    lockMs: values.get<number>("records.lock_ms") ?? limits.recordsLockMs,
+    idleInTransactionMs: values.get<number>("records.idle_in_transaction_ms") ?? limits.recordsIdleInTransactionMs,
+    keepAliveMs: values.get<number>("records.keep_alive_ms") ?? limits.recordsKeepAliveMs,
+    applicationName: values.get<string>("records.application_name") ?? "aptove",
   };
 }
 

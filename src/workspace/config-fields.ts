@@ -187,6 +187,32 @@ export const configFields: TableField = table("", {
       env: "APTOVE_RECORDS_URL",
       isSecret: true,
     }),
+    pool_max: number("Connections of this server to PostgreSQL.", { sample: 10, min: 2, max: 1_000 }),
+    connect_ms: number("How long a connection is waited for, in milliseconds.", {
+      sample: limits.recordsConnectMs,
+      min: 100,
+      max: 600_000,
+    }),
+    statement_ms: number("How long a statement may take, in milliseconds.", {
+      sample: limits.recordsStatementMs,
+      min: 100,
+      max: 600_000,
+    }),
+    lock_ms: number("How long a statement may wait for others, in milliseconds.", {
+      sample: limits.recordsLockMs,
+      min: 100,
+      max: 600_000,
+    }),
+    idle_in_transaction_ms: number(
+      "How long PostgreSQL keeps a transaction of a server that fell silent, in milliseconds.",
+      { sample: limits.recordsIdleInTransactionMs, min: 100, max: 600_000 },
+    ),
+    keep_alive_ms: number("Silence after which the system asks whether the database is there, in milliseconds.", {
+      sample: limits.recordsKeepAliveMs,
+      min: 1_000,
+      max: 600_000,
+    }),
+    application_name: text("Name that PostgreSQL shows for the connections.", "aptove"),
   }),
   log: sharedTable("What the program tells its operator, on standard error.", {
     format: choice("A line for a person, or a JSON object for a program.", ["text", "json"], {

@@ -30,6 +30,7 @@ export function memoryRecords({ now = Date.now }: { now?: () => number } = {}): 
     ...deviceRecords(rows),
     ...contextRecords(rows),
     ...auditRecords(rows),
+    about: () => Promise.resolve({ product: "memory", version: 0, known: 0, oldest: 0 }),
     size: () => Promise.resolve(bytesOf(rows)),
     close: () => Promise.resolve(),
   });

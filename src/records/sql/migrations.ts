@@ -2,31 +2,25 @@
  * Migrations, numbered from 1 without gaps (B2). One that was released is never edited: the next change is a
  * new entry at the end, with a dump of the version before it in testing/fixtures/ to prove it on.
  */
-import { sql, type Kysely, type Transaction } from "kysely";
-import { AptoveError } from "../../domain/errors.ts";
+import type { Transaction } from "kysely";
 import { foldedText, storableText } from "../search-text.ts";
 import { knownOrgs, peopleTables } from "./people-migration.ts";
 import type { Tables } from "./tables.ts";
 import { textToRow } from "./text-row.ts";
 
-/** What migrating needs to know of an engine. */
-export interface MigratableEngine {
-  /** Type of the columns that hold ids; it must compare by bytes, because lists are ordered by id. */
-  idType: string;
-  /** Version of the data; 0 where there is none yet. Called before anything else is, and changes nothing. */
-  readVersion(db: Kysely<Tables>): Promise<number>;
-  writeVersion(tx: Transaction<Tables>, version: number): Promise<void>;
-  /** Keeps other processes from migrating the same data until the transaction ends. */
-  lock(tx: Transaction<Tables>): Promise<void>;
-}
-
-interface Migration {
+export interface Migration {
+  /** `id`: type of the columns that hold ids. */
   statements(types: { id: string }): string[];
   /** What SQL alone cannot do with the rows that are there. */
   rewrite?(tx: Transaction<Tables>): Promise<void>;
+  /**
+   * A program of the version before can go on with the data, and begin on it: nothing that it reads or writes is changed
+   * or gone, and what it does not write has a value. Servers are then replaced one by one. From version 5 on.
+   */
+  isAdditive?: true;
 }
 
-const migrations: readonly Migration[] = [
+export const migrations: readonly Migration[] = [
   {
     statements: ({ id }) => [
       `create table sessions (
@@ -248,33 +242,3 @@ async function summedCosts(tx: Transaction<Tables>): Promise<void> {
 
 /** The version that this program reads and writes. */
 export const dataVersion = migrations.length;
-
-/**
- * Brings the data to this program's version in one transaction, or changes nothing. With nothing to do it is
- * one read. Throws `data_newer` for data of a later version.
- */
-export async function migrate(db: Kysely<Tables>, engine: MigratableEngine): Promise<void> {
-  if (isCurrent(await engine.readVersion(db))) return;
-  await db.transaction().execute(async (tx) => {
-    await engine.lock(tx);
-    // Another process may have migrated while this one waited for the lock.
-    const version = await engine.readVersion(tx);
-    if (isCurrent(version)) return;
-    for (const migration of migrations.slice(version)) {
-      for (const statement of migration.statements({ id: engine.idType })) await sql.raw(statement).execute(tx);
-      await migration.rewrite?.(tx);
-    }
-    await engine.writeVersion(tx, dataVersion);
-  });
-}
-
-function isCurrent(version: number): boolean {
-  if (version > dataVersion) {
-    throw new AptoveError(
-      "data_newer",
-      `the records have version ${version}, and this program knows up to ${dataVersion}; install a newer aptove`,
-      { facts: { found: version, known: dataVersion } },
-    );
-  }
-  return version === dataVersion;
-}

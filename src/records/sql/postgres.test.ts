@@ -1,11 +1,32 @@
 import assert from "node:assert/strict";
 import { after, before, test, type TestContext } from "node:test";
 import pg from "pg";
+import type { User } from "../../domain/caller.ts";
+import type { PairingCode } from "../../domain/device.ts";
+import { newId } from "../../domain/ids.ts";
+import { cuts, startCuttingProxy } from "../../../testing/cutting-proxy.ts";
 import { startPostgres, type TestPostgres } from "../../../testing/postgres.ts";
 import { readsStoredRecords, storedRecords, storedVersions } from "../../../testing/stored-records.ts";
 import { recordStoreSuite } from "../record-store.suite.ts";
-import { draftOf, open, openingOf, runTurn, sessionOf, startSession } from "../suite/samples.ts";
-import { dataVersion } from "./migrations.ts";
+import type { ImportedTurn, RecordStore } from "../record-store.ts";
+import {
+  ada,
+  completed,
+  draftOf,
+  finishOf,
+  noon,
+  open,
+  openingOf,
+  org,
+  pendingOf,
+  requestOf,
+  runner,
+  runTurn,
+  sessionOf,
+  startSession,
+  stepOf,
+} from "../suite/samples.ts";
+import { dataVersion, migrations, type Migration } from "./migrations.ts";
 import { openPostgresRecords } from "./postgres.ts";
 
 let server: TestPostgres;
@@ -66,7 +87,7 @@ test("[B2] records of a newer version are refused, and not touched", async (cont
   const store = await openPostgresRecords(place);
   await store.close();
   const client = await connect(context, place.schema);
-  await client.query("update schema_version set version = version + 1");
+  await client.query("update schema_version set version = version + 1, oldest = version + 1");
   await client.query("drop table runners");
   await assert.rejects(openPostgresRecords(place), { code: "data_newer" });
   const { rows } = await client.query("select version, to_regclass('runners') as runners from schema_version");
@@ -143,4 +164,164 @@ test("[B1] a server that cannot be reached is storage_failed, and no secret is t
     assert.doesNotMatch(error.message, /s3cret/);
     return true;
   });
+});
+
+/** Every method that changes something, in an order in which each has something to do; and what it must say, once or again. */
+async function changeEverything(
+  store: RecordStore,
+  ask: <T>(method: () => Promise<T>) => Promise<T>,
+): Promise<unknown> {
+  const session = sessionOf({ headTurnId: null });
+  await ask(() => store.insertSession(session));
+  assert.equal((await ask(() => store.updateSession(session.id, { name: "Set" }, noon)))?.name, "Set");
+  const draft = draftOf(session, { id: session.id });
+  const idempotency = requestOf(draft, { key: newId() });
+  const opened = await ask(() => store.openTurn(openingOf(draft, { idempotency, leaseMs: 600_000 })));
+  assert.ok(opened.outcome === "opened", JSON.stringify(opened));
+  const { turn } = opened;
+  assert.equal(await ask(() => store.insertStep(stepOf(turn.id, 1), runner)), true);
+  const renewal = { runnerId: runner, turnIds: [turn.id], leaseMs: 600_000 };
+  assert.deepEqual(await ask(() => store.renewLeases(renewal)), [turn.id]);
+  const control = { id: newId(), turnId: turn.id, kind: "steer", text: "so", userId: ada, at: noon } as const;
+  assert.equal(await ask(() => store.insertControl(control)), true);
+  assert.deepEqual(await ask(() => store.takeControls(runner)), [control]);
+  const end = finishOf(completed(turn), { steps: [stepOf(turn.id, 2)], text: { instruction: "a", answer: "b" } });
+  assert.deepEqual(await ask(() => store.finishTurn(end)), { outcome: "finished" });
+  const second = await runTurn(store, session.id);
+  const move = { sessionId: session.id, from: second.id, to: turn.id, userId: ada, at: noon };
+  assert.deepEqual(await ask(() => store.moveHead(move)), { outcome: "moved" });
+  assert.notEqual(await ask(() => store.markSession(session.id, { archivedAt: noon }, noon)), null);
+
+  const lost = await open(store, openingOf(draftOf(await startSession(store)), { leaseMs: 0 }));
+  const taking = { runnerId: "rescuer", leaseMs: 600_000, deadRunnerIds: [], limit: 1, turnId: lost.id };
+  assert.equal((await ask(() => store.takeLostTurns(taking)))[0]?.id, lost.id);
+  const purged = await startSession(store);
+  await runTurn(store, purged.id);
+  assert.equal(await ask(() => store.purgeSession(purged.id, [])), true);
+
+  const user: User = {
+    ...{ id: newId(), orgId: org, name: "Ada", role: "admin", createdAt: noon },
+    ...{ email: null, externalId: null, disabledAt: null },
+  };
+  assert.equal(await ask(() => store.insertUser(user)), true);
+  const code: PairingCode = {
+    ...{ id: newId(), orgId: org, userId: user.id, hash: newId(), createdAt: noon, expiresAt: noon + 10 },
+    ...{ triesLeft: 5, claimedAt: null, keyId: null, workspaceId: null },
+  };
+  await ask(() => store.insertPairingCode(code));
+  const key = {
+    ...{ id: newId(), hash: newId(), name: "phone", prefix: "p", createdAt: noon },
+    ...{ expiresAt: null, lastUsedAt: null, revokedAt: null },
+  };
+  const claim = { hash: code.hash, at: noon, key, deviceIds: [newId()] };
+  assert.equal((await ask(() => store.claimPairingCode(claim))).outcome, "claimed");
+  assert.equal(await ask(() => store.revokeKey(org, key.id, noon)), true);
+  return {
+    session: await store.getSession(session.id),
+    statuses: (await store.listTurns(session.id, { limit: 10 })).map(({ status }) => status),
+    steps: (await store.listSteps(turn.id)).map(({ index }) => index),
+    moves: (await store.listHeadMoves(session.id)).length,
+    purged: await store.getSession(purged.id),
+  };
+}
+
+test("[B3] [T13] a commit that is not answered is looked up: whatever was asked happens once, and is told as it is", async (context) => {
+  const place = newPlace();
+  const proxy = await startCuttingProxy(server.url);
+  context.after(() => proxy.stop());
+  const store = await openPostgresRecords({ ...place, url: proxy.url });
+  context.after(() => store.close());
+  const plain = (found: unknown): unknown => JSON.parse(JSON.stringify(found).replaceAll(/[0-9a-f-]{36}/g, "id"));
+  const expected = plain(await changeEverything(store, (method) => method()));
+  for (const cut of cuts) {
+    const found = await changeEverything(store, async (method) => {
+      proxy.cutNext(cut);
+      const answer = await method();
+      assert.equal(proxy.isWaiting, false, `nothing was committed by ${String(method)}`);
+      return answer;
+    });
+    assert.deepEqual(plain(found), expected, cut);
+  }
+});
+
+test("[B3] an import, which reads what it is given once, is either there or not when its commit is cut", async (context) => {
+  const proxy = await startCuttingProxy(server.url);
+  context.after(() => proxy.stop());
+  const store = await openPostgresRecords({ ...newPlace(), url: proxy.url });
+  context.after(() => store.close());
+  for (const cut of cuts) {
+    const session = { ...sessionOf(), lastSequence: 1 };
+    const turn = completed(pendingOf(draftOf(session), 1));
+    async function* turns(): AsyncGenerator<ImportedTurn> {
+      yield { turn, steps: [], text: { instruction: "a", answer: "b" } };
+    }
+    proxy.cutNext(cut);
+    const importing = store.insertImported({ sessions: [session], growths: [], parents: [], turns: turns() });
+    if (cut === "after") assert.deepEqual(await importing, { outcome: "imported" });
+    else await assert.rejects(importing, { code: "storage_failed" });
+    assert.deepEqual(await store.getTurn(turn.id), cut === "after" ? turn : null);
+  }
+});
+
+test("[B4] what is asked while the server restarts waits for it", async (context) => {
+  const proxy = await startCuttingProxy(server.url);
+  context.after(() => proxy.stop());
+  const store = await openPostgresRecords({ ...newPlace(), url: proxy.url });
+  context.after(() => store.close());
+  const session = await startSession(store);
+  const down = proxy.goDown();
+  const asked = Promise.all([store.getSession(session.id), runTurn(store, session.id)]);
+  await down;
+  proxy.comeBack();
+  const [found, turn] = await asked;
+  assert.deepEqual(found, session);
+  assert.equal(turn.sequence, 1);
+});
+
+test("[B2] a program goes on with data of the next version where that only added something, and is refused where not", async (context) => {
+  const place = newPlace();
+  const running = await openPostgresRecords(place);
+  context.after(() => running.close());
+  const session = await startSession(running);
+  const nextOf = (isAdditive: boolean): Migration => ({
+    statements: () => ["alter table sessions add column mood text", "create table moods (id text primary key)"],
+    ...(isAdditive && { isAdditive }),
+  });
+  const halfway: Migration = { statements: () => ["create table halfway (id text)", "create table halfway (id text)"] };
+  await assert.rejects(openPostgresRecords({ ...place, migrations: [...migrations, halfway] }), {
+    code: "storage_failed",
+  });
+  const client = await connect(context, place.schema);
+  const { rows } = await client.query("select version, oldest, to_regclass('halfway') as halfway from schema_version");
+  assert.deepEqual(rows, [{ version: dataVersion, oldest: dataVersion, halfway: null }], "nothing was changed");
+
+  const next = await openPostgresRecords({ ...place, migrations: [...migrations, nextOf(true)] });
+  context.after(() => next.close());
+  const about = { version: dataVersion + 1, oldest: dataVersion };
+  assert.deepEqual(await next.about(), { ...(await running.about()), ...about, known: dataVersion + 1 });
+  // The one that runs goes on, and one of its version can begin.
+  const turn = await runTurn(running, session.id);
+  const started = await openPostgresRecords(place);
+  context.after(() => started.close());
+  assert.deepEqual(await started.getTurn(turn.id), turn);
+  assert.equal((await runTurn(next, session.id)).sequence, 2);
+  assert.equal((await started.about()).version, dataVersion + 1, "it leaves the version as it is");
+
+  const last = [...migrations, nextOf(true), { statements: () => ["alter table moods add column x text"] }];
+  await (await openPostgresRecords({ ...place, migrations: last })).close();
+  await assert.rejects(openPostgresRecords(place), { code: "data_newer" });
+  await assert.rejects(openPostgresRecords({ ...place, migrations: last.slice(0, -1) }), { code: "data_newer" });
+});
+
+test("[B2] a migration that must wait for too long says so, changes nothing, and holds nobody up", async (context) => {
+  const place = newPlace();
+  await (await openPostgresRecords(place)).close();
+  const client = await connect(context, place.schema);
+  await client.query("begin; lock table sessions in access share mode");
+  const next: Migration = { statements: () => ["alter table sessions add column mood text"] };
+  const opening = openPostgresRecords({ ...place, migrations: [...migrations, next], lockMs: 50 });
+  await assert.rejects(opening, /start again/);
+  await client.query("rollback");
+  const { rows } = await client.query("select version from schema_version");
+  assert.deepEqual(rows, [{ version: dataVersion }]);
 });

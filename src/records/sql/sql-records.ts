@@ -10,7 +10,8 @@ import { withRecordsFaults } from "./faults.ts";
 import { importRecords } from "./imports.ts";
 import { leaseRecords } from "./leases.ts";
 import { mailboxRecords } from "./mailbox.ts";
-import { migrate, type MigratableEngine } from "./migrations.ts";
+import { migrate, type MigratableEngine } from "./migrate.ts";
+import { migrations, type Migration } from "./migrations.ts";
 import { peopleRecords } from "./people.ts";
 import { runRecords } from "./runs.ts";
 import { searchRecords } from "./search.ts";
@@ -24,12 +25,16 @@ export interface SqlEngine extends MigratableEngine {
   dialect: SqlDialect;
   /** Bytes that the data takes (B7). */
   size(): Promise<number>;
+  /** Name and version of the database. */
+  product(): Promise<string>;
+  /** Asks again what failed and changed nothing, where that may help soon; absent: never. */
+  again?<T>(work: () => Promise<T>): Promise<T>;
 }
 
 /** Migrates the data where needed (B2). On failure the engine is closed. */
-export async function sqlRecords(engine: SqlEngine): Promise<RecordStore> {
+export async function sqlRecords(engine: SqlEngine, list: readonly Migration[] = migrations): Promise<RecordStore> {
   const { db, dialect } = engine;
-  const { open, ...store } = withRecordsFaults<RecordStore & { open(): Promise<void> }>({
+  const methods: RecordStore & { open(): Promise<void> } = {
     ...sessionRecords(db),
     ...turnRecords(db, dialect),
     ...mailboxRecords(db),
@@ -43,10 +48,12 @@ export async function sqlRecords(engine: SqlEngine): Promise<RecordStore> {
     ...deviceRecords(db, dialect),
     ...contextRecords(db),
     ...auditRecords(db),
-    open: () => migrate(db, engine),
+    open: () => migrate(engine, list),
+    about: async () => ({ product: await engine.product(), known: list.length, ...(await engine.readVersion(db)) }),
     size: () => engine.size(),
     close: () => db.destroy(),
-  });
+  };
+  const { open, ...store } = withRecordsFaults(askedAgain(methods, engine));
   try {
     await open();
   } catch (error) {
@@ -54,4 +61,17 @@ export async function sqlRecords(engine: SqlEngine): Promise<RecordStore> {
     throw error;
   }
   return store;
+}
+
+/** An import reads what it is given once. */
+const askedOnce = ["insertImported", "close"];
+
+/** Each method is one transaction, or several that each may be repeated: what failed and changed nothing is done again. */
+function askedAgain<T extends object>(methods: T, { again }: SqlEngine): T {
+  if (again === undefined) return methods;
+  const wrapped = Object.entries(methods).map(([name, method]: [string, (...args: unknown[]) => Promise<unknown>]) => [
+    name,
+    askedOnce.includes(name) ? method : (...args: unknown[]) => again(() => method(...args)),
+  ]);
+  return Object.fromEntries(wrapped) as T;
 }

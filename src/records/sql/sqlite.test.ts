@@ -138,17 +138,23 @@ test("[B2] a new file that several open at once is migrated by one of them", asy
   assert.deepEqual(await second.getSession(session.id), session);
 });
 
-test("[B2] records of a newer version are refused, and not touched", async (context) => {
+test("[B2] records of a newer version are used where that only added something, else refused, and not touched", async (context) => {
   const file = await temporaryFile(context);
   const store = await openSqliteRecords({ file });
   await startSession(store);
   await store.close();
   await withDatabase(file, (database) => database.pragma(`user_version = ${dataVersion + 1}`));
+  const added = await openSqliteRecords({ file });
+  assert.deepEqual(await added.about().then(({ product: _, ...versions }) => versions), {
+    ...{ version: dataVersion + 1, oldest: dataVersion, known: dataVersion },
+  });
+  await added.close();
+  await withDatabase(file, (database) => database.exec(`update schema_oldest set version = ${dataVersion + 1}`));
   const before = await readFile(file);
   await assert.rejects(openSqliteRecords({ file }), (error) => {
     assert.ok(error instanceof AptoveError);
     assert.equal(error.code, "data_newer");
-    assert.deepEqual(error.facts, { found: dataVersion + 1, known: dataVersion });
+    assert.deepEqual(error.facts, { found: dataVersion + 1, oldest: dataVersion + 1, known: dataVersion });
     return true;
   });
   assert.deepEqual(await readFile(file), before);

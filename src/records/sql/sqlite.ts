@@ -46,8 +46,9 @@ export function openDatabase(file: string): Database.Database {
 }
 
 export function sqliteEngine(database: Database.Database, now: () => number = Date.now): SqlEngine {
+  const db = new Kysely<Tables>({ dialect: sqliteDialect(database) });
   return {
-    db: new Kysely<Tables>({ dialect: sqliteDialect(database) }),
+    db,
     idType: "text",
     dialect: {
       // A transaction that writes is the only one there is.
@@ -57,10 +58,14 @@ export function sqliteEngine(database: Database.Database, now: () => number = Da
     },
     async readVersion(db) {
       const { rows } = await sql<{ user_version: number }>`pragma user_version`.execute(db);
-      return rows[0]?.user_version ?? 0;
+      const version = rows[0]?.user_version ?? 0;
+      return { version, oldest: await readOldest(db, version) };
     },
-    async writeVersion(tx, version) {
+    async writeVersion(tx, { version, oldest }) {
       await sql.raw(`pragma user_version = ${version}`).execute(tx);
+      await sql`create table if not exists schema_oldest (version integer not null)`.execute(tx);
+      await sql`delete from schema_oldest`.execute(tx);
+      await sql`insert into schema_oldest (version) values (${oldest})`.execute(tx);
     },
     // `begin immediate` holds the only write lock there is.
     lock: () => Promise.resolve(),
@@ -68,5 +73,16 @@ export function sqliteEngine(database: Database.Database, now: () => number = Da
       const files = [database.name, `${database.name}-wal`];
       return files.reduce((sum, file) => sum + (statSync(file, { throwIfNoEntry: false })?.size ?? 0), 0);
     },
+    async product() {
+      const { rows } = await sql<{ version: string }>`select sqlite_version() as version`.execute(db);
+      return `SQLite ${rows[0]?.version ?? ""}`;
+    },
   };
+}
+
+/** Before version 5 nobody else could use the data. */
+async function readOldest(db: Kysely<Tables>, version: number): Promise<number> {
+  if (version < 5) return version;
+  const { rows } = await sql<{ version: number }>`select version from schema_oldest`.execute(db);
+  return rows[0]?.version ?? version;
 }

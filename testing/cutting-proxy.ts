@@ -1,0 +1,117 @@
+/**
+ * Stands between a store and its PostgreSQL, and cuts the connection where it hurts most: when a COMMIT was sent and not
+ * answered. The messages pass as they are; nothing is made up.
+ */
+import { createConnection, createServer, type Socket } from "node:net";
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { once } from "node:events";
+
+/**
+ * `before`: the COMMIT does not reach the server. `unnoticed`: neither does it, and the server does not see that the client
+ * is gone. `after`: the server committed, and its answer is lost.
+ */
+export const cuts = ["before", "unnoticed", "after"] as const;
+export type Cut = (typeof cuts)[number];
+
+export interface CuttingProxy {
+  /** Of the database, through here. */
+  url: string;
+  /** The next COMMIT is cut. */
+  cutNext(cut: Cut): void;
+  /** Whether a cut that was asked for still waits for its COMMIT. */
+  readonly isWaiting: boolean;
+  /** Nothing passes any more, and nobody is told: as where a cable is pulled. */
+  partition(): void;
+  heal(): void;
+  /** All connections break, and none is taken: as where the server restarts. Resolves when the first was refused. */
+  goDown(): Promise<void>;
+  comeBack(): void;
+  stop(): Promise<void>;
+}
+
+interface State {
+  cut: Cut | null;
+  isPartitioned: boolean;
+  isDown: boolean;
+  refused: (() => void) | null;
+}
+
+const commit = Buffer.from("Q\0\0\0\x0bcommit\0");
+
+/** In front of a server that `startPostgres` gave. */
+export async function startCuttingProxy(serverUrl: string): Promise<CuttingProxy> {
+  const server = new URL(serverUrl);
+  const socketFolder = server.searchParams.get("host") ?? "";
+  const folder = await mkdtemp(join(tmpdir(), "cut-"));
+  const sockets = new Set<Socket>();
+  const state: State = { cut: null, isPartitioned: false, isDown: false, refused: null };
+  const track = (socket: Socket): void => {
+    sockets.add(socket);
+    socket.on("close", () => sockets.delete(socket)).on("error", () => undefined);
+  };
+  const listener = createServer((client) => {
+    track(client);
+    if (state.isDown) {
+      client.destroy();
+      return state.refused?.();
+    }
+    const upstream = createConnection(join(socketFolder, ".s.PGSQL.5432"));
+    track(upstream);
+    connect(client, upstream, state);
+  });
+  listener.listen(join(folder, ".s.PGSQL.5432"));
+  await once(listener, "listening");
+  server.searchParams.set("host", folder);
+  const dropAll = (): void => {
+    for (const socket of sockets) socket.destroy();
+  };
+  return {
+    url: server.href,
+    cutNext: (cut) => void (state.cut = cut),
+    get isWaiting() {
+      return state.cut !== null;
+    },
+    partition: () => void (state.isPartitioned = true),
+    heal: () => {
+      state.isPartitioned = false;
+      // What was sent meanwhile is lost, so what was open is of no more use.
+      dropAll();
+    },
+    goDown: async () => {
+      state.isDown = true;
+      dropAll();
+      await new Promise<void>((resolve) => (state.refused = resolve));
+    },
+    comeBack: () => void (state.isDown = false),
+    stop: async () => {
+      dropAll();
+      listener.close();
+      await rm(folder, { recursive: true, force: true });
+    },
+  };
+}
+
+function connect(client: Socket, upstream: Socket, state: State): void {
+  let isCut = false;
+  client.on("data", (chunk: Buffer) => {
+    if (state.isPartitioned) return;
+    const { cut } = state;
+    if (cut === null || !chunk.includes(commit)) return void upstream.write(chunk);
+    state.cut = null;
+    isCut = true;
+    if (cut === "after") return void upstream.write(chunk);
+    client.destroy();
+    if (cut === "before") upstream.destroy();
+  });
+  upstream.on("data", (chunk) => {
+    if (state.isPartitioned) return;
+    if (isCut) client.destroy();
+    else client.write(chunk);
+  });
+  client.on("close", () => {
+    if (!isCut) upstream.destroy();
+  });
+  upstream.on("close", () => client.destroy());
+}
