@@ -122,7 +122,6 @@ class PostgresServerConnection implements DatabaseConnection {
     }
   }
 
-  // oxlint-disable-next-line require-yield -- the builder's contract; nothing here streams
   async *streamQuery<Row>(query: CompiledQuery): AsyncIterableIterator<QueryResult<Row>> {
     yield await this.executeQuery<Row>(query);
   }

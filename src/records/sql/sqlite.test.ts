@@ -145,9 +145,8 @@ test("[B2] records of a newer version are used where that only added something, 
   await store.close();
   await withDatabase(file, (database) => database.pragma(`user_version = ${dataVersion + 1}`));
   const added = await openSqliteRecords({ file });
-  assert.deepEqual(await added.about().then(({ product: _, ...versions }) => versions), {
-    ...{ version: dataVersion + 1, oldest: dataVersion, known: dataVersion },
-  });
+  const { version, oldest, known } = await added.about();
+  assert.deepEqual([version, oldest, known], [dataVersion + 1, dataVersion, dataVersion]);
   await added.close();
   await withDatabase(file, (database) => database.exec(`update schema_oldest set version = ${dataVersion + 1}`));
   const before = await readFile(file);

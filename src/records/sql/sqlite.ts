@@ -56,10 +56,10 @@ export function sqliteEngine(database: Database.Database, now: () => number = Da
       now: () => sql<number>`${sql.lit(now())}`,
       has: ({ text, folded }, word) => sql`instr(coalesce(${folded}, lower(${text})), ${word}) > 0`,
     },
-    async readVersion(db) {
-      const { rows } = await sql<{ user_version: number }>`pragma user_version`.execute(db);
+    async readVersion(at) {
+      const { rows } = await sql<{ user_version: number }>`pragma user_version`.execute(at);
       const version = rows[0]?.user_version ?? 0;
-      return { version, oldest: await readOldest(db, version) };
+      return { version, oldest: await readOldest(at, version) };
     },
     async writeVersion(tx, { version, oldest }) {
       await sql.raw(`pragma user_version = ${version}`).execute(tx);
