@@ -244,6 +244,16 @@ export const limits = {
   keptPromptsMax: 1_000,
   /** B1: more cannot be one text in JavaScript, so it could not be read back. */
   blobBytesMax: 536_870_888,
+
+  /** Tries of one request to S3, with pauses that double: about six seconds in all at most, three on average. */
+  s3AttemptsMax: 6,
+  s3BackoffMs: 200,
+  s3BackoffMaxMs: 5_000,
+  /** Until S3 answers, and its answer ends; large bodies get the time that they take at this speed. */
+  s3AnswerMs: 10_000,
+  s3BytesPerSecondMin: 250_000,
+  /** A page of a list: 1,000 keys of 512 characters, with what stands about each. */
+  s3ListBytesMax: 4_194_304,
   /** W2, W1: what devices and people may call themselves and their workspaces. */
   deviceIdCharactersMax: 255,
   workspaceNameCharactersMax: 200,

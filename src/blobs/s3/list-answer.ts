@@ -1,0 +1,48 @@
+/**
+ * Reads one page of S3's ListObjectsV2. An answer that is cut, or of another form, must never be taken for a shorter
+ * list: whoever collects garbage or purges works by it. So the form is checked from the first to the last tag.
+ */
+
+export interface ListPage {
+  keys: string[];
+  /** What the next page is asked by; null: this was the last. */
+  next: string | null;
+}
+
+const whole = /^\s*(?:<\?xml[^<>]*\?>)?\s*<ListBucketResult(?:\s[^<>]*)?>(.*)<\/ListBucketResult>\s*$/s;
+const content = /<Contents>(.*?)<\/Contents>/gs;
+
+/** Null for what is not a whole page. */
+export function readListPage(xml: string): ListPage | null {
+  const inner = whole.exec(xml)?.[1];
+  // Neither a declaration nor character data stands in such an answer; with them, tags could be hidden.
+  if (inner === undefined || inner.includes("<!")) return null;
+  const objects = [...inner.matchAll(content)].map((found) => found[1] ?? "");
+  const rest = inner.replace(content, "");
+  const keys = objects.map((object) => onlyText(object, "Key"));
+  const isTruncated = onlyText(rest, "IsTruncated");
+  const next = onlyText(rest, "NextContinuationToken");
+  if (rest.includes("Contents>") || keys.includes(null)) return null;
+  if (isTruncated === "false") return { keys: keys as string[], next: null };
+  return isTruncated === "true" && next !== null && next !== "" ? { keys: keys as string[], next } : null;
+}
+
+/** The text of the one element of that name; null where there is none, or more than one. */
+function onlyText(xml: string, name: string): string | null {
+  const found = [...xml.matchAll(new RegExp(`<${name}>([^<]*)</${name}>`, "g"))];
+  const text = found.length === 1 ? found[0]?.[1] : undefined;
+  return text === undefined ? null : unescaped(text);
+}
+
+const named: Readonly<Record<string, string>> = { amp: "&", lt: "<", gt: ">", quot: '"', apos: "'" };
+
+function unescaped(text: string): string | null {
+  let isKnown = true;
+  const plain = text.replace(/&(?:#x([0-9a-f]{1,6})|#(\d{1,7})|(\w{1,8}));|&/gi, (_, hex, decimal, name) => {
+    const point = hex === undefined ? Number(decimal) : Number.parseInt(hex, 16);
+    const known = name === undefined ? point <= 0x10ffff && String.fromCodePoint(point) : named[name];
+    isKnown &&= typeof known === "string";
+    return typeof known === "string" ? known : "";
+  });
+  return isKnown ? plain : null;
+}

@@ -1,0 +1,52 @@
+/** Where a bucket is: from `s3://bucket/prefix` and the address of the server to the address of a blob. */
+import { AptoveError } from "../../domain/errors.ts";
+
+export interface S3PlaceOptions {
+  /** `s3://bucket` or `s3://bucket/some/prefix`. */
+  url: string;
+  /** Address of the server, for example `https://s3.example.org`; null: Amazon's, of the region. */
+  endpoint: string | null;
+  /** Null: `us-east-1` at a server of one's own; Amazon's has to be named. */
+  region: string | null;
+  /** Whether the bucket stands in the path, not in the name of the host; null: at a server of one's own it does. */
+  pathStyle: boolean | null;
+}
+
+export interface S3Place {
+  bucket: string;
+  region: string;
+  /** Before every key: empty, or ending with `/`. */
+  prefix: string;
+  /** Of the bucket, without a `/` at the end. */
+  address: string;
+}
+
+const bucketPattern = /^[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]$/;
+const prefixPattern = /^(?:[A-Za-z0-9_-][A-Za-z0-9._-]*\/)*$/;
+
+/** Throws `config_invalid`, naming the key of `[blobs]` that is wrong. */
+export function s3Place({ url, endpoint, region, pathStyle }: S3PlaceOptions): S3Place {
+  const [, bucket = "", path = ""] = /^s3:\/\/([^/?#]*)\/?([^?#]*)$/.exec(url) ?? [];
+  if (!bucketPattern.test(bucket)) throw invalid("blobs.url must be s3://<bucket>/<prefix>");
+  const prefix = path === "" || path.endsWith("/") ? path : `${path}/`;
+  if (prefix.length > 200 || !prefixPattern.test(prefix)) {
+    throw invalid("the prefix in blobs.url may have names of letters, digits and ._- with / between them, 200 in all");
+  }
+  if (endpoint === null && region === null) throw invalid("blobs.region is missing, for example eu-central-1");
+  const server = serverAt(endpoint ?? `https://s3.${region}.amazonaws.com`);
+  // No certificate is good for a name with more dots.
+  const isInPath = pathStyle ?? (endpoint !== null || bucket.includes("."));
+  const address = isInPath ? `${server.origin}/${bucket}` : `${server.protocol}//${bucket}.${server.host}`;
+  return { bucket, region: region ?? "us-east-1", prefix, address };
+}
+
+function serverAt(endpoint: string): URL {
+  const server = URL.parse(endpoint);
+  const isServer = server !== null && ["http:", "https:"].includes(server.protocol) && server.pathname === "/";
+  if (isServer && server.username === "" && server.search === "" && server.hash === "") return server;
+  throw invalid("blobs.endpoint must be the address of a server, for example https://s3.example.org");
+}
+
+function invalid(detail: string): AptoveError {
+  return new AptoveError("config_invalid", detail);
+}

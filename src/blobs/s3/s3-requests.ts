@@ -1,0 +1,225 @@
+/**
+ * Requests to an S3 server: signed, with time limits, and tried again where that can help. What comes back is an answer
+ * that the caller asked for, or an AptoveError that says what was being done and what the server said.
+ */
+import { createHash } from "node:crypto";
+import { setTimeout as pause } from "node:timers/promises";
+import { AwsV4Signer } from "aws4fetch";
+import { AptoveError } from "../../domain/errors.ts";
+import { limits } from "../../domain/limits.ts";
+import type { S3Place } from "./s3-place.ts";
+
+export interface S3Credentials {
+  accessKeyId: string;
+  secretAccessKey: string;
+  /** Of temporary credentials. */
+  sessionToken: string | null;
+}
+
+export interface S3Patience {
+  /** Tries of one request, the first included. */
+  attemptsMax: number;
+  /** The longest pause before the second try; doubled for each further one. Half of it on average, by chance. */
+  backoffMs: number;
+  backoffMaxMs: number;
+  /** Until an answer begins, and until its body ends; more for large bodies. */
+  answerMs: number;
+}
+
+export interface S3Request {
+  method: string;
+  /** Below the bucket, without a `/` before it; characters of keys only. */
+  path: string;
+  query?: Record<string, string>;
+  headers?: Record<string, string>;
+  body?: Uint8Array;
+  /** Status codes that are answers; all others are errors. */
+  accepts: readonly number[];
+  /** What failed, in words, for the error. */
+  what: string;
+  /** Longest body of an answer. */
+  bytesMax?: number;
+  /** What is wrong with an accepted answer, which is asked for again then; null: nothing. */
+  check?(answer: S3Answer): AptoveError | null;
+}
+
+export interface S3Answer {
+  status: number;
+  headers: Headers;
+  bytes: Uint8Array;
+}
+
+/** What came of one try: an answer that counts, or why there is none and whether another try may help. */
+type Tried = { answer: S3Answer } | { error: AptoveError; mayRetry: boolean; afterMs?: number };
+
+const errorBytesMax = 65_536;
+
+export class S3Requests {
+  readonly #place: S3Place;
+  readonly #credentials: S3Credentials;
+  readonly #patience: S3Patience;
+  /** Keys that the signer derives once a day. */
+  readonly #cache = new Map<string, ArrayBuffer>();
+  /** How far the server's clock is ahead of ours. */
+  #clockOffsetMs = 0;
+
+  constructor(place: S3Place, credentials: S3Credentials, patience: Partial<S3Patience> = {}) {
+    this.#place = place;
+    this.#credentials = credentials;
+    this.#patience = {
+      attemptsMax: limits.s3AttemptsMax,
+      backoffMs: limits.s3BackoffMs,
+      backoffMaxMs: limits.s3BackoffMaxMs,
+      answerMs: limits.s3AnswerMs,
+      ...patience,
+    };
+  }
+
+  /** Throws `storage_full`, `storage_failed`, or the error of `check` when the last try ends with it. */
+  async send(request: S3Request): Promise<S3Answer> {
+    const { attemptsMax, backoffMs, backoffMaxMs } = this.#patience;
+    for (let attempt = 1; ; attempt += 1) {
+      const tried = await this.#try(request);
+      if ("answer" in tried) return tried.answer;
+      if (!tried.mayRetry || attempt >= attemptsMax) throw tried.error;
+      const longest = Math.min(backoffMaxMs, backoffMs * 2 ** (attempt - 1));
+      await pause(tried.afterMs ?? Math.random() * longest);
+    }
+  }
+
+  async #try(request: S3Request): Promise<Tried> {
+    const { accepts, what, check } = request;
+    let answer: S3Answer;
+    try {
+      answer = await this.#exchange(request);
+    } catch (cause) {
+      if (cause instanceof AptoveError) return { error: cause, mayRetry: false };
+      return { error: new AptoveError("storage_failed", `${what}: ${reasonOf(cause)}`, { cause }), mayRetry: true };
+    }
+    const code = answer.status < 300 ? "" : codeIn(answer.bytes);
+    if (!accepts.includes(answer.status) || code === "NoSuchBucket") return this.#refused(request, answer, code);
+    const error = check?.(answer) ?? null;
+    return error === null ? { answer } : { error, mayRetry: true };
+  }
+
+  #refused({ what }: S3Request, { status, headers }: S3Answer, code: string): Tried {
+    if (code === "RequestTimeTooSkewed") return this.#setClock(what, headers);
+    const isFull = status === 507 || fullCodes.has(code);
+    const said = `${what}: S3 answered ${status} ${code}`.trimEnd();
+    const mend = mends[code];
+    const error = new AptoveError(
+      isFull ? "storage_full" : "storage_failed",
+      mend === undefined ? said : `${said}; ${mend.replace("<bucket>", this.#place.bucket)}`,
+    );
+    const mayRetry = !isFull && (retriedStatuses.has(status) || retriedCodes.has(code));
+    const afterMs = Math.min(Number(headers.get("retry-after")) * 1_000, this.#patience.backoffMaxMs);
+    return { error, mayRetry, ...(afterMs > 0 && { afterMs }) };
+  }
+
+  /** A signature holds for some minutes; where the clocks differ by more, ours follows the server's. */
+  #setClock(what: string, headers: Headers): Tried {
+    const theirs = Date.parse(headers.get("date") ?? "");
+    const error = new AptoveError("storage_failed", `${what}: this machine's clock is wrong, says the S3 server`);
+    if (Number.isNaN(theirs)) return { error, mayRetry: false };
+    this.#clockOffsetMs = theirs - Date.now();
+    return { error, mayRetry: true, afterMs: 1 };
+  }
+
+  async #exchange(request: S3Request): Promise<S3Answer> {
+    const limit = timeLimit(this.#patience.answerMs);
+    try {
+      limit.allow(request.body?.length ?? 0);
+      const response = await fetch(await this.#signed(request), { redirect: "manual", signal: limit.signal });
+      limit.allow(Number(response.headers.get("content-length")));
+      const bytesMax = response.ok ? (request.bytesMax ?? errorBytesMax) : errorBytesMax;
+      return { status: response.status, headers: response.headers, bytes: await readBody(response, bytesMax) };
+    } catch (error) {
+      throw limit.signal.aborted ? limit.signal.reason : error;
+    } finally {
+      limit.end();
+    }
+  }
+
+  async #signed({ method, path, query = {}, headers, body }: S3Request): Promise<Request> {
+    const { address, region } = this.#place;
+    const { sessionToken, ...credentials } = this.#credentials;
+    const digest = createHash("sha256")
+      .update(body ?? "")
+      .digest("hex");
+    const signer = new AwsV4Signer({
+      method,
+      url: `${address}/${path}${Object.keys(query).length === 0 ? "" : `?${new URLSearchParams(query)}`}`,
+      // The server refuses a body that has another digest.
+      headers: { ...headers, "x-amz-content-sha256": digest },
+      service: "s3",
+      region,
+      ...credentials,
+      ...(sessionToken !== null && { sessionToken }),
+      cache: this.#cache,
+      datetime: new Date(Date.now() + this.#clockOffsetMs).toISOString().replace(/[:-]|\.\d{3}/g, ""),
+    });
+    const signed = await signer.sign();
+    return new Request(signed.url, {
+      method,
+      headers: signed.headers,
+      ...(body !== undefined && { body: body as Uint8Array<ArrayBuffer> }),
+    });
+  }
+}
+
+/** A signal that aborts when nothing comes for so long, or bytes more slowly than any network that can be used. */
+function timeLimit(answerMs: number) {
+  const controller = new AbortController();
+  let timer: NodeJS.Timeout | undefined;
+  return {
+    signal: controller.signal,
+    /** Begins anew, with the time that so many bytes may take. */
+    allow(bytes: number): void {
+      clearTimeout(timer);
+      const ms = answerMs + (1_000 * bytes) / limits.s3BytesPerSecondMin;
+      timer = setTimeout(() => controller.abort(new Error(`no answer within ${Math.round(ms)} ms`)), ms);
+    },
+    end: () => clearTimeout(timer),
+  };
+}
+
+async function readBody(response: Response, bytesMax: number): Promise<Uint8Array> {
+  const parts: Uint8Array[] = [];
+  let length = 0;
+  for await (const part of response.body ?? []) {
+    length += part.length;
+    if (length > bytesMax) throw new AptoveError("storage_failed", `S3 answered more than ${bytesMax} bytes`);
+    parts.push(part);
+  }
+  return Buffer.concat(parts);
+}
+
+/** What `fetch` throws says nothing; its cause does. */
+function reasonOf(error: unknown): string {
+  const cause = error instanceof Error && error.cause instanceof Error ? error.cause : error;
+  return cause instanceof Error ? cause.message || cause.name : String(cause);
+}
+
+/** The code of an error of S3. Its message is left out: it may repeat what was signed. */
+function codeIn(bytes: Uint8Array): string {
+  return /<Code>([A-Za-z0-9.]{1,80})<\/Code>/.exec(Buffer.from(bytes).toString("latin1"))?.[1] ?? "";
+}
+
+const fullCodes = new Set(["QuotaExceeded", "InsufficientStorage", "XMinioStorageFull"]);
+const retriedStatuses = new Set([408, 409, 429, 500, 502, 503, 504]);
+/** A body that came late, cut or changed. */
+const retriedCodes = new Set(["RequestTimeout", "IncompleteBody", "BadDigest", "XAmzContentSHA256Mismatch"]);
+
+const checkKeys = "check AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY and AWS_SESSION_TOKEN";
+const checkRegion = "check blobs.region and blobs.endpoint";
+const mends: Readonly<Record<string, string>> = {
+  NoSuchBucket: "make the bucket <bucket>, or name another in blobs.url",
+  AccessDenied: "the key needs s3:GetObject, s3:PutObject, s3:DeleteObject and s3:ListBucket in the bucket <bucket>",
+  InvalidAccessKeyId: checkKeys,
+  SignatureDoesNotMatch: checkKeys,
+  ExpiredToken: checkKeys,
+  InvalidToken: checkKeys,
+  PermanentRedirect: checkRegion,
+  AuthorizationHeaderMalformed: checkRegion,
+  NotImplemented: "take a server that has conditional writes (If-None-Match)",
+};
