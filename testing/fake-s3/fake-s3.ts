@@ -76,7 +76,7 @@ export async function startFakeS3(options: FakeS3Options = {}): Promise<FakeS3> 
     fake.requests.push(request);
     const fault = faults.get(request.method)?.shift();
     const now = Date.now() + (options.clockOffsetMs ?? 0);
-    const signed = signatureFault(incoming, body, fake, now);
+    const signed = signatureFault({ request: incoming, body, now }, fake);
     if (fault?.how === "silence") return;
     const answer =
       fault?.how === "refuse"

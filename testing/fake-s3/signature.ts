@@ -12,13 +12,15 @@ const form =
   /^AWS4-HMAC-SHA256 Credential=([^/]+)\/(\d{8})\/([^/]+)\/s3\/aws4_request, ?SignedHeaders=([a-z0-9;-]+), ?Signature=([0-9a-f]{64})$/;
 const skewMsMax = 15 * 60_000;
 
-/** The code of S3's error, or null when the request is signed as it should be. `now` is the server's clock. */
-export function signatureFault(
-  request: IncomingMessage,
-  body: Buffer,
-  keys: SignatureKeys,
-  now: number,
-): string | null {
+export interface SignedRequest {
+  request: IncomingMessage;
+  body: Buffer;
+  /** The server's clock. */
+  now: number;
+}
+
+/** The code of S3's error, or null when the request is signed as it should be. */
+export function signatureFault({ request, body, now }: SignedRequest, keys: SignatureKeys): string | null {
   const { headers, method = "", url = "" } = request;
   const found = form.exec(headers.authorization ?? "");
   if (found === null) return "AccessDenied";

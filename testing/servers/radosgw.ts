@@ -215,6 +215,6 @@ osd client watch timeout = 2
 rgw enable gc threads = false
 rgw enable lc threads = false
 rgw override bucket index max shards = 1
-rgw frontends = beast endpoint=127.0.0.1:${gatewayPort}
+rgw frontends = beast endpoint=127.0.0.1:${gatewayPort} tcp_nodelay=1
 `;
 }

@@ -36,13 +36,20 @@ function onlyText(xml: string, name: string): string | null {
 
 const named: Readonly<Record<string, string>> = { amp: "&", lt: "<", gt: ">", quot: '"', apos: "'" };
 
+/** Null where an entity is not known. */
 function unescaped(text: string): string | null {
-  let isKnown = true;
-  const plain = text.replace(/&(?:#x([0-9a-f]{1,6})|#(\d{1,7})|(\w{1,8}));|&/gi, (_, hex, decimal, name) => {
-    const point = hex === undefined ? Number(decimal) : Number.parseInt(hex, 16);
-    const known = name === undefined ? point <= 0x10ffff && String.fromCodePoint(point) : named[name];
-    isKnown &&= typeof known === "string";
-    return typeof known === "string" ? known : "";
+  const [before = "", ...parts] = text.split("&");
+  const characters = parts.map((part) => {
+    const end = part.indexOf(";");
+    const character = end === -1 ? undefined : characterOf(part.slice(0, end));
+    return character === undefined ? null : character + part.slice(end + 1);
   });
-  return isKnown ? plain : null;
+  return characters.includes(null) ? null : before + characters.join("");
+}
+
+function characterOf(entity: string): string | undefined {
+  const [, hex, decimal] = /^#(?:x([0-9a-f]{1,6})|(\d{1,7}))$/i.exec(entity) ?? [];
+  if (hex === undefined && decimal === undefined) return named[entity];
+  const point = hex === undefined ? Number(decimal) : Number.parseInt(hex, 16);
+  return point <= 0x10ffff ? String.fromCodePoint(point) : undefined;
 }

@@ -8,7 +8,7 @@ import { readListPage } from "./list-answer.ts";
 import { s3Blobs, type S3BlobsOptions } from "./s3-blobs.ts";
 import { s3Place, type S3PlaceOptions } from "./s3-place.ts";
 
-const patience = { attemptsMax: 4, backoffMs: 1, backoffMaxMs: 2, answerMs: 100 };
+const patience = { attemptsMax: 4, backoffMs: 1, backoffMaxMs: 2, answerMs: 10_000 };
 const bytes = Buffer.from("the bytes of a blob ".repeat(100));
 const other = Buffer.from("other bytes");
 
@@ -42,6 +42,11 @@ function refused(code: ErrorCode, words: RegExp) {
   };
 }
 
+/** Only a server that says nothing is waited for. */
+function patienceFor({ how }: S3Fault): Partial<S3BlobsOptions> {
+  return how === "silence" ? { patience: { ...patience, answerMs: 150 } } : {};
+}
+
 blobStoreSuite("blobs in S3", (context) => open(context, { pageSize: 7 }));
 
 suite("an S3 server that fails", () => {
@@ -57,7 +62,7 @@ suite("an S3 server that fails", () => {
   ];
   for (const fault of passing) {
     test(`[B1] [B3] an answer with the fault ${JSON.stringify(fault)} costs a retry and no blob`, async (context) => {
-      const { fake, store } = await open(context);
+      const { fake, store } = await open(context, {}, patienceFor(fault));
       for (const method of ["PUT", "GET", "HEAD", "DELETE"]) fake.next(method, fault);
       await store.put("turns/1/run", bytes);
       fake.next("PUT", fault);
@@ -89,7 +94,7 @@ suite("an S3 server that fails", () => {
       words: /blob a could not be read: S3 answered 503 SlowDown/,
       tries: 4,
     },
-    { fault: { how: "silence" }, code: "storage_failed", words: /blob a .*no answer within 100 ms/, tries: 4 },
+    { fault: { how: "silence" }, code: "storage_failed", words: /blob a .*no answer within 150 ms/, tries: 4 },
     { fault: { how: "lost" }, code: "storage_failed", words: /blob a /, tries: 4 },
     { fault: { how: "cut" }, code: "storage_failed", words: /blob a /, tries: 4 },
     { fault: { how: "cut", cleanly: true }, code: "blob_damaged", words: /\ba: its bytes/, tries: 4 },
@@ -122,7 +127,7 @@ suite("an S3 server that fails", () => {
   ];
   for (const { fault, code, words, tries } of lasting) {
     test(`[B3] ${JSON.stringify(fault)} that lasts is ${code} and never an absent blob`, async (context) => {
-      const { fake, store } = await open(context);
+      const { fake, store } = await open(context, {}, patienceFor(fault));
       await store.put("a", bytes);
       const before = fake.requests.length;
       fake.next("GET", ...Array.from({ length: tries }, () => fault));
