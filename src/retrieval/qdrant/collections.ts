@@ -43,11 +43,15 @@ export async function ensureCollections(
 
 /** Throws `retrieval_failed` for a server that is too old. */
 async function checkServer(connection: QdrantConnection, bounds: RequestBounds): Promise<void> {
-  const { version } = await connection.ask(async (client) => await client.versionInfo(), bounds);
-  const [major = 0, minor = 0] = String(version).split(".").map(Number);
+  const version = await connection.ask(async (client) => {
+    const answer: { version?: unknown } = await client.versionInfo();
+    if (typeof answer.version === "string") return answer.version;
+    throw new SyntaxError("there is no version in it");
+  }, bounds);
+  const [major = 0, minor = 0] = version.split(".").map(Number);
   const { major: majorMin, minor: minorMin } = serverMin;
   if (major > majorMin || (major === majorMin && minor >= minorMin)) return;
-  const detail = `Qdrant at ${connection.url} is ${String(version)}; ${majorMin}.${minorMin} or later is needed`;
+  const detail = `Qdrant at ${connection.url} is ${version}; ${majorMin}.${minorMin} or later is needed`;
   throw new AptoveError("retrieval_failed", detail);
 }
 

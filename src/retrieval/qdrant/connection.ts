@@ -5,12 +5,18 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { QdrantClient } from "@qdrant/js-client-rest";
 import { AptoveError } from "../../domain/errors.ts";
-import { limits } from "../../domain/limits.ts";
 
 export interface QdrantAddress {
   /** Without a port: 6333, as everywhere with Qdrant. */
   url: string;
   apiKey: string | null;
+}
+
+export interface RequestTimes {
+  /** One attempt. */
+  requestMs: number;
+  /** The pause before the second one, which doubles. */
+  backoffMs: number;
 }
 
 export interface RequestBounds {
@@ -25,18 +31,18 @@ export const searchBounds: RequestBounds = { attemptsMax: 2 };
 export class QdrantConnection {
   readonly url: string;
   readonly #apiKey: string | null;
-  readonly #timeoutMs: number;
+  readonly #times: RequestTimes;
   #client: Promise<QdrantClient> | null = null;
 
-  constructor({ url, apiKey }: QdrantAddress, timeoutMs: number = limits.qdrantRequestMsMax) {
+  constructor({ url, apiKey }: QdrantAddress, times: RequestTimes) {
     this.url = url;
     this.#apiKey = apiKey;
-    this.#timeoutMs = timeoutMs;
+    this.#times = times;
   }
 
   /** Throws `retrieval_failed`, or the signal's reason. The request may be sent again, so it must be one that may. */
   async ask<T>(request: (client: QdrantClient) => Promise<T>, { signal, attemptsMax }: RequestBounds): Promise<T> {
-    const client = await (this.#client ??= openClient(this.url, this.#apiKey, this.#timeoutMs));
+    const client = await (this.#client ??= openClient(this.url, this.#apiKey, this.#times.requestMs));
     for (let attempt = 1; ; attempt += 1) {
       signal?.throwIfAborted();
       try {
@@ -46,7 +52,7 @@ export class QdrantConnection {
         const fault = faultOf(error);
         if (!fault.isPassing || attempt >= attemptsMax) throw this.#failed(fault, error);
         // An aborted wait only ends early: the loop throws the signal's own reason.
-        await Promise.allSettled([sleep(limits.qdrantBackoffMs * 2 ** (attempt - 1), null, signal && { signal })]);
+        await Promise.allSettled([sleep(this.#times.backoffMs * 2 ** (attempt - 1), null, signal && { signal })]);
       }
     }
   }
@@ -118,7 +124,9 @@ function faultOf(error: unknown): Fault {
   if (name === "QdrantClientResourceExhaustedError") {
     return { status: 429, words: "429 it has too much to do", isPassing: true };
   }
-  if (error instanceof SyntaxError) return { status: null, words: "its answer cannot be read", isPassing: true };
+  // The client's own words where the answer is JSON, or a page, of somebody else.
+  const isForeign = error instanceof SyntaxError || message === "Result came uninitialized";
+  if (isForeign) return { status: null, words: "its answer cannot be read", isPassing: true };
   const reason = cause instanceof Error ? cause.message || String((cause as NodeJS.ErrnoException).code) : message;
   return { status: null, words: `no answer: ${String(reason)}`, isPassing: true };
 }

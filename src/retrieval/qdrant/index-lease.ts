@@ -16,8 +16,6 @@ export interface LeaseTimes {
   waitMsMax: number;
 }
 
-export const leaseTimes: LeaseTimes = { leaseMs: limits.indexLeaseMs, waitMsMax: limits.indexWaitMsMax };
-
 export class IndexLease {
   /** The number of this run. */
   readonly generation: number;

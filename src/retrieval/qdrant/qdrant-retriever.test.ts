@@ -1,26 +1,45 @@
 import assert from "node:assert/strict";
-import type { TestContext } from "node:test";
-import { startFakeQdrant, type FakeQdrant } from "../../../testing/fake-qdrant/fake-qdrant.ts";
-import { retrieverSuite } from "../retriever.suite.ts";
+import { randomUUID } from "node:crypto";
+import { test, type TestContext } from "node:test";
+import { QdrantClient } from "@qdrant/js-client-rest";
+import { startFakeQdrant } from "../../../testing/fake-qdrant/fake-qdrant.ts";
+import { retrieverSuite, type OpenRetriever } from "../retriever.suite.ts";
 import type { Retriever } from "../retriever.ts";
-import { openQdrantRetriever } from "./qdrant-retriever.ts";
+import { openQdrantRetriever, type QdrantRetrieverOptions } from "./qdrant-retriever.ts";
 
-async function fakeFor(context: TestContext): Promise<FakeQdrant> {
+function opener(context: TestContext, at: Omit<QdrantRetrieverOptions, "embedder">): OpenRetriever {
+  const opened: Retriever[] = [];
+  context.after(() => Promise.all(opened.map((retriever) => retriever.close())));
+  return async (embedder) => {
+    const retriever = openQdrantRetriever({ ...at, embedder });
+    opened.push(retriever);
+    return retriever;
+  };
+}
+
+retrieverSuite("retrieval from Qdrant (a fake of it)", async (context) => {
   const fake = await startFakeQdrant();
   context.after(async () => {
     await fake.close();
     assert.deepEqual(fake.faults, []);
   });
-  return fake;
-}
-
-retrieverSuite("retrieval from Qdrant (a fake of it)", async (context) => {
-  const fake = await fakeFor(context);
-  const opened: Retriever[] = [];
-  context.after(() => Promise.all(opened.map((retriever) => retriever.close())));
-  return async (embedder) => {
-    const retriever = openQdrantRetriever({ url: fake.at("suite"), apiKey: null, collection: "aptove", embedder });
-    opened.push(retriever);
-    return retriever;
-  };
+  return opener(context, { url: fake.at("suite"), apiKey: null, collection: "aptove" });
 });
+
+/** The live lane: `QDRANT_URL=http://127.0.0.1:6333 npm test`, with `QDRANT_API_KEY` where the server wants one. */
+const url = process.env["QDRANT_URL"] ?? "";
+const apiKey = process.env["QDRANT_API_KEY"] ?? null;
+if (url === "") {
+  test("[Q3] retrieval from a live Qdrant", { skip: "QDRANT_URL is not set, and no server can be installed here" });
+} else {
+  retrieverSuite("retrieval from a live Qdrant", (context) => {
+    const collection = `aptove-test-${randomUUID()}`;
+    context.after(async () => {
+      const client = new QdrantClient({ url, ...(apiKey !== null && { headers: { "api-key": apiKey } }) });
+      const { collections } = await client.getCollections();
+      const own = collections.filter(({ name }) => name.startsWith(collection));
+      await Promise.all(own.map(async ({ name }) => await client.deleteCollection(name)));
+    });
+    return opener(context, { url, apiKey, collection });
+  });
+}

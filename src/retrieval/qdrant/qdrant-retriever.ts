@@ -9,8 +9,8 @@ import type { Embedder } from "../embedding.ts";
 import { mismatch, notIndexed } from "../refusals.ts";
 import type { IndexInfo, IndexJob, IndexSummary, RetrievalQuery, RetrievedChunk, Retriever } from "../retriever.ts";
 import { isMissing } from "./collections.ts";
-import { QdrantConnection, searchBounds, type QdrantAddress } from "./connection.ts";
-import { leaseTimes, type LeaseTimes } from "./index-lease.ts";
+import { QdrantConnection, searchBounds, type QdrantAddress, type RequestTimes } from "./connection.ts";
+import type { LeaseTimes } from "./index-lease.ts";
 import { listManifests, readManifest, type Catalogue, type IndexKey, type Manifest } from "./manifest.ts";
 import { runIndex } from "./run-index.ts";
 import { questionOf, searchAt } from "./search.ts";
@@ -19,10 +19,17 @@ export interface QdrantRetrieverOptions extends QdrantAddress {
   /** Name of the catalogue; the names of the other collections begin with it. */
   collection: string;
   embedder: Embedder;
-  /** How long one request may take. */
-  requestMsMax?: number;
-  times?: LeaseTimes;
+  times?: QdrantTimes;
 }
+
+export type QdrantTimes = RequestTimes & LeaseTimes;
+
+const usualTimes: QdrantTimes = {
+  requestMs: limits.qdrantRequestMsMax,
+  backoffMs: limits.qdrantBackoffMs,
+  leaseMs: limits.indexLeaseMs,
+  waitMsMax: limits.indexWaitMsMax,
+};
 
 /** Nothing is asked of the server before the first search or run. */
 export function openQdrantRetriever(options: QdrantRetrieverOptions): Retriever {
@@ -35,14 +42,14 @@ const searchAttemptsMax = 5;
 class QdrantRetriever implements Retriever {
   readonly #catalogue: Catalogue;
   readonly #embedder: Embedder;
-  readonly #times: LeaseTimes;
+  readonly #times: QdrantTimes;
   /** As last seen, by organisation and repository; the one that was used last comes last. */
   readonly #manifests = new Map<string, Manifest>();
   readonly #closing = new AbortController();
   readonly #runs = new Set<Promise<unknown>>();
 
-  constructor({ collection, embedder, times = leaseTimes, requestMsMax, ...address }: QdrantRetrieverOptions) {
-    this.#catalogue = { connection: new QdrantConnection(address, requestMsMax), name: collection };
+  constructor({ collection, embedder, times = usualTimes, ...address }: QdrantRetrieverOptions) {
+    this.#catalogue = { connection: new QdrantConnection(address, times), name: collection };
     this.#embedder = embedder;
     this.#times = times;
   }

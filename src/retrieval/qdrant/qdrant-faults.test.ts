@@ -1,0 +1,310 @@
+/** What becomes of an index in Qdrant when runs die, sleep, meet each other, or the server fails. */
+import assert from "node:assert/strict";
+import { suite, test, type TestContext } from "node:test";
+import { garbage } from "../../../testing/fake-server/deliver.ts";
+import { nobodyThere } from "../../../testing/fake-server/other-servers.ts";
+import {
+  startFakeQdrant,
+  type FakeQdrant,
+  type FakeQdrantReply,
+  type FakeQdrantRequest,
+} from "../../../testing/fake-qdrant/fake-qdrant.ts";
+import { AptoveError } from "../../domain/errors.ts";
+import type { Embedder } from "../embedding.ts";
+import { lexicalEmbedder } from "../lexical-embedding.ts";
+import type { IndexJob, Retriever } from "../retriever.ts";
+import { sampleRepository, type SampleRepository } from "../sample-repository.ts";
+import { openQdrantRetriever, type QdrantTimes } from "./qdrant-retriever.ts";
+
+const times: QdrantTimes = { requestMs: 5_000, backoffMs: 1, leaseMs: 60, waitMsMax: 5_000 };
+const long = `${"tide ".repeat(1_600)}\n`;
+
+interface World {
+  fake: FakeQdrant;
+  repository(files: Record<string, string>): SampleRepository;
+  open(client: string, more?: { times?: Partial<QdrantTimes>; embedder?: Embedder; apiKey?: string }): Retriever;
+}
+
+async function world(context: TestContext, options: { apiKey?: string; version?: string } = {}): Promise<World> {
+  const fake = await startFakeQdrant(options);
+  const opened: Retriever[] = [];
+  const repositories: SampleRepository[] = [];
+  context.after(async () => {
+    await Promise.all(opened.map((retriever) => retriever.close()));
+    await fake.close();
+    for (const repository of repositories) repository.remove();
+    assert.deepEqual(fake.faults, []);
+  });
+  return {
+    fake,
+    repository(files) {
+      const repository = sampleRepository(files);
+      repositories.push(repository);
+      return repository;
+    },
+    open(client, { embedder = lexicalEmbedder(), apiKey = null, ...more } = {}) {
+      const retriever = openQdrantRetriever({
+        ...{ url: fake.at(client), apiKey, collection: "aptove", embedder },
+        times: { ...times, ...more.times },
+      });
+      opened.push(retriever);
+      return retriever;
+    },
+  };
+}
+
+function job({ root }: SampleRepository, more: Partial<IndexJob> = {}): IndexJob {
+  return { root, orgId: "org", repo: "sample", ...more };
+}
+
+/** Everything in the index, as `path:line word`. */
+async function seenBy(retriever: Retriever): Promise<string[]> {
+  const found = await retriever.search({ text: "tide lighthouse", orgId: "org", repo: "sample", candidates: 24 });
+  return found.map(({ path, startLine, text }) => `${path}:${startLine} ${text.slice(0, 24).trim()}`).toSorted();
+}
+
+/** The chunks that are there at all, whoever may see them. */
+function chunksIn(fake: FakeQdrant, collection = "aptove-256"): string[] {
+  return fake
+    .points(collection)
+    .map(
+      ({ payload }) =>
+        `${String(payload["path"])}:${String(payload["start"])} ${String(payload["text"]).slice(0, 24).trim()}`,
+    )
+    .toSorted();
+}
+
+function isWrite({ operation }: FakeQdrantRequest): boolean {
+  return /^PUT points|^POST points\/(?:payload|delete)/.test(operation);
+}
+
+/** The change that makes a generation the current one. */
+function isCommit({ operation, body }: FakeQdrantRequest): boolean {
+  const { current, taken } = (body as { payload?: { current?: number; taken?: number } } | undefined)?.payload ?? {};
+  return operation === "PUT points/payload" && current !== undefined && current === taken;
+}
+
+async function failsWith(promise: Promise<unknown>, code: string, words: RegExp): Promise<void> {
+  await assert.rejects(promise, (error) => {
+    assert.ok(error instanceof AptoveError, String(error));
+    assert.equal(error.code, code);
+    assert.match(error.detail, words);
+    return true;
+  });
+}
+
+const former = {
+  "same.md": "A lighthouse.\n",
+  "moved.md": `${long}\nA lighthouse moves.\n`,
+  "changed.md": "A lighthouse in 1900.\n",
+  "removed.md": "A lighthouse removed.\n",
+};
+const next = {
+  ...former,
+  "moved.md": `New lighthouse.\n\n${long}\nA lighthouse moves.\n`,
+  "changed.md": "A lighthouse in 2000.\n",
+  "new.md": "A lighthouse anew.\n",
+};
+
+test("[Q2] [B4] a run that is killed, or sleeps and goes on, at any of its writes changes nothing for anybody", async (context) => {
+  const { fake, repository, open } = await world(context);
+  const there = repository(next);
+  there.write({ "removed.md": null });
+  // Whoever takes over marks chunks that the sleeper marks too.
+  const third = { ...former, "changed.md": "A lighthouse in 2100.\n", "removed.md": "A lighthouse elsewhere.\n" };
+  const others = [repository(third), repository(former)];
+  const reader = open("reader");
+  const steady = open("steady");
+  const seen = async (): Promise<string[]> => await seenBy(reader);
+  await steady.index(job(there));
+  const after = await seen();
+  const states: string[][] = [];
+  for (const other of others) {
+    await steady.index(job(other));
+    states.push(await seen());
+  }
+  let hasRunThrough = false;
+  let lastWrite = 0;
+  // The first one takes its turn; a run that sleeps before that is only late.
+  for (let write = 2; !hasRunThrough; write += 1) {
+    const before = states[(write + 1) % 2];
+    const taken = { by: others[write % 2] ?? there, gives: states[write % 2] };
+    const [asleep, awake] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+    const client = `sleeper-${write}`;
+    let writes = 0;
+    // The writes of its lease alone come again and again; a sleeping process sends nothing at all.
+    let isCommitted = false;
+    fake.intercept((request) => {
+      // Whoever took over cannot clear away what it marked, so the sleeper's marks meet it.
+      if (request.client === "steady") isCommitted ||= isCommit(request);
+      if (request.client === "steady" && isCommitted && isWrite(request) && !isCommit(request))
+        return { status: 503, body: "" };
+      if (request.client !== client) return undefined;
+      if (isWrite(request)) writes += 1;
+      if (writes < write) return undefined;
+      asleep.resolve();
+      return { held: awake.promise };
+    });
+    const sleeper = open(client, { times: { leaseMs: 60_000 } });
+    const outcome = Promise.allSettled([sleeper.index(job(there))]);
+    await Promise.race([asleep.promise, outcome]);
+    hasRunThrough = writes < write;
+    lastWrite = writes;
+    const at = `write ${write}`;
+    const isIn = (await steady.list("org"))[0]?.root === there.root;
+    assert.deepEqual(await seen(), isIn ? after : before, `${at}, asleep`);
+    await steady.index(job(taken.by));
+    assert.deepEqual(await seen(), taken.gives, `${at}, taken over`);
+    awake.resolve();
+    const [ended] = await outcome;
+    assert.equal(ended?.status, isIn ? "fulfilled" : "rejected", at);
+    if (ended?.status === "rejected") await failsWith(Promise.reject(ended.reason), "retrieval_failed", /took over/);
+    assert.deepEqual(await seen(), taken.gives, `${at}, awake again`);
+  }
+  fake.intercept(() => undefined);
+  await steady.index(job(there));
+  assert.deepEqual(await seen(), after);
+  assert.deepEqual(chunksIn(fake), after, "nothing is left");
+  assert.ok(lastWrite >= 7, `${lastWrite}`);
+});
+
+test("[Q2] a search that a new index overtakes gives the new one, and never some of both", async (context) => {
+  const { fake, repository, open } = await world(context);
+  const files = repository(former);
+  const [reader, steady] = [open("reader"), open("steady")];
+  await steady.index(job(files));
+  await seenBy(reader);
+  const [asked, goOn] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+  fake.intercept(({ client, operation }) => {
+    if (client !== "reader" || operation !== "POST points/query") return undefined;
+    asked.resolve();
+    return { held: goOn.promise };
+  });
+  const searching = seenBy(reader);
+  await asked.promise;
+  files.write({ ...next, "removed.md": null });
+  await steady.index(job(files));
+  goOn.resolve();
+  assert.deepEqual(await searching, await seenBy(open("other")));
+});
+
+test("[B4] two runs at once wait for each other, and one that waits can be stopped", async (context) => {
+  const { fake, repository, open } = await world(context);
+  const files = repository(former);
+  const [one, two] = [open("one"), open("two", { times: { leaseMs: 60_000 } })];
+  const both = await Promise.all([one.index(job(files)), two.index(job(files))]);
+  assert.deepEqual(both.map(({ chunksWritten }) => chunksWritten > 0).toSorted(), [false, true]);
+  const goOn = Promise.withResolvers<void>();
+  fake.intercept(({ client, operation }) =>
+    client === "one" && operation === "POST points/scroll" ? { held: goOn.promise } : undefined,
+  );
+  const held = one.index(job(files));
+  await fake.request(fake.requests.length + 12);
+  const abort = new AbortController();
+  const waiting = assert.rejects(two.index(job(files, { signal: abort.signal })), /enough/);
+  await failsWith(
+    open("three", { times: { leaseMs: 60_000, waitMsMax: 1 } }).index(job(files)),
+    "retrieval_failed",
+    /another run has been writing the index of sample/,
+  );
+  abort.abort(new Error("enough"));
+  await waiting;
+  goOn.resolve();
+  assert.equal((await held).filesChanged, 0);
+});
+
+test("[Q6] a rebuild with another dimension moves the index, and back; what it left is cleared away", async (context) => {
+  const { fake, repository, open } = await world(context);
+  const files = repository(former);
+  const steady = open("steady");
+  await steady.index(job(files));
+  const before = await seenBy(steady);
+  const small: Embedder = {
+    ...{ model: "small", dimension: 8 },
+    embed: (texts) => Promise.resolve(texts.map(({ length }) => Float32Array.of(1, 0, 0, 0, 0, 0, 0, length % 7))),
+  };
+  const other = open("other", { embedder: small });
+  await failsWith(seenBy(other), "index_mismatch", /aptove index --rebuild/);
+  await other.index(job(files, { rebuild: true }));
+  assert.deepEqual(await seenBy(other), before);
+  await failsWith(seenBy(steady), "index_mismatch", /small \(8 dimensions\)/);
+  assert.deepEqual([chunksIn(fake), chunksIn(fake, "aptove-8")], [[], before]);
+  await steady.index(job(files, { rebuild: true }));
+  assert.deepEqual(await seenBy(steady), before);
+  assert.deepEqual([chunksIn(fake), chunksIn(fake, "aptove-8")], [before, []]);
+});
+
+const passing: Record<string, FakeQdrantReply> = {
+  "503": { status: 503, body: { status: { error: "busy" } } },
+  "an answer that is lost": { lost: "whole" },
+  "an answer that is cut in half": { lost: "half" },
+  "a page of a proxy": garbage(),
+};
+
+suite("a fault that passes costs nothing but another attempt", () => {
+  for (const [what, reply] of Object.entries(passing)) {
+    test(`[Q5] [Q2] ${what}`, async (context) => {
+      const { fake, repository, open } = await world(context);
+      const files = repository(former);
+      const steady = open("steady");
+      const failed = new Set<string>();
+      // The first of each kind of request, so every kind is sent again, those that change the manifest too.
+      fake.intercept(({ operation }) => (failed.has(operation) ? undefined : (failed.add(operation), reply)));
+      const summary = await steady.index(job(files));
+      assert.equal((await seenBy(steady)).length, summary.chunksTotal);
+      assert.equal((await steady.list("org")).length, 1);
+      assert.deepEqual(chunksIn(fake), await seenBy(steady));
+      assert.ok(failed.size >= 9, [...failed].join(", "));
+    });
+  }
+});
+
+const lasting: Record<string, { reply: FakeQdrantReply; words: RegExp }> = {
+  "503": { reply: { status: 503, body: { status: { error: "out of disk" } } }, words: /503 out of disk/ },
+  "no answer": { reply: { silentUntil: new Promise(() => undefined) }, words: /no answer in time/ },
+  "an answer that is cut in half": { reply: { lost: "half" }, words: /no answer|cannot be read/ },
+  "a page of a proxy": { reply: garbage(), words: /its answer cannot be read/ },
+  "an answer of another form": {
+    reply: { status: 200, body: { result: [{ id: 1, payload: {} }] } },
+    words: /no index/,
+  },
+};
+
+suite("a fault that stays", () => {
+  for (const [what, { reply, words }] of Object.entries(lasting)) {
+    test(`[Q5] is retrieval_failed in good time: ${what}`, async (context) => {
+      const { fake, repository, open } = await world(context);
+      const files = repository(former);
+      const steady = open("steady", { times: { requestMs: 40 } });
+      await open("first").index(job(files));
+      fake.intercept(() => reply);
+      await failsWith(seenBy(steady), "retrieval_failed", words);
+      await failsWith(steady.index(job(files)), "retrieval_failed", /./);
+      await failsWith(steady.list("org"), "retrieval_failed", /./);
+    });
+  }
+
+  test("[Q5] [E8] is said with its mend, and without the key: nobody there, a wrong key, a server that is too old", async (context) => {
+    const { repository, open } = await world(context, { apiKey: "right-key", version: "1.18.3" });
+    const files = repository(former);
+    await failsWith(
+      seenBy(open("x", { apiKey: "wrong-key" })),
+      "retrieval_failed",
+      /did not accept the key; set QDRANT_API_KEY/,
+    );
+    await failsWith(
+      open("x", { apiKey: "right-key" }).index(job(files)),
+      "retrieval_failed",
+      /1\.18\.3; 1\.19 or later/,
+    );
+    const url = await nobodyThere();
+    const away = openQdrantRetriever({
+      url,
+      apiKey: "a-key",
+      collection: "aptove",
+      embedder: lexicalEmbedder(),
+      times,
+    });
+    await failsWith(seenBy(away), "retrieval_failed", /ECONNREFUSED/);
+  });
+});
