@@ -138,3 +138,26 @@ test("[L1] [W1] [W7] doctor and config check name damaged workspaces", async (t)
   assert.equal(checked.exit, 1);
   assert.match(checked.stderr, new RegExp(`problem: workspace ${second}: .*workspace.toml`));
 });
+
+const clear = /key in the clear.*must be https/;
+const qdrantServers = [
+  ["", {}, /index store qdrant has no address: set retrieval\.qdrant\.url, or QDRANT_URL/],
+  ['url = "http://q.example.org"', { QDRANT_API_KEY: "secret-key" }, clear],
+  ['url = "http://q.example.org"\napi_key_env = "OURS"', { OURS: "secret-key" }, clear],
+  ['url = "http://q.example.org"', {}, null],
+  ['url = "http://127.0.0.1:6333"', { QDRANT_API_KEY: "secret-key" }, null],
+  ['url = "https://q.example.org"', { QDRANT_API_KEY: "secret-key" }, null],
+] as const;
+
+test("[E8] [W7] config check tells what keeps a Qdrant server from being asked, a key over plain http above all", async (t) => {
+  const world = await cliWorld(t);
+  mkdirSync(world.dataDir, { recursive: true, mode: 0o700 });
+  for (const [words, env, fault] of qdrantServers) {
+    const text = `[retrieval]\nstore = "qdrant"\n[retrieval.qdrant]\n${words}\n`;
+    writeFileSync(join(world.dataDir, "config.toml"), text, { mode: 0o600 });
+    const { exit, stderr, stdout } = await world.run(["config", "check"], { env });
+    assert.equal(exit, fault === null ? 0 : 1, `${words}: ${stderr}`);
+    if (fault !== null) assert.match(stderr, fault);
+    assert.doesNotMatch(stderr + stdout, /secret-key/);
+  }
+});
