@@ -46,7 +46,7 @@ async function checkServer(connection: QdrantConnection, bounds: RequestBounds):
   const version = await connection.ask(async (client) => {
     const answer: { version?: unknown } = await client.versionInfo();
     if (typeof answer.version === "string") return answer.version;
-    throw new SyntaxError("there is no version in it");
+    throw new AptoveError("retrieval_failed", "its answer has no version");
   }, bounds);
   const [major = 0, minor = 0] = version.split(".").map(Number);
   const { major: majorMin, minor: minorMin } = serverMin;

@@ -50,18 +50,18 @@ export class QdrantConnection {
       } catch (error) {
         signal?.throwIfAborted();
         const fault = faultOf(error);
-        if (!fault.isPassing || attempt >= attemptsMax) throw this.#failed(fault, error);
+        if (!fault.isPassing || attempt >= attemptsMax) throw this.#failed(fault);
         // An aborted wait only ends early: the loop throws the signal's own reason.
         await Promise.allSettled([sleep(this.#times.backoffMs * 2 ** (attempt - 1), null, signal && { signal })]);
       }
     }
   }
 
-  #failed({ status, words }: Fault, error: unknown): AptoveError {
+  #failed({ status, words }: Fault): AptoveError {
     const safe = this.#apiKey === null ? words : words.replaceAll(this.#apiKey, "[key]");
     const detail = `Qdrant at ${this.url} failed: ${safe}`;
     // Without a cause: what was caught may hold the request, and with it the key.
-    return new QdrantFailure(detail, status ?? (error instanceof AptoveError ? 0 : null));
+    return new QdrantFailure(detail, status);
   }
 }
 
@@ -115,6 +115,7 @@ interface Fault {
 }
 
 function faultOf(error: unknown): Fault {
+  if (error instanceof AptoveError) return { status: null, words: error.detail, isPassing: true };
   const { status, data, name, message, cause } = error as Partial<Record<string, unknown>>;
   if (typeof status === "number") {
     const isPassing = status >= 500 || status === 429 || status === 408;
