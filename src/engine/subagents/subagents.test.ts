@@ -9,6 +9,7 @@ import {
   type TestEngine,
   type TestEngineOptions,
 } from "../../../testing/engine.ts";
+import { ForgedFile } from "../../../testing/forged-exports.ts";
 import { AptoveError, type ErrorCode } from "../../domain/errors.ts";
 import type { TurnEvent } from "../../domain/events.ts";
 import type { HistoryItem } from "../../domain/history.ts";
@@ -405,4 +406,62 @@ test("[A2] [R2] a subagent that is lost with its process is told as failed; a lo
   );
   await old.close({ graceMs: 0 });
   assert.equal((await mail(sessionId)).length, 2, "the late process adds nothing");
+});
+
+test("[A1] [A2] [D2] a session is verified, exported and imported with its subagents, and the mailbox is made anew from them", async (t) => {
+  const { engine, start, quiet, mail, turns, parts } = await team(t, {
+    go: [...(spawn("early") as []), ...(spawn("also early") as [])],
+    more: spawn("late"),
+  });
+  const { sessionId } = await (await start("go")).finished;
+  await quiet(engine, sessionId);
+  const fired = await (await start("", { fire: true, sessionId })).finished;
+  const early = await all(engine.transfer.export(alice, { sessionId }));
+  await (
+    await start("more", { sessionId })
+  ).finished;
+  await quiet(engine, sessionId);
+  const report = await engine.explain.verify(alice, sessionId);
+  assert.deepEqual([report.turnsChecked, report.turnsUnsealed, report.fault], [6, 0, null]);
+  const { keys } = await engine.tree.collectGarbage(alice, { dryRun: true });
+  assert.deepEqual(keys, []);
+
+  const there = await testEngine(t, { conversation: { subagents: true } });
+  async function* lines(of: readonly string[]): AsyncGenerator<string> {
+    yield* of;
+  }
+  const mailThere = looking(there).mail;
+  await there.engine.transfer.import(alice, lines(early));
+  assert.deepEqual(
+    (await mailThere(sessionId)).map(({ takenBy }) => takenBy),
+    [fired.id, fired.id],
+  );
+  const whole = await all(engine.transfer.export(alice, { sessionId }));
+  await there.engine.transfer.import(alice, lines(whole));
+  assert.deepEqual(await mailThere(sessionId), await mail(sessionId));
+  assert.deepEqual(await looking(there).turns(sessionId), await turns(sessionId));
+  const next = await (await there.start("", { fire: true, sessionId })).finished;
+  assert.equal(next.manifest.mailbox?.length, 1);
+
+  // A file made by hand cannot have an agent continue a subagent, nor a subagent somebody else.
+  for (const forge of [
+    (file: ForgedFile) =>
+      Object.assign(file.turns.find(({ turn }) => turn.id === fired.id)?.turn ?? {}, { kind: "async_subagent" }),
+    (file: ForgedFile) =>
+      delete (file.turns.find(({ turn }) => turn.subagent !== undefined)?.turn ?? assert.fail()).subagent,
+    (file: ForgedFile) =>
+      Object.assign(file.turns.find(({ turn }) => turn.id === fired.id)?.turn ?? {}, {
+        kind: "async_subagent",
+        spawnedBy: sessionId,
+        subagent: { id: fired.id, name: "x", owner: null, level: 1, tools: null },
+      }),
+  ]) {
+    const file = new ForgedFile(whole);
+    forge(file);
+    const elsewhere = await testEngine(t);
+    await assert.rejects(elsewhere.engine.transfer.import(alice, lines(file.sealed())), has("import_invalid"));
+  }
+  await engine.tree.remove(alice, sessionId);
+  await engine.tree.purge(alice, sessionId);
+  assert.deepEqual([await mail(sessionId), await parts.blobs.list("turns/")], [[], []]);
 });

@@ -16,6 +16,7 @@ import {
   type PartLine,
   type TurnLine,
 } from "./format.ts";
+import { lineageFault, mailFacts, type MailFacts } from "./imported-mail.ts";
 import { endShape, headerFault, lineShapes } from "./line-shapes.ts";
 import type { Spool, SpoolPlace } from "./spool.ts";
 
@@ -35,6 +36,7 @@ export interface FileTurn extends Ancestor {
   computedDigest: string;
   line: SpoolPlace;
   blobs: FileBlob[];
+  mail: MailFacts;
 }
 
 export type FileBlob = Pick<CheckedBlob, "key" | "kind" | "hash" | "places">;
@@ -188,6 +190,8 @@ class FileCheck {
     const parent = parentId === null ? null : await this.#find(parentId);
     if (depth !== (parent?.depth ?? 0) + 1) throw this.#fault("its depth is not its parent's and one");
     if (parent?.outcome === "failed") throw this.#fault(`it continues the failed turn ${parent.id}`);
+    const strays = lineageFault(turn, parent);
+    if (strays !== null) throw this.#fault(strays);
 
     const blobs = namedBlobs({ turn, steps }, this.#blobs);
     if ("fault" in blobs) throw this.#fault(blobs.fault);
@@ -200,10 +204,12 @@ class FileCheck {
     const isUnsealed = digest === null && (outcome === "failed" || sealedParts.parent === null);
     if (!isUnsealed && digest !== computedDigest) throw this.#fault(`turn ${id} does not have its digest`);
     const isContinuable = turn.kind === "agent" && (status === "completed" || status === "awaiting_tool_results");
-    const facts = { id, sessionId, parentId, parent, depth, sequence, status, statusAt, digest, outcome };
+    const subagentId = turn.subagent?.id ?? null;
+    const facts = { id, sessionId, parentId, parent, depth, sequence, status, statusAt, digest, outcome, subagentId };
     const { total: tokens, costUsd = 0 } = turn.run.usage;
     const kept = blobs.all.map(({ key, kind, hash, places }): FileBlob => ({ key, kind, hash, places }));
-    this.#file.turns.set(id, { ...facts, isContinuable, tokens, costUsd, computedDigest, line, blobs: kept });
+    const rest = { tokens, costUsd, computedDigest, line, blobs: kept, mail: mailFacts(turn) };
+    this.#file.turns.set(id, { ...facts, isContinuable, ...rest });
   }
 
   /** A turn that others rest on: of the file, or stored. */

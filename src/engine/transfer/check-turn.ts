@@ -15,6 +15,8 @@ export interface Ancestor {
   parent: Ancestor | null;
   digest: string | null;
   outcome: Outcome;
+  /** Null: the turn is an agent's (A1). */
+  subagentId: string | null;
 }
 
 export type Outcome = Exclude<StoredTurn["status"], "archived">;

@@ -51,8 +51,8 @@ async function write(core: EngineCore, spool: Spool, plan: ImportPlan): Promise<
   try {
     await putBlobs(core, spool, plan.turns);
     const turns = importedTurns(spool, plan.turns);
-    const { sessions, growths, parents } = plan;
-    const result = await records.insertImported({ sessions, growths, parents, turns });
+    const { sessions, growths, parents, mail } = plan;
+    const result = await records.insertImported({ sessions, growths, parents, turns, mail });
     return result.outcome === "imported";
   } finally {
     await blobs.delete(mark);

@@ -11,6 +11,7 @@ import { turnDigest } from "../turn-digest.ts";
 import type { CheckedFile, FileTurn } from "./check-file.ts";
 import { outcomeOf, type Ancestor } from "./check-turn.ts";
 import type { ExportedSession } from "./format.ts";
+import { importedMail } from "./imported-mail.ts";
 
 /** A stored turn that the caller may see and continue, with what is above it; null: there is none (H4, T6). */
 export async function findStored(core: EngineCore, caller: Caller, id: string): Promise<Ancestor | null> {
@@ -18,11 +19,13 @@ export async function findStored(core: EngineCore, caller: Caller, id: string): 
   if (turn === null || turn.status === "pending") return null;
   const outcome = outcomeOf(turn);
   if (outcome === "failed") return null;
+  const subagentId = turn.subagent?.id ?? null;
+  const common = { digest: null, outcome: "completed", subagentId } as const;
   let parent: Ancestor | null = null;
   for (const entry of (await core.histories.state(turn.parentId)).entries) {
-    parent = { id: entry.turnId, depth: entry.depth, parent, digest: null, outcome: "completed" };
+    parent = { ...common, id: entry.turnId, depth: entry.depth, parent };
   }
-  return { id: turn.id, depth: turn.depth, parent, digest: turn.digest, outcome };
+  return { id: turn.id, depth: turn.depth, parent, digest: turn.digest, outcome, subagentId };
 }
 
 async function seenTurn({ parts }: EngineCore, caller: Caller, id: string): Promise<Turn | null> {
@@ -34,7 +37,7 @@ async function seenTurn({ parts }: EngineCore, caller: Caller, id: string): Prom
   }
 }
 
-export interface ImportPlan extends Pick<ImportedRecords, "sessions" | "growths" | "parents"> {
+export interface ImportPlan extends Required<Pick<ImportedRecords, "sessions" | "growths" | "parents" | "mail">> {
   /** Those that are not stored yet, parents before children. */
   turns: FileTurn[];
 }
@@ -46,7 +49,7 @@ export async function planImport(core: EngineCore, caller: Caller, file: Checked
   const turns = [...file.turns.values()].filter((turn) => !stored.has(turn.id));
   const restOn = turns.flatMap((turn) => (turn.parentId !== null && stored.has(turn.parentId) ? [turn.parentId] : []));
   const parents = [...new Set([...file.outside, ...restOn])];
-  const plan: ImportPlan = { turns, parents, sessions: [], growths: [] };
+  const plan: ImportPlan = { turns, parents, sessions: [], growths: [], mail: [] };
   for (const session of file.sessions.values()) {
     const news = turns.filter((turn) => turn.sessionId === session.id);
     const here = await core.parts.records.getSession(session.id);
@@ -58,7 +61,8 @@ export async function planImport(core: EngineCore, caller: Caller, file: Checked
       throw conflict(`the id of the session ${session.id} is taken here`);
     } else if (news.length > 0) plan.growths.push(await growthOf(core, caller, { here, session, news, file }));
   }
-  return plan;
+  const touched = [...plan.sessions.map(({ id }) => id), ...plan.growths.map(({ sessionId }) => sessionId)];
+  return { ...plan, mail: importedMail(file, new Set(touched)) };
 }
 
 /** S4: the session's first turn will want its id. */

@@ -113,9 +113,9 @@ test("a file of the first format is taken", async (t) => {
 
 test("a file of a newer format is not taken, and is told from one that is none", async (t) => {
   const { there, lines } = await sample(t);
-  await refuses(there, ['{"aptove":"export","format":3,"version":"9.9","more":1}', ...lines.slice(1)], {
+  await refuses(there, ['{"aptove":"export","format":4,"version":"9.9","more":1}', ...lines.slice(1)], {
     code: "import_newer",
-    detail: /format 3.*up to 2/,
+    detail: /format 4.*up to 3/,
   });
   const none = [
     "",
