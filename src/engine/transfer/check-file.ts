@@ -6,6 +6,7 @@ import { AptoveError } from "../../domain/errors.ts";
 import { limits } from "../../domain/limits.ts";
 import { turnDigest } from "../turn-digest.ts";
 import { checkBlob, type CheckedBlob } from "./check-blob.ts";
+import { lineageFault, mailFacts, type MailFacts } from "./check-subagent.ts";
 import { checkBases, namedBlobs, outcomeOf, type Ancestor } from "./check-turn.ts";
 import {
   exportFormat,
@@ -16,7 +17,6 @@ import {
   type PartLine,
   type TurnLine,
 } from "./format.ts";
-import { lineageFault, mailFacts, type MailFacts } from "./imported-mail.ts";
 import { endShape, headerFault, lineShapes } from "./line-shapes.ts";
 import type { Spool, SpoolPlace } from "./spool.ts";
 
