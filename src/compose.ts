@@ -129,6 +129,12 @@ export async function createAptove(options: AptoveOptions = {}): Promise<Aptove>
       turnFinished: (id, turn) => workspaces.turnFinished(id, turn),
     },
     readContext: (kind, id, entry) => readContextEntry({ kind, id, entry, ...usual }),
+    urls: {
+      read: async (url, how) => {
+        const { webReader } = await import("./tools/url/web-reader.ts");
+        return await webReader({ allowedHosts: configuration.input.allowedUrlHosts }).read(url, how);
+      },
+    },
     limits: configuration.limits,
     contextTokens: (model) => modelInfo(model)?.contextTokens ?? null,
     runner: thisRunner(),

@@ -31,6 +31,11 @@ export const errorCatalogue = {
   tool_feedback_invalid: entry(422, "The tool results do not fit the calls that wait for them"),
   active_file_invalid: entry(422, "An active file cannot be taken"),
   too_many_active_files: entry(413, "There are more active files than the limit"),
+  input_part_invalid: entry(422, "A part of the input cannot be taken"),
+  input_part_unsupported: entry(422, "The model cannot take a part of the input"),
+  input_too_large: entry(413, "The parts of the input are larger than the limit"),
+  url_refused: entry(422, "The address is none that is read from here"),
+  url_unavailable: entry(502, "The address could not be read", true),
   file_bundle_invalid: entry(422, "The file bundle is not valid"),
   file_bundle_conflict: entry(409, "A file changed since the bundle was made"),
   import_invalid: entry(422, "The file is not a whole export"),
@@ -157,6 +162,7 @@ export type WarningCode =
   | "index_stale"
   | "open_calls_closed"
   | "reasoning_dropped"
+  | "media_dropped"
   | "provider_retried"
   | "usage_estimated"
   | "history_compacted"

@@ -3,10 +3,14 @@
  * items into its own wire format; nothing here is ever rewritten once it has been sent (E6).
  */
 
+import type { PartRef } from "./input-part.ts";
+
 /** A message of the person, or of the program on the person's behalf. Each part is one text block on the wire (E2). */
 export interface UserItem {
   type: "user";
   parts: string[];
+  /** Images and documents, behind the texts (I1). A provider that cannot take one gets a text in its place (C5). */
+  media?: PartRef[];
 }
 
 export interface AssistantItem {

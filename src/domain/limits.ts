@@ -242,6 +242,17 @@ export const limits = {
   contextCacheBytesMax: 67_108_864,
   /** Boot prompts of which it is remembered that they are stored. */
   keptPromptsMax: 1_000,
+  /** I1: parts of one turn's input, the content of one, and of all of them. */
+  inputPartsMax: 32,
+  inputPartBytesMax: 10_485_760,
+  inputBytesMax: 12_582_912,
+  partNameCharactersMax: 255,
+  /** For the guess whether a history nears the window: what an image or a document is counted as. */
+  mediaTokensGuess: 1_600,
+  /** I2: how long an address is, how often it leads on, and how long its content may take. */
+  urlCharactersMax: 4_096,
+  urlRedirectsMax: 5,
+  urlMs: 20_000,
   /** B1: more cannot be one text in JavaScript, so it could not be read back. */
   blobBytesMax: 536_870_888,
 

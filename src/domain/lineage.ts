@@ -3,6 +3,7 @@
  * base of depth n at n & (n - 1), any history is read in at most log2(n) + 1 pieces, and a conversation
  * of n turns stores O(n log n) bytes where a snapshot per turn stores O(n^2).
  */
+import type { PartRef } from "./input-part.ts";
 import type { HistoryItem } from "./history.ts";
 
 /** Depth of the turn that a turn of this depth builds on; 0 means that it builds on nothing. Roots have depth 1. */
@@ -35,6 +36,8 @@ export interface StateEntry {
   items: HistoryItem[];
   chunks: SentChunk[];
   files: SentFile[];
+  /** Parts of the input that can be read with a tool from here on (I1); absent: none. */
+  inputs?: PartRef[];
   /** Made by this turn before its first call: what the model gets in place of the oldest turns (C6). */
   summary?: HistorySummary;
 }
@@ -106,6 +109,11 @@ export function joinState(files: readonly StateFile[]): State {
 
 export function historyItems(state: State): HistoryItem[] {
   return state.entries.flatMap((entry) => entry.items);
+}
+
+/** The parts of all inputs so far, by the names that they are read by; of two with one name the newer (I1). */
+export function readableInputs(state: State): Map<string, PartRef> {
+  return new Map(state.entries.flatMap(({ inputs = [] }) => inputs.map((part) => [part.name, part] as const)));
 }
 
 /** The newest summary of a history, if there is one. */

@@ -64,6 +64,49 @@ const models: Record<string, ModelInfo> = {
   },
 };
 
+/** The wires of the providers, each with what it carries beside text (I1). */
+export type Wire = "openai" | "anthropic" | "google" | "compatible";
+
+const webImages = ["image/png", "image/jpeg", "image/webp", "image/gif"];
+const taken: Record<Wire, { media: readonly string[]; source: string; asOf: string }> = {
+  openai: {
+    media: [...webImages, "application/pdf"],
+    source: "https://developers.openai.com/api/docs/guides/images-vision, /file-inputs",
+    asOf: "2026-11",
+  },
+  anthropic: {
+    media: [...webImages, "application/pdf"],
+    source: "https://platform.claude.com/docs/build-with-claude/vision, /pdf-support",
+    asOf: "2026-11",
+  },
+  google: {
+    media: [
+      "image/png",
+      "image/jpeg",
+      "image/webp",
+      "image/heic",
+      "image/heif",
+      "application/pdf",
+      "audio/wav",
+      "audio/mpeg",
+      "audio/flac",
+      "audio/ogg",
+      "video/mp4",
+    ],
+    source: "https://ai.google.dev/gemini-api/docs/image-understanding, /audio, /video-understanding",
+    asOf: "2026-11",
+  },
+  // What its models can see nobody knows here: a server that cannot take an image says so.
+  compatible: { media: webImages, source: "https://developers.openai.com/api/reference/chat", asOf: "2026-11" },
+};
+/** Families that read text alone, on wires that carry more. */
+const textOnly = /^(?:gpt-3\.5|o1-mini|o3-mini|claude-2|claude-instant|text-|gemma-)/;
+
+/** The media types that a model takes over a wire, beside text. */
+export function mediaTaken(wire: Wire, model: string): readonly string[] {
+  return textOnly.test(modelFamily(model)) ? [] : taken[wire].media;
+}
+
 /** Null: nothing is known of the model. */
 export function modelInfo(model: string): ModelInfo | null {
   return models[modelFamily(model)] ?? null;

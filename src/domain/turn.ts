@@ -8,6 +8,7 @@ import type { ContextManifest } from "./context.ts";
 import type { Failure, Warning } from "./errors.ts";
 import type { StopReason } from "./events.ts";
 import type { Millis } from "./ids.ts";
+import type { TurnPart } from "./input-part.ts";
 import { limits } from "./limits.ts";
 import type { MailboxDraft } from "./mailbox.ts";
 import type { SubagentRef } from "./subagent.ts";
@@ -36,6 +37,8 @@ export interface TurnFacts {
   provider: string;
   model: string;
   instructionSummary: string;
+  /** What came with the instruction (I1); absent: nothing. */
+  input?: TurnPart[];
   workspaceId: string | null;
   repo: string | null;
   manifest: ContextManifest;
@@ -200,6 +203,11 @@ export function archiveTurn(turn: FinishedTurn, at: Millis): ArchivedTurn {
       return { ...rest, statusAt: at, status: "archived", was: { status, failures } };
     }
   }
+}
+
+/** The blobs of the turn's input, its own and those that turns above it brought (I1). */
+export function partBlobs({ input = [] }: Pick<TurnFacts, "input">): string[] {
+  return input.flatMap(({ content }) => (content === null ? [] : [content.blob]));
 }
 
 /** Whether a turn may be continued and be a session's head (S5, T12). */

@@ -13,6 +13,7 @@ import type {
 } from "../domain/context.ts";
 import { AptoveError } from "../domain/errors.ts";
 import { sha256 } from "../domain/ids.ts";
+import type { PartRef } from "../domain/input-part.ts";
 import { limits } from "../domain/limits.ts";
 import type { Session } from "../domain/session.ts";
 import type { SubagentRef } from "../domain/subagent.ts";
@@ -24,6 +25,8 @@ import { ownsWorkspaces, workspaceFor } from "./access.ts";
 import type { TurnRequest } from "./engine.ts";
 import { checkFiles, type CheckedFile } from "./gather.ts";
 import type { EngineParts, WorkspaceSettings } from "./parts.ts";
+import { isReadable, readParts, withTexts, type AcceptedPart } from "./input-parts.ts";
+import { inputTool } from "./input-tool.ts";
 import { knownContexts } from "./known-contexts.ts";
 import type { DeliveredMessage } from "./request/mailbox-block.ts";
 import { checkInstruction } from "./request/envelope.ts";
@@ -33,6 +36,10 @@ import { bootPrompt, mergeTools, toolsHash, toolUse, type ToolUse } from "./requ
 export interface AcceptedRequest {
   caller: Caller;
   instruction: string;
+  /** What comes with the instruction, its texts left out (I1). */
+  input: AcceptedPart[];
+  /** What `read_input` reads, by name: of the history, and of this turn once its parts have their places. */
+  readable: Map<string, PartRef>;
   toolResults: ToolFeedback[];
   files: CheckedFile[];
   mode: Mode;
@@ -76,14 +83,17 @@ export interface AcceptInput {
   subagent?: SubagentRef;
   mail?: readonly DeliveredMessage[];
   subagentTools: readonly Tool[];
+  /** Parts of the history's inputs that can be read, by name. */
+  inherited: ReadonlyMap<string, PartRef>;
 }
 
 export async function acceptRequest(
   parts: EngineParts,
-  { caller, request, session, subagent, mail = [], subagentTools }: AcceptInput,
+  { caller, request, session, subagent, mail = [], subagentTools, inherited }: AcceptInput,
 ): Promise<AcceptedRequest> {
   if (caller.role === "reader") throw new AptoveError("forbidden", "a reader may not run turns");
-  checkInstruction(request.instruction, (request.toolResults ?? []).length > 0);
+  const instruction = withTexts(request.instruction, request.input ?? []);
+  checkInstruction(instruction, (request.toolResults ?? []).length > 0);
   checkFeedback(request.toolResults ?? []);
   const workspaceId = workspaceFor(caller, request.workspaceId ?? session?.workspaceId);
   const settings = await settingsOf(parts, caller, workspaceId);
@@ -91,9 +101,14 @@ export async function acceptRequest(
   const { agentContext, conversationContext } = resolveContexts(known, request, session);
   const provider = await providerOf(settings, agentContext);
   const mode = named("mode", conversationContext.modes, request.mode ?? "ask");
+  const model = request.model ?? conversationContext.model ?? provider.defaultModel;
+  const input = await readParts(request.input ?? [], { provider, model, urls: parts.urls });
+  const readable = new Map(inherited);
   const forSubagents = mayBeginSubagents(conversationContext, subagent) ? subagentTools : [];
+  const forInput = readable.size > 0 || input.some(isReadable) ? [inputTool(parts.blobs, readable)] : [];
   const configured = subagent === undefined ? parts.tools : [];
-  const serverTools = ownTools([...configured, ...(request.ownTools ?? []), ...forSubagents], request.tools ?? []);
+  const own = [...configured, ...forInput, ...(request.ownTools ?? []), ...forSubagents];
+  const serverTools = ownTools(own, request.tools ?? []);
   // A subagent has no client that could answer calls.
   const clientTools = subagent === undefined ? conversationContext.tools : [];
   const defaults = [...[...serverTools.values()].map((tool) => tool.definition), ...clientTools];
@@ -101,7 +116,9 @@ export async function acceptRequest(
   const prompt = bootPrompt(conversationContext);
   return {
     caller,
-    instruction: request.instruction,
+    instruction,
+    input,
+    readable,
     toolResults: request.toolResults ?? [],
     files: checkFiles(request.activeFiles ?? []),
     mode,
@@ -113,7 +130,7 @@ export async function acceptRequest(
     },
     provider,
     retriever: parts.retrievers.get(agentContext.index),
-    model: request.model ?? conversationContext.model ?? provider.defaultModel,
+    model,
     settings: { ...conversationContext.settings, ...request.settings },
     history: provider.remembers ? (conversationContext.history ?? "chain") : "replay",
     prompt,
@@ -208,13 +225,16 @@ function checkFeedback(feedback: readonly ToolFeedback[]): void {
 
 /** T13: what makes two requests the same one. Contents of files count by their hash. */
 export function requestHash(request: TurnRequest): string {
-  const { idempotencyKey: _key, activeFiles, ...rest } = request;
+  const { idempotencyKey: _key, activeFiles, input, ...rest } = request;
   const files = (activeFiles ?? []).map(({ path, content, sha256: hash, isTouched }) => ({
     path,
     hash: content === null ? hash : sha256(content),
     isTouched,
   }));
-  return sha256(canonicalJson({ ...rest, files }));
+  const parts = input?.map((part) =>
+    "content" in part && part.content !== undefined ? { ...part, content: sha256(part.content) } : part,
+  );
+  return sha256(canonicalJson({ ...rest, files, ...(parts !== undefined && { input: parts }) }));
 }
 
 /** JSON with sorted keys, so that the order in which a client wrote its fields does not count. */

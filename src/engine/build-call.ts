@@ -1,6 +1,6 @@
 /** What goes to the provider in one call, and why: its own memory continued, or the whole history sent (C1–C3, E5). */
 import type { Warning } from "../domain/errors.ts";
-import type { HistoryItem } from "../domain/history.ts";
+import type { HistoryItem, UserItem } from "../domain/history.ts";
 import { visibleItems, type State } from "../domain/lineage.ts";
 import type { ModelCall, PreparedRequest } from "../providers/provider.ts";
 import type { AcceptedRequest } from "./accept.ts";
@@ -41,17 +41,23 @@ interface Wanted {
   isFirst: boolean;
 }
 
-function callOf({ accepted, visible, newItems }: CallGround, { decision, produced, isFirst }: Wanted): ModelCall {
+function callOf(
+  { accepted, visible, newItems, input }: CallGround,
+  { decision, produced, isFirst }: Wanted,
+): ModelCall {
   const chained = usesChain(decision);
   const { tools, choice, allowed } = accepted.toolUse;
   // Forced again after its result, a tool would be called for ever.
   const toolChoice = isFirst ? choice : null;
   const resend = accepted.conversationContext.toolResend === "always" || toolChoice !== null || allowed !== null;
   const unseen = isFirst ? [...unsentItems(visible), ...newItems] : produced;
+  const items = chained ? unseen : [...visibleItems(visible), ...newItems, ...produced];
+  const taken = accepted.provider.takes?.(accepted.model) ?? [];
   return {
     model: accepted.model,
     prompt: chained || accepted.prompt === "" ? null : accepted.prompt,
-    items: chained ? [...unseen] : [...visibleItems(visible), ...newItems, ...produced],
+    items: items.map((item) => (item.type === "user" ? withMediaTaken(item, taken) : item)),
+    media: input.loaded,
     previousResponseId: chained ? decision.use : null,
     store: accepted.history === "chain",
     tools: resend || !chained ? tools : [],
@@ -59,6 +65,25 @@ function callOf({ accepted, visible, newItems }: CallGround, { decision, produce
     allowedTools: allowed,
     settings: accepted.settings,
   };
+}
+
+/** C5: in the place of what this model cannot see there stands a text that says so. */
+function withMediaTaken({ media = [], ...item }: UserItem, taken: readonly string[]): UserItem {
+  const seen = media.filter(({ mediaType }) => taken.includes(mediaType));
+  const notes = media
+    .filter(({ mediaType }) => !taken.includes(mediaType))
+    .map(({ name, mediaType }) => `[${name} (${mediaType}) was given here; this model cannot see it]`);
+  return { ...item, parts: [...item.parts, ...notes], ...(seen.length > 0 && { media: seen }) };
+}
+
+/** The media of the history that the model of this turn cannot see. */
+export function mediaWarnings({ accepted, visible }: Pick<CallGround, "accepted" | "visible">): Warning[] {
+  const taken = accepted.provider.takes?.(accepted.model) ?? [];
+  const media = visibleItems(visible).flatMap((item) => (item.type === "user" ? (item.media ?? []) : []));
+  const dropped = media.filter(({ mediaType }) => !taken.includes(mediaType));
+  if (dropped.length === 0) return [];
+  const names = dropped.map(({ name, mediaType }) => `${name} (${mediaType})`).join(", ");
+  return [{ code: "media_dropped", message: `left out, because ${accepted.model} cannot see it: ${names}` }];
 }
 
 /**

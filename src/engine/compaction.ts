@@ -6,6 +6,7 @@
 import { estimateTokens } from "../domain/choose-chunks.ts";
 import { AptoveError, failure, failureOf } from "../domain/errors.ts";
 import type { HistoryItem } from "../domain/history.ts";
+import type { PartRef } from "../domain/input-part.ts";
 import { limits } from "../domain/limits.ts";
 import { historySummary, summaryItem, type HistorySummary, type State, type StateEntry } from "../domain/lineage.ts";
 import type { ModelCall, ProviderEvent } from "../providers/provider.ts";
@@ -130,7 +131,7 @@ function transcript(entry: StateEntry): string {
 function itemText(item: HistoryItem): string {
   switch (item.type) {
     case "user":
-      return `User:\n${item.parts.join("\n\n")}`;
+      return `User:\n${[...item.parts, ...(item.media ?? []).map(mediaText)].join("\n\n")}`;
     case "assistant":
       return `Assistant:\n${item.text}`;
     case "reasoning":
@@ -140,6 +141,10 @@ function itemText(item: HistoryItem): string {
     case "tool_result":
       return `Result${item.isError === true ? " (error)" : ""}:\n${item.output}`;
   }
+}
+
+function mediaText({ name, mediaType }: PartRef): string {
+  return `[${name} (${mediaType})]`;
 }
 
 const summaryPrompt = [
@@ -219,5 +224,6 @@ function entryTokens(entry: StateEntry): number {
 }
 
 function itemsTokens(items: readonly HistoryItem[]): number {
-  return items.reduce((sum, item) => sum + estimateTokens(itemText(item)), 0);
+  const media = items.reduce((sum, item) => sum + (item.type === "user" ? (item.media?.length ?? 0) : 0), 0);
+  return items.reduce((sum, item) => sum + estimateTokens(itemText(item)), media * limits.mediaTokensGuess);
 }

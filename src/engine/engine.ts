@@ -12,6 +12,7 @@ import type {
   ConversationContext,
   ModelSettings,
 } from "../domain/context.ts";
+import type { InputPart } from "../domain/input-part.ts";
 import type { SequencedEvent } from "../domain/events.ts";
 import type { TurnDiff, VerifyReport } from "../domain/explanation.ts";
 import type { MailboxMessage } from "../domain/mailbox.ts";
@@ -106,6 +107,8 @@ export interface TurnRequest {
   fire?: boolean;
   /** May be empty only when `toolResults` are given, or with `fire`. */
   instruction: string;
+  /** What comes with the instruction (I1); its texts are part of the instruction, behind it. */
+  input?: InputPart[];
   /** Answers to the calls that the head waits for (T9). */
   toolResults?: ToolFeedback[];
   mode?: string;

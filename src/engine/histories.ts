@@ -2,10 +2,21 @@
  * Reads the states and the requests of earlier turns. Both lie in chains of at most log2(n) + 1 blobs (K2,
  * K3); both are immutable, so what was read once is kept in memory within a limit.
  */
+import { loadMedia, namedMedia } from "./kept-parts.ts";
+import type { ModelCall } from "../providers/provider.ts";
 import type { BlobStore } from "../blobs/blob-store.ts";
 import { AptoveError, failureOf } from "../domain/errors.ts";
 import { limits } from "../domain/limits.ts";
-import { baseDepth, emptyState, joinState, type State, type StateEntry, type StateFile } from "../domain/lineage.ts";
+import type { PartRef } from "../domain/input-part.ts";
+import {
+  baseDepth,
+  emptyState,
+  joinState,
+  readableInputs,
+  type State,
+  type StateEntry,
+  type StateFile,
+} from "../domain/lineage.ts";
 import type { RecordStore } from "../records/record-store.ts";
 import { BoundedCache } from "./bounded-cache.ts";
 import { applyRecipe, type RequestRecipe } from "./request/recipe.ts";
@@ -63,6 +74,12 @@ export class Histories {
     return files;
   }
 
+  /** What the inputs of the history left to be read (I1). A history that cannot be read fails the turn later, with its reason. */
+  async readableBefore(parent: { id: string } | null): Promise<ReadonlyMap<string, PartRef>> {
+    if (parent === null) return new Map();
+    return await this.state(parent.id).then(readableInputs, () => new Map());
+  }
+
   /** The turn whose first request a child of `parent` builds its recipes on; null for none. */
   requestBase(parent: State): string | null {
     const depth = baseDepth(parent.depth + 1);
@@ -92,6 +109,11 @@ export class Histories {
     return await this.#rebuild(request, opening, base);
   }
 
+  /** Reads what the call's media names into `loaded`, so that the call can be prepared. */
+  async loadMedia(call: ModelCall, loaded: Map<string, string>): Promise<void> {
+    await loadMedia(this.#blobs, call, loaded);
+  }
+
   rememberBody(turnId: string, body: string): void {
     this.#bodies.set(turnId, body, 2 * body.length);
   }
@@ -99,6 +121,11 @@ export class Histories {
   /** Puts a request together again from its recipe (K3, D3). */
   async #rebuild(recipe: RequestRecipe, opening: OpeningBlob, base: () => Promise<string | null>): Promise<string> {
     const known = new Map(opening.message.map((text, index) => [`message/${index}`, text]));
+    for (const piece of recipe.pieces) {
+      if (typeof piece === "string" || known.has(piece.known)) continue;
+      const text = await namedMedia(this.#blobs, piece.known);
+      if (text !== null) known.set(piece.known, text);
+    }
     return applyRecipe(recipe, recipe.hasBase ? await base() : null, known);
   }
 }

@@ -13,6 +13,7 @@ import type { TranscribedTurn, TranscriptMessage } from "../domain/transcript.ts
 import type { Provider } from "../providers/provider.ts";
 import { acceptRequest, type AcceptedRequest } from "./accept.ts";
 import { noProvider } from "./chain.ts";
+import { placeInput } from "./kept-parts.ts";
 import type { EngineCore } from "./core.ts";
 import type { SessionStart } from "./engine.ts";
 import { openTurn } from "./open-turn.ts";
@@ -47,7 +48,14 @@ export async function importConversation(
     ...(agentContextId !== undefined && { agentContextId }),
     ...(conversationContextId !== undefined && { conversationContextId }),
   };
-  const asked = await acceptRequest(core.parts, { caller, request, session: null, subagentTools: core.subagentTools });
+  const { subagentTools } = core;
+  const asked = await acceptRequest(core.parts, {
+    caller,
+    request,
+    session: null,
+    subagentTools,
+    inherited: new Map(),
+  });
   const accepted: AcceptedRequest = { ...asked, provider: nobody, model: "" };
   const turnId = newId();
   const live = core.live.begin({ turnId, sessionId: turnId, visibleBy: turnId, startedBy: caller.userId });
@@ -120,6 +128,7 @@ function planOf(turnId: string, accepted: AcceptedRequest): TurnPlan {
     isTooLong: false,
     newItems: [message],
     message: message.parts,
+    input: placeInput(turnId, emptyState, []),
     sentChunks: [],
     sentFiles: [],
     manifest: bareManifest(accepted),

@@ -35,7 +35,12 @@ export async function openTurn(core: EngineCore, opening: Opening): Promise<Open
   const { live } = opening;
   const key = openingKey(opening);
   const bytes = encodeBlob("opening", openingBlob(opening));
-  await Promise.all([core.parts.blobs.put(key, bytes), keepPrompt(core, opening.accepted)]);
+  const parts = "plan" in opening.prepared ? opening.prepared.plan.input.blobs : [];
+  await Promise.all([
+    core.parts.blobs.put(key, bytes),
+    keepPrompt(core, opening.accepted),
+    ...parts.map((part) => core.parts.blobs.put(part.key, part.bytes)),
+  ]);
   const attempt = turnOpening(core, opening, key);
   let result = await openRow(core, live, attempt);
   if (result.outcome === "busy" && (await recoverTurn(core, result.runningTurnId))) {
@@ -45,7 +50,7 @@ export async function openTurn(core: EngineCore, opening: Opening): Promise<Open
     await nameBlankSession(core, opening);
     return { pending: result.turn, openingHash: sha256(bytes) };
   }
-  await core.parts.blobs.delete(key);
+  for (const written of [key, ...parts.map((part) => part.key)]) await core.parts.blobs.delete(written);
   if (result.outcome === "idempotent") {
     checkSameRequest(result.earlier.requestHash, opening.request);
     return { repeats: result.earlier.turnId };
@@ -155,6 +160,7 @@ function turnDraft(core: EngineCore, { live, accepted, place, prepared }: Openin
     provider: accepted.provider.name,
     model: accepted.model,
     instructionSummary: summarize(accepted.instruction),
+    ...("plan" in prepared && prepared.plan.input.parts.length > 0 && { input: prepared.plan.input.parts }),
     workspaceId: accepted.workspaceId,
     repo: accepted.repo,
     manifest: "plan" in prepared ? prepared.plan.manifest : bareManifest(accepted),

@@ -11,6 +11,7 @@ import type { Provider } from "../providers/provider.ts";
 import type { RecordStore, Runner } from "../records/record-store.ts";
 import type { Retriever } from "../retrieval/retriever.ts";
 import type { Observer } from "../telemetry/observer.ts";
+import type { UrlReader } from "../tools/url-reader.ts";
 import type { Tool } from "../tools/tool.ts";
 
 /**
@@ -79,6 +80,8 @@ export interface EngineParts {
   workspaces?: WorkspaceParts;
   /** Checks an entry in the form of `config.toml`, and fills in what it leaves out. Absent: no contexts are kept as records. */
   readContext?: ReadContext;
+  /** Reads addresses of the web that a turn's input names (I2); absent: they are refused. */
+  urls?: UrlReader;
   limits: EngineLimits;
   /** How many tokens a model can take, or null where that is not known (C4, C6). */
   contextTokens(model: string): number | null;

@@ -14,6 +14,7 @@ import { fireInstruction } from "./request/mailbox-block.ts";
 import type { Parent } from "./turn-plan.ts";
 import { continuableSession, mayContinue, visibleSession, visibleTurn } from "./sessions.ts";
 import { readBlob, type OpeningBlob } from "./turn-blobs.ts";
+import { inputAgain } from "./kept-parts.ts";
 
 export interface Place {
   /** Null: the turn begins a new session. */
@@ -123,7 +124,10 @@ async function placeRerun(engine: EngineCore, caller: Caller, request: TurnReque
   const place: Place = isHere
     ? { ...common, session, head: session.headTurnId }
     : { ...common, originTurnId: old.parentId };
-  return { place, request: repeating(request, old, opening) };
+  // The same instruction comes with what came with it (I1).
+  const isSame = request.instruction === "" && request.input === undefined;
+  const input = isSame ? { input: await inputAgain(parts.blobs, old) } : {};
+  return { place, request: { ...repeating(request, old, opening), ...input } };
 }
 
 function repeating(request: TurnRequest, old: Turn, opening: OpeningBlob): TurnRequest {

@@ -11,11 +11,12 @@ import { sha256 } from "../domain/ids.ts";
 import type { MailboxRef } from "../domain/mailbox.ts";
 import { alreadySent, emptyState, type State } from "../domain/lineage.ts";
 import type { AcceptedRequest } from "./accept.ts";
-import { chainWarnings, decideHistory, firstCall, usesChain } from "./build-call.ts";
+import { chainWarnings, decideHistory, mediaWarnings, firstCall, usesChain } from "./build-call.ts";
 import { nearsWindow } from "./compaction.ts";
 import { gatherChunks, gatherFiles, type GatheredChunks, type GatheredFiles } from "./gather.ts";
 import type { Histories } from "./histories.ts";
 import { contextBlock } from "./request/context-block.ts";
+import { mediaTexts, placeInput, type PlacedInput } from "./kept-parts.ts";
 import { closeCalls, userMessage, type ClosedCalls } from "./request/envelope.ts";
 import { mailboxBlock, type DeliveredMessage } from "./request/mailbox-block.ts";
 import { makeRecipe, messageTexts } from "./request/recipe.ts";
@@ -51,8 +52,8 @@ export async function tryToPlan(histories: Histories, input: PlanInput): Promise
   }
 }
 
-async function planTurn(histories: Histories, input: PlanInput): Promise<TurnPlan> {
-  const { accepted, parent, closed } = input;
+async function planTurn(histories: Histories, wanted: PlanInput): Promise<TurnPlan> {
+  const { accepted, parent, closed } = wanted;
   const state = await histories.state(parent?.id ?? null);
   const sent = alreadySent(state);
   const files = gatherFiles(accepted.files, sent);
@@ -68,25 +69,27 @@ async function planTurn(histories: Histories, input: PlanInput): Promise<TurnPla
     pathPrefixes: accepted.pathPrefixes,
     sent,
     activePaths: files.activePaths,
-    bounds: input.chunkBounds,
+    bounds: wanted.chunkBounds,
   });
-  input.signal.throwIfAborted();
-  const message = buildMessage(accepted, chunks, files);
+  wanted.signal.throwIfAborted();
+  const input = placeInput(wanted.turnId, state, accepted.input);
+  for (const ref of input.readable) accepted.readable.set(ref.name, ref);
+  const message = buildMessage(accepted, { chunks, files, input });
   const newItems = [...closed.results, ...(message === null ? [] : [message])];
-  const decision = decideHistory(accepted, parent, input.now);
+  const decision = decideHistory(accepted, parent, wanted.now);
   const requestBase = histories.requestBase(state);
   const requestBaseBody = requestBase === null ? null : await histories.firstRequest(requestBase);
   const parts = message?.parts ?? [];
-  const ground = { accepted, visible: state, newItems };
-  const isTooLong = nearsWindow(ground, { decision, parent, window: input.window });
+  const ground = { accepted, visible: state, newItems, input };
+  const isTooLong = nearsWindow(ground, { decision, parent, window: wanted.window });
   const waits = closed.approved.length > 0 || isTooLong;
-  const first = waits ? null : firstRequest(ground, { decision, requestBaseBody, message: parts });
+  const first = waits ? null : await firstRequest(ground, { decision, requestBaseBody, message: parts, histories });
   const closedWarning: Warning[] =
     closed.unanswered === 0
       ? []
       : [{ code: "open_calls_closed", message: `${closed.unanswered} tool calls were closed without a result` }];
   return {
-    turnId: input.turnId,
+    turnId: wanted.turnId,
     accepted,
     parent,
     state,
@@ -95,10 +98,17 @@ async function planTurn(histories: Histories, input: PlanInput): Promise<TurnPla
     isTooLong,
     newItems,
     message: parts,
+    input,
     sentChunks: chunks.toSend.map(({ id, hash, path }) => ({ id, hash, path })),
     sentFiles: files.toSend.map(({ path, sha256: hash }) => ({ path, hash })),
     manifest: manifest(accepted, { files, chunks, state, decision }),
-    warnings: [...chainWarnings(decision, accepted), ...closedWarning, ...files.warnings, ...chunks.warnings],
+    warnings: [
+      ...chainWarnings(decision, accepted),
+      ...mediaWarnings(ground),
+      ...closedWarning,
+      ...files.warnings,
+      ...chunks.warnings,
+    ],
     approved: closed.approved,
     decision,
     first,
@@ -108,15 +118,21 @@ async function planTurn(histories: Histories, input: PlanInput): Promise<TurnPla
 }
 
 interface FirstRequest {
+  histories: Histories;
   decision: HistoryDecision;
   requestBaseBody: string | null;
   message: readonly string[];
 }
 
-function firstRequest(ground: CallGround, { decision, requestBaseBody, message }: FirstRequest): TurnPlan["first"] {
+async function firstRequest(
+  ground: CallGround,
+  { decision, requestBaseBody, message, histories }: FirstRequest,
+): Promise<TurnPlan["first"]> {
   const call = firstCall(ground, decision);
+  await histories.loadMedia(call, ground.input.loaded);
   const request = ground.accepted.provider.prepare(call);
-  return { call, request, recipe: makeRecipe(request.body, requestBaseBody, messageTexts(message)) };
+  const known = [...messageTexts(message), ...mediaTexts(call, ground.input.loaded)];
+  return { call, request, recipe: makeRecipe(request.body, requestBaseBody, known) };
 }
 
 /** The plan with the results of the calls that were allowed, in front of the new message (T9). */
@@ -129,11 +145,15 @@ export function withResults(plan: TurnPlan, results: readonly ToolResultItem[]):
 }
 
 /** A turn that only brings tool results still tells of files that changed. */
-function buildMessage(accepted: AcceptedRequest, chunks: GatheredChunks, files: GatheredFiles): UserItem | null {
-  const context = contextBlock(chunks.toSend, files.toSend);
+function buildMessage(
+  accepted: AcceptedRequest,
+  { chunks, files, input }: { chunks: GatheredChunks; files: GatheredFiles; input: PlacedInput },
+): UserItem | null {
+  const context = contextBlock(chunks.toSend, files.toSend, accepted.input);
+  const media = input.media.length > 0 ? { media: input.media } : {};
   const { instruction, mode, mail } = accepted;
-  if (instruction !== "") return userMessage(mode.id, instruction, mailboxBlock(mail), context);
-  return context === null ? null : { type: "user", parts: [context] };
+  if (instruction !== "") return { ...userMessage(mode.id, instruction, mailboxBlock(mail), context), ...media };
+  return context === null ? null : { type: "user", parts: [context], ...media };
 }
 
 interface ManifestInput {

@@ -30,7 +30,9 @@ export async function startTurn(core: EngineCore, caller: Caller, asked: TurnReq
   const { place, request } = await placeTurn(core, caller, asked);
   const { subagentTools } = core;
   const mail = place.mail.messages;
-  const accepted = await acceptRequest(core.parts, { caller, request, session: place.model, mail, subagentTools });
+  const inherited = await core.histories.readableBefore(place.parent);
+  const session = place.model;
+  const accepted = await acceptRequest(core.parts, { caller, request, session, mail, subagentTools, inherited });
   return await launchTurn(core, { place, request: asked, accepted });
 }
 

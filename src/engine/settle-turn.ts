@@ -214,6 +214,7 @@ function nextState(pending: PendingTurn, plan: TurnPlan, items: readonly History
     items: [...plan.newItems, ...items],
     chunks: plan.sentChunks,
     files: plan.sentFiles,
+    ...(plan.input.readable.length > 0 && { inputs: plan.input.readable }),
     ...(plan.summary !== null && { summary: plan.summary }),
   });
 }

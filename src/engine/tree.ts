@@ -163,7 +163,7 @@ async function unreachableKeys(core: EngineCore): Promise<string[]> {
   const isOld = (id: string): boolean => isId(id) && timeOf(id) < core.parts.now() - limits.garbageAgeMs;
   // The first turn of a session that was made long ago is as old by its id, and may be opened just now.
   const isYoungAttempt = (key: string): boolean => {
-    const attempt = /\/opening-(.+)\.json$/.exec(key)?.[1];
+    const attempt = /\/(?:opening|part)-(.+)\.json$/.exec(key)?.[1];
     return attempt !== undefined && isId(attempt) && !isOld(attempt);
   };
   // The blobs of an import have the ids of old turns: while one runs it cannot be told what is garbage.

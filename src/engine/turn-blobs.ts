@@ -4,6 +4,7 @@
  * - `opening.json`: the instruction, the user message, the first request. Written before the model is called.
  * - `request-2.json`, …: requests of later model calls, each written before its call.
  * - `run.json`: events, responses, and the outputs of tools that were too long for the model. Written when the run ends.
+ * - `part-<id>.json`: the content of a part of the input (I1). Written before the opening's row.
  * - `state.json`: the history since the base turn (K2). Written when the run ends well.
  *
  * Beside the turns, `prompts/<hash>.txt` has each boot prompt that a turn had, so that a manifest's hash leads to its text (G1).
@@ -53,7 +54,15 @@ export interface RunBlob {
   outputs?: { callId: string; text: string }[];
 }
 
+/** The content of a part of the input (I1), whatever it is. */
+export interface PartBlob {
+  format: 1;
+  turnId: string;
+  base64: string;
+}
+
 interface BlobTypes {
+  part: PartBlob;
   opening: OpeningBlob;
   request: RequestBlob;
   run: RunBlob;
@@ -68,6 +77,7 @@ export const blobKeys = {
   request: (turnId: string, step: number) => `turns/${turnId}/request-${step}.json`,
   run: (turnId: string, attempt: number) => `turns/${turnId}/run${attempt === 1 ? "" : `-${attempt}`}.json`,
   recoveredRun: (turnId: string, attempt: string) => `turns/${turnId}/run-recovered-${attempt}.json`,
+  part: (turnId: string, attempt: string) => `turns/${turnId}/part-${attempt}.json`,
   state: (turnId: string) => `turns/${turnId}/state.json`,
 } as const;
 

@@ -7,6 +7,7 @@ import type { AwaitingTurn, CompletedTurn } from "../domain/turn.ts";
 import type { ModelCall, PreparedRequest } from "../providers/provider.ts";
 import type { AcceptedRequest } from "./accept.ts";
 import type { ChainDecision } from "./chain.ts";
+import type { PlacedInput } from "./kept-parts.ts";
 import type { RequestRecipe } from "./request/recipe.ts";
 
 export type Parent = CompletedTurn | AwaitingTurn;
@@ -26,6 +27,8 @@ export interface TurnPlan {
   newItems: HistoryItem[];
   /** Parts of the user message; empty where there is none. */
   message: string[];
+  /** What came with the instruction, with its places; and the contents that calls name, as they are read. */
+  input: PlacedInput;
   sentChunks: SentChunk[];
   sentFiles: SentFile[];
   manifest: ContextManifest;
@@ -44,4 +47,4 @@ export interface TurnPlan {
 export type HistoryDecision = ChainDecision | "replay" | null;
 
 /** What a call is made from. */
-export type CallGround = Pick<TurnPlan, "accepted" | "visible" | "newItems">;
+export type CallGround = Pick<TurnPlan, "accepted" | "visible" | "newItems" | "input">;

@@ -7,6 +7,7 @@ import type { BlobStore } from "../blobs/blob-store.ts";
 import { baseDepth } from "../domain/lineage.ts";
 import type { Step } from "../domain/step.ts";
 import type { ModelCall, PreparedRequest } from "../providers/provider.ts";
+import { loadMedia, mediaTexts } from "./kept-parts.ts";
 import { makeRecipe, messageTexts } from "./request/recipe.ts";
 import type { TurnPlan } from "./turn-plan.ts";
 import { blobKeys, encodeBlob } from "./turn-blobs.ts";
@@ -40,15 +41,15 @@ export class TurnRequests {
   }
 
   async store(step: number, call: ModelCall): Promise<ModelRequest> {
-    const { turnId, accepted, message, requestBaseBody } = this.#plan;
+    const { turnId, accepted, message, requestBaseBody, input } = this.#plan;
+    await loadMedia(this.#blobs, call, input.loaded);
     const request = accepted.provider.prepare(call);
     const base = this.#stored[baseDepth(this.#stored.length)];
     const baseStep = this.#stored.length === 0 ? null : (base?.step ?? null);
-    const recipe = makeRecipe(
-      request.body,
-      baseStep === null ? requestBaseBody : (base?.body ?? null),
-      messageTexts(message),
-    );
+    const recipe = makeRecipe(request.body, baseStep === null ? requestBaseBody : (base?.body ?? null), [
+      ...messageTexts(message),
+      ...mediaTexts(call, input.loaded),
+    ]);
     const blob = blobKeys.request(turnId, step);
     await this.#blobs.put(blob, encodeBlob("request", { format: 1, turnId, baseStep, request: recipe }));
     this.#stored.push({ step, body: request.body });

@@ -7,6 +7,7 @@ import type { Session } from "../domain/session.ts";
 import type { Step } from "../domain/step.ts";
 import type { EngineCore } from "./core.ts";
 import { Histories } from "./histories.ts";
+import { readPart } from "./kept-parts.ts";
 import { visibleSession } from "./sessions.ts";
 import { turnDigest, type BlobHashes } from "./turn-digest.ts";
 import { finishedTurns, turnsWithLineage, type StoredTurn } from "./turn-order.ts";
@@ -63,6 +64,7 @@ async function readTurn(core: EngineCore, turn: StoredTurn): Promise<ReadTurn> {
       run === null ? null : blobHash(core, run),
       state === null ? null : blobHash(core, state),
       turnReader(core, turn).prompt(),
+      ...(turn.input ?? []).flatMap(({ content }) => (content === null ? [] : [readPart(core.parts.blobs, content)])),
     ]);
     const hashes = { opening: openingHash, run: runHash, state: stateHash };
     return { turn, steps, hashes, lostRequest: await lostRequestOf(core, turn, steps) };

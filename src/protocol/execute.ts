@@ -56,6 +56,42 @@ const activeFile = z
   })
   .meta({ id: "ActiveFile" });
 
+const mode = absent(z.enum(["file", "inline"])).describe(
+  "`file` (the default): put where the model can read it with a tool. `inline`: into its context, at once.",
+);
+const mediaType = absent(z.string()).describe("For example `image/png`; absent: found out.");
+
+const inputPart = z
+  .discriminatedUnion("type", [
+    z.strictObject({ type: z.literal("text"), text: z.string().describe("Part of the instruction, behind it.") }),
+    z.strictObject({
+      type: z.literal("url"),
+      url: z.string().describe("Read when the turn begins; http and https, of the public net."),
+      mode,
+    }),
+    z
+      .strictObject({
+        type: z.literal("file"),
+        path: z.string().describe("Relative to the project, with forward slashes."),
+        content: absent(z.string()).describe("The file as text. Without any content the file is only named."),
+        contentBase64: absent(z.base64()).describe("The file's bytes; instead of `content`."),
+        mediaType,
+        mode,
+      })
+      .refine((file) => file.content == null || file.contentBase64 == null, {
+        message: "has both content and contentBase64; give one",
+      }),
+    z.strictObject({
+      type: z.literal("binary"),
+      data: z.base64().describe("The bytes."),
+      mediaType,
+      name: absent(columnText()).describe("By which the model knows it."),
+      mode,
+    }),
+  ])
+  .meta({ id: "InputPart" });
+export type WireInputPart = z.input<typeof inputPart>;
+
 const toolResult = z
   .strictObject({
     callId: z.string(),
@@ -127,10 +163,13 @@ const contradictions = [
 ] as const;
 
 /** What cannot be handed to a running turn. */
-const notSteered = ["toolResults", "rerun", "fork", "fire"] as const;
+const notSteered = ["input", "toolResults", "rerun", "fork", "fire"] as const;
 
 const executeFields = z.strictObject({
-  instruction: absent(z.string()).describe("May be absent only when `toolResults`, `rerun` or `fire` are given."),
+  instruction: absent(z.string()).describe(
+    "May be absent only when `toolResults`, `rerun`, `fire`, or texts in `input` are given.",
+  ),
+  input: absent(z.array(inputPart)).describe("What comes with the instruction; its texts are part of it."),
   sessionId: absent(one.sessionId),
   responseContinuationId: absent(one.responseContinuationId),
   fork: absent(ofTurn).describe(

@@ -22,6 +22,11 @@ const runs = [
   "tool_feedback_invalid",
   "active_file_invalid",
   "too_many_active_files",
+  "input_part_invalid",
+  "input_part_unsupported",
+  "input_too_large",
+  "url_refused",
+  "url_unavailable",
   "idempotency_key_reused",
   "session_busy",
   "session_archived",
@@ -52,7 +57,7 @@ export const turnRoutes = {
     otherBodies: {
       "text/plain": "The instruction; everything else stands in the query.",
       "multipart/form-data":
-        "A part `request` with the JSON, and files: each is an active file, its file name the path. A file that `request` lists without content gets it here.",
+        "A part `request` with the JSON, and files: each is an active file, its file name the path. A file that `request` lists without content, among its active files or in its `input`, gets it here.",
     },
     status: 200,
     answer: executeAnswer,

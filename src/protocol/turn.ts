@@ -73,6 +73,18 @@ const manifest = z
   })
   .meta({ id: "ContextManifest", description: "What the turn gave the model, each thing with its hash." });
 
+const turnPart = z
+  .object({
+    type: z.enum(["url", "file", "binary"]),
+    mode: z.enum(["file", "inline"]),
+    source: z.string().nullable().describe("The address or path."),
+    name: z.string().describe("By which the model knows it."),
+    mediaType: z.string(),
+    bytes: z.int().nullable().describe("Null: a file that was only named."),
+    sha256: z.string().nullable(),
+  })
+  .meta({ id: "TurnPart" });
+
 const runSummary = z
   .object({
     durationMs: z.number(),
@@ -133,6 +145,7 @@ export const turn = z
       .string()
       .nullable()
       .describe("SHA-256 over the parent's digest and all that is kept of the turn; null while it runs."),
+    input: z.array(turnPart).describe("What came with the instruction, beside text."),
     finalMessage: z.string().nullable().describe("The last message, where the answer has several."),
     deferredCalls: z.array(deferredCall),
     warnings: z.array(warning),
@@ -263,6 +276,11 @@ export function toWireTurn(of: Turn, steps: readonly Step[]): WireTurn {
     previousProviderResponseId: ended?.chain.previousResponseId ?? null,
     chainExpiresAt: isoTimeOrNull(ended?.chain.expiresAt ?? null),
     digest: ended?.digest ?? null,
+    input: (of.input ?? []).map(({ content, ...part }) => ({
+      ...part,
+      bytes: content?.bytes ?? null,
+      sha256: content?.sha256 ?? null,
+    })),
     finalMessage: outcome.finalMessage,
     deferredCalls: outcome.deferredCalls,
     warnings: of.warnings,

@@ -29,6 +29,8 @@ export interface Provider {
   readonly defaultModel: string;
   /** Whether it remembers responses, so that a later call can name one instead of sending the history (C1). */
   readonly remembers: boolean;
+  /** Media types that the model takes in the context, beside text (I1); absent: none. */
+  takes?(model: string): readonly string[];
   prepare(call: ModelCall): PreparedRequest;
   send(request: PreparedRequest, signal: AbortSignal): AsyncIterable<ProviderEvent>;
 }
@@ -37,8 +39,10 @@ export interface ModelCall {
   model: string;
   /** The system message; null on later calls of a chain (E1). */
   prompt: string | null;
-  /** The whole history in a replay, only what is new in a chain; ends with the new items. */
+  /** The whole history in a replay, only what is new in a chain; ends with the new items. All media is of types that `takes` names. */
   items: readonly HistoryItem[];
+  /** The content of the items' media in base64, by their blobs; absent: there is none. */
+  media?: ReadonlyMap<string, string>;
   previousResponseId: string | null;
   /** Whether the provider shall remember the response. */
   store: boolean;

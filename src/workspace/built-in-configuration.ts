@@ -43,6 +43,8 @@ export interface Configuration {
   /** No port: there are none. */
   metrics: { host: string; port: number | null };
   traces: { exporter: "none" | "otlp"; ratio: number };
+  /** Hosts whose addresses need not be of the public net (I2). */
+  input: { allowedUrlHosts: string[] };
   limits: Record<ChangeableLimit, number>;
 }
 
@@ -90,6 +92,7 @@ export function settleConfiguration(merged: LayerValues): Configuration {
       exporter: values.get<"none" | "otlp">("traces.exporter") ?? "none",
       ratio: values.get<number>("traces.ratio") ?? 1,
     },
+    input: { allowedUrlHosts: values.get<string[]>("input.allowed_url_hosts") ?? [] },
     limits: effectiveLimits(values),
   };
 }

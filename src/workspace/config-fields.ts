@@ -248,6 +248,12 @@ export const configFields: TableField = table("", {
       isReal: true,
     }),
   }),
+  input: sharedTable("What comes with an instruction.", {
+    allowed_url_hosts: texts(
+      "Hosts that may be read although they are not of the public net, with a port or without.",
+      ["wiki.example.org"],
+    ),
+  }),
   limits: sharedTable("Limits; the built-in values are good for most.", limitFields()),
 });
 

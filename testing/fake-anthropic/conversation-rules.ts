@@ -75,7 +75,7 @@ function checkCacheMarks(body: MessagesBody): void {
 }
 
 const mayStandIn: Record<Turn["role"], readonly string[]> = {
-  user: ["text", "tool_result"],
+  user: ["text", "image", "document", "tool_result"],
   assistant: ["text", "thinking", "redacted_thinking", "tool_use"],
   system: ["text"],
 };
@@ -84,7 +84,7 @@ function checkTurn({ role, blocks }: Turn, next: Turn | undefined, index: number
   if (blocks.length === 0) throw fault(`messages.${index}`, "all messages must have non-empty content");
   const strayed = blocks.find(({ type }) => !mayStandIn[role].includes(type));
   if (strayed !== undefined) {
-    const home = strayed.type === "tool_result" ? "user" : "assistant";
+    const home = mayStandIn.user.includes(strayed.type) ? "user" : "assistant";
     throw fault(`messages.${index}`, `\`${strayed.type}\` blocks can only be in \`${home}\` messages`);
   }
   const last = blocks.at(-1)?.type;

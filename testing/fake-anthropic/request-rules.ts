@@ -1,10 +1,15 @@
 /**
  * What `POST /v1/messages` takes. The fields are those of Anthropic's own types: tsc fails here when a type gains
- * or loses one. Tools that Anthropic runs itself, images and documents are not for this fake.
+ * or loses one. Tools that Anthropic runs itself are not for this fake; of images and documents those that come in base64 are.
  */
 import type { BetaThinkingConfigAdaptive } from "@anthropic-ai/sdk/resources/beta/messages/messages";
+import { mediaFault, webImages } from "../media-rules.ts";
 import type {
+  Base64ImageSource,
+  Base64PDFSource,
   CacheControlEphemeral,
+  DocumentBlockParam,
+  ImageBlockParam,
   MessageCreateParamsBase,
   OutputConfig,
   RedactedThinkingBlockParam,
@@ -58,9 +63,41 @@ const textBlock = object<TextBlockParam>(
 const blockId = matching(/^[a-zA-Z0-9_-]+$/);
 const toolName = matching(/^[a-zA-Z0-9_-]{1,128}$/);
 
+function base64Source<T extends { media_type: string; data: string; type: string }>(taken: readonly string[]): Check {
+  const form = object<{ [K in keyof T]: unknown }>(
+    { type: oneOf("base64"), media_type: oneOf(...taken), data: text } as { [K in keyof T]-?: Check },
+    ["type", "media_type", "data"] as (keyof T & string)[],
+  );
+  return (value, at) => {
+    form(value, at);
+    const wrong = isObject(value) ? mediaFault(value["media_type"], value["data"], taken) : null;
+    if (wrong !== null) throw fault(`${at}.base64.data`, wrong);
+  };
+}
+
 const content = listOf(
   byType({
     text: textBlock,
+    image: object<ImageBlockParam>(
+      {
+        type,
+        source: base64Source<Base64ImageSource>(webImages),
+        cache_control: cacheControl,
+        transformations: anything,
+      },
+      ["source"],
+    ),
+    document: object<DocumentBlockParam>(
+      {
+        type,
+        source: base64Source<Base64PDFSource>(["application/pdf"]),
+        cache_control: cacheControl,
+        citations: anything,
+        context: nullable(text),
+        title: nullable(text),
+      },
+      ["source"],
+    ),
     thinking: object<ThinkingBlockParam>({ type, thinking: text, signature: text }, ["thinking", "signature"]),
     redacted_thinking: object<RedactedThinkingBlockParam>({ type, data: text }, ["data"]),
     tool_use: object<ToolUseBlockParam>(

@@ -7,7 +7,7 @@ import { type Delivery, sendEvents, sendRaw, staySilent } from "../fake-server/d
 import { type CameRequest, type Fake, FakeServer, type FakeServerOptions } from "../fake-server/fake-server.ts";
 import { answerChunks } from "./answer-chunks.ts";
 import { type FakeAnswer, type FakeReply, modelMissing, refused } from "./replies.ts";
-import { type ChatBody, checkChatBody } from "./request-rules.ts";
+import { type ChatBody, type ChatMessage, checkChatBody } from "./request-rules.ts";
 
 export interface FakeCompatibleOptions extends FakeServerOptions {
   /** The only key that is taken; without one the server asks for none. */
@@ -106,4 +106,10 @@ function parseJson(raw: Buffer): unknown {
 
 /** What the model does when nobody says otherwise: it repeats the last message. */
 const echo: AnswerScript = ({ messages }) =>
-  `Message ${messages.length} of this conversation says: ${messages.at(-1)?.content ?? ""}`;
+  `Message ${messages.length} of this conversation says: ${textOf(messages.at(-1))}`;
+
+function textOf(message: ChatMessage | undefined): string {
+  const content = message?.content ?? "";
+  if (typeof content === "string") return content;
+  return content.map((part) => (part.type === "text" ? part.text : "[image]")).join("");
+}

@@ -5,7 +5,9 @@
  */
 import {
   anything,
+  byType,
   type Check,
+  dataUrl,
   decimal,
   flag,
   integer,
@@ -17,6 +19,7 @@ import {
   record,
   text,
 } from "../fake-openai/check.ts";
+import { webImages } from "../media-rules.ts";
 import { Refusal } from "../fake-openai/refusal.ts";
 
 export interface ChatToolCall {
@@ -25,9 +28,12 @@ export interface ChatToolCall {
   function: { name: string; arguments: string };
 }
 
+/** Parts come only with an image; a text alone is a string. */
+export type ChatPart = { type: "text"; text: string } | { type: "image_url"; image_url: { url: string } };
+
 export type ChatMessage =
   | { role: "system"; content: string }
-  | { role: "user"; content: string }
+  | { role: "user"; content: string | ChatPart[] }
   | {
       role: "assistant";
       content: string | null;
@@ -65,10 +71,23 @@ const called = object<ChatToolCall>(
 
 type MessageOf<Role> = Extract<ChatMessage, { role: Role }>;
 
-const said = object<MessageOf<"user">>({ role: text, content: text }, ["role", "content"]);
+const said = object<MessageOf<"system">>({ role: text, content: text }, ["role", "content"]);
+const partForm = byType({
+  text: object<Extract<ChatPart, { type: "text" }>>({ type: text, text }, ["text"]),
+  image_url: object<Extract<ChatPart, { type: "image_url" }>>(
+    { type: text, image_url: object<{ url: string }>({ url: dataUrl(webImages) }, ["url"]) },
+    ["image_url"],
+  ),
+});
+const asked: Check = (value, at) => {
+  const content = isObject(value) ? value["content"] : undefined;
+  const hasImage = Array.isArray(content) && content.some((one) => isObject(one) && one["type"] === "image_url");
+  const parts = hasImage ? listOf(partForm) : text;
+  object<MessageOf<"user">>({ role: text, content: parts }, ["role", "content"])(value, at);
+};
 const messageByRole: Record<string, Check> = {
   system: said,
-  user: said,
+  user: asked,
   assistant: object<MessageOf<"assistant">>(
     { role: text, content: nullable(text), tool_calls: listOf(called), reasoning_content: text, reasoning: text },
     ["role", "content"],

@@ -33,8 +33,8 @@ function checkParts(parts: readonly Part[], { role, at, model }: { role: string;
     throw new GoogleRefusal(`* GenerateContentRequest.${at}.parts: contents.parts must not be empty.`);
   for (const [index, part] of parts.entries()) {
     const where = `${at}.parts[${index}]`;
-    const { text, thought, functionCall, functionResponse, thoughtSignature } = part;
-    if ([text, functionCall, functionResponse].filter((data) => data !== undefined).length !== 1) {
+    const { text, inlineData, thought, functionCall, functionResponse, thoughtSignature } = part;
+    if ([text, inlineData, functionCall, functionResponse].filter((data) => data !== undefined).length !== 1) {
       throw new GoogleRefusal(
         `* GenerateContentRequest.${where}.data: required oneof field 'data' must have one initialized field`,
       );

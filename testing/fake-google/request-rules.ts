@@ -2,7 +2,10 @@
  * What `streamGenerateContent` takes. The fields are those of Google's own types: tsc fails here when a type gains
  * or loses one.
  */
+import { mediaTaken } from "../../src/domain/models.ts";
+import { mediaFault } from "../media-rules.ts";
 import type {
+  Blob,
   Content,
   FunctionCall,
   FunctionCallingConfig,
@@ -49,6 +52,14 @@ const functionResponse = object<FunctionResponse>(
   ["name", "response"],
 );
 
+const inlineForm = object<Blob>({ data: text, displayName: text, mimeType: text }, ["data", "mimeType"]);
+const inlineData: Check = (value, at) => {
+  inlineForm(value, at);
+  const { mimeType, data } = value as Blob;
+  const wrong = mediaFault(mimeType, data, mediaTaken("google", ""));
+  if (wrong !== null) throw new Refusal(`${at}: ${wrong}`, { param: at });
+};
+
 const part = object<Part>(
   {
     text,
@@ -60,7 +71,7 @@ const part = object<Part>(
     codeExecutionResult: anything,
     executableCode: anything,
     fileData: anything,
-    inlineData: anything,
+    inlineData,
     mediaProcessing: anything,
     mediaResolution: anything,
     partMetadata: record,

@@ -2,6 +2,7 @@
  * A small strict validator that answers as OpenAI does: the first fault, with the path of the parameter and
  * the code. An `object` lists every field that OpenAI's type has, so tsc says when the type has grown.
  */
+import { dataUrlFault } from "../media-rules.ts";
 import { Refusal } from "./refusal.ts";
 
 /** Throws a Refusal that names `at`, the path of the value. */
@@ -144,4 +145,12 @@ function nameOf(value: unknown): string {
     default:
       return "an object";
   }
+}
+
+/** A `data:` address with content of one of these types. */
+export function dataUrl(taken: readonly string[]): Check {
+  return (value, at) => {
+    const wrong = dataUrlFault(value, taken);
+    if (wrong !== null) throw new Refusal(`Invalid '${at}': ${wrong}.`, { code: "invalid_value", param: at });
+  };
 }

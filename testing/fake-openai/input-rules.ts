@@ -11,7 +11,20 @@ import type {
   ResponseOutputText,
   ResponseReasoningItem,
 } from "openai/resources/responses/responses";
-import { anything, byType, type Check, isObject, listOf, nullable, object, oneOf, text, textOr } from "./check.ts";
+import { webImages } from "../media-rules.ts";
+import {
+  anything,
+  byType,
+  type Check,
+  dataUrl,
+  isObject,
+  listOf,
+  nullable,
+  object,
+  oneOf,
+  text,
+  textOr,
+} from "./check.ts";
 
 const type: Check = text;
 const status = nullable(oneOf("in_progress", "completed", "incomplete"));
@@ -23,7 +36,7 @@ const inputPart = byType({
       type,
       detail: oneOf("low", "high", "auto", "original"),
       file_id: nullable(text),
-      image_url: nullable(text),
+      image_url: nullable(dataUrl(webImages)),
       prompt_cache_breakpoint: anything,
     },
     [],
@@ -32,7 +45,7 @@ const inputPart = byType({
     {
       type,
       detail: oneOf("auto", "low", "high"),
-      file_data: text,
+      file_data: dataUrl(["application/pdf"]),
       file_id: nullable(text),
       file_url: text,
       filename: text,

@@ -14,8 +14,9 @@ export function isUnread(request: Request): boolean {
   return request.body !== null && !readToTheEnd.has(request);
 }
 
-/** A body as it arrives. Throws `body_too_large` as soon as the limit is passed. */
+/** A body as it arrives. Throws `body_too_large` as soon as the limit is passed, `unsupported_media_type` for a packed one. */
 export async function* bodyPieces(request: Request, bytesMax: number): AsyncGenerator<Uint8Array> {
+  refuseEncoded(request);
   const promised = Number(request.headers.get("content-length") ?? 0);
   if (promised > bytesMax) throw tooLarge(bytesMax);
   if (request.body === null) return;
@@ -32,6 +33,14 @@ export async function* bodyPieces(request: Request, bytesMax: number): AsyncGene
     if (size > bytesMax) throw tooLarge(bytesMax);
     yield value;
   }
+}
+
+/** Nothing is unpacked here, so nothing small becomes large (H5). */
+function refuseEncoded({ headers }: Request): void {
+  const encoding = (headers.get("content-encoding") ?? "identity").trim().toLowerCase();
+  if (encoding === "identity" || encoding === "") return;
+  const detail = `the encoding ${JSON.stringify(encoding)} of a body is not taken; send it as it is`;
+  throw new AptoveError("unsupported_media_type", detail);
 }
 
 async function nextPiece(

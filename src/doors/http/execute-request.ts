@@ -14,6 +14,7 @@ import { parse } from "../../protocol/parse.ts";
 import { z } from "zod";
 import { bodyText, mediaType, readBody, requireMediaType } from "./body.ts";
 import { parseJson } from "./json-body.ts";
+import { readInput, takeInputFiles } from "./read-input.ts";
 import { readQuery } from "./query.ts";
 
 export interface ExecuteCall {
@@ -36,6 +37,7 @@ const fieldCodes: Readonly<Record<string, ErrorCode>> = {
   toolsJson: "tool_invalid",
   toolResults: "tool_feedback_invalid",
   activeFiles: "active_file_invalid",
+  input: "input_part_invalid",
 };
 
 const bodyTypes = ["application/json", "text/plain", "multipart/form-data"] as const;
@@ -110,9 +112,11 @@ async function readForm(request: Request, body: Uint8Array): Promise<FormData> {
 /** A file that the request lists already gets its content; the others are added as they are. */
 function withFiles(value: unknown, files: readonly { path: string; contentBase64: string }[]): unknown {
   if (typeof value !== "object" || value === null) return value;
+  const { request, others } = takeInputFiles(value, files);
+  if (others.length === 0) return request;
   const listed: unknown = "activeFiles" in value ? value.activeFiles : null;
   const entries: unknown[] = Array.isArray(listed) ? [...listed] : [];
-  for (const file of files) {
+  for (const file of others) {
     const at = entries.findIndex(
       (one) => typeof one === "object" && one !== null && "path" in one && one.path === file.path,
     );
@@ -120,7 +124,7 @@ function withFiles(value: unknown, files: readonly { path: string; contentBase64
     // Content that is listed and sent as a part is refused by the schema: it has both.
     else entries[at] = { ...(entries[at] as object), contentBase64: file.contentBase64 };
   }
-  return { ...value, activeFiles: entries };
+  return { ...request, activeFiles: entries };
 }
 
 export function executeCall(request: ExecuteRequest, limits: ExecuteLimits): ExecuteCall {
@@ -152,6 +156,7 @@ export function executeCall(request: ExecuteRequest, limits: ExecuteLimits): Exe
       }),
       ...(request.settings != null && { settings: given(request.settings) }),
       ...(request.session != null && { session: given(request.session) }),
+      ...(request.input != null && { input: request.input.map(readInput) }),
       ...(files.length > 0 && { activeFiles: files.map(readFile) }),
       ...(tools.length > 0 && { tools }),
       ...(request.toolResults != null && { toolResults: request.toolResults.map(readResult) }),

@@ -1,6 +1,7 @@
 /** The execute route: three ways to ask, three ways to be answered (H1, V3). */
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import type { ErrorCode } from "../../domain/errors.ts";
 import { limits } from "../../domain/limits.ts";
 import type { ExecuteAnswer } from "../../protocol/execute.ts";
 import { sseMessages, testDoor } from "../../../testing/http-door.ts";
@@ -73,6 +74,44 @@ test("[H1] multipart brings files beside the JSON; a listed file gets its conten
   );
   const [, context = ""] = await (await engine.readTurn(admin, turnId)).message();
   assert.match(context, /one\r\n/);
+});
+
+test("[H1] [I1] input comes as JSON, and its files as parts of a form; what is wrong with it has a code", async (t) => {
+  const { call, client, refused } = await testDoor(t);
+  const form = new FormData();
+  const input = [
+    { type: "text", text: "and this" },
+    { type: "file", path: "a.txt", mode: "inline" },
+    { type: "binary", data: Buffer.from("raw").toString("base64"), name: "b.bin" },
+  ];
+  form.set("request", JSON.stringify({ instruction: "look", input }));
+  form.append("file", new Blob(["of a form"]), "a.txt");
+  form.append("file", new Blob(["active"]), "c.txt");
+  const { turnId } = await answerOf(await call(`POST ${execute}`, { body: form }));
+  const turn = await client().turns.get(turnId);
+  assert.equal(turn.instructionSummary, "look\n\nand this");
+  assert.deepEqual(
+    turn.input.map(({ type, mode, name, bytes }) => [type, mode, name, bytes]),
+    [
+      ["file", "inline", "a.txt", 9],
+      ["binary", "file", "b.bin", 3],
+    ],
+  );
+  assert.deepEqual(
+    turn.manifest.activeFiles.map(({ path }) => path),
+    ["c.txt"],
+  );
+  const faults: [code: ErrorCode, part: object][] = [
+    ["input_part_invalid", { type: "video" }],
+    ["input_part_invalid", { type: "binary", data: "%%" }],
+    ["input_part_invalid", { type: "file", path: "x", content: "a", contentBase64: "YQ==" }],
+    ["input_part_unsupported", { type: "binary", data: "iVBORw0KGgo=", mode: "inline" }],
+    ["url_refused", { type: "url", url: "http://127.0.0.1/" }],
+  ];
+  for (const [code, part] of faults)
+    await refused(code, `POST ${execute}`, { json: { instruction: "x", input: [part] } });
+  const steered = { instruction: "x", ifBusy: "steer", input };
+  await refused("request_invalid", `POST ${execute}`, { json: steered });
 });
 
 test("[H1] the three ways give the same turn", async (t) => {

@@ -1,5 +1,6 @@
 /** What the door refuses: too much, too often, too many at once, and what is not what it says (H5, H3). */
 import assert from "node:assert/strict";
+import { gzipSync } from "node:zlib";
 import { test } from "node:test";
 import { AptoveError, errorCatalogue } from "../../domain/errors.ts";
 import type { ErrorCode } from "../../domain/errors.ts";
@@ -161,6 +162,14 @@ const refusals: [code: ErrorCode, what: string, options: CallOptions][] = [
     "unsupported_media_type",
     "another charset",
     { body: "x", headers: { "content-type": "text/plain; charset=latin1" } },
+  ],
+  [
+    "unsupported_media_type",
+    "a packed body, which may be a bomb",
+    {
+      body: new Uint8Array(gzipSync(Buffer.alloc(1_000_000, "x"))),
+      headers: { "content-type": "text/plain", "content-encoding": "gzip" },
+    },
   ],
   ["instruction_empty", "an instruction of nothing", { json: {} }],
   ["instruction_empty", "an empty text", { body: "", headers: { "content-type": "text/plain" } }],

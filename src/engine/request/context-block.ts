@@ -2,6 +2,7 @@
  * The `[CONTEXT]` block of the user message (E3). Whatever text a chunk or a file holds, it stays inside its
  * fence, which is longer than any run of backticks in it: no text can forge a block or end one.
  */
+import { languageOf } from "../../domain/language.ts";
 import type { Chunk } from "../../domain/chunk.ts";
 
 export interface ContextFile {
@@ -11,12 +12,26 @@ export interface ContextFile {
   text: string;
 }
 
+/** A part of the input, beside the instruction (I1). */
+export interface ContextPart {
+  name: string;
+  mediaType: string;
+  /** Empty: a file that was only named. */
+  sha256: string;
+  shown: { as: "text"; text: string } | { as: "media" } | { as: "name" };
+}
+
 /** The block, or null when there is nothing to say: then the message has one part only (E2). */
-export function contextBlock(chunks: readonly Chunk[], files: readonly ContextFile[]): string | null {
-  if (chunks.length === 0 && files.length === 0) return null;
+export function contextBlock(
+  chunks: readonly Chunk[],
+  files: readonly ContextFile[],
+  parts: readonly ContextPart[] = [],
+): string | null {
+  if (chunks.length === 0 && files.length === 0 && parts.length === 0) return null;
   const blocks = [
     ...chunks.map((chunk, index) => chunkBlock(chunk, index + 1)),
     ...files.map((file, index) => fileBlock(file, index + 1)),
+    ...parts.map((part, index) => partBlock(part, index + 1)),
   ];
   return `[CONTEXT]\n\n${blocks.join("\n")}`;
 }
@@ -44,6 +59,20 @@ function fileBlock(file: ContextFile, number: number): string {
     fenced(file.text, language),
     "",
   ].join("\n");
+}
+
+function partBlock({ name, mediaType, sha256, shown }: ContextPart, number: number): string {
+  const facts = [`=== INPUT ${number} ===`, `Name: ${line(name)}`];
+  if (sha256 === "") return [...facts, "Read it with your tools: it is a file of the project.", ""].join("\n");
+  facts.push(`Type: ${line(mediaType)}`, `Sha256: ${sha256}`);
+  switch (shown.as) {
+    case "text":
+      return [...facts, fenced(shown.text, label(languageOf(name))), ""].join("\n");
+    case "media":
+      return [...facts, "It is part of this message.", ""].join("\n");
+    case "name":
+      return [...facts, "Read it with the tool read_input.", ""].join("\n");
+  }
 }
 
 export function fenced(text: string, language: string): string {

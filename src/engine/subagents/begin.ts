@@ -105,7 +105,9 @@ async function startTurnOf(core: EngineCore, spawner: Spawner, start: Start): Pr
   const session = await continuableSession(core.parts, caller, spawner.live.sessionId);
   const request = requestOf(core, spawner, start);
   const { subagentTools } = core;
-  const accepted = await acceptRequest(core.parts, { caller, request, session, subagent: ref, subagentTools });
+  const inherited = await core.histories.readableBefore(start.parent);
+  const asked = { caller, request, session, subagent: ref, subagentTools, inherited };
+  const accepted = await acceptRequest(core.parts, asked);
   const place = { ...newRoot, session, model: session, parent: start.parent, subagent: start.place };
   const running = await launchTurn(core, { place, request, accepted });
   // Whoever stopped the call meanwhile was told that it was not run.

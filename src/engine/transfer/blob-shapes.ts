@@ -12,8 +12,8 @@ import type {
 } from "../../domain/tool.ts";
 import type { DeliveredMessage } from "../request/mailbox-block.ts";
 import type { RecipePiece, RequestRecipe } from "../request/recipe.ts";
-import type { OpeningBlob, RequestBlob, RunBlob } from "../turn-blobs.ts";
-import { deferredCall, failure, historySource, stopReason, usage, warning } from "./row-shapes.ts";
+import type { OpeningBlob, PartBlob, RequestBlob, RunBlob } from "../turn-blobs.ts";
+import { deferredCall, failure, historySource, partRef, stopReason, usage, warning } from "./row-shapes.ts";
 import {
   count,
   fields,
@@ -35,7 +35,7 @@ import {
 type Item<K extends HistoryItem["type"]> = Extract<HistoryItem, { type: K }>;
 
 const historyItem = variants<HistoryItem, "type">("type", {
-  user: fields<Item<"user">>({ type: literal("user"), parts: list(text) }, {}),
+  user: fields<Item<"user">>({ type: literal("user"), parts: list(text) }, { media: list(partRef) }),
   assistant: fields<Item<"assistant">>({ type: literal("assistant"), text }, { phase: text }),
   reasoning: fields<Item<"reasoning">>(
     { type: literal("reasoning"), provider: text, model: text, text },
@@ -57,6 +57,7 @@ const stateEntry = fields<StateEntry>(
     files: list(fields<SentFile>({ path: text, hash: text }, {})),
   },
   {
+    inputs: list(partRef),
     summary: fields<HistorySummary>(
       { throughTurnId: id, throughDepth: ordinal, provider: text, model: text, text },
       {},
@@ -104,6 +105,8 @@ export const openingShape = fields<OpeningBlob>(
     ),
   },
 );
+
+export const partShape = fields<PartBlob>({ format: literal(1), turnId: id, base64: text }, {});
 
 export const requestShape = fields<RequestBlob>(
   { format: literal(1), turnId: id, baseStep: orNull(ordinal), request: recipe },

@@ -3,8 +3,9 @@ import { isBlobKey } from "../../blobs/blob-store.ts";
 import { sha256 } from "../../domain/ids.ts";
 import { limits } from "../../domain/limits.ts";
 import type { StateFile } from "../../domain/lineage.ts";
+import { mediaKey } from "../kept-parts.ts";
 import type { OpeningBlob } from "../turn-blobs.ts";
-import { openingShape, requestShape, runShape, stateShape } from "./blob-shapes.ts";
+import { openingShape, partShape, requestShape, runShape, stateShape } from "./blob-shapes.ts";
 import { blobBytes, type BlobLine, type PartLine } from "./format.ts";
 import type { SpoolPlace } from "./spool.ts";
 import type { Check } from "./shape.ts";
@@ -18,18 +19,23 @@ export interface CheckedBlob {
   base: string | null;
   /** Of a state: the turns whose entries it holds, oldest first. */
   entries: { turnId: string; depth: number }[];
+  /** The blobs of input parts that it names. */
+  parts: string[];
   /** The lines of the file that hold it: the blob's own, or that and its parts. */
   places: SpoolPlace[];
 }
 
 type BlobKind = keyof typeof shapes;
 
-const shapes = { opening: openingShape, request: requestShape, run: runShape, state: stateShape } satisfies Record<
-  string,
-  Check
->;
+const shapes = {
+  part: partShape,
+  opening: openingShape,
+  request: requestShape,
+  run: runShape,
+  state: stateShape,
+} satisfies Record<string, Check>;
 
-const keyPattern = /^turns\/([0-9a-f-]{36})\/(opening|request|run|state)(?:-[0-9a-z-]+)?\.json$/;
+const keyPattern = /^turns\/([0-9a-f-]{36})\/(part|opening|request|run|state)(?:-[0-9a-z-]+)?\.json$/;
 
 export function checkBlob(line: BlobLine, parts: readonly PartLine[]): CheckedBlob | { fault: string } {
   const { key } = line;
@@ -52,8 +58,21 @@ export function checkBlob(line: BlobLine, parts: readonly PartLine[]): CheckedBl
     hash: line.sha256,
     base,
     entries: entries.map((entry) => ({ turnId: entry.turnId, depth: entry.depth })),
+    parts: namedParts(content as Partial<OpeningBlob & StateFile>),
     places: [],
   };
+}
+
+/** In the history, and in the recipe of a request. */
+function namedParts({ entries = [], request = null }: Partial<OpeningBlob & StateFile>): string[] {
+  const recipe = (request?.pieces ?? []).flatMap((piece) => (typeof piece === "string" ? [] : [piece.known]));
+  return [
+    ...recipe.flatMap((name) => mediaKey(name) ?? []),
+    ...entries.flatMap(({ items, inputs = [] }) => [
+      ...inputs.map(({ blob }) => blob),
+      ...items.flatMap((item) => (item.type === "user" ? (item.media ?? []).map(({ blob }) => blob) : [])),
+    ]),
+  ];
 }
 
 /** Undefined where it is no JSON: that is of no form. */

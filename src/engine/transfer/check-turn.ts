@@ -3,6 +3,7 @@
  * turn that reads, through a blob's name or a base, what belongs to somebody else.
  */
 import { baseDepth } from "../../domain/lineage.ts";
+import { partBlobs } from "../../domain/turn.ts";
 import type { BlobHashes } from "../turn-digest.ts";
 import type { StoredTurn } from "../turn-order.ts";
 import type { CheckedBlob } from "./check-blob.ts";
@@ -31,6 +32,8 @@ export interface TurnBlobs {
   opening: CheckedBlob;
   state: CheckedBlob | null;
   hashes: BlobHashes;
+  /** The blobs of input parts that the row and the other blobs name, of this turn or of one above it. */
+  parts: string[];
 }
 
 /** The blobs that a turn's row and steps name; they must be its own, be there, and be all that are there. */
@@ -43,6 +46,8 @@ export function namedBlobs(
   const wanted = new Map<string, CheckedBlob["kind"]>([[opening, "opening"]]);
   if (run !== null) wanted.set(run, "run");
   if (state !== null) wanted.set(state, "state");
+  const own = partBlobs(turn).filter((key) => key.startsWith(`turns/${turn.id}/`));
+  for (const key of own) wanted.set(key, "part");
   let last = 0;
   for (const { turnId, index, request } of steps) {
     if (turnId !== turn.id || index <= last) return { fault: "its steps are not its own, each once and in order" };
@@ -59,7 +64,9 @@ export function namedBlobs(
   const openingBlob = given.get(opening);
   if (openingBlob === undefined) return { fault: `its blob ${opening} is not before it` };
   const hashes = { opening: openingBlob.hash, run: found(run)?.hash ?? null, state: found(state)?.hash ?? null };
-  return { all: [...given.values()], opening: openingBlob, state: found(state), hashes };
+  const all = [...given.values()];
+  const parts = [...partBlobs(turn), ...all.flatMap((blob) => blob.parts)];
+  return { all, opening: openingBlob, state: found(state), hashes, parts };
 }
 
 interface Fault {
@@ -71,6 +78,14 @@ export function checkBases(turn: Pick<Ancestor, "id" | "depth" | "parent">, blob
   if (blobs.opening.base !== null && above(turn, ({ id }) => id === blobs.opening.base) === null) {
     return `${blobs.opening.key} builds on a turn that is not above it`;
   }
+  const isOwnOrAbove = (key: string): boolean => {
+    const owner = /^turns\/([0-9a-f-]{36})\/part-[0-9a-f-]{36}\.json$/.exec(key)?.[1];
+    if (owner === turn.id) return blobs.all.some((blob) => blob.key === key);
+    return owner !== undefined && above(turn, ({ id }) => id === owner) !== null;
+  };
+  const stray = blobs.parts.find((key) => !isOwnOrAbove(key));
+  if (stray !== undefined)
+    return `it names the part ${JSON.stringify(stray)}, which is neither its own nor of a turn above it`;
   if (blobs.state === null) return null;
   const since = baseDepth(turn.depth);
   const base = above(turn, ({ depth }) => depth <= since);

@@ -4,7 +4,7 @@ import { AptoveError } from "../../domain/errors.ts";
 import { sha256 } from "../../domain/ids.ts";
 import { sessionKey, sessionName, type Session } from "../../domain/session.ts";
 import type { Step } from "../../domain/step.ts";
-import { mayBeParent, type Turn } from "../../domain/turn.ts";
+import { mayBeParent, partBlobs, type Turn } from "../../domain/turn.ts";
 import type { EngineCore } from "../core.ts";
 import { visibleSession, visibleTurn } from "../sessions.ts";
 import { turnDigest } from "../turn-digest.ts";
@@ -112,7 +112,8 @@ interface WholeTurn {
 async function readWhole({ parts }: EngineCore, turn: StoredTurn): Promise<WholeTurn> {
   const steps = await parts.records.listSteps(turn.id);
   const { opening, run, state } = turn.blobs;
-  const keys = [opening, run, state, ...steps.map((step) => step.request.blob)].filter((key) => key !== null);
+  const own = partBlobs(turn).filter((key) => key.startsWith(`turns/${turn.id}/`));
+  const keys = [opening, run, state, ...own, ...steps.map((step) => step.request.blob)].filter((key) => key !== null);
   const blobs = await Promise.all(
     [...new Set(keys)].map(async (key): Promise<[string, Uint8Array]> => {
       const bytes = await parts.blobs.get(key);

@@ -4,6 +4,7 @@ import type { ChunkRef } from "../../domain/chunk.ts";
 import type { ContextManifest, ContextRef, HistorySource, ModelSettings } from "../../domain/context.ts";
 import { errorCatalogue, type ErrorCode, type Failure, type Warning, type WarningCode } from "../../domain/errors.ts";
 import type { StopReason } from "../../domain/events.ts";
+import type { PartRef, TurnPart } from "../../domain/input-part.ts";
 import { limits } from "../../domain/limits.ts";
 import type { MailboxRef } from "../../domain/mailbox.ts";
 import type { Step } from "../../domain/step.ts";
@@ -205,8 +206,25 @@ const finished = {
   digest: orNull(hash),
 };
 
-/** What only a subagent's turn has. */
-const ofSubagent = {
+const partContent = { bytes: count, sha256: hash, blob: text };
+
+export const partRef = fields<PartRef>({ name: text, mediaType: text, ...partContent }, {});
+
+const turnPart = fields<TurnPart>(
+  {
+    type: oneOf({ url: true, file: true, binary: true }),
+    mode: oneOf({ file: true, inline: true }),
+    source: orNull(text),
+    name: text,
+    mediaType: text,
+    content: orNull(fields<NonNullable<TurnPart["content"]>>(partContent, {})),
+  },
+  {},
+);
+
+/** What not every turn has: an input beside its instruction, and what only a subagent's has. */
+const more = {
+  input: list(turnPart),
   subagent: fields<SubagentRef>(
     { id, name: plainText, owner: orNull(id), level: ordinal, tools: orNull(list(text)) },
     {},
@@ -226,9 +244,9 @@ const failed = { status: literal("failed"), failures: listOfSome(failure) };
 type Outcome = ArchivedTurn["was"];
 
 export const turnShape = variants<FinishedTurn | ArchivedTurn, "status">("status", {
-  completed: fields<CompletedTurn>({ ...finished, ...completed }, ofSubagent),
-  awaiting_tool_results: fields<AwaitingTurn>({ ...finished, ...awaiting }, ofSubagent),
-  failed: fields<FailedTurn>({ ...finished, ...failed }, ofSubagent),
+  completed: fields<CompletedTurn>({ ...finished, ...completed }, more),
+  awaiting_tool_results: fields<AwaitingTurn>({ ...finished, ...awaiting }, more),
+  failed: fields<FailedTurn>({ ...finished, ...failed }, more),
   archived: fields<ArchivedTurn>(
     {
       ...finished,
@@ -239,7 +257,7 @@ export const turnShape = variants<FinishedTurn | ArchivedTurn, "status">("status
         failed: fields<Extract<Outcome, { status: "failed" }>>(failed, {}),
       }),
     },
-    ofSubagent,
+    more,
   ),
 });
 

@@ -2,6 +2,7 @@
  * The driver for Anthropic's Messages API, on plain `fetch`: the bytes that `prepare` gives are the bytes on the
  * wire (E7, D3). The API remembers nothing, so every call is a replay (C1).
  */
+import { mediaTaken } from "../../domain/models.ts";
 import { connect, type Connection, type HttpOptions } from "../connection.ts";
 import { sendOverHttp } from "../http-call.ts";
 import type { ModelCall, PreparedRequest, Provider } from "../provider.ts";
@@ -40,6 +41,7 @@ export function anthropicProvider(options: AnthropicOptions): Provider {
     account,
     defaultModel: options.model,
     remembers: false,
+    takes: (model) => mediaTaken("anthropic", model),
     prepare: (call) => prepare(call, bodyOptions),
     send: (request, signal) =>
       sendOverHttp(

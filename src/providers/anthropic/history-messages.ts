@@ -4,6 +4,7 @@
  * last thing that an assistant said.
  */
 import type {
+  Base64ImageSource,
   ContentBlockParam,
   MessageParam,
   ToolResultBlockParam,
@@ -14,7 +15,9 @@ import type { HistoryItem, ReasoningItem, ToolCallItem, ToolResultItem } from ".
 import { sha256 } from "../../domain/ids.ts";
 import { modelFamily } from "../../domain/model-family.ts";
 import { argumentsObject } from "../call-arguments.ts";
+import { isImage, mediaOf, type LoadedMedia } from "../call-media.ts";
 import { withoutDanglingReasoning, type ReasoningRole } from "../dangling-reasoning.ts";
+import type { ModelCall } from "../provider.ts";
 import { isBlank, sendableText } from "./sendable-text.ts";
 
 export interface HistoryMessages {
@@ -30,9 +33,10 @@ interface Piece {
 }
 
 /** Reasoning goes back only to the provider and model family that wrote it, and only with its signature (C5). */
-export function historyMessages(items: readonly HistoryItem[], model: string, providerName: string): HistoryMessages {
+export function historyMessages(call: ModelCall, providerName: string): HistoryMessages {
+  const { items, model } = call;
   const readable = items.filter((item) => item.type !== "reasoning" || isReadable(item, model, providerName));
-  const all = readable.flatMap(piecesOf);
+  const all = readable.flatMap((item) => piecesOf(item, call));
   const pieces = withoutDanglingReasoning(all, roleOf);
   const names = pieces.flatMap(({ block }) => (block.type === "tool_use" ? [block.name] : []));
   return {
@@ -42,10 +46,13 @@ export function historyMessages(items: readonly HistoryItem[], model: string, pr
   };
 }
 
-function piecesOf(item: HistoryItem): Piece[] {
+function piecesOf(item: HistoryItem, call: ModelCall): Piece[] {
   switch (item.type) {
     case "user":
-      return item.parts.flatMap((text) => textPieces("user", text));
+      return [
+        ...item.parts.flatMap((text) => textPieces("user", text)),
+        ...mediaOf(item, call).map((media): Piece => ({ role: "user", block: mediaBlock(media) })),
+      ];
     case "assistant":
       return textPieces("assistant", item.text);
     case "reasoning":
@@ -59,6 +66,17 @@ function piecesOf(item: HistoryItem): Piece[] {
 
 function textPieces(role: Piece["role"], text: string): Piece[] {
   return isBlank(text) ? [] : [{ role, block: { type: "text", text: sendableText(text) } }];
+}
+
+function mediaBlock(media: LoadedMedia): ContentBlockParam {
+  const { name, mediaType, base64: data } = media;
+  if (!isImage(media)) {
+    const source = { type: "base64", media_type: "application/pdf", data } as const;
+    return { type: "document", source, title: sendableText(name) };
+  }
+  // What this provider takes is in one table with the types that its wire has words for.
+  const media_type = mediaType as Base64ImageSource["media_type"];
+  return { type: "image", source: { type: "base64", media_type, data } };
 }
 
 /** Loose: a block goes back with every field that it came with. */

@@ -31,7 +31,7 @@ export interface PreparedBody {
 const cached = { type: "ephemeral" } as const;
 
 export function messagesBody(call: ModelCall, options: BodyOptions): PreparedBody {
-  const { messages, droppedReasoning, calledNames } = historyMessages(call.items, call.model, options.providerName);
+  const { messages, droppedReasoning, calledNames } = historyMessages(call, options.providerName);
   const maxTokens = Math.max(1, call.settings.maxOutputTokens ?? options.maxOutputTokens);
   const tools = call.tools.length > 0 ? call.tools.map(wireTool) : calledNames.map(formerTool);
   const body: MessagesBody = {

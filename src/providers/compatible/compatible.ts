@@ -2,6 +2,7 @@
  * The driver for any server that speaks OpenAI's chat completions: Ollama, vLLM, llama.cpp, LM Studio, and hosted
  * ones. Such a server remembers nothing, so the whole history is sent every time (C1).
  */
+import { mediaTaken } from "../../domain/models.ts";
 import { connect, type Connection, type HttpOptions } from "../connection.ts";
 import { sendOverHttp } from "../http-call.ts";
 import { jsonBody } from "../json-body.ts";
@@ -31,6 +32,7 @@ export function compatibleProvider(options: CompatibleOptions): Provider {
     account,
     defaultModel: options.model,
     remembers: false,
+    takes: (model) => mediaTaken("compatible", model),
     prepare: (call) => prepare(call, name),
     send: (request, signal) =>
       sendOverHttp(

@@ -5,6 +5,7 @@
  */
 import type {
   ChatCompletionAssistantMessageParam,
+  ChatCompletionContentPart,
   ChatCompletionCreateParamsStreaming,
   ChatCompletionFunctionTool,
   ChatCompletionMessageParam,
@@ -14,6 +15,7 @@ import type { ModelSettings } from "../../domain/context.ts";
 import type { AssistantItem, HistoryItem, ReasoningItem, ToolCallItem } from "../../domain/history.ts";
 import { modelFamily } from "../../domain/model-family.ts";
 import type { ToolDefinition } from "../../domain/tool.ts";
+import { mediaOf, type LoadedMedia } from "../call-media.ts";
 import { argumentsJson } from "../call-arguments.ts";
 import type { ModelCall } from "../provider.ts";
 
@@ -43,7 +45,7 @@ export function chatBody(call: ModelCall, providerName: string): ChatBody {
     stream: true,
     stream_options: { include_usage: true },
     ...settings(call.settings),
-    messages: [...prompt, ...messages(items)],
+    messages: [...prompt, ...messages(items, call)],
     ...tools(call),
   };
   return { body, droppedReasoning: call.items.length - items.length };
@@ -92,21 +94,24 @@ type SpokenItem = AssistantItem | ReasoningItem | ToolCallItem;
  * Neighbours of one role are one message, since the templates of many models refuse two in a row: what a model
  * said and called in one answer, and user messages without an answer between them.
  */
-function messages(items: readonly HistoryItem[]): ChatCompletionMessageParam[] {
+function messages(items: readonly HistoryItem[], call: ModelCall): ChatCompletionMessageParam[] {
   const made: ChatCompletionMessageParam[] = [];
   let spoken: SpokenItem[] = [];
   let asked: string[] = [];
+  let shown: LoadedMedia[] = [];
   const endMessage = (): void => {
     if (spoken.length > 0) made.push(assistantMessage(spoken));
-    if (asked.length > 0) made.push({ role: "user", content: asked.join("\n\n") });
+    if (asked.length > 0) made.push({ role: "user", content: userContent(asked.join("\n\n"), shown) });
     spoken = [];
     asked = [];
+    shown = [];
   };
   for (const item of items) {
     switch (item.type) {
       case "user":
         if (spoken.length > 0) endMessage();
         asked.push(...item.parts);
+        shown.push(...mediaOf(item, call));
         break;
       case "tool_result":
         endMessage();
@@ -119,6 +124,13 @@ function messages(items: readonly HistoryItem[]): ChatCompletionMessageParam[] {
   }
   endMessage();
   return made;
+}
+
+/** A plain string wherever it can be: not every server knows parts. */
+function userContent(text: string, media: readonly LoadedMedia[]): string | ChatCompletionContentPart[] {
+  if (media.length === 0) return text;
+  const images = media.map(({ dataUrl }) => ({ type: "image_url", image_url: { url: dataUrl } }) as const);
+  return [{ type: "text", text }, ...images];
 }
 
 /** With calls there may be no content, and it is then null; without them it must be a text. */

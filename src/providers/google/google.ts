@@ -2,6 +2,7 @@
  * The driver for Google's Gemini API, on plain `fetch` for the reasons of docs/decisions/0002. Gemini remembers
  * nothing here, so the whole history is sent every time (C1).
  */
+import { mediaTaken } from "../../domain/models.ts";
 import { connect, type HttpOptions } from "../connection.ts";
 import { sendOverHttp } from "../http-call.ts";
 import { jsonBody } from "../json-body.ts";
@@ -30,6 +31,7 @@ export function googleProvider(options: GoogleOptions): Provider {
     account: connection.account,
     defaultModel: options.model,
     remembers: false,
+    takes: (model) => mediaTaken("google", model),
     prepare: (call) => prepare(call, name),
     send: (request, signal) =>
       sendOverHttp(

@@ -18,6 +18,7 @@ import type { HistoryItem, ReasoningItem, ToolCallItem, ToolResultItem } from ".
 import { modelFamily } from "../../domain/model-family.ts";
 import type { ToolDefinition } from "../../domain/tool.ts";
 import { argumentsObject } from "../call-arguments.ts";
+import { mediaOf } from "../call-media.ts";
 import { isMadeUpCallId } from "../call-ids.ts";
 import type { ModelCall } from "../provider.ts";
 import { noSignature, type OwnReasoning, ownReasoning, wantsSignatures } from "./thought-signatures.ts";
@@ -51,7 +52,7 @@ export function googleBody(call: ModelCall, providerName: string): GoogleBody {
     ...(Object.keys(config).length > 0 && { generationConfig: config }),
     ...(call.prompt !== null && { systemInstruction: { parts: [{ text: call.prompt }] } }),
     ...(call.tools.length > 0 && { tools: [{ functionDeclarations: call.tools.map(functionDeclaration) }] }),
-    contents: contents(items, call.model),
+    contents: contents(items, call),
     ...toolConfig(call),
   };
   return { body, droppedReasoning: call.items.length - items.length };
@@ -98,12 +99,14 @@ function toolConfig(call: ModelCall): Pick<GenerateContentBody, "toolConfig"> {
 }
 
 /** Roles alternate: neighbours of one role are one content. What has nothing to send is not there. */
-function contents(items: readonly HistoryItem[], model: string): Content[] {
+function contents(items: readonly HistoryItem[], call: ModelCall): Content[] {
   const calls = callsOf(items);
   const made: { role: "user" | "model"; parts: Part[] }[] = [];
   for (const { role, said } of turns(items)) {
     const parts =
-      role === "model" ? modelParts(said, model) : inOrder(said, calls).flatMap((item) => userParts(item, calls));
+      role === "model"
+        ? modelParts(said, call.model)
+        : inOrder(said, calls).flatMap((item) => userParts(item, calls, call));
     const last = made.at(-1);
     if (last?.role === role) last.parts.push(...parts);
     else if (parts.length > 0) made.push({ role, parts });
@@ -138,8 +141,13 @@ function inOrder(said: readonly HistoryItem[], calls: Calls): HistoryItem[] {
   return [...results.toSorted((a, b) => placeOf(a) - placeOf(b)), ...words];
 }
 
-function userParts(item: HistoryItem, calls: Calls): Part[] {
-  if (item.type === "user") return item.parts.map((text) => ({ text }));
+function userParts(item: HistoryItem, calls: Calls, call: ModelCall): Part[] {
+  if (item.type === "user") {
+    const media = mediaOf(item, call).map(({ mediaType, base64 }) => ({
+      inlineData: { mimeType: mediaType, data: base64 },
+    }));
+    return [...item.parts.map((text) => ({ text })), ...media];
+  }
   return item.type === "tool_result" ? [{ functionResponse: functionResponse(item, calls) }] : [];
 }
 

@@ -2,6 +2,7 @@
  * The driver for OpenAI's Responses API, on plain `fetch`: the bytes that `prepare` gives are the bytes on the
  * wire (E7, D3). docs/decisions/0002 says why there is no SDK in between.
  */
+import { mediaTaken } from "../../domain/models.ts";
 import { connect, type Connection, type HttpOptions } from "../connection.ts";
 import { sendOverHttp } from "../http-call.ts";
 import type { ModelCall, PreparedRequest, Provider } from "../provider.ts";
@@ -31,6 +32,7 @@ export function openaiProvider(options: OpenAIOptions): Provider {
     account,
     defaultModel: options.model,
     remembers: true,
+    takes: (model) => mediaTaken("openai", model),
     prepare: (call) => prepare(call, name),
     send: (request, signal) =>
       sendOverHttp(

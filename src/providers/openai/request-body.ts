@@ -10,7 +10,9 @@ import type {
   EasyInputMessage,
   FunctionTool,
   ResponseCreateParamsStreaming,
+  ResponseInputContent,
   ResponseInputItem,
+  ResponseInputText,
   ResponseReasoningItem,
 } from "openai/resources/responses/responses";
 import { z } from "zod";
@@ -18,6 +20,7 @@ import type { ModelSettings } from "../../domain/context.ts";
 import type { AssistantItem, HistoryItem, ReasoningItem } from "../../domain/history.ts";
 import { modelFamily } from "../../domain/model-family.ts";
 import type { ToolDefinition } from "../../domain/tool.ts";
+import { isImage, mediaOf, type LoadedMedia } from "../call-media.ts";
 import { withoutDanglingReasoning, type ReasoningRole } from "../dangling-reasoning.ts";
 import type { ModelCall } from "../provider.ts";
 
@@ -32,7 +35,7 @@ export interface ResponsesBody {
 
 /** `providerName` is the name under which this provider's own reasoning is kept in the history. */
 export function responsesBody(call: ModelCall, providerName: string): ResponsesBody {
-  const readable = call.items.map((item) => inputItem(item, call.model, providerName)).filter((item) => item !== null);
+  const readable = call.items.map((item) => inputItem(item, call, providerName)).filter((item) => item !== null);
   const input = withoutDanglingReasoning(readable, roleOf);
   const body: ResponseCreateParamsStreaming = {
     model: call.model,
@@ -96,19 +99,28 @@ function systemMessage(prompt: string): ResponseInputItem.Message {
 }
 
 /** Null for what this provider or model cannot read. */
-function inputItem(item: HistoryItem, model: string, providerName: string): ResponseInputItem | null {
+function inputItem(item: HistoryItem, call: ModelCall, providerName: string): ResponseInputItem | null {
   switch (item.type) {
     case "user":
-      return { role: "user", content: item.parts.map((text) => ({ type: "input_text", text })) };
+      return { role: "user", content: [...item.parts.map(inputText), ...mediaOf(item, call).map(inputMedia)] };
     case "assistant":
       return assistantMessage(item);
     case "reasoning":
-      return reasoningItem(item, model, providerName);
+      return reasoningItem(item, call.model, providerName);
     case "tool_call":
       return { type: "function_call", call_id: item.callId, name: item.name, arguments: item.arguments };
     case "tool_result":
       return { type: "function_call_output", call_id: item.callId, output: item.output };
   }
+}
+
+function inputText(text: string): ResponseInputText {
+  return { type: "input_text", text };
+}
+
+function inputMedia(media: LoadedMedia): ResponseInputContent {
+  if (isImage(media)) return { type: "input_image", detail: "auto", image_url: media.dataUrl };
+  return { type: "input_file", filename: media.name, file_data: media.dataUrl };
 }
 
 /**

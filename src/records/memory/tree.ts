@@ -1,5 +1,5 @@
 /** The tree of turns in memory: moving the head, and what other sessions rest on (S5, S6, T6). */
-import { mayBeParent, type Turn } from "../../domain/turn.ts";
+import { mayBeParent, partBlobs, type Turn } from "../../domain/turn.ts";
 import type { HeadMove, MoveResult, RecordStore } from "../record-store.ts";
 import { byAge, insert, pairKey, type Rows } from "./rows.ts";
 import { stepsOf } from "./runs.ts";
@@ -34,9 +34,11 @@ export function treeRecords(rows: Rows): TreeRecords {
       return [...new Set(ids)].filter((id) => rows.turns.has(id));
     },
     async blobKeysOf(turnId) {
-      const { opening, run, state } = rows.turns.get(turnId)?.blobs ?? { opening: null, run: null, state: null };
+      const turn = rows.turns.get(turnId);
+      if (turn === undefined) return [];
+      const { opening, run, state } = turn.blobs;
       const requests = stepsOf(rows, turnId).map((step) => step.request.blob);
-      return [...new Set([opening, run, state, ...requests])].filter((key) => key !== null);
+      return [...new Set([opening, run, state, ...partBlobs(turn), ...requests])].filter((key) => key !== null);
     },
   };
 }

@@ -1,6 +1,6 @@
 /** The tree of turns in SQL: moving the head, and what other sessions rest on (S5, S6, T6). */
 import { sql, type Kysely, type Transaction } from "kysely";
-import { mayBeParent } from "../../domain/turn.ts";
+import { mayBeParent, partBlobs } from "../../domain/turn.ts";
 import type { HeadMove, MoveResult, RecordStore } from "../record-store.ts";
 import { purgeSession, sharedTurnIds } from "./purge.ts";
 import { inBatches } from "./batches.ts";
@@ -52,7 +52,7 @@ export function treeRecords(db: Kysely<Tables>, dialect: SqlDialect): TreeRecord
       if (turn === null) return [];
       const { opening, run, state } = turn.blobs;
       const requests = (await listSteps(db, turnId)).map((step) => step.request.blob);
-      return [...new Set([opening, run, state, ...requests])].filter((key) => key !== null);
+      return [...new Set([opening, run, state, ...partBlobs(turn), ...requests])].filter((key) => key !== null);
     },
   };
 }

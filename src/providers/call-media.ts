@@ -1,0 +1,24 @@
+/** The media of a message with its content, as every wire wants it: in base64 (I1). */
+import type { UserItem } from "../domain/history.ts";
+import { AptoveError } from "../domain/errors.ts";
+import type { PartRef } from "../domain/input-part.ts";
+import type { ModelCall } from "./provider.ts";
+
+export interface LoadedMedia extends PartRef {
+  base64: string;
+  /** `data:` with type and content. */
+  dataUrl: string;
+}
+
+/** Whoever calls has filled in what the items name. */
+export function mediaOf({ media: refs = [] }: UserItem, { media }: Pick<ModelCall, "media">): LoadedMedia[] {
+  return refs.map((ref) => {
+    const base64 = media?.get(ref.blob);
+    if (base64 === undefined) throw new AptoveError("blob_missing", `the content of ${ref.blob} was not read`);
+    return { ...ref, base64, dataUrl: `data:${ref.mediaType};base64,${base64}` };
+  });
+}
+
+export function isImage({ mediaType }: PartRef): boolean {
+  return mediaType.startsWith("image/");
+}

@@ -1,0 +1,183 @@
+/**
+ * Reads addresses of the public web (I2). A name is looked up once, every address that it has is checked, and the connection
+ * goes to one that was checked: a name that leads elsewhere a moment later leads nowhere. Each redirect is a new address.
+ */
+import { lookup } from "node:dns/promises";
+import { request as httpRequest, type IncomingMessage } from "node:http";
+import { request as httpsRequest } from "node:https";
+import { isIP } from "node:net";
+import { createBrotliDecompress, createGunzip, createInflate } from "node:zlib";
+import type { Duplex, Readable } from "node:stream";
+import { AptoveError } from "../../domain/errors.ts";
+import { plainMediaType } from "../../domain/input-part.ts";
+import { limits } from "../../domain/limits.ts";
+import type { ReadUrl, UrlReader } from "../url-reader.ts";
+import { isPublicAddress } from "./public-address.ts";
+
+export interface WebReaderOptions {
+  /** Hosts that may be at any address: a name, or a name with a port. */
+  allowedHosts: readonly string[];
+  /** All addresses of a name; absent: the system's. */
+  resolve?: (name: string) => Promise<{ address: string; family: number }[]>;
+  timeMs?: number;
+}
+
+type Resolve = NonNullable<WebReaderOptions["resolve"]>;
+const systemResolve: Resolve = (name) => lookup(name, { all: true });
+
+export function webReader(options: WebReaderOptions): UrlReader {
+  const { allowedHosts, resolve = systemResolve, timeMs = limits.urlMs } = options;
+  return {
+    read: async (text, { bytesMax, signal }) => {
+      const time = AbortSignal.timeout(timeMs);
+      const stop = signal === undefined ? time : AbortSignal.any([signal, time]);
+      try {
+        return await follow(text, { bytesMax, stop, allowedHosts, resolve });
+      } catch (cause) {
+        if (cause instanceof AptoveError) throw cause;
+        const why = time.aborted ? `it took longer than ${timeMs} ms` : reasonOf(cause);
+        throw new AptoveError("url_unavailable", `${shown(text)}: ${why}`, { cause });
+      }
+    },
+  };
+}
+
+interface Reading {
+  bytesMax: number;
+  stop: AbortSignal;
+  allowedHosts: readonly string[];
+  resolve: Resolve;
+}
+
+async function follow(text: string, reading: Reading): Promise<ReadUrl> {
+  let url = checkedUrl(text);
+  for (let hops = 0; hops <= limits.urlRedirectsMax; hops += 1) {
+    const response = await open(url, reading);
+    const location = response.headers.location;
+    const { statusCode = 0 } = response;
+    if (statusCode >= 300 && statusCode < 400 && location !== undefined) {
+      response.destroy();
+      url = checkedUrl(URL.parse(location, url)?.href ?? location);
+      continue;
+    }
+    if (statusCode !== 200) {
+      response.destroy();
+      throw new AptoveError("url_unavailable", `${shown(url.href)} answers with status ${statusCode}`);
+    }
+    const content = await contentOf(response, url, reading.bytesMax);
+    return { content, mediaType: plainMediaType(response.headers["content-type"] ?? "") };
+  }
+  throw new AptoveError("url_refused", `${shown(text)} leads on more than ${limits.urlRedirectsMax} times`);
+}
+
+function checkedUrl(text: string): URL {
+  const url = text.length > limits.urlCharactersMax ? null : URL.parse(text);
+  if (url === null) throw refused(text, "is no address");
+  if (url.protocol !== "http:" && url.protocol !== "https:") throw refused(text, "is neither http nor https");
+  if (url.username !== "" || url.password !== "") throw refused(text, "holds a user or a password");
+  return url;
+}
+
+/** Follows no redirect. Rejects with whatever kept the answer from coming. */
+async function open(url: URL, { stop, allowedHosts, resolve }: Reading): Promise<IncomingMessage> {
+  // A look-up cannot be stopped, but nobody waits for it.
+  const { promise: stopped, reject: giveUp } = Promise.withResolvers<never>();
+  const onStop = (): void => giveUp(stop.reason);
+  stop.addEventListener("abort", onStop, { once: true });
+  const { address, family } = await Promise.race([checkedAddress(url, allowedHosts, resolve), stopped]).finally(() =>
+    stop.removeEventListener("abort", onStop),
+  );
+  stop.throwIfAborted();
+  const { promise, resolve: give, reject } = Promise.withResolvers<IncomingMessage>();
+  const send = url.protocol === "https:" ? httpsRequest : httpRequest;
+  const request = send(url, {
+    signal: stop,
+    // A connection that is kept open would be one to an address that was checked for somebody else.
+    agent: false,
+    headers: { accept: "*/*", "accept-encoding": "gzip, deflate, br", "user-agent": "aptove" },
+    // Only what was checked is connected to, whatever the name says by now.
+    lookup: (_name, options, callback) =>
+      options.all === true ? callback(null, [{ address, family }]) : callback(null, address, family),
+  });
+  request.once("response", give);
+  request.once("error", reject);
+  request.end();
+  return await promise;
+}
+
+async function checkedAddress(
+  url: URL,
+  allowedHosts: readonly string[],
+  resolve: Resolve,
+): Promise<{ address: string; family: number }> {
+  const name = url.hostname.replace(/^\[(.*)\]$/, "$1");
+  const isAllowed = allowedHosts.some((host) => host === url.host || host === url.hostname);
+  const literal = isIP(name);
+  const found = literal === 0 ? await resolve(name) : [{ address: name, family: literal }];
+  const [first] = found;
+  if (first === undefined) throw new AptoveError("url_unavailable", `${shown(url.href)}: its name has no address`);
+  const isPublic = found.every(({ address }) => isPublicAddress(address));
+  if (isAllowed || isPublic) return first;
+  throw refused(url.href, "is not of the public net; an operator may allow its host (input.allowed_url_hosts)");
+}
+
+async function contentOf(response: IncomingMessage, url: URL, bytesMax: number): Promise<Uint8Array> {
+  const body = decoded(response, url);
+  const pieces: Uint8Array[] = [];
+  let size = 0;
+  try {
+    for await (const piece of body as AsyncIterable<Uint8Array>) {
+      size += piece.byteLength;
+      if (size > bytesMax)
+        throw new AptoveError("input_too_large", `${shown(url.href)} has more than ${bytesMax} bytes`);
+      pieces.push(piece);
+    }
+  } finally {
+    response.destroy();
+    body.destroy();
+  }
+  return Buffer.concat(pieces);
+}
+
+/** What comes out is counted piece by piece, so a little that unpacks to very much is cut early. */
+function decoded(response: IncomingMessage, url: URL): Readable {
+  const encoding = (response.headers["content-encoding"] ?? "identity").trim().toLowerCase();
+  const into = (stream: Duplex): Readable => {
+    response.once("error", (error) => stream.destroy(error));
+    return response.pipe(stream);
+  };
+  switch (encoding) {
+    case "identity":
+    case "":
+      return response;
+    case "gzip":
+    case "x-gzip":
+      return into(createGunzip());
+    case "deflate":
+      return into(createInflate());
+    case "br":
+      return into(createBrotliDecompress());
+    default:
+      throw new AptoveError(
+        "url_unavailable",
+        `${shown(url.href)} has the unknown encoding ${JSON.stringify(encoding)}`,
+      );
+  }
+}
+
+function refused(text: string, why: string): AptoveError {
+  return new AptoveError("url_refused", `${shown(text)} ${why}`);
+}
+
+/** Without what may be a secret (E8). */
+function shown(text: string): string {
+  const url = URL.parse(text);
+  if (url === null) return JSON.stringify(text.slice(0, 100));
+  return `${url.protocol}//${url.host}${url.pathname.slice(0, 200)}`;
+}
+
+function reasonOf(error: unknown): string {
+  if (!(error instanceof Error)) return "it failed";
+  const { code } = error as NodeJS.ErrnoException;
+  return code ?? error.message;
+}
