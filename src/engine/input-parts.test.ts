@@ -173,6 +173,7 @@ test("[I1] [D2] [S6] [K4] parts go along with an export, are proven, and go with
   assert.equal((await there.ask("more", { sessionId: first.sessionId })).status, "completed");
   assert.equal((await there.engine.explain.verify(alice, first.sessionId)).fault, null);
   const [key = ""] = keys;
+  await there.parts.blobs.delete(key);
   await there.parts.blobs.put(key, Buffer.from(JSON.stringify({ format: 1, turnId: first.id, base64: "AAAA" })));
   assert.match((await there.engine.explain.verify(alice, first.sessionId)).fault?.reason ?? "", /is not the content/);
   // A file that names what is not its own reads nobody's part.
