@@ -12,8 +12,6 @@ import type { Tool } from "../tools/tool.ts";
 import { ToolFault } from "../tools/tool-fault.ts";
 import { readPart } from "./kept-parts.ts";
 
-export const inputToolName = "read_input";
-
 const parameters = {
   name: text("Name of the part, as the [CONTEXT] block gives it."),
   offset: optional(whole("First character, from 0.", { min: 0 })),
@@ -24,7 +22,7 @@ const about =
 
 export function inputTool(blobs: BlobStore, parts: ReadonlyMap<string, PartRef>): Tool {
   return describedTool({
-    name: inputToolName,
+    name: "read_input",
     about,
     effect: "read",
     parameters,
