@@ -124,7 +124,7 @@ async function checkIndex(call: Call): Promise<Check> {
     const head = await headCommit(root);
     const detail = `${repo}: ${found.files} files, ${found.chunks} chunks, ${found.embedding.model}${where}`;
     if (head === found.commit) return { name: "index", state: "ok", detail };
-    const fix = "bring it up to date: aptove index";
+    const fix = `bring it up to date: aptove index${isShared ? " --commit" : ""}`;
     return { name: "index", state: "note", detail: `${detail}; made at another commit`, fix };
   }
   if (isShared)

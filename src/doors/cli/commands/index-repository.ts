@@ -22,6 +22,10 @@ export interface IndexOptions {
 
 export async function indexCommand(call: Call, path: string | undefined, options: IndexOptions): Promise<ExitCode> {
   const copy = path === undefined ? await call.copy() : await findWorkingCopy(existingFolder(call.io.cwd, path));
+  // Whatever one person is working on is no index for all.
+  if (options.commit === undefined && call.loaded().configuration.retrieval.store !== "local") {
+    throw new UsageError("the index is shared, so it is made from a commit", "aptove index --commit");
+  }
   if (options.org !== undefined && !isId(options.org)) {
     throw new UsageError(`--org ${options.org}: is no id of an organisation`, "see the organisations: aptove org list");
   }

@@ -117,6 +117,9 @@ test("[L1] [Q1] index --commit takes what the commit holds, for whom it is told,
   const org = "00000000-0000-7000-8000-00000000000f";
   assert.match((await world.run(["index", "--commit", head, "--org", org])).stdout, /\n[1-9]\d* changed/);
   assert.match((await world.run(["index", "--org", "acme"])).stderr, /--org acme: is no id/);
+  const shared = await world.run(["index"], { env: { APTOVE_RETRIEVAL_STORE: "qdrant" } });
+  assert.equal(shared.exit, 2);
+  assert.match(shared.stderr, /the index is shared.*aptove index --commit/s);
 });
 
 test("[L1] a turn says where the index is older than the working copy, until it is made anew", async (t) => {
