@@ -98,7 +98,7 @@ function initialized(version: string): InitializeResponse {
     agentInfo: { name: "aptove", title: "aptove", version },
     agentCapabilities: {
       loadSession: true,
-      promptCapabilities: { image: false, audio: false, embeddedContext: true },
+      promptCapabilities: { image: true, audio: false, embeddedContext: true },
       mcpCapabilities: { http: true, sse: false },
       sessionCapabilities: { list: {}, delete: {}, additionalDirectories: {}, resume: {}, close: {}, ...unstable },
       _meta: { "aptove.dev": { deviceBinding: true } },

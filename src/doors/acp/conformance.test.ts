@@ -315,20 +315,22 @@ test("[P1] ADDDIRS-001 tools reach the additional folders of a session, and its 
   assert.deepEqual(listed?.additionalDirectories, [more]);
 });
 
-test("[P1] PROMPTCAP-001 PROMPTCAP-002 PROMPTCAP-003 images and sound are refused by name, embedded text is taken", async (t) => {
+test("[P1] PROMPTCAP-001 PROMPTCAP-002 PROMPTCAP-003 what the model cannot see and sound are refused by name, embedded text is taken", async (t) => {
   const { connect, provider } = await acpTest(t);
   const connection = await connect();
   const { sessionId } = await connection.begin();
   const data = Buffer.from("x").toString("base64");
-  for (const block of [
-    { type: "image" as const, data, mimeType: "image/png" },
-    { type: "audio" as const, data, mimeType: "audio/wav" },
-    { type: "resource" as const, resource: { uri: "file:///a.bin", blob: data } },
-  ]) {
+  const png = Buffer.from("89504e470d0a1a0a", "hex").toString("base64");
+  for (const [block, words] of [
+    [{ type: "image" as const, data: png, mimeType: "image/png" }, /takes text$/],
+    [{ type: "audio" as const, data, mimeType: "audio/wav" }, /send text/],
+  ] as const) {
     const { code, message } = await refused(connection.prompt(sessionId, [block]));
     assert.equal(code, -32602);
-    assert.match(message, /send text/);
+    assert.match(message, words);
   }
+  await connection.prompt(sessionId, [{ type: "resource", resource: { uri: "file:///a.bin", blob: data } }]);
+  assert.match(JSON.stringify(provider.exchanges.at(-1)?.context), /Name: a\.bin/);
   const resource = { uri: "untitled:1", text: "let heron = 1;" };
   await connection.prompt(sessionId, [{ type: "resource", resource }]);
   assert.match(JSON.stringify(provider.exchanges.at(-1)?.context), /let heron = 1;/);

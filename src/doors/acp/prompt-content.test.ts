@@ -90,3 +90,21 @@ test("[P1] embedded text is the file itself where it is all of it, and part of t
     [],
   ]);
 });
+
+test("[I1] [P1] an image is seen at once, other embedded bytes can be read, each with a name in the text", async (t) => {
+  const png = Buffer.from("89504e470d0a1a0a00", "hex");
+  const zip = Buffer.from("PK\u0003\u0004");
+  const blocks: ContentBlock[] = [
+    said("compare "),
+    { type: "image", data: png.toString("base64"), mimeType: "image/png" },
+    { type: "image", data: png.toString("base64"), mimeType: "image/png", uri: "file:///tmp/two%20b.png" },
+    { type: "resource", resource: { uri: "zed:///a.zip", blob: zip.toString("base64"), mimeType: "application/zip" } },
+  ];
+  const { instruction, activeFiles, input } = await readPrompt(blocks, await place(t));
+  assert.deepEqual([instruction, activeFiles], ["compare @attachment-1.png@two b.png@a.zip", []]);
+  assert.deepEqual(input, [
+    { type: "binary", content: png, mediaType: "image/png", name: "attachment-1.png", mode: "inline" },
+    { type: "binary", content: png, mediaType: "image/png", name: "two b.png", mode: "inline" },
+    { type: "binary", content: zip, mediaType: "application/zip", name: "a.zip", mode: "file" },
+  ]);
+});

@@ -5,12 +5,15 @@ import { fileURLToPath } from "node:url";
 import type { ContentBlock, EmbeddedResource, ResourceLink } from "@agentclientprotocol/sdk";
 import { type ActiveFile, decodeText, isTooLarge, pathFault } from "../../domain/active-file.ts";
 import { AptoveError } from "../../domain/errors.ts";
+import { isMedia, sniffedType, type InputPart } from "../../domain/input-part.ts";
 import { languageOf } from "../../domain/language.ts";
 import type { FileAccess } from "../../tools/session-tools.ts";
 
 export interface PromptContent {
   instruction: string;
   activeFiles: ActiveFile[];
+  /** Images, and embedded files that are no text (I1). */
+  input: InputPart[];
 }
 
 /** Where a prompt's files are looked for. */
@@ -26,12 +29,14 @@ export interface PromptPlace {
 export async function readPrompt(blocks: readonly ContentBlock[], place: PromptPlace): Promise<PromptContent> {
   const parts: string[] = [];
   const files = new Map<string, ActiveFile>();
+  const input: InputPart[] = [];
   for (const block of blocks) {
-    const { text, file } = await readBlock(block, place);
+    const { text, file, part } = await readBlock(block, { ...place, number: input.length + 1 });
+    if (part !== undefined) input.push(part);
     parts.push(parts.length > 0 && needsBreak(parts.at(-1) ?? "", text, block) ? `\n${text}` : text);
     if (file !== null) files.set(file.path, file);
   }
-  return { instruction: parts.join(""), activeFiles: [...files.values()] };
+  return { instruction: parts.join(""), activeFiles: [...files.values()], input };
 }
 
 /** Editors send a mention in the middle of a sentence as a block of its own; two texts are two paragraphs. */
@@ -42,12 +47,18 @@ function needsBreak(before: string, text: string, block: ContentBlock): boolean 
 interface ReadBlock {
   text: string;
   file: ActiveFile | null;
+  part?: InputPart;
 }
 
-async function readBlock(block: ContentBlock, place: PromptPlace): Promise<ReadBlock> {
+/** `number`: what the next part is called where nothing else names it. */
+type BlockPlace = PromptPlace & { number: number };
+
+async function readBlock(block: ContentBlock, place: BlockPlace): Promise<ReadBlock> {
   switch (block.type) {
     case "text":
       return { text: block.text, file: null };
+    case "image":
+      return readBytes({ ...block, base64: block.data }, place);
     case "resource_link":
       return await readLink(block, place);
     case "resource":
@@ -68,10 +79,8 @@ async function readLink({ uri, name }: ResourceLink, place: PromptPlace): Promis
 }
 
 /** A whole file of the folder is an active file; an excerpt, or anything else, is part of the instruction. */
-async function readResource({ resource }: EmbeddedResource, place: PromptPlace): Promise<ReadBlock> {
-  if (!("text" in resource)) {
-    throw new AptoveError("request_invalid", `${JSON.stringify(resource.uri)} is not text; send text`);
-  }
+async function readResource({ resource }: EmbeddedResource, place: BlockPlace): Promise<ReadBlock> {
+  if (!("text" in resource)) return readBytes({ ...resource, base64: resource.blob }, place);
   const linked = filePath(resource.uri);
   const path = linked === null ? null : await pathInside(place.folder, linked.path);
   const content = Buffer.from(resource.text);
@@ -79,6 +88,38 @@ async function readResource({ resource }: EmbeddedResource, place: PromptPlace):
   if (file !== null) return { text: `@${file.path}`, file };
   const source = linked === null ? { path: resource.uri, lines: "" } : { ...linked, path: path ?? linked.path };
   return { text: excerpt(source, resource.text), file: null };
+}
+
+interface Bytes {
+  base64: string;
+  mimeType?: string | null;
+  uri?: string | null;
+}
+
+/** What the model sees goes into its context; anything else where it can be read with a tool. */
+function readBytes({ base64, mimeType, uri }: Bytes, { number }: BlockPlace): ReadBlock {
+  const content = Buffer.from(base64, "base64");
+  const mediaType = mimeType ?? "application/octet-stream";
+  const named =
+    URL.parse(uri ?? "")
+      ?.pathname.split("/")
+      .at(-1) ?? "";
+  const name = named === "" ? `attachment-${number}${extensionOf(mediaType)}` : decodedName(named);
+  const mode = isMedia(sniffedType(content) ?? mediaType) ? "inline" : "file";
+  return { text: `@${name}`, file: null, part: { type: "binary", content, mediaType, name, mode } };
+}
+
+function extensionOf(mediaType: string): string {
+  const found = /^image\/([a-z0-9]+)$/.exec(mediaType)?.[1];
+  return found === undefined ? "" : `.${found}`;
+}
+
+function decodedName(name: string): string {
+  try {
+    return decodeURIComponent(name);
+  } catch {
+    return name;
+  }
 }
 
 /** Null: it cannot be sent as a file of the folder (X5). */

@@ -56,7 +56,7 @@ async function answer(prompting: Prompting, blocks: readonly ContentBlock[]): Pr
 
 async function turnRequest(
   prompting: Prompting,
-  { activeFiles }: PromptContent,
+  { activeFiles, input }: PromptContent,
   asked: TurnRequest,
 ): Promise<TurnRequest> {
   const { ports, opened, client, session } = prompting;
@@ -71,6 +71,7 @@ async function turnRequest(
     mode: options.mode,
     workspaceId,
     activeFiles,
+    ...(input.length > 0 && { input }),
     ownTools: tools,
     askApproval: (question) =>
       askPermission({ client, workspaceId, permissions, report: ports.report, shown }, question),

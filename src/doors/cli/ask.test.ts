@@ -287,3 +287,30 @@ test("[L1] colours only on a terminal, and not with NO_COLOR or --no-color", asy
   assert.equal(await hasColor(["ask", "--no-color", "x"], true), false);
   assert.equal(await hasColor(["ask", "x"], true, { TERM: "dumb" }), false);
 });
+
+test("[I1] [L1] --attach gives files by path or name, --inline puts them into the context", async (t) => {
+  const world = await indexed(t);
+  await world.write("notes/log.txt", "it failed");
+  const outside = join(world.dataDir, "outside.txt");
+  writeFileSync(outside, "elsewhere");
+  const argv = ["--json", "ask", "why?", "--attach", "notes/log.txt", "--attach", outside];
+  for (const [more, mode] of [
+    [[], "file"],
+    [["--inline"], "inline"],
+  ] as const) {
+    const { exit, stderr } = await world.run([...argv, ...more]);
+    assert.equal(exit, 0, stderr);
+    assert.deepEqual(
+      (await lastTurn(world)).input.map((part) => [part.type, part.name, part.mode]),
+      [
+        ["file", "notes/log.txt", mode],
+        ["binary", "outside.txt", mode],
+      ],
+    );
+  }
+  assert.match((await world.run(["session", "show"])).stdout, /input\n +outside\.txt|input\n +notes\/log\.txt/);
+  assert.match((await world.run(["ask", "x", "--attach", "gone.txt"])).stderr, /--attach gone\.txt: does not exist/);
+  assert.match((await world.run(["ask", "x", "--inline"])).stderr, /--inline is for what is attached/);
+  const refused = await world.run(["--json", "ask", "x", "--attach", "http://127.0.0.1:9/"]);
+  assert.match(refused.stdout + refused.stderr, /url_refused/);
+});

@@ -45,6 +45,7 @@ export function turnLines(turn: WireTurn, output: Output): string[] {
   const sections = [
     ...section("retrieved", chunkRows(turn), "nothing"),
     ...section("files", fileRows(turn), null),
+    ...section("input", inputRows(turn), null),
     ...section("skipped", skippedRows(turn), null),
     ...section("warnings", warningRows(turn), null),
     ...section("waits for", callRows(turn), null),
@@ -57,6 +58,15 @@ export function turnLines(turn: WireTurn, output: Output): string[] {
     ...failureLines(turn).map((line) => red(safe(line))),
     ...sections.map(safe),
   ];
+}
+
+function inputRows({ input }: WireTurn): string[][] {
+  return input.map(({ name, mediaType, bytes: size, mode }) => [
+    name,
+    mediaType,
+    size === null ? "only named" : bytes(size),
+    mode === "inline" ? "in the context" : "read with a tool",
+  ]);
 }
 
 function contextWords(kind: string, { id, version, hash }: WireTurn["manifest"]["agentContext"]): string {

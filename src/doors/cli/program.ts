@@ -75,6 +75,8 @@ function addTurnCommands(program: Command, run: Run): void {
     .option("--queue", "if a turn is running: after it")
     .option("--interrupt", "if a turn is running: stop it first")
     .option("--steer", "if a turn is running: tell it this, and wait for its answer")
+    .option("--attach <file>", "give this file, or the page at this address; may be repeated", collect, [])
+    .option("--inline", "put what is attached into the model's context; without it, the model reads it with a tool")
     .option("--events", "print every event as a line of JSON")
     .action((words: string[], options: AskOptions) =>
       run(async (call) => (await import("./commands/ask.ts")).ask(call, words, options)),

@@ -2,6 +2,7 @@
 import type { AptoveClient, ExecuteAnswer, ExecuteRequest } from "../../../client/client.ts";
 import { folderKey } from "../../../domain/session.ts";
 import { gatherActiveFiles } from "../active-files.ts";
+import { attachedParts, type Attaching } from "../attached-parts.ts";
 import type { Call } from "../call.ts";
 import { exitCodes, fixOf, printFailure, UsageError } from "../failure.ts";
 import type { ExitCode } from "../failure.ts";
@@ -23,6 +24,8 @@ export interface AskOptions extends TurnOptions {
   events?: boolean;
   /** With the messages of subagents that wait in the session's mailbox. */
   fire?: boolean;
+  attach?: string[];
+  inline?: boolean;
 }
 
 /** Options that `ask` and `chat` share. */
@@ -58,6 +61,7 @@ export async function ask(call: Call, words: string[], options: AskOptions): Pro
     ...(instruction === "" ? {} : { instruction }),
     ...(ifBusy === null ? {} : { ifBusy }),
     ...(options.fire === true ? { fire: true } : {}),
+    ...attachments({ root: copy.root, cwd: call.io.cwd }, options),
   };
   const stopping = listenForStop(call.io.signals);
   try {
@@ -70,6 +74,12 @@ export async function ask(call: Call, words: string[], options: AskOptions): Pro
   } finally {
     stopping.release();
   }
+}
+
+function attachments(at: Pick<Attaching, "root" | "cwd">, { attach: named = [], inline }: AskOptions): ExecuteRequest {
+  if (named.length > 0) return { input: attachedParts({ ...at, named, mode: inline === true ? "inline" : "file" }) };
+  if (inline === true) throw new UsageError("--inline is for what is attached", "name it: --attach <file>");
+  return {};
 }
 
 /** What a person can do about a turn that failed, or that waits. */
