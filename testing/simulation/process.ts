@@ -21,6 +21,7 @@ export interface Surroundings {
   gates: Gates;
   providers: readonly Provider[];
   tools: readonly Tool[];
+  conversations: readonly ConversationContext[];
   now(): number;
   isAlive(runner: Runner): boolean;
 }
@@ -100,7 +101,7 @@ function partsOf(process: Process, stores: Stores, { calls, gates, ...world }: S
     providers: new Map(world.providers.map((provider) => [provider.name, provider])),
     tools: world.tools,
     agentContexts: agents,
-    conversationContexts: conversations,
+    conversationContexts: world.conversations,
     limits,
     contextTokens: (model) => (model === "small" ? smallWindowTokens : null),
     runner: process.runner,

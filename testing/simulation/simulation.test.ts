@@ -1,4 +1,6 @@
+import assert from "node:assert/strict";
 import { test } from "node:test";
+import { simulateMailbox } from "./simulate-mailbox.ts";
 import { simulate } from "./simulate.ts";
 import type { StoreKind } from "./stores.ts";
 
@@ -19,5 +21,16 @@ const moreRules = "[C1] [C3] [C5] [C6] [D2] [D3] [E2] [H4] [K2] [K4] [R1] [R2] [
 for (const { stores, seed, steps } of runs) {
   test(`${rules} ${moreRules} ${steps} random steps on ${stores}, seed ${seed}`, async () => {
     await simulate({ seed, steps, stores });
+  });
+}
+
+for (const { stores, seed, steps } of [
+  { stores: "memory", seed: 1, steps: 300 },
+  { stores: "memory", seed: 2, steps: 300 },
+  { stores: "sqlite", seed: 3, steps: 80 },
+] as const) {
+  test(`[A1] [A2] [R2] ${steps} random steps with subagents on ${stores}, seed ${seed}: each answer is delivered once`, async () => {
+    const { delivered } = await simulateMailbox({ seed, steps, stores });
+    assert.ok(delivered > 0);
   });
 }

@@ -4,12 +4,14 @@
  * simulation moves them.
  */
 import { mock } from "node:test";
+import type { ConversationContext } from "../../src/domain/context.ts";
+import type { Tool } from "../../src/tools/tool.ts";
 import type { Living } from "./asked.ts";
 import { actingModel, type ActingModel } from "./acting-model.ts";
 import { actingTools } from "./acting-tools.ts";
 import { Gates } from "./gates.ts";
 import { NaiveModel } from "./naive-model.ts";
-import { Process } from "./process.ts";
+import { conversations, Process } from "./process.ts";
 import { seededRandom, type Random } from "./random.ts";
 import { settled, StoreCalls } from "./store-calls.ts";
 import { storePlace, type StoreKind, type StorePlace, type Stores } from "./stores.ts";
@@ -21,6 +23,26 @@ interface Underway {
   /** It must end although no gate is opened (T10). */
   isStopped: () => boolean;
 }
+
+/** Who acts in a world beside its engines. */
+export interface Cast {
+  actors: ActingModel[];
+  tools: readonly Tool[];
+  conversations: readonly ConversationContext[];
+}
+
+function usualCast(gates: Gates): Cast {
+  return {
+    actors: [
+      actingModel(gates, { name: "remembering", remembers: true }),
+      actingModel(gates, { name: "forgetful", remembers: false }),
+    ],
+    tools: actingTools(gates),
+    conversations,
+  };
+}
+
+type Casting = (gates: Gates, random: Random) => Cast;
 
 interface Clock {
   now: number;
@@ -34,7 +56,7 @@ export class World {
   readonly gates = new Gates();
   readonly model = new NaiveModel();
   readonly processes: Process[] = [];
-  readonly actors: ActingModel[];
+  readonly #cast: Cast;
   /** The bare stores, for looking at. */
   readonly stores: Stores;
   readonly #place: StorePlace;
@@ -43,22 +65,27 @@ export class World {
   readonly #clock: Clock;
   #notes = 0;
 
-  static async make(seed: number, kind: StoreKind): Promise<World> {
+  static async make(seed: number, kind: StoreKind, cast: Casting = usualCast): Promise<World> {
     const clock = { now: Date.now() };
     const place = await storePlace(kind, () => clock.now);
-    return new World(seed, clock, { place, stores: await place.open() });
+    return new World(seed, clock, { place, cast, stores: await place.open() });
   }
 
-  private constructor(seed: number, clock: Clock, { place, stores }: { place: StorePlace; stores: Stores }) {
+  private constructor(
+    seed: number,
+    clock: Clock,
+    { place, cast, stores }: { place: StorePlace; cast: Casting; stores: Stores },
+  ) {
     this.#clock = clock;
     this.random = seededRandom(seed);
     this.hasLongSessions = this.random.chance(0.3);
     this.#place = place;
     this.stores = stores;
-    this.actors = [
-      actingModel(this.gates, { name: "remembering", remembers: true }),
-      actingModel(this.gates, { name: "forgetful", remembers: false }),
-    ];
+    this.#cast = cast(this.gates, this.random);
+  }
+
+  get actors(): readonly ActingModel[] {
+    return this.#cast.actors;
   }
 
   /** By the clock that everybody in this world has. */
@@ -80,7 +107,8 @@ export class World {
       calls: this.calls,
       gates: this.gates,
       providers: this.actors.map(({ provider }) => provider),
-      tools: actingTools(this.gates),
+      tools: this.#cast.tools,
+      conversations: this.#cast.conversations,
       now: () => this.now,
       isAlive: (runner: { id: string }) =>
         this.processes.some((one) => one.runner.id === runner.id && !one.isDead && !one.isGone),
