@@ -21,6 +21,8 @@ export interface EngineCore {
   /** Turns that may be pending in the store and run nowhere: what was to become of them could not be written. */
   readonly unsettled: Set<string>;
   isShuttingDown: boolean;
+  /** Aborts when the process begins to end (R4). */
+  readonly closing: AbortController;
 }
 
 /** The tools need the engine that they are of: they are made with it. */
@@ -38,6 +40,7 @@ export function engineCore(
     keptPrompts: new BoundedCache(limits.keptPromptsMax),
     unsettled: new Set(),
     isShuttingDown: false,
+    closing: new AbortController(),
   };
   core.subagentTools = subagentTools(core);
   return core;

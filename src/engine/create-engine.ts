@@ -98,6 +98,7 @@ function indexes(parts: EngineParts): Indexes {
 async function close(core: EngineCore, house: House, graceMs: number): Promise<void> {
   if (core.isShuttingDown) return;
   core.isShuttingDown = true;
+  core.closing.abort();
   const { parts } = core;
   const over = (): Promise<unknown> => Promise.all(core.live.all().map((live) => live.ended));
   const grace = new AbortController();

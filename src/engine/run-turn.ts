@@ -18,7 +18,7 @@ import { findRepeated, repeatedTurn } from "./repeated.ts";
 import { RunRecorder } from "./run-recorder.ts";
 import { runSteps } from "./run-steps.ts";
 import { settleTurn } from "./settle-turn.ts";
-import { eventsOf } from "./turn-events.ts";
+import { eventsOf, shuttingDown } from "./turn-events.ts";
 import { TurnWatch } from "./turn-watch.ts";
 
 /** Resolves once the turn is open and durable; the run goes on by itself (R5). */
@@ -109,7 +109,7 @@ async function openAndRun(core: EngineCore, start: Start): Promise<RunningTurn> 
 
 /** R4: whoever closes waits for the turns that have their mark by then, and for no others. */
 function refuseWhileClosing(core: EngineCore): void {
-  if (core.isShuttingDown) throw new AptoveError("shutting_down", "send the request again when the server is back");
+  if (core.isShuttingDown) throw shuttingDown();
 }
 
 /** The store has the last word (T5); this only spares the retrieval for a turn that would be refused. */

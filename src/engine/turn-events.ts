@@ -19,7 +19,8 @@ export interface EventsFrom {
 export async function* eventsOf(core: EngineCore, turnId: string, from: EventsFrom): AsyncGenerator<SequencedEvent> {
   const signal = from.signal ?? new AbortController().signal;
   const live = core.live.get(turnId);
-  const news = live === undefined ? signal : AbortSignal.any([signal, live.over]);
+  // R4: what runs elsewhere is followed elsewhere when this process ends; whoever listens comes back there.
+  const news = AbortSignal.any([signal, live === undefined ? core.closing.signal : live.over]);
   let seq = from.afterSeq;
   let isRunning = false;
   while (!signal.aborted) {
@@ -46,6 +47,7 @@ export async function* eventsOf(core: EngineCore, turnId: string, from: EventsFr
       }
       isRunning = true;
     }
+    if (live === undefined && core.closing.signal.aborted) return;
     await core.parts.log.wait(turnId, seq, news);
   }
 }
@@ -131,12 +133,23 @@ function numbered(events: readonly TurnEvent[]): SequencedEvent[] {
   return events.map((event, index) => ({ seq: index + 1, event }));
 }
 
+export function shuttingDown(): AptoveError {
+  return new AptoveError(
+    "shutting_down",
+    "send the request again; another server, or this one when it is back, takes it",
+    {
+      facts: { retryAfterSeconds: 1 },
+    },
+  );
+}
+
 /** Waits until a turn is finished, wherever it runs. */
 export async function finishOf(core: EngineCore, turnId: string): Promise<FinishedTurn> {
   const seen = await core.parts.records.getTurn(turnId);
   if (seen?.status === "pending")
     for await (const _event of eventsOf(core, turnId, { afterSeq: 0, signal: undefined }));
   const turn = await core.parts.records.getTurn(turnId);
+  if (turn?.status === "pending" && core.isShuttingDown) throw shuttingDown();
   if (turn === null || turn.status === "pending" || turn.status === "archived") {
     throw new AptoveError("turn_not_finished", `turn ${turnId} did not finish`);
   }

@@ -1,0 +1,227 @@
+/** Several servers on one PostgreSQL: an engine each, with records of its own connections, and blobs and log in common. */
+import assert from "node:assert/strict";
+import { after, before, test, type TestContext } from "node:test";
+import pg from "pg";
+import { memoryBlobs } from "../src/blobs/memory/memory-blobs.ts";
+import { AptoveError } from "../src/domain/errors.ts";
+import type { SequencedEvent } from "../src/domain/events.ts";
+import { limits } from "../src/domain/limits.ts";
+import type { Engine, RunningTurn } from "../src/engine/engine.ts";
+import { memoryEventLog } from "../src/live/memory/memory-event-log.ts";
+import { openPostgresRecords } from "../src/records/sql/postgres.ts";
+import type { Tool } from "../src/tools/tool.ts";
+import { startCuttingProxy, type CuttingProxy } from "./cutting-proxy.ts";
+import { alice, all, testEngine, testRunner, type TestEngine, type TestEngineOptions } from "./engine.ts";
+import { startPostgres, type TestPostgres } from "./postgres.ts";
+
+let database: TestPostgres;
+let proxy: CuttingProxy;
+before(async () => {
+  database = await startPostgres();
+  proxy = await startCuttingProxy(database.url);
+});
+after(async () => {
+  await proxy.stop();
+  await database.stop();
+});
+
+const never = new Promise<void>(() => {});
+/** The answers of the model to some instructions; to others it says them again. */
+const script: NonNullable<TestEngineOptions["script"]> = (call) => {
+  const said = JSON.stringify(call.items.at(-1));
+  if (said.includes("wait for ever")) return [{ says: ["begun ", never] }];
+  return said.includes("use the tool") ? [{ says: ["I will. "] }, { calls: "hold" }] : "done";
+};
+
+interface World {
+  /** A server that sees the database directly, or through the proxy. */
+  start(options?: TestEngineOptions & { url?: string }): Promise<TestEngine>;
+  query(text: string): Promise<unknown[]>;
+}
+
+async function world(context: TestContext): Promise<World> {
+  const schema = `servers_${(schemas += 1)}`;
+  const stores = { blobs: memoryBlobs(), log: memoryEventLog() };
+  const client = new pg.Client({ connectionString: database.url });
+  await client.connect();
+  await client.query(`set search_path to ${schema}`);
+  context.after(() => client.end());
+  return {
+    start: async ({ url = database.url, ...options } = {}) =>
+      await testEngine(context, {
+        ...stores,
+        records: await openPostgresRecords({ url, schema, poolMax: 4 }),
+        script,
+        runner: testRunner(),
+        isAlive: () => null,
+        ...options,
+      }),
+    query: async (text) => (await client.query<Record<string, unknown>>(text)).rows,
+  };
+}
+let schemas = 0;
+
+async function reach(running: RunningTurn, type: string): Promise<void> {
+  for await (const { event } of running.events()) if (event.type === type) return;
+}
+
+async function codeOf(asked: Promise<unknown>): Promise<{ code: string; turnId: unknown } | null> {
+  try {
+    await asked;
+    return null;
+  } catch (error) {
+    assert.ok(error instanceof AptoveError, String(error));
+    return { code: error.code, turnId: error.facts["turnId"] };
+  }
+}
+
+test("[T5] [S5] of two servers that are asked at once one runs the turn, or moves the head, and the other says who", async (context) => {
+  const { start, query } = await world(context);
+  const servers = [await start(), await start()];
+  const [one, two] = servers.map(({ engine }) => engine) as [Engine, Engine];
+  const first = await servers[0]!.ask("one");
+  const sessionId = first.sessionId;
+  for (let round = 0; round < 5; round += 1) {
+    const racing = servers.map(({ start: ask }) => ask("wait for ever", { sessionId }));
+    const refusals = (await Promise.all(racing.map(codeOf))).filter((refusal) => refusal !== null);
+    const running = (await Promise.allSettled(racing)).flatMap((each) =>
+      each.status === "fulfilled" ? [each.value] : [],
+    );
+    assert.equal(running.length, 1);
+    assert.deepEqual(refusals, [{ code: "session_busy", turnId: running[0]?.turnId }]);
+    await one.interrupt(alice, { sessionId });
+    await running[0]?.finished;
+  }
+  assert.deepEqual(await query("select count(*)::int as turns, max(sequence) as last from turns"), [
+    { turns: 6, last: 6 },
+  ]);
+
+  const second = await servers[0]!.ask("two", { sessionId });
+  const moves = [one, two].map((engine) => engine.tree.moveHead(alice, { sessionId, from: second.id, to: first.id }));
+  const codes = (await Promise.all(moves.map(codeOf))).map((refusal) => refusal?.code ?? "moved");
+  assert.deepEqual(codes.toSorted(), ["head_moved", "moved"]);
+});
+
+test("[R3] [V4] a turn that runs on one server is followed, steered and interrupted through another", async (context) => {
+  const { start } = await world(context);
+  const called = Promise.withResolvers<void>();
+  const goOn = Promise.withResolvers<void>();
+  const tool: Tool = {
+    definition: { name: "hold", parameters: { type: "object" } },
+    needsApproval: () => false,
+    run: async () => (called.resolve(), await goOn.promise, { output: "held", isError: false }),
+  };
+  const here = await start({ tools: [tool] });
+  const there = await start();
+  const running = await here.start("use the tool");
+  const followed = all(await there.engine.turnEvents(alice, running.turnId, { afterSeq: 0 }));
+  await called.promise;
+  await there.engine.steer(alice, { turnId: running.turnId, text: "and be quick" });
+  goOn.resolve();
+  assert.equal((await running.finished).status, "completed");
+  const events = await followed;
+  assert.deepEqual(events, await all(running.events()));
+  assert.deepEqual(
+    events.flatMap(({ event }) => (event.type === "steered" ? [event.text] : [])),
+    ["and be quick"],
+  );
+
+  const endless = await here.start("wait for ever", { sessionId: running.sessionId });
+  await reach(endless, "text_delta");
+  assert.equal(await there.engine.interrupt(alice, { sessionId: running.sessionId }), endless.turnId);
+  const turn = await endless.finished;
+  assert.equal(turn.status === "completed" && turn.stopReason, "interrupted");
+});
+
+test("[R1] [R2] [T11] a server that is cut off stops by itself, cannot write when it is back, and serves on; another has failed its turn", async (context) => {
+  const { start, query } = await world(context);
+  const ahead = { ms: 0 };
+  const began = Promise.withResolvers<AbortSignal>();
+  const tool: Tool = {
+    definition: { name: "hold", parameters: { type: "object" } },
+    needsApproval: () => false,
+    run: (_args, { signal }) => (began.resolve(signal), never.then(() => ({ output: "", isError: false }))),
+  };
+  const monotonic = (): number => performance.now() + ahead.ms;
+  const cut = await start({ url: proxy.url, tools: [tool], monotonic });
+  const running = await cut.start("use the tool");
+  const listening = all(running.events());
+  const signal = await began.promise;
+  const stopped = new Promise<void>((resolve) => signal.addEventListener("abort", () => resolve(), { once: true }));
+  proxy.partition();
+  ahead.ms = limits.leaseMs - limits.leaseMarginMs;
+  await stopped;
+  const end = (await listening).at(-1)?.event;
+  assert.equal(end?.type === "run_failed" && end.failure.code, "runner_lost");
+
+  await query("update turns set lease_expires_at = 0 where status = 'pending'");
+  const other = await start();
+  const failed = await other.engine.getTurn(alice, running.turnId);
+  assert.equal(failed.status === "failed" && failed.failures[0].code, "runner_lost");
+  assert.equal(failed.status === "failed" && failed.run.modelRequests, 1, "the step that ended is kept");
+  proxy.heal();
+  assert.deepEqual(await running.finished, failed, "what it would write is refused, and it learns why");
+  assert.deepEqual(await other.engine.getTurn(alice, running.turnId), failed);
+  assert.equal((await cut.ask("again", { sessionId: running.sessionId })).status, "completed");
+});
+
+test("[R2] servers that look for lost turns at once fail each of them once", async (context) => {
+  const { start, query } = await world(context);
+  const dying = await start();
+  const lost = await Promise.all(Array.from({ length: 12 }, () => dying.start("wait for ever")));
+  await query("update turns set lease_expires_at = 0, runner_id = 'somebody who died'");
+  const reports: string[] = [];
+  const report = (message: string): void => void reports.push(message);
+  const [one] = await Promise.all([start({ report }), start({ report }), start({ report })]);
+  for (const { turnId } of lost) assert.equal((await one.engine.getTurn(alice, turnId)).status, "failed");
+  assert.deepEqual(reports, []);
+});
+
+test("[R4] [V2] a server that ends lets go of streams of turns that run elsewhere, and they go on there from the same place", async (context) => {
+  const { start } = await world(context);
+  const here = await start();
+  const ending = await start();
+  const running = await here.start("wait for ever");
+  await reach(running, "text_delta");
+  const had: SequencedEvent[] = [];
+  const following = (async () => {
+    for await (const event of await ending.engine.turnEvents(alice, running.turnId, { afterSeq: 0 })) {
+      had.push(event);
+      if (event.event.type === "text_delta") void ending.engine.close();
+    }
+  })();
+  await following;
+  assert.deepEqual(await codeOf(ending.start("more")), { code: "shutting_down", turnId: undefined });
+  const rest = all(await here.engine.turnEvents(alice, running.turnId, { afterSeq: had.at(-1)?.seq ?? 0 }));
+  await here.engine.interrupt(alice, { turnId: running.turnId });
+  assert.deepEqual([...had, ...(await rest)], await all(running.events()));
+});
+
+test("[S7] [T1] clocks that are minutes apart make no list repeat or skip, and turns count on", async (context) => {
+  const { start } = await world(context);
+  const slow = await start({ now: () => Date.now() - 300_000 });
+  const fast = await start({ now: () => Date.now() + 300_000 });
+  const ids: string[] = [];
+  for (const server of [fast, slow, slow, fast, slow]) ids.push((await server.ask("one")).sessionId);
+  const [busy = ""] = ids;
+  const turns = [await slow.ask("two", { sessionId: busy }), await fast.ask("three", { sessionId: busy })];
+  assert.deepEqual(
+    turns.map(({ sequence }) => sequence),
+    [2, 3],
+  );
+  const listed: string[] = [];
+  for (let after = undefined as { activeAt: number; id: string } | undefined; ;) {
+    const page = await slow.engine.listSessions(alice, { limit: 2, ...(after !== undefined && { after }) });
+    listed.push(...page.sessions.map(({ id }) => id));
+    if (page.next === null) break;
+    after = page.next;
+    // A server whose clock is behind adds one meanwhile: it stands where its time says.
+    await slow.engine.createSession(alice, {});
+  }
+  assert.equal(new Set(listed).size, listed.length, "nothing is repeated");
+  assert.deepEqual(
+    ids.filter((id) => !listed.includes(id)),
+    [],
+    "nothing that was there is skipped",
+  );
+});
