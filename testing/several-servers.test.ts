@@ -6,8 +6,9 @@ import { memoryBlobs } from "../src/blobs/memory/memory-blobs.ts";
 import { AptoveError } from "../src/domain/errors.ts";
 import type { SequencedEvent } from "../src/domain/events.ts";
 import { limits } from "../src/domain/limits.ts";
-import type { Engine, RunningTurn } from "../src/engine/engine.ts";
+import type { RunningTurn } from "../src/engine/engine.ts";
 import { memoryEventLog } from "../src/live/memory/memory-event-log.ts";
+import type { SessionCursor } from "../src/records/record-store.ts";
 import { openPostgresRecords } from "../src/records/sql/postgres.ts";
 import type { Tool } from "../src/tools/tool.ts";
 import { startCuttingProxy, type CuttingProxy } from "./cutting-proxy.ts";
@@ -77,12 +78,12 @@ async function codeOf(asked: Promise<unknown>): Promise<{ code: string; turnId: 
 
 test("[T5] [S5] of two servers that are asked at once one runs the turn, or moves the head, and the other says who", async (context) => {
   const { start, query } = await world(context);
-  const servers = [await start(), await start()];
-  const [one, two] = servers.map(({ engine }) => engine) as [Engine, Engine];
-  const first = await servers[0]!.ask("one");
+  const servers = [await start(), await start()] as const;
+  const [{ engine: one, ask }, { engine: two }] = servers;
+  const first = await ask("one");
   const sessionId = first.sessionId;
   for (let round = 0; round < 5; round += 1) {
-    const racing = servers.map(({ start: ask }) => ask("wait for ever", { sessionId }));
+    const racing = servers.map((server) => server.start("wait for ever", { sessionId }));
     const refusals = (await Promise.all(racing.map(codeOf))).filter((refusal) => refusal !== null);
     const running = (await Promise.allSettled(racing)).flatMap((each) =>
       each.status === "fulfilled" ? [each.value] : [],
@@ -96,7 +97,7 @@ test("[T5] [S5] of two servers that are asked at once one runs the turn, or move
     { turns: 6, last: 6 },
   ]);
 
-  const second = await servers[0]!.ask("two", { sessionId });
+  const second = await ask("two", { sessionId });
   const moves = [one, two].map((engine) => engine.tree.moveHead(alice, { sessionId, from: second.id, to: first.id }));
   const codes = (await Promise.all(moves.map(codeOf))).map((refusal) => refusal?.code ?? "moved");
   assert.deepEqual(codes.toSorted(), ["head_moved", "moved"]);
@@ -211,10 +212,10 @@ test("[S7] [T1] clocks that are minutes apart make no list repeat or skip, and t
   );
   const listed: string[] = [];
   for (let after = undefined as { activeAt: number; id: string } | undefined; ;) {
-    const page = await slow.engine.listSessions(alice, { limit: 2, ...(after !== undefined && { after }) });
+    const page = await slow.engine.listSessions(alice, { limit: 2, ...(from !== undefined && { after: from }) });
     listed.push(...page.sessions.map(({ id }) => id));
     if (page.next === null) break;
-    after = page.next;
+    from = page.next;
     // A server whose clock is behind adds one meanwhile: it stands where its time says.
     await slow.engine.createSession(alice, {});
   }
