@@ -211,7 +211,8 @@ test("[S7] [T1] clocks that are minutes apart make no list repeat or skip, and t
     [2, 3],
   );
   const listed: string[] = [];
-  for (let after = undefined as { activeAt: number; id: string } | undefined; ;) {
+  let from: SessionCursor | undefined;
+  for (;;) {
     const page = await slow.engine.listSessions(alice, { limit: 2, ...(from !== undefined && { after: from }) });
     listed.push(...page.sessions.map(({ id }) => id));
     if (page.next === null) break;
