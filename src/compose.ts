@@ -11,6 +11,7 @@ import { lazyRetrievers } from "./compose/lazy-retrievers.ts";
 import { openLive } from "./compose/open-live.ts";
 import { sessionToolsOpener } from "./compose/session-tools.ts";
 import { startObserving, type Observing } from "./compose/observing.ts";
+import { quotasOf } from "./compose/quotas.ts";
 import { isAlive, monotonic, thisRunner } from "./compose/this-runner.ts";
 import type { AgentContext, ConversationContext } from "./domain/context.ts";
 import { modelInfo } from "./domain/models.ts";
@@ -136,6 +137,7 @@ export async function createAptove(options: AptoveOptions = {}): Promise<Aptove>
       },
     },
     limits: configuration.limits,
+    quotas: quotasOf(configuration),
     contextTokens: (model) => modelInfo(model)?.contextTokens ?? null,
     runner: thisRunner(),
     isAlive,

@@ -4,10 +4,12 @@ import { BoundedCache } from "./bounded-cache.ts";
 import { Histories } from "./histories.ts";
 import { LiveTurns } from "./live-turns.ts";
 import type { EngineParts } from "./parts.ts";
+import { QuotaKeeper } from "./quotas.ts";
 import { Transcriber } from "./transcriber.ts";
 import type { Tool } from "../tools/tool.ts";
 
 export interface EngineCore {
+  readonly quotas: QuotaKeeper;
   readonly parts: EngineParts;
   readonly histories: Histories;
   readonly live: LiveTurns;
@@ -33,6 +35,7 @@ export function engineCore(
   const core: EngineCore & { subagentTools: readonly Tool[] } = {
     subagentTools: [],
     parts,
+    quotas: new QuotaKeeper(parts),
     histories: new Histories(parts.blobs, parts.records),
     live: new LiveTurns(),
     lines: new Map(),

@@ -81,6 +81,8 @@ export interface Engine {
   readonly workspaceSessions: WorkspaceSessions;
   /** The turns from the root to this one, oldest first, over forks (T6). Whoever may see the turn may see them: they are its history. */
   lineage(caller: Caller, turnId: string): Promise<Turn[]>;
+  /** Counts a request of the caller over all servers. Throws `rate_limited` (H5). */
+  takeRequest(caller: Caller): Promise<void>;
   /** Of the program. */
   readonly version: string;
   /** Cheap, however often it is called. */

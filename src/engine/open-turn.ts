@@ -55,6 +55,7 @@ export async function openTurn(core: EngineCore, opening: Opening): Promise<Open
     checkSameRequest(result.earlier.requestHash, opening.request);
     return { repeats: result.earlier.turnId };
   }
+  if (result.outcome === "limited") throw core.quotas.refusal(opening.accepted.caller, result);
   throw refusal(result);
 }
 
@@ -124,6 +125,7 @@ function openingBlob({ live, accepted, prepared }: Opening): OpeningBlob {
 
 function turnOpening(core: EngineCore, opening: Opening, key: string): TurnOpening {
   const { live, place, request, accepted } = opening;
+  const runLimits = core.quotas.runLimits(accepted.caller);
   return {
     turn: turnDraft(core, opening, key),
     newSession: place.session === null ? newSession(core, opening) : null,
@@ -140,6 +142,7 @@ function turnOpening(core: EngineCore, opening: Opening, key: string): TurnOpeni
             turnId: live.turnId,
           },
     leaseMs: limits.leaseMs,
+    ...(runLimits !== undefined && { runLimits }),
   };
 }
 
@@ -203,7 +206,7 @@ const boundWords: Record<keyof SubagentBounds, string> = {
 };
 
 /** Why the store refused. */
-function refusal(result: Exclude<OpenResult, { outcome: "opened" | "idempotent" }>): AptoveError {
+function refusal(result: Exclude<OpenResult, { outcome: "opened" | "idempotent" | "limited" }>): AptoveError {
   switch (result.outcome) {
     case "busy":
       return new AptoveError("session_busy", `turn ${result.runningTurnId} is running; wait for it or interrupt it`, {

@@ -61,6 +61,14 @@ export interface ContextIds {
   conversationContextId: string;
 }
 
+/** What people and orgs may ask for at most, over all servers that share the records (H5). Null: no limit. */
+export interface Quotas {
+  concurrentRunsPerUserMax: number | null;
+  /** Of one user; null: each server counts its own requests. */
+  sharedRequestsPerMinuteMax: number | null;
+  ofOrg(orgId: string): { concurrentRunsMax: number | null; requestsPerMinuteMax: number | null };
+}
+
 export interface EngineParts {
   records: RecordStore;
   blobs: BlobStore;
@@ -83,6 +91,8 @@ export interface EngineParts {
   /** Reads addresses of the web that a turn's input names (I2); absent: they are refused. */
   urls?: UrlReader;
   limits: EngineLimits;
+  /** Absent: nothing is limited but what a door limits. */
+  quotas?: Quotas;
   /** How many tokens a model can take, or null where that is not known (C4, C6). */
   contextTokens(model: string): number | null;
   runner: Runner;

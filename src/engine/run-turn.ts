@@ -27,6 +27,7 @@ export async function startTurn(core: EngineCore, caller: Caller, asked: TurnReq
   const repeated = await findRepeated(core, caller, asked);
   if (repeated !== null) return repeated;
 
+  await core.quotas.refuseEarly(caller);
   const { place, request } = await placeTurn(core, caller, asked);
   const { subagentTools } = core;
   const mail = place.mail.messages;

@@ -21,6 +21,7 @@ import { forestTests } from "./suite/forests.ts";
 import { headTests } from "./suite/heads.ts";
 import { importTests } from "./suite/importing.ts";
 import { leaseTests } from "./suite/leases.ts";
+import { limitTests } from "./suite/limits.ts";
 import { listTests } from "./suite/lists.ts";
 import { mailboxTests } from "./suite/mailbox.ts";
 import { openingTests } from "./suite/opening.ts";
@@ -39,6 +40,7 @@ export function recordStoreSuite(name: string, open: OpenForTest): void {
     sessionTests(open);
     listTests(open);
     openingTests(open);
+    limitTests(open);
     finishingTests(open);
     turnTests(open);
     mailboxTests(open);

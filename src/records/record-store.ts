@@ -119,6 +119,12 @@ export interface RecordStore extends PeopleStore {
   /** Takes, each exactly once and oldest first, what is there for the pending turns of a runner; drops what is there for finished turns. */
   takeControls(runnerId: string): Promise<TurnControl[]>;
 
+  // Limits that hold over servers (H5)
+  /** Turns that run now: the user's, and the org's. */
+  countRuns(who: { userId: string; orgId: string }): Promise<{ user: number; org: number }>;
+  /** Adds to what was used in the window of now, whatever it comes to; two at once both count. */
+  takeRate(taking: RateTaking): Promise<RateTaken>;
+
   // Steps: written when they end, so that a crash of the runner loses only the running one (R2)
   /** False, and nothing written: the turn is not pending, or another runner's (R1). A step that is there is `storage_failed`. */
   insertStep(step: Step, runnerId: string): Promise<boolean>;
@@ -197,6 +203,8 @@ export interface TurnOpening {
   mail?: readonly string[];
   /** For how long the turn is the runner's before it must be renewed (R1). */
   leaseMs: number;
+  /** Of how many turns at once there may be; absent: as many as there are (H5). */
+  runLimits?: RunLimits;
 }
 export interface IdempotentRequest {
   userId: string;
@@ -204,6 +212,29 @@ export interface IdempotentRequest {
   /** SHA-256 of the request (T13). */
   requestHash: string;
   turnId: string;
+}
+/** Turns that run at the same time, on all servers; null: no limit. */
+export interface RunLimits {
+  /** Of the session. */
+  orgId: string;
+  /** Of whoever made the turn. */
+  perUser: number | null;
+  perOrg: number | null;
+}
+export interface RateTaking {
+  /** What is counted: any text. */
+  scope: string;
+  amount: number;
+  /** Windows begin at multiples of this since the epoch, by the store's clock. */
+  windowMs: number;
+}
+export interface RateTaken {
+  /** In this window, with what was taken just now. */
+  used: number;
+  /** In the window before. */
+  previous: number;
+  /** Of this window. */
+  elapsedMs: number;
 }
 /**
  * A refused opening changes nothing. `missing`: there is no such session, or it is deleted; or the turn that a new
@@ -221,6 +252,7 @@ export type OpenResult =
   | { outcome: "subagent_moved" }
   | { outcome: "mail_taken" }
   | { outcome: "archived" }
+  | { outcome: "limited"; of: "user" | "org"; running: number; limit: number }
   | { outcome: "missing" };
 
 export interface TurnFinish {

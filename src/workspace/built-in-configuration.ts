@@ -45,7 +45,20 @@ export interface Configuration {
   traces: { exporter: "none" | "otlp"; ratio: number };
   /** Hosts whose addresses need not be of the public net (I2). */
   input: { allowedUrlHosts: string[] };
-  limits: Record<ChangeableLimit, number>;
+  limits: Record<ChangeableLimit, number> & OrgsLimits;
+}
+
+/** Null: there is none. */
+export interface OrgsLimits {
+  concurrentRunsPerOrgMax: number | null;
+  requestsPerMinutePerOrgMax: number | null;
+  /** Of single orgs, in place of those. */
+  orgs: Record<string, OrgLimits>;
+}
+
+export interface OrgLimits {
+  concurrentRunsMax: number | null;
+  requestsPerMinuteMax: number | null;
 }
 
 const builtInBootPrompt = [
@@ -93,7 +106,7 @@ export function settleConfiguration(merged: LayerValues): Configuration {
       ratio: values.get<number>("traces.ratio") ?? 1,
     },
     input: { allowedUrlHosts: values.get<string[]>("input.allowed_url_hosts") ?? [] },
-    limits: effectiveLimits(values),
+    limits: { ...effectiveLimits(values), ...orgLimits(values) },
   };
 }
 
@@ -172,8 +185,20 @@ function modelSettings(values: MergedValues, key: string): ModelSettings {
   };
 }
 
-function effectiveLimits(values: MergedValues): Configuration["limits"] {
+function orgLimits(values: MergedValues): OrgsLimits {
+  const concurrentRunsPerOrgMax = values.get<number>("limits.concurrent_runs_per_org_max") ?? null;
+  const requestsPerMinutePerOrgMax = values.get<number>("limits.requests_per_minute_per_org_max") ?? null;
+  const of = (key: string): OrgLimits => ({
+    concurrentRunsMax: values.get<number>(`${key}.concurrent_runs_max`) ?? concurrentRunsPerOrgMax,
+    requestsPerMinuteMax: values.get<number>(`${key}.requests_per_minute_max`) ?? requestsPerMinutePerOrgMax,
+  });
+  const names = values.names("limits.orgs", []);
+  const orgs = Object.fromEntries(names.map((id) => [id, of(`limits.orgs.${id}`)]));
+  return { concurrentRunsPerOrgMax, requestsPerMinutePerOrgMax, orgs };
+}
+
+function effectiveLimits(values: MergedValues): Record<ChangeableLimit, number> {
   const names = Object.keys(changeableLimits) as ChangeableLimit[];
   const entries = names.map((name) => [name, values.get<number>(`limits.${snakeCase(name)}`) ?? limits[name]]);
-  return Object.fromEntries(entries) as Configuration["limits"];
+  return Object.fromEntries(entries) as Record<ChangeableLimit, number>;
 }

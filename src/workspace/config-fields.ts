@@ -147,6 +147,19 @@ const providerTables = table("", {
   }),
 });
 
+function orgRuns(): ConfigField {
+  const about = "Turns that the people of an org may have running at the same time, on all servers.";
+  return number(about, { sample: 200, min: 1, max: 1_000_000 });
+}
+
+function orgRequests(): ConfigField {
+  return number("Requests that they may send in a minute, to all servers.", {
+    sample: 12_000,
+    min: 1,
+    max: 100_000_000,
+  });
+}
+
 /** The whole file. The order is that of the starter file. */
 export const configFields: TableField = table("", {
   provider: providerName("Who answers. Without a key: the built-in offline model.", { env: "APTOVE_PROVIDER" }),
@@ -254,7 +267,15 @@ export const configFields: TableField = table("", {
       ["wiki.example.org"],
     ),
   }),
-  limits: sharedTable("Limits; the built-in values are good for most.", limitFields()),
+  limits: sharedTable("Limits; the built-in values are good for most.", {
+    ...limitFields(),
+    concurrent_runs_per_org_max: orgRuns(),
+    requests_per_minute_per_org_max: orgRequests(),
+    orgs: named("Of one org, in place of those for every org; its id is in `aptove key list --json`.", "acme", {
+      concurrent_runs_max: orgRuns(),
+      requests_per_minute_max: orgRequests(),
+    }),
+  }),
 });
 
 /** A key with the path that documentation uses: a name that a person chooses stands as `<id>`. */

@@ -77,6 +77,7 @@ export function httpDoor(options: HttpDoorOptions): HttpDoor {
     allowedHosts: options.allowedHosts ?? [],
     allowedOrigins: options.allowedOrigins ?? [],
     requestsPerMinuteMax: door.limits.requestsPerMinuteMax,
+    takeRequest: (caller) => options.engine.takeRequest(caller),
     now: options.now ?? (() => performance.now()),
   });
   const app = new Hono<VisitBindings>();

@@ -11,7 +11,10 @@ export interface EntranceOptions {
   allowedHosts: readonly string[];
   /** Other origins whose pages may call, for example `https://example.org`. */
   allowedOrigins: readonly string[];
+  /** What one user may ask of this server. */
   requestsPerMinuteMax: number;
+  /** Counts the request over all servers. Throws `rate_limited`. */
+  takeRequest(caller: Caller): Promise<void>;
   /** Milliseconds, for the request rate. */
   now(): number;
 }
@@ -51,6 +54,7 @@ export function createEntrance(options: EntranceOptions): Entrance {
         throw new AptoveError("unauthenticated", detail);
       }
       rates.take(caller.userId);
+      await options.takeRequest(caller);
       return { caller, secret };
     },
     countStranger: () => rates.take(strangers),

@@ -6,6 +6,7 @@ import type { RecordStore } from "../record-store.ts";
 import { contextRecords } from "./contexts.ts";
 import { auditRecords } from "./audit.ts";
 import { deviceRecords } from "./devices.ts";
+import { limitRecords } from "./limits.ts";
 import { importRecords } from "./imports.ts";
 import { mailboxRecords } from "./mailbox.ts";
 import { peopleRecords } from "./people.ts";
@@ -28,6 +29,7 @@ export function memoryRecords({ now = Date.now }: { now?: () => number } = {}): 
     ...runRecords(rows),
     ...peopleRecords(rows),
     ...deviceRecords(rows),
+    ...limitRecords(rows, now),
     ...contextRecords(rows),
     ...auditRecords(rows),
     about: () => Promise.resolve({ product: "memory", version: 0, known: 0, oldest: 0 }),

@@ -35,6 +35,8 @@ export interface Rows {
   /** By what they call themselves. */
   devices: Map<string, DeviceOwner>;
   pairingCodes: Map<string, PairingCode>;
+  /** By scope. */
+  rates: Map<string, { slot: number; used: number; previous: number }>;
   /** By org, kind and id: all versions, oldest first. */
   contexts: Map<string, ContextVersion[]>;
   audit: Map<string, AuditEntry>;
@@ -58,6 +60,7 @@ export function emptyRows(): Rows {
     keys: new Map(),
     devices: new Map(),
     pairingCodes: new Map(),
+    rates: new Map(),
     contexts: new Map(),
     audit: new Map(),
   };

@@ -2,6 +2,7 @@
 import { mayBeParent, type PendingTurn, type Turn } from "../../domain/turn.ts";
 import type { FinishResult, OpenResult, RecordStore, TurnFinish, TurnOpening } from "../record-store.ts";
 import { besideRefusal, putMessage, settleMail, takeMail } from "./mailbox.ts";
+import { limitRefusal } from "./limits.ts";
 import { insert, pairKey, type Rows } from "./rows.ts";
 import { insertSteps } from "./runs.ts";
 
@@ -95,6 +96,8 @@ function openTurn(rows: Rows, opening: TurnOpening, now: number): OpenResult {
   const { turn: draft, newSession, expectedHead, idempotency, leaseMs } = opening;
   const earlier = idempotency === null ? undefined : rows.idempotency.get(pairKey(idempotency.userId, idempotency.key));
   if (earlier !== undefined) return { outcome: "idempotent", earlier };
+  const limited = limitRefusal(rows, opening);
+  if (limited !== null) return limited;
 
   if (newSession !== null && draft.parentId !== null && !rows.turns.has(draft.parentId)) return { outcome: "missing" };
   const session = newSession ?? rows.sessions.get(draft.sessionId);

@@ -200,6 +200,13 @@ export const migrations: readonly Migration[] = [
         doc text not null,
         primary key (org_id, kind, id, version)
       )`,
+      `create index turns_running on turns (created_by) where status = 'pending'`,
+      `create table rates (
+        scope text not null primary key,
+        slot bigint not null,
+        used bigint not null,
+        previous bigint not null
+      )`,
       ...peopleTables(id),
     ],
     rewrite: knownOrgs,

@@ -68,6 +68,7 @@ export async function openPostgresRecords({ migrations, ...options }: PostgresOp
     dialect: {
       hold: (strength) => sql.raw(`for ${strength}`),
       now: () => sql<number>`(extract(epoch from clock_timestamp()) * 1000)::bigint`,
+      alone: (name) => sql`select pg_advisory_xact_lock(hashtextextended(${name}, 0))`,
       // A language's collation would lower letters in its own way.
       has: ({ text, folded }, word) => sql`strpos(coalesce(${folded}, lower(${text} collate "C")), ${word}) > 0`,
     },

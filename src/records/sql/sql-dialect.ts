@@ -9,6 +9,8 @@ export interface SqlDialect {
   hold(strength: "update" | "update skip locked" | "key share"): RawBuilder<unknown>;
   /** The time by the clock that all who share the data have in common, in epoch milliseconds (R1). */
   now(): RawBuilder<number>;
+  /** A statement after which whoever asks for the same name waits until this transaction ends; null: there is no other. */
+  alone(name: string): RawBuilder<unknown> | null;
   /** Whether a text has a word, both folded. `folded` is null where lowering A to Z in `text` gives the same. */
   has(place: { text: Expression<string>; folded: Expression<string | null> }, word: string): RawBuilder<boolean>;
 }

@@ -12,6 +12,8 @@ import { leaseRecords } from "./leases.ts";
 import { mailboxRecords } from "./mailbox.ts";
 import { migrate, type MigratableEngine } from "./migrate.ts";
 import { migrations, type Migration } from "./migrations.ts";
+import { limitRecords } from "./limits.ts";
+import { migrate, type MigratableEngine } from "./migrations.ts";
 import { peopleRecords } from "./people.ts";
 import { runRecords } from "./runs.ts";
 import { searchRecords } from "./search.ts";
@@ -46,6 +48,7 @@ export async function sqlRecords(engine: SqlEngine, list: readonly Migration[] =
     ...controlRecords(db, dialect),
     ...peopleRecords(db, dialect),
     ...deviceRecords(db, dialect),
+    ...limitRecords(db, dialect),
     ...contextRecords(db),
     ...auditRecords(db),
     open: () => migrate(engine, list),

@@ -54,6 +54,7 @@ export function sqliteEngine(database: Database.Database, now: () => number = Da
       // A transaction that writes is the only one there is.
       hold: () => sql``,
       now: () => sql<number>`${sql.lit(now())}`,
+      alone: () => null,
       has: ({ text, folded }, word) => sql`instr(coalesce(${folded}, lower(${text})), ${word}) > 0`,
     },
     async readVersion(at) {

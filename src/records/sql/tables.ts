@@ -26,6 +26,7 @@ export interface Tables {
   api_keys: ApiKeyRow;
   devices: DeviceRow;
   pairing_codes: PairingCodeRow;
+  rates: { scope: string; slot: number; used: number; previous: number };
   contexts: ContextRow;
   context_versions: ContextVersionRow;
   audit: AuditRow;
@@ -47,6 +48,7 @@ export const tableNames = Object.keys({
   api_keys: true,
   devices: true,
   pairing_codes: true,
+  rates: true,
   contexts: true,
   context_versions: true,
   audit: true,

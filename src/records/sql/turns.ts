@@ -15,6 +15,7 @@ import type {
 } from "../record-store.ts";
 import { isUniqueViolation } from "./faults.ts";
 import { besideRefusal, putMessage, settleMail, takeMail } from "./mailbox.ts";
+import { limitRefusal } from "./limits.ts";
 import { stepToRow } from "./runs.ts";
 import { sessionToRow } from "./session-row.ts";
 import type { SqlDialect } from "./sql-dialect.ts";
@@ -126,8 +127,9 @@ async function findIdempotent(
 
 async function openTurn(db: Kysely<Tables>, dialect: SqlDialect, opening: TurnOpening): Promise<OpenResult> {
   for (let attempt = 0; attempt < openAttemptsMax; attempt += 1) {
-    const turn = await tryToOpen(db, dialect, opening);
-    if (turn !== null) return { outcome: "opened", turn };
+    const tried = await tryToOpen(db, dialect, opening);
+    if (tried?.outcome === "opened") return tried;
+    if (tried?.outcome === "limited") return (await repeatOf(db, opening)) ?? tried;
     const refusal = await refusalOf(db, opening);
     if (refusal !== null) return refusal;
     // What stood in the way is gone by now.
@@ -138,10 +140,14 @@ async function openTurn(db: Kysely<Tables>, dialect: SqlDialect, opening: TurnOp
   );
 }
 
-/** Null when the session or a unique index did not let the turn in. Then nothing was written. */
-async function tryToOpen(db: Kysely<Tables>, dialect: SqlDialect, opening: TurnOpening): Promise<PendingTurn | null> {
+type Tried = Extract<OpenResult, { outcome: "opened" | "limited" }>;
+
+/** Null when the session or a unique index did not let the turn in. Then, or over a limit, nothing was written. */
+async function tryToOpen(db: Kysely<Tables>, dialect: SqlDialect, opening: TurnOpening): Promise<Tried | null> {
   try {
-    return await db.transaction().execute(async (tx) => {
+    return await db.transaction().execute(async (tx): Promise<Tried | null> => {
+      const limited = await limitRefusal(tx, dialect, opening);
+      if (limited !== null) return limited;
       if (opening.newSession !== null && !(await holdParent(tx, dialect, opening))) return null;
       if (!(await fitsBeside(tx, dialect, opening))) return null;
       const sequence = opening.newSession === null ? await takePlace(tx, opening) : await makePlace(tx, opening);
@@ -158,7 +164,7 @@ async function tryToOpen(db: Kysely<Tables>, dialect: SqlDialect, opening: TurnO
         const row = { user_id: userId, key, request_hash: requestHash, turn_id: turnId };
         await tx.insertInto("idempotency").values(row).execute();
       }
-      return turn;
+      return { outcome: "opened", turn };
     });
   } catch (error) {
     if (isUniqueViolation(error)) return null;
@@ -235,8 +241,12 @@ async function makePlace(
 async function refusalOf(db: Kysely<Tables>, opening: TurnOpening): Promise<OpenResult | null> {
   const refusal = await refusalBySession(db, opening);
   // Read last: a twin of this request that opened in the meantime is then seen as itself, not as `busy` (T13).
-  const earlier = opening.idempotency === null ? null : await findIdempotent(db, opening.idempotency);
-  return earlier === null ? refusal : { outcome: "idempotent", earlier };
+  return (await repeatOf(db, opening)) ?? refusal;
+}
+
+async function repeatOf(db: Kysely<Tables>, { idempotency }: TurnOpening): Promise<OpenResult | null> {
+  const earlier = idempotency === null ? null : await findIdempotent(db, idempotency);
+  return earlier === null ? null : { outcome: "idempotent", earlier };
 }
 
 async function refusalBySession(db: Kysely<Tables>, opening: TurnOpening): Promise<OpenResult | null> {

@@ -1,0 +1,93 @@
+/** What is counted over all servers in SQL: the turns that run, and what was asked in a span of time (H5). */
+import { sql, type Kysely, type Transaction } from "kysely";
+import type { OpenResult, RateTaken, RecordStore, TurnOpening } from "../record-store.ts";
+import type { SqlDialect } from "./sql-dialect.ts";
+import type { Tables } from "./tables.ts";
+import { pending } from "./turn-status.ts";
+
+type LimitRecords = Pick<RecordStore, "countRuns" | "takeRate">;
+
+export function limitRecords(db: Kysely<Tables>, dialect: SqlDialect): LimitRecords {
+  return {
+    countRuns: (who) => countRuns(db, who),
+    async takeRate({ scope, amount, windowMs }): Promise<RateTaken> {
+      const slot = sql<number>`floor(${dialect.now()} / ${sql.lit(windowMs)})`;
+      // A clock that was set back does not bring an old window back.
+      const row = await db
+        .insertInto("rates")
+        .values({ scope, slot, used: amount, previous: 0 })
+        .onConflict((conflict) =>
+          conflict.column("scope").doUpdateSet((eb) => {
+            const isLater = eb("rates.slot", "<", eb.ref("excluded.slot"));
+            const isNext = eb("rates.slot", "=", sql<number>`excluded.slot - 1`);
+            const kept = eb.case().when(isNext).then(eb.ref("rates.used")).else(0).end();
+            return {
+              previous: eb.case().when(isLater).then(kept).else(eb.ref("rates.previous")).end(),
+              used: eb
+                .case()
+                .when(isLater)
+                .then(eb.ref("excluded.used"))
+                .else(eb("rates.used", "+", eb.ref("excluded.used")))
+                .end(),
+              slot: eb.case().when(isLater).then(eb.ref("excluded.slot")).else(eb.ref("rates.slot")).end(),
+            };
+          }),
+        )
+        .returning(["used", "previous", "slot", sql<number>`${dialect.now()}`.as("now")])
+        .executeTakeFirstOrThrow();
+      const elapsedMs = Math.max(0, Math.min(windowMs, row.now - row.slot * windowMs));
+      return { used: row.used, previous: row.previous, elapsedMs };
+    },
+  };
+}
+
+type Who = { userId: string; orgId: string };
+
+async function countRuns(db: Kysely<Tables>, { userId, orgId }: Who): Promise<{ user: number; org: number }> {
+  const { user, org } = await db
+    .selectNoFrom((eb) => [
+      eb
+        .selectFrom("turns")
+        .select((of) => of.fn.countAll<number>().as("count"))
+        .where("status", "=", pending)
+        .where("created_by", "=", userId)
+        .as("user"),
+      eb
+        .selectFrom("turns")
+        .innerJoin("sessions", "sessions.id", "turns.session_id")
+        .select((of) => of.fn.countAll<number>().as("count"))
+        .where("turns.status", "=", pending)
+        .where("sessions.org_id", "=", orgId)
+        .as("org"),
+    ])
+    .executeTakeFirstOrThrow();
+  return { user: user ?? 0, org: org ?? 0 };
+}
+
+/**
+ * Null: there is room. Whoever else would open a turn of the same user, or org, waits until the transaction ends, so that
+ * two servers cannot both take the last place. Asked before anything is written or held.
+ */
+export async function limitRefusal(
+  tx: Transaction<Tables>,
+  dialect: SqlDialect,
+  { turn, runLimits }: TurnOpening,
+): Promise<Extract<OpenResult, { outcome: "limited" }> | null> {
+  if (runLimits === undefined) return null;
+  const { orgId, perUser, perOrg } = runLimits;
+  const userId = turn.createdBy;
+  const alone = dialect.alone(perOrg === null ? `runs of user ${userId}` : `runs of org ${orgId}`);
+  if (alone !== null) await alone.execute(tx);
+  const select = tx
+    .selectFrom("turns")
+    .select((eb) => eb.fn.countAll<number>().as("count"))
+    .where("status", "=", pending);
+  const { count: user } = await select.where("created_by", "=", userId).executeTakeFirstOrThrow();
+  if (perUser !== null && user >= perUser) return { outcome: "limited", of: "user", running: user, limit: perUser };
+  if (perOrg === null) return null;
+  const { count: org } = await select
+    .innerJoin("sessions", "sessions.id", "turns.session_id")
+    .where("sessions.org_id", "=", orgId)
+    .executeTakeFirstOrThrow();
+  return org >= perOrg ? { outcome: "limited", of: "org", running: org, limit: perOrg } : null;
+}

@@ -1,0 +1,75 @@
+/** What a store must do about limits: count what all of its users do together, and let nobody through between two looks. */
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { newId } from "../../domain/ids.ts";
+import type { OpenResult, RecordStore, TurnOpening } from "../record-store.ts";
+import { completed, draftOf, finish, openingOf, org, sessionOf, type OpenForTest } from "./samples.ts";
+
+const ada = "user-ada";
+const bob = "user-bob";
+
+export function limitTests(open: OpenForTest): void {
+  test("[H5] of many openings at once, through every store on the records, as many get in as there is room for", async (context) => {
+    const { store, reopen } = await open(context);
+    const other = reopen === null ? store : await reopen();
+    if (reopen !== null) context.after(() => other.close());
+    const opening = (user: string, limits: { perUser?: number; perOrg?: number }): TurnOpening => {
+      const session = sessionOf({ userId: user });
+      const runLimits = { orgId: org, perUser: limits.perUser ?? null, perOrg: limits.perOrg ?? null };
+      return { ...openingOf(draftOf(session, { createdBy: user }), { newSession: session }), runLimits };
+    };
+    const openAll = (openings: TurnOpening[]): Promise<OpenResult[]> =>
+      Promise.all(openings.map((one, n) => (n % 2 === 0 ? store : other).openTurn(one)));
+
+    const tried = Array.from({ length: 8 }, () => opening(ada, { perUser: 3 }));
+    const results = await openAll(tried);
+    const opened = results.flatMap((result) => (result.outcome === "opened" ? [result.turn] : []));
+    assert.equal(opened.length, 3);
+    for (const [n, result] of results.entries()) {
+      if (result.outcome === "opened") continue;
+      assert.deepEqual(result, { outcome: "limited", of: "user", running: 3, limit: 3 });
+      assert.equal(await store.getSession(tried[n]?.turn.sessionId ?? ""), null);
+    }
+    assert.deepEqual(await other.countRuns({ userId: ada, orgId: org }), { user: 3, org: 3 });
+
+    const ofOrg = await openAll(Array.from({ length: 6 }, () => opening(bob, { perUser: 4, perOrg: 5 })));
+    assert.equal(ofOrg.filter(({ outcome }) => outcome === "opened").length, 2);
+    const refusal = ofOrg.find(({ outcome }) => outcome !== "opened");
+    assert.deepEqual(refusal, { outcome: "limited", of: "org", running: 5, limit: 5 });
+    assert.deepEqual(await store.countRuns({ userId: bob, orgId: org }), { user: 2, org: 5 });
+    assert.deepEqual(await store.countRuns({ userId: newId(), orgId: newId() }), { user: 0, org: 0 });
+
+    const [first] = opened;
+    assert.ok(first !== undefined);
+    await finish(store, completed(first));
+    const again = await openAll([opening(ada, { perUser: 3, perOrg: 5 }), opening(ada, { perUser: 3, perOrg: 5 })]);
+    assert.deepEqual(again.map(({ outcome }) => outcome).toSorted(), ["limited", "opened"]);
+  });
+
+  test("[H5] [T13] over the limit a repeat is still known as one", async (context) => {
+    const { store } = await open(context);
+    const session = sessionOf();
+    const runLimits = { orgId: org, perUser: 1, perOrg: null };
+    const draft = draftOf(session);
+    const idempotency = { userId: ada, key: "k", requestHash: "h", turnId: draft.id };
+    const opening = { ...openingOf(draft, { newSession: session, idempotency }), runLimits };
+    assert.equal((await store.openTurn(opening)).outcome, "opened");
+    const other = sessionOf();
+    const twin = { ...openingOf(draftOf(other), { newSession: other }), runLimits, idempotency };
+    assert.deepEqual(await store.openTurn(twin), { outcome: "idempotent", earlier: idempotency });
+  });
+
+  test("[H5] what is taken of a window adds up over all stores, and scopes are apart", async (context) => {
+    const { store, reopen } = await open(context);
+    const other = reopen === null ? store : await reopen();
+    if (reopen !== null) context.after(() => other.close());
+    // Long enough for no window to end meanwhile, whenever this runs.
+    const windowMs = 1_000 * 365 * 24 * 3_600_000;
+    const take = (from: RecordStore, scope: string, amount: number) => from.takeRate({ scope, amount, windowMs });
+    await Promise.all(Array.from({ length: 10 }, (_, n) => take(n % 2 === 0 ? store : other, "a", 2)));
+    const taken = await take(store, "a", 1);
+    assert.deepEqual([taken.used, taken.previous], [21, 0]);
+    assert.ok(taken.elapsedMs > 0 && taken.elapsedMs < windowMs);
+    assert.equal((await take(other, "b", 1)).used, 1);
+  });
+}
