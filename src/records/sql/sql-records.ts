@@ -13,7 +13,6 @@ import { mailboxRecords } from "./mailbox.ts";
 import { migrate, type MigratableEngine } from "./migrate.ts";
 import { migrations, type Migration } from "./migrations.ts";
 import { limitRecords } from "./limits.ts";
-import { migrate, type MigratableEngine } from "./migrations.ts";
 import { peopleRecords } from "./people.ts";
 import { runRecords } from "./runs.ts";
 import { searchRecords } from "./search.ts";
