@@ -9,6 +9,7 @@ import { keptWorkspaces } from "./compose/kept-workspaces.ts";
 import { lazyProviders } from "./compose/lazy-providers.ts";
 import { lazyRetrievers } from "./compose/lazy-retrievers.ts";
 import { openLive } from "./compose/open-live.ts";
+import { openBlobs } from "./compose/open-blobs.ts";
 import { sessionToolsOpener } from "./compose/session-tools.ts";
 import { startObserving, type Observing } from "./compose/observing.ts";
 import { quotasOf } from "./compose/quotas.ts";
@@ -117,7 +118,7 @@ export async function createAptove(options: AptoveOptions = {}): Promise<Aptove>
   const parts: EngineParts = {
     ...settings,
     records: observedStore(records, "records", observer),
-    blobs: observedStore(options.blobs ?? (await openBlobs(folder)), "blobs", observer),
+    blobs: observedStore(options.blobs ?? (await openBlobs(configuration, folder, env)), "blobs", observer),
     log: observedStore(live.log, "live", observer),
     ...(live.wakeUps !== undefined && { wakeUps: live.wakeUps }),
     retrievers: new Map(Object.entries({ ...lazyRetrievers({ configuration, folder, env }), ...options.retrievers })),
@@ -185,14 +186,6 @@ async function openRecords(configuration: Configuration, folder: DataFolder): Pr
   }
   const { openPostgresRecords } = await import("./records/sql/postgres.ts");
   return await openPostgresRecords({ ...settings, url });
-}
-
-async function openBlobs(folder: DataFolder): Promise<BlobStore> {
-  const [{ compressed }, { fileBlobs }] = await Promise.all([
-    import("./blobs/compressed.ts"),
-    import("./blobs/files/file-blobs.ts"),
-  ]);
-  return compressed(fileBlobs({ folder: folder.blobs }));
 }
 
 async function sleep(ms: number, signal: AbortSignal): Promise<void> {

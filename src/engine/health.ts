@@ -14,9 +14,9 @@ export function healthWatch(core: EngineCore): () => Promise<HealthReport> {
   // No turn has this id.
   const none = newId();
   const questions: Record<keyof Stores, () => Promise<StoreState>> = {
-    records: bounded(core, () => records.getRunner(runner.id)),
-    blobs: bounded(core, () => blobs.get("turns/none")),
-    log: bounded(core, () => log.read(none, 0)),
+    records: bounded(core, "the records do not answer", () => records.getRunner(runner.id)),
+    blobs: bounded(core, "the blobs do not answer", () => blobs.get("turns/none")),
+    log: bounded(core, "the live log does not answer", () => log.read(none, 0)),
   };
   let known: { at: number; stores: Promise<Stores> } | null = null;
   const ask = async (): Promise<Stores> => {
@@ -38,22 +38,25 @@ export function healthWatch(core: EngineCore): () => Promise<HealthReport> {
   };
 }
 
-/** Never rejects, and answers in time. */
-function bounded({ parts }: EngineCore, question: () => Promise<unknown>): () => Promise<StoreState> {
+/** Never rejects, and answers in time. Why a store fails is for the operator, once until it works again. */
+function bounded({ parts }: EngineCore, fault: string, question: () => Promise<unknown>): () => Promise<StoreState> {
   let asked: Promise<StoreState> | null = null;
+  let worked = true;
+  const answer = async (): Promise<StoreState> => {
+    try {
+      await question();
+      worked = true;
+      return "ok";
+    } catch (error) {
+      if (worked) parts.report(fault, error);
+      worked = false;
+      return "failed";
+    }
+  };
   return async () => {
-    asked ??= answerTo(question).finally(() => (asked = null));
+    asked ??= answer().finally(() => (asked = null));
     return await Promise.race([asked, tooLate(parts.deadline(limits.healthAnswerMs))]);
   };
-}
-
-async function answerTo(question: () => Promise<unknown>): Promise<StoreState> {
-  try {
-    await question();
-    return "ok";
-  } catch {
-    return "failed";
-  }
 }
 
 function tooLate(deadline: AbortSignal): Promise<StoreState> {

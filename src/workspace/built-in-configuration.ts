@@ -27,7 +27,8 @@ export interface Configuration {
   conversationContexts: ConversationContext[];
   mcpServers: McpServerSettings[];
   serve: { host: string; port: number; allowedHosts: string[]; allowedOrigins: string[] };
-  /** Null: SQLite in the data folder. */
+  /** `url` null: files in the data folder. The others are of S3; null: as it follows from the url and the endpoint. */
+  blobs: { url: string | null; endpoint: string | null; region: string | null; pathStyle: boolean | null };
   /** `url` null: SQLite in the data folder. The others are of PostgreSQL. */
   records: {
     url: string | null;
@@ -91,6 +92,12 @@ export function settleConfiguration(merged: LayerValues): Configuration {
       port: values.get<number>("serve.port") ?? 4270,
       allowedHosts: values.get<string[]>("serve.allowed_hosts") ?? [],
       allowedOrigins: values.get<string[]>("serve.allowed_origins") ?? [],
+    },
+    blobs: {
+      url: values.text("blobs.url"),
+      endpoint: values.text("blobs.endpoint"),
+      region: values.text("blobs.region"),
+      pathStyle: values.get<boolean>("blobs.path_style") ?? null,
     },
     records: recordsSettings(values),
     log: {

@@ -227,6 +227,23 @@ export const configFields: TableField = table("", {
     }),
     application_name: text("Name that PostgreSQL shows for the connections.", "aptove"),
   }),
+  blobs: sharedTable("Where what was said is stored. Absent: files in the data folder.", {
+    url: url("A bucket of S3, with a prefix or none.", "s3://bucket/aptove", {
+      schemes: ["s3:"],
+      env: "APTOVE_BLOBS_URL",
+    }),
+    endpoint: apiAddress("Address of the server; absent: Amazon's.", "https://s3.example.org", {
+      env: "APTOVE_BLOBS_ENDPOINT",
+    }),
+    region: text(
+      "Region of the bucket; absent: that of AWS_REGION, at a server of one's own us-east-1.",
+      "eu-central-1",
+      {
+        env: "APTOVE_BLOBS_REGION",
+      },
+    ),
+    path_style: flag("Whether the bucket stands in the path; absent: at a server of one's own it does.", true),
+  }),
   log: sharedTable("What the program tells its operator, on standard error.", {
     format: choice("A line for a person, or a JSON object for a program.", ["text", "json"], {
       env: "APTOVE_LOG_FORMAT",

@@ -27,6 +27,8 @@ function twoValues(path: string, field: ValueField): [unknown, unknown] {
     "high",
     "https://one.example.org",
     "https://two.example.org",
+    "s3://one/two",
+    "s3://two/one",
     "postgres://one/db",
     "postgres://two/db",
     "one",

@@ -27,6 +27,8 @@ export interface FakeS3Options {
   pageSize?: number;
   /** How far its clock is ahead. */
   clockOffsetMs?: number;
+  /** Asked about a request that has had its effect and not its answer; false: it gets none. */
+  mayAnswer?(request: FakeS3Request): boolean;
 }
 
 export interface FakeS3Request {
@@ -84,6 +86,7 @@ export async function startFakeS3(options: FakeS3Options = {}): Promise<FakeS3> 
         : signed === null
           ? answerOf(fake, { ...request, incoming, body }, options)
           : refusal(signed === "AuthorizationHeaderMalformed" ? 400 : 403, signed);
+    if (options.mayAnswer?.(request) === false) return;
     deliver(outgoing, { ...answer, headers: { date: new Date(now).toUTCString(), ...answer.headers } }, fault);
   };
   server.listen(0, "127.0.0.1");

@@ -30,7 +30,12 @@ function refuseElsewhere(call: Call): void {
   if (call.server() !== null) {
     throw new CommandFailed("backup_invalid", "this copies this machine's own data", "run it where the server runs");
   }
-  if (call.loaded().configuration.records.url !== null) {
+  const { records, blobs } = call.loaded().configuration;
+  if (blobs.url !== null) {
+    const fix = "copy the rows first, then the bucket with its own tools: docs/backup.md says how";
+    throw new CommandFailed("backup_invalid", "the blobs are in S3", fix);
+  }
+  if (records.url !== null) {
     const fix = "copy them with pg_dump, then the blobs: docs/backup.md says in which order";
     throw new CommandFailed("backup_invalid", "the records are in PostgreSQL", fix);
   }

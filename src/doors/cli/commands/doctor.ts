@@ -106,9 +106,17 @@ async function checkGit(call: Call): Promise<Check> {
 
 async function checkStores(call: Call): Promise<Check> {
   const health = await (await call.client()).health();
-  const detail = `records ${health.records}, blobs ${health.blobs}`;
+  const { url } = call.loaded().configuration.blobs;
+  // What a server's own configuration says is not known here.
+  const where = url === null || call.server() !== null ? "" : ` in ${url}`;
+  const detail = `records ${health.records}, blobs ${health.blobs}${where}`;
   if (health.records === "ok" && health.blobs === "ok") return { name: "stores", state: "ok", detail };
-  return { name: "stores", state: "failed", detail, fix: "check the disk, and records.url: aptove config show" };
+  return {
+    name: "stores",
+    state: "failed",
+    detail,
+    fix: "check the disk, records.url and blobs.url: aptove config show",
+  };
 }
 
 async function checkIndex(call: Call): Promise<Check> {

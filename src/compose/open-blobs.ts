@@ -1,0 +1,32 @@
+/** The blobs that the configuration names: files of the data folder, or a bucket of S3. Compressed in both. */
+import type { BlobStore } from "../blobs/blob-store.ts";
+import { AptoveError } from "../domain/errors.ts";
+import type { Configuration } from "../workspace/configuration.ts";
+import type { DataFolder } from "../workspace/data-folder.ts";
+
+/** Throws `config_invalid` where a bucket is named without what leads to it. The bucket itself is not asked yet. */
+export async function openBlobs(
+  { blobs }: Configuration,
+  folder: DataFolder,
+  env: Readonly<Record<string, string | undefined>>,
+): Promise<BlobStore> {
+  const { compressed } = await import("../blobs/compressed.ts");
+  const { url, ...place } = blobs;
+  if (url === null) {
+    const { fileBlobs } = await import("../blobs/files/file-blobs.ts");
+    return compressed(fileBlobs({ folder: folder.blobs }));
+  }
+  const { s3Blobs } = await import("../blobs/s3/s3-blobs.ts");
+  const credentials = {
+    accessKeyId: credential(env, "AWS_ACCESS_KEY_ID"),
+    secretAccessKey: credential(env, "AWS_SECRET_ACCESS_KEY"),
+    sessionToken: env["AWS_SESSION_TOKEN"] || null,
+  };
+  return compressed(s3Blobs({ url, ...place, region: place.region ?? (env["AWS_REGION"] || null), credentials }));
+}
+
+function credential(env: Readonly<Record<string, string | undefined>>, name: string): string {
+  const value = env[name];
+  if (value !== undefined && value !== "") return value;
+  throw new AptoveError("config_invalid", `blobs.url names a bucket, and ${name} is not set in the environment`);
+}
