@@ -19,8 +19,15 @@ export interface TestPostgres {
   stop(): Promise<void>;
 }
 
-/** Makes a cluster and starts it: about a second. `from: "package"` passes the system's programs over. */
-export async function startPostgres(options: { from?: "package" } = {}): Promise<TestPostgres> {
+export interface PostgresOptions {
+  /** Passes the system's programs over. */
+  from?: "package";
+  /** Syncs what it writes, for measuring; a test's must not survive a power cut, only the test. */
+  isDurable?: boolean;
+}
+
+/** Makes a cluster and starts it: about a second. */
+export async function startPostgres(options: PostgresOptions = {}): Promise<TestPostgres> {
   // The path of a socket has room for about a hundred characters.
   const folder = await mkdtemp(join(tmpdir(), "pg-"));
   try {
@@ -29,7 +36,7 @@ export async function startPostgres(options: { from?: "package" } = {}): Promise
     const system = options.from === "package" ? undefined : systemPrograms();
     const programs = system ?? (await packagedPrograms(folder, user));
     await makeCluster({ programs, folder, user });
-    return await startServer({ programs, folder, user });
+    return await startServer({ programs, folder, user }, options.isDurable === true);
   } catch (error) {
     await rm(folder, { recursive: true, force: true });
     throw error;
@@ -108,9 +115,13 @@ wait "$server"
 rm -rf "$folder"
 `;
 
-async function startServer(place: Place): Promise<TestPostgres> {
-  // What is written must not survive a power cut here, only the test.
-  const settings = ["listen_addresses=", `unix_socket_directories=${place.folder}`, "fsync=off", "max_connections=200"];
+async function startServer(place: Place, isDurable: boolean): Promise<TestPostgres> {
+  const settings = [
+    "listen_addresses=",
+    `unix_socket_directories=${place.folder}`,
+    `fsync=${isDurable ? "on" : "off"}`,
+    "max_connections=200",
+  ];
   const server = ["postgres", ...settings.flatMap((setting) => ["-c", setting])];
   const child = run(place, ["sh", "-c", keeper, "keeper", place.folder, ...server]);
   const ended = exitOf(child);
