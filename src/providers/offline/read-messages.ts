@@ -4,7 +4,7 @@
  */
 import type { HistoryItem } from "../../domain/history.ts";
 
-/** A chunk or a file that the model was given. */
+/** A chunk, a file, or a text that came with the instruction (I1). */
 export interface Source {
   kind: "chunk" | "file";
   path: string;
@@ -39,7 +39,7 @@ function readContext(block: string): Source[] {
   const lines = block.split("\n");
   const sources: Source[] = [];
   for (let at = 0; at < lines.length; at += 1) {
-    const kind = /^=== (CHUNK|FILE) \d+ ===$/.exec(lines[at] ?? "")?.[1];
+    const kind = /^=== (CHUNK|FILE|INPUT) \d+ ===$/.exec(lines[at] ?? "")?.[1];
     if (kind === undefined) continue;
     const read = readBlock(lines, at + 1, kind === "CHUNK" ? "chunk" : "file");
     if (read === null) continue;
@@ -67,7 +67,7 @@ function readBlock(
   if (end === -1) return null;
   const source: Source = {
     kind,
-    path: fields.get("Path") ?? "",
+    path: fields.get("Path") ?? fields.get("Name") ?? "",
     startLine: Number(/^\d+/.exec(fields.get("Lines") ?? "")?.[0] ?? 1),
     language: fields.get("Language") ?? "",
     sha256: fields.get("Sha256") ?? null,
