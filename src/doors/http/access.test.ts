@@ -39,11 +39,16 @@ function sampleOf(name: RouteName, { sessionId, turnId }: { sessionId: string; t
     collectGarbage: { dryRun: true },
     createKey: { name: "k" },
     createPairingCode: {},
+    putContextEntry: { content: {} },
   };
   const json = bodies[name];
   const file = { body: "", headers: { "content-type": "application/x-ndjson" } };
   const options = name === "importSessions" ? file : json === undefined ? {} : { json };
-  return { method, at: path.replace("{id}", id) + (queries[name] ?? ""), options };
+  return {
+    method,
+    at: path.replace("{id}", id).replace("{kind}/{name}", "conversation/default") + (queries[name] ?? ""),
+    options,
+  };
 }
 
 /** What a colleague may not do in a session that is public: the owner may, and an admin some of it. */
@@ -71,6 +76,8 @@ const alwaysRefused: Partial<Record<RouteName, ErrorCode>> = {
   fireMailbox: "mailbox_empty",
   getPairingCode: "not_found",
   revokeDevice: "not_found",
+  retireContextEntry: "not_found",
+  listContextVersions: "not_found",
 };
 
 const aboutRemoved = new Set<RouteName>(["restoreSession", "purgeSession"]);
