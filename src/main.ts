@@ -41,6 +41,7 @@ async function openLocal({ dataDir, env, overrides, writeLog }: LocalSetup): Pro
       index: async ({ orgId = owner.orgId, ...job }) => await engine.indexes.index({ ...owner, orgId }, job),
       list: async (orgId = owner.orgId) => await engine.indexes.list({ ...owner, orgId }),
     },
+    recordsAbout: () => engine.recordsAbout(),
     listen: async (at) => {
       const [{ listen }, { servedAcp }, { listenForOperator }] = await Promise.all([
         import("./doors/http/listen.ts"),

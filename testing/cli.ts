@@ -140,6 +140,7 @@ async function openTestEngine(
       index: async ({ orgId = owner.orgId, ...job }) => await engine.indexes.index({ ...owner, orgId }, job),
       list: async (orgId = owner.orgId) => await engine.indexes.list({ ...owner, orgId }),
     },
+    recordsAbout: () => engine.recordsAbout(),
     listen: async (at) => (listening = await listen(door, at)),
     close: () => (closing ??= close(configuration.limits.shutdownGraceMs)),
   };

@@ -73,6 +73,7 @@ export async function createEngine(parts: EngineParts): Promise<Engine> {
     },
     version: parts.version,
     health: healthWatch(core),
+    recordsAbout: () => parts.records.about(),
     takeRequest: (caller) => core.quotas.takeRequest(caller),
     close: async (options) => {
       await close(core, house, options?.graceMs ?? parts.limits.shutdownGraceMs);

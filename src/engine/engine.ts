@@ -21,7 +21,7 @@ import type { Step } from "../domain/step.ts";
 import type { ToolCallView, ToolDefinition, ToolFeedback } from "../domain/tool.ts";
 import type { TranscriptMessage } from "../domain/transcript.ts";
 import type { FinishedTurn, Turn, TurnKind } from "../domain/turn.ts";
-import type { SessionCursor, SessionPage, SessionQuery, TextHit } from "../records/record-store.ts";
+import type { SessionCursor, SessionPage, SessionQuery, TextHit, StoreAbout } from "../records/record-store.ts";
 import type { IndexInfo, IndexJob, IndexSummary } from "../retrieval/retriever.ts";
 import type { Tool } from "../tools/tool.ts";
 import type { AuditLog, Devices, KeyRing, Operator, People, Sharing } from "./api/people.ts";
@@ -87,6 +87,8 @@ export interface Engine {
   readonly version: string;
   /** Cheap, however often it is called. */
   health(): Promise<HealthReport>;
+  /** For the operator. */
+  recordsAbout(): Promise<RecordsAbout>;
   /** Lets running turns finish for `graceMs`, then interrupts the rest; nothing is left pending (R4). */
   close(options?: { graceMs?: number }): Promise<void>;
 }
@@ -363,6 +365,9 @@ export interface ImportReport {
 
 /** `failed`: it refused, or did not answer in time. */
 export type StoreState = "ok" | "failed";
+
+/** Which database keeps the records, and the versions of its data and of this program. */
+export type RecordsAbout = StoreAbout;
 
 export interface HealthReport {
   version: string;

@@ -4,7 +4,7 @@
  */
 import type { Readable, Writable } from "node:stream";
 import type { AptoveClient } from "../../client/client.ts";
-import type { Indexes } from "../../engine/engine.ts";
+import type { Engine, Indexes } from "../../engine/engine.ts";
 import type { McpServer, SessionTools, SessionToolsRequest } from "../../tools/session-tools.ts";
 import type { Configuration } from "../../workspace/configuration.ts";
 import type { DataFolder } from "../../workspace/data-folder.ts";
@@ -127,6 +127,7 @@ export interface AcpSetup extends LocalSetup {
 export interface LocalEngine {
   client: AptoveClient;
   indexes: OwnIndexes;
+  recordsAbout: Engine["recordsAbout"];
   /** Starts the HTTP door; resolves when it listens. Rejects with `address_unavailable`, whose cause is the system's error. */
   listen(at: { host: string; port: number }): Promise<Listening>;
   /** Lets running turns finish within the configured grace time, then interrupts the rest (R4). */

@@ -34,6 +34,7 @@ export async function doctor(call: Call): Promise<ExitCode> {
   await run("workspaces", () => checkOwnWorkspaces(call));
   await run("git", () => checkGit(call));
   await run("stores", () => checkStores(call));
+  await run("records", () => checkRecords(call));
   await run("index", () => checkIndex(call));
   await run("server", () => checkServer(call));
   report(call, checks);
@@ -117,6 +118,17 @@ async function checkStores(call: Call): Promise<Check> {
     detail,
     fix: "check the disk, records.url and blobs.url: aptove config show",
   };
+}
+
+/** Which programs can use the data: what an upgrade of several servers goes by. */
+async function checkRecords(call: Call): Promise<Check> {
+  if (call.server() !== null) return { name: "records", state: "note", detail: "are the server's own matter" };
+  const { product, version, oldest, known } = await (await call.local("looking at the records")).recordsAbout();
+  const used = oldest === version ? "" : `, for programs from version ${oldest} on`;
+  const detail = `${product}, data of version ${version}${used}`;
+  if (version === known) return { name: "records", state: "ok", detail };
+  const fix = "it can be used; install the newer aptove here too";
+  return { name: "records", state: "note", detail: `${detail}; this program knows ${known}`, fix };
 }
 
 async function checkIndex(call: Call): Promise<Check> {

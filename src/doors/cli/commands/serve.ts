@@ -33,8 +33,10 @@ export async function start(call: Call, options: ServeOptions): Promise<ExitCode
   const local = await call.local("serving");
   await indexHere(call);
   const key = await firstKey(local);
+  const { product, version } = await local.recordsAbout();
+  const records = `${product}, version ${version}`;
   return await serveUntilStopped(call, local, (url) => {
-    for (const line of welcome(call, { url, key })) call.output.line(line);
+    for (const line of welcome(call, { url, key, records })) call.output.line(line);
   });
 }
 
@@ -62,7 +64,7 @@ async function firstKey(local: LocalEngine): Promise<string | null> {
   return (await local.client.keys.create({ name: firstKeyName })).secret;
 }
 
-function welcome(call: Call, at: { url: string; key: string | null }): string[] {
+function welcome(call: Call, at: { url: string; key: string | null; records: string }): string[] {
   const { bold, dim } = call.output.style;
   const { provider } = call.loaded().configuration;
   const command = commandName(call);
@@ -78,6 +80,7 @@ function welcome(call: Call, at: { url: string; key: string | null }): string[] 
     `  API key      ${key}`,
     `  process      ${process.pid}`,
     `  data folder  ${call.folder().dir}`,
+    `  records      ${at.records}`,
     `  answers      ${answers}`,
     "",
     "try, in another terminal:",

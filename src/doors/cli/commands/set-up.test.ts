@@ -170,6 +170,7 @@ test("[L1] doctor tells what is there, and that what is missing is no fault", as
     /^ok data folder /m,
     /^ok git +copy at /m,
     /^ok stores +records ok/m,
+    /^ok records +SQLite \S+, data of version \d+$/m,
     /^ok index /m,
   ]) {
     assert.match(after.stdout, line);
