@@ -12,20 +12,27 @@ export interface LiveRequest {
   report(message: string, error?: unknown): void;
 }
 
-/** In the data folder, or with the records in PostgreSQL. */
-export async function openLive({
-  brought,
+/** In Redis where there is one; behind it, or alone: with the records in PostgreSQL, or in the data folder. */
+export async function openLive(request: LiveRequest): Promise<{ log: EventLog; wakeUps?: WakeUps }> {
+  const { log, ...wakeUps } = request.brought;
+  if (log !== undefined) return { log, ...wakeUps };
+  const behind = await openBehind(request);
+  const url = request.configuration.live.redis;
+  if (url === null) return { ...behind, ...wakeUps };
+  const { openRedisLive } = await import("../live/redis/redis-live.ts");
+  return { ...openRedisLive({ url, behind, report: request.report }), ...wakeUps };
+}
+
+async function openBehind({
   configuration,
   folder,
   report,
 }: LiveRequest): Promise<{ log: EventLog; wakeUps?: WakeUps }> {
-  const { log, ...wakeUps } = brought;
-  if (log !== undefined) return { log, ...wakeUps };
-  const { url } = configuration.records;
+  const { url, connectMs, keepAliveMs, applicationName } = configuration.records;
   if (url === null) {
     const { fileEventLog } = await import("../live/files/file-event-log.ts");
-    return { log: fileEventLog({ folder: folder.live }), ...wakeUps };
+    return { log: fileEventLog({ folder: folder.live }) };
   }
   const { openPostgresLive } = await import("../live/postgres/postgres-live.ts");
-  return { ...(await openPostgresLive({ url, report })), ...wakeUps };
+  return await openPostgresLive({ url, connectMs, keepAliveMs, applicationName, report });
 }

@@ -128,3 +128,8 @@ export function splitDeltas(kept: readonly KeptEvent[]): TurnEvent[] {
     });
   });
 }
+
+/** V3: what the stream of a turn's events is called, in Redis too. */
+export function streamKey(turnId: string): string {
+  return `aptove:turn:${turnId}:events`;
+}

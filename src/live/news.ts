@@ -10,6 +10,20 @@ const turnsMax = 4_096;
 /** Said of a turn whose log was dropped. */
 const dropped = -1;
 
+export interface TurnNews {
+  turnId: string;
+  /** Null: its log was dropped. */
+  seq: number | null;
+}
+
+/** What servers tell each other: `<turn id>:<number of its last event>`, with commas between; without a number: dropped. */
+export function readNews(message: string): TurnNews[] {
+  return message.split(",").map((news) => {
+    const [turnId = "", seq = ""] = news.split(":");
+    return { turnId, seq: seq === "" ? null : Number(seq) };
+  });
+}
+
 export class News {
   readonly #heard = new Map<string, number>();
   readonly #waiters = new Waiters();
@@ -23,6 +37,13 @@ export class News {
     const [oldest] = this.#heard.keys();
     if (this.#heard.size > turnsMax && oldest !== undefined) this.#heard.delete(oldest);
     this.#waiters.wake(turnId);
+  }
+
+  tellAll(news: readonly TurnNews[]): void {
+    for (const { turnId, seq } of news) {
+      if (seq === null) this.tellDropped(turnId);
+      else this.tell(turnId, seq);
+    }
   }
 
   tellDropped(turnId: string): void {

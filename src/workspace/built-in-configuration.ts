@@ -40,6 +40,8 @@ export interface Configuration {
     keepAliveMs: number;
     applicationName: string;
   };
+  /** Null: no Redis; the log is where the records are. */
+  live: { redis: string | null };
   log: { format: "text" | "json"; level: "error" | "warn" | "info" | "debug" };
   /** No port: there are none. */
   metrics: { host: string; port: number | null };
@@ -100,6 +102,7 @@ export function settleConfiguration(merged: LayerValues): Configuration {
       pathStyle: values.get<boolean>("blobs.path_style") ?? null,
     },
     records: recordsSettings(values),
+    live: { redis: values.text("live.redis") },
     log: {
       format: values.get<"text" | "json">("log.format") ?? "text",
       level: values.get<Configuration["log"]["level"]>("log.level") ?? "warn",

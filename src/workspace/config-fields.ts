@@ -244,6 +244,13 @@ export const configFields: TableField = table("", {
     ),
     path_style: flag("Whether the bucket stands in the path; absent: at a server of one's own it does.", true),
   }),
+  live: sharedTable("Where the events of running turns go first. Absent: where the records are.", {
+    redis: url("A Redis server, 7 or later.", "redis://user:password@host:6379/0", {
+      schemes: ["redis:", "rediss:"],
+      env: "APTOVE_REDIS_URL",
+      isSecret: true,
+    }),
+  }),
   log: sharedTable("What the program tells its operator, on standard error.", {
     format: choice("A line for a person, or a JSON object for a program.", ["text", "json"], {
       env: "APTOVE_LOG_FORMAT",

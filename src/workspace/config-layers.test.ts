@@ -31,6 +31,8 @@ function twoValues(path: string, field: ValueField): [unknown, unknown] {
     "s3://two/one",
     "postgres://one/db",
     "postgres://two/db",
+    "redis://one",
+    "redis://two",
     "one",
     "two",
     2_000,

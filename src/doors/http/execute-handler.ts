@@ -1,6 +1,7 @@
 /** `POST /api/ai/agent/execute`: starts a turn, and answers in the way that the request asks for (H1, V3). */
 import type { Caller } from "../../domain/caller.ts";
 import { AptoveError } from "../../domain/errors.ts";
+import { streamKey } from "../../domain/events.ts";
 import type { RunningTurn, TurnRequest } from "../../engine/engine.ts";
 import { executeAnswerOf } from "./answer.ts";
 import { answer } from "./call.ts";
@@ -68,7 +69,7 @@ async function deliver(door: Door, { call, running, as }: Delivery): Promise<Res
       return runAnswer(door, call, running);
     case "stream": {
       const eventsUrl = `/api/turns/${turnId}/events`;
-      const value = { sessionId, turnId, streamKey: `aptove:turn:${turnId}:events`, eventsUrl };
+      const value = { sessionId, turnId, streamKey: streamKey(turnId), eventsUrl };
       return Response.json(value, { status: 202, headers: { location: eventsUrl } });
     }
     case "json":

@@ -129,14 +129,6 @@ export class LiveTable {
   }
 }
 
-/** What a notification of the log says: of each turn how far it is; null: its log was dropped. */
-export function readNews(payload: string): { turnId: string; seq: number | null }[] {
-  return payload.split(",").map((news) => {
-    const [turnId = "", seq = ""] = news.split(":");
-    return { turnId, seq: seq === "" ? null : Number(seq) };
-  });
-}
-
 function numbered(events: readonly TurnEvent[], lastSeq: number): SequencedEvent[] {
   return events.map((event, index) => ({ seq: lastSeq - events.length + 1 + index, event }));
 }

@@ -6,17 +6,23 @@
  */
 import { storageFault } from "../../domain/storage-fault.ts";
 import { limits } from "../../domain/limits.ts";
-import { News } from "../news.ts";
+import { asLibpq } from "../../domain/postgres-url.ts";
+import { News, readNews } from "../news.ts";
 import { checkTopic, Sleepers, type Live } from "../wake-ups.ts";
 import { Listening } from "./listening.ts";
-import { LiveTable, newsChannel, readNews, wakeChannel } from "./live-table.ts";
+import { LiveTable, newsChannel, wakeChannel } from "./live-table.ts";
 import { PostgresEventLog } from "./postgres-event-log.ts";
 
 export interface PostgresLiveOptions {
-  /** As libpq takes it. */
+  /** As libpq takes it, `sslmode` and the files of certificates included. */
   url: string;
   /** Where the table is; it must be there. Absent: where the user's search path says. */
   schema?: string;
+  /** Until when a connection must be had, and after what silence the system asks whether the other side is there. */
+  connectMs?: number;
+  keepAliveMs?: number;
+  /** What `pg_stat_activity` shows, with " live" behind it. */
+  applicationName?: string;
   report(message: string, error?: unknown): void;
 }
 
@@ -24,14 +30,15 @@ export interface PostgresLiveOptions {
 const connectionsMax = 3;
 
 /** Makes the table where it is not there. Throws `storage_failed`. */
-export async function openPostgresLive({ url, schema, report }: PostgresLiveOptions): Promise<Live> {
+export async function openPostgresLive({ url, schema, report, ...given }: PostgresLiveOptions): Promise<Live> {
   const { default: pg } = await import("pg");
   const settings = {
-    connectionString: url,
-    connectionTimeoutMillis: limits.liveAnswerMsMax,
+    connectionString: asLibpq(url),
+    connectionTimeoutMillis: given.connectMs ?? limits.recordsConnectMs,
     query_timeout: limits.liveAnswerMsMax,
     keepAlive: true,
-    application_name: "aptove live",
+    keepAliveInitialDelayMillis: given.keepAliveMs ?? limits.recordsKeepAliveMs,
+    application_name: `${given.applicationName ?? "aptove"} live`,
   };
   const pool = new pg.Pool({ ...settings, max: connectionsMax });
   // An idle connection broke: the pool has dropped it.
@@ -52,11 +59,8 @@ export async function openPostgresLive({ url, schema, report }: PostgresLiveOpti
     settings,
     channels: [newsChannel, wakeChannel],
     onMessage: (channel, payload) => {
-      if (channel === wakeChannel) return sleepers.wake(payload);
-      for (const { turnId, seq } of readNews(payload)) {
-        if (seq === null) news.tellDropped(turnId);
-        else news.tell(turnId, seq);
-      }
+      if (channel === wakeChannel) sleepers.wake(payload);
+      else news.tellAll(readNews(payload));
     },
     onMissed: () => {
       news.tellMissed();

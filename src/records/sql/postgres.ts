@@ -5,6 +5,7 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { Kysely, sql, type Transaction } from "kysely";
 import { limits } from "../../domain/limits.ts";
+import { asLibpq } from "../../domain/postgres-url.ts";
 import type { RecordStore } from "../record-store.ts";
 import { isUndefinedTable } from "./faults.ts";
 import type { DataVersion } from "./migrate.ts";
@@ -122,12 +123,6 @@ function openDatabase(pg: typeof import("pg").default, settings: Settings): Kyse
   return new Kysely<Tables>({
     dialect: postgresDialect({ pool, settings: session, settleMs: limits.recordsSettleMs }),
   });
-}
-
-/** `sslmode` means what it means everywhere else: `require` encrypts, `verify-ca` and `verify-full` also look whom they talk to. */
-function asLibpq(url: string): string {
-  if (!/[?&]sslmode=/.test(url) || /[?&](?:uselibpqcompat=|sslmode=no-verify)/.test(url)) return url;
-  return `${url}&uselibpqcompat=true`;
 }
 
 /** Asks again what changed nothing, for a while: a server that restarts or fails over is back soon. */

@@ -1,5 +1,7 @@
 /** `aptove doctor`: what works here and what does not, each fault with its mend (L1). */
+import { once } from "node:events";
 import { accessSync, constants, statSync } from "node:fs";
+import { connect } from "node:net";
 import type { Call } from "../call.ts";
 import { exitCodes } from "../failure.ts";
 import type { ExitCode } from "../failure.ts";
@@ -17,6 +19,7 @@ interface Check {
 
 /** The oldest Node that runs the program's sources as they are. */
 const nodeMajorMin = 26;
+const reachMs = 3_000;
 
 export async function doctor(call: Call): Promise<ExitCode> {
   const checks: Check[] = [];
@@ -35,6 +38,7 @@ export async function doctor(call: Call): Promise<ExitCode> {
   await run("git", () => checkGit(call));
   await run("stores", () => checkStores(call));
   await run("records", () => checkRecords(call));
+  await run("live log", () => checkLive(call));
   await run("index", () => checkIndex(call));
   await run("server", () => checkServer(call));
   report(call, checks);
@@ -129,6 +133,32 @@ async function checkRecords(call: Call): Promise<Check> {
   if (version === known) return { name: "records", state: "ok", detail };
   const fix = "it can be used; install the newer aptove here too";
   return { name: "records", state: "note", detail: `${detail}; this program knows ${known}`, fix };
+}
+
+/** Where the events of running turns go. Redis may be away: then they take the other way. */
+async function checkLive(call: Call): Promise<Check> {
+  if (call.server() !== null) return { name: "live log", state: "note", detail: "is the server's own matter" };
+  const { records, live } = call.loaded().configuration;
+  const behind = records.url === null ? "in files" : "in PostgreSQL";
+  if (live.redis === null) return { name: "live log", state: "ok", detail: behind };
+  const { hostname, port, host } = new URL(live.redis);
+  if (await canBeReached({ host: hostname.replace(/^\[|\]$/g, ""), port: Number(port || 6379) }))
+    return { name: "live log", state: "ok", detail: `in Redis at ${host}, behind it ${behind}` };
+  const detail = `${behind}, for Redis at ${host} cannot be reached`;
+  return { name: "live log", state: "note", detail, fix: "check that it runs, and live.redis: aptove config show" };
+}
+
+async function canBeReached(address: { host: string; port: number }): Promise<boolean> {
+  const socket = connect({ ...address, timeout: reachMs });
+  socket.once("timeout", () => socket.destroy(new Error("timeout")));
+  try {
+    await once(socket, "connect");
+    return true;
+  } catch {
+    return false;
+  } finally {
+    socket.destroy();
+  }
 }
 
 async function checkIndex(call: Call): Promise<Check> {

@@ -163,6 +163,12 @@ test("[L1] doctor tells what is there, and that what is missing is no fault", as
   const outside = await world.run(["doctor"], { cwd: world.dataDir });
   assert.match(outside.stdout, /^-- index +no code is looked up outside of a git repository$/m);
   await world.run(["index"]);
+  // Nobody listens there: what runs goes the other way.
+  const env = { APTOVE_REDIS_URL: "redis://me:s3cret@127.0.0.1:1" };
+  const without = await world.run(["doctor"], { env });
+  assert.equal(without.exit, 0, without.stdout);
+  assert.match(without.stdout, /^-- live log +in files, for Redis at 127.0.0.1:1 cannot be reached$/m);
+  assert.doesNotMatch(without.stdout + without.stderr, /s3cret/);
   const after = await world.run(["doctor"]);
   assert.equal(after.exit, 0, after.stdout);
   for (const line of [
@@ -171,6 +177,7 @@ test("[L1] doctor tells what is there, and that what is missing is no fault", as
     /^ok git +copy at /m,
     /^ok stores +records ok/m,
     /^ok records +SQLite \S+, data of version \d+$/m,
+    /^ok live log +in files$/m,
     /^ok index /m,
   ]) {
     assert.match(after.stdout, line);

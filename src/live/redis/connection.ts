@@ -1,0 +1,122 @@
+/**
+ * The one connection of this process to Redis, for commands and for messages. It is opened again whenever it breaks.
+ * Redis is never waited for: while it is away, and where it does not answer in time, its commands fail and the log
+ * behind it does the work.
+ */
+import { setTimeout as sleep } from "node:timers/promises";
+import type { RedisClientType } from "@redis/client";
+import { AptoveError } from "../../domain/errors.ts";
+import { limits } from "../../domain/limits.ts";
+
+export interface ConnectionOptions {
+  url: string;
+  channels: readonly string[];
+  onMessage(channel: string, message: string): void;
+  /** Something may not have been heard: the connection broke, or is there again. */
+  onMissed(): void;
+  report(message: string, error?: unknown): void;
+}
+
+export class Connection {
+  readonly #options: ConnectionOptions;
+  readonly #closing = new AbortController();
+  readonly #keeping: Promise<void>;
+  /** Null: Redis is away. */
+  #open: { client: RedisClientType; broken: AbortController } | null = null;
+  #isReported = false;
+
+  constructor(options: ConnectionOptions) {
+    this.#options = options;
+    this.#keeping = this.#keep();
+  }
+
+  get isHearing(): boolean {
+    return this.#open !== null;
+  }
+
+  /** Rejects at once while Redis is away, else when it does not answer in time: then the connection is given up. */
+  async ask<T>(command: (client: RedisClientType) => Promise<T>): Promise<T> {
+    if (this.#open === null) throw new AptoveError("storage_failed", "Redis is away");
+    const { client, broken } = this.#open;
+    try {
+      return await inTime(command(client));
+    } catch (error) {
+      if (error instanceof AptoveError) broken.abort(error);
+      throw error;
+    }
+  }
+
+  async close(): Promise<void> {
+    this.#closing.abort();
+    await this.#keeping;
+  }
+
+  async #keep(): Promise<void> {
+    const { signal } = this.#closing;
+    for (let tries = 0; !signal.aborted; tries += 1) {
+      try {
+        await this.#connect();
+        tries = 0;
+      } catch (error) {
+        this.#reportOnce(error);
+      }
+      const pause = Math.min(limits.liveReconnectMs * 2 ** tries, limits.liveReconnectMsMax);
+      await sleep(pause * (0.5 + Math.random() / 2), undefined, { signal }).catch(() => undefined);
+    }
+  }
+
+  #reportOnce(error: unknown): void {
+    if (this.#isReported || this.#closing.signal.aborted) return;
+    this.#isReported = true;
+    this.#options.report("Redis is away; until it is back events come from the log behind it", error);
+  }
+
+  /** Keeps one connection until it breaks; rejects where there was none. */
+  async #connect(): Promise<void> {
+    const { url, channels, onMessage, onMissed } = this.#options;
+    const { createClient } = await import("@redis/client");
+    const client: RedisClientType = createClient({
+      url,
+      RESP: 3,
+      disableOfflineQueue: true,
+      disableClientInfo: true,
+      maintNotifications: "disabled",
+      socket: { connectTimeout: limits.redisAnswerMsMax, reconnectStrategy: false },
+    });
+    const broken = new AbortController();
+    client.on("error", (error) => broken.abort(error));
+    const end = AbortSignal.any([broken.signal, this.#closing.signal]);
+    try {
+      await inTime(client.connect());
+      await inTime(client.subscribe([...channels], (message, channel) => onMessage(channel, message)));
+      this.#open = { client, broken };
+      this.#isReported = false;
+      onMissed();
+      while (!end.aborted) {
+        const isOver = await sleep(limits.liveCheckMs, false, { signal: end }).catch(() => true);
+        if (!isOver) await inTime(client.ping());
+      }
+      if (broken.signal.aborted) this.#reportOnce(broken.signal.reason);
+    } finally {
+      if (this.#open !== null) {
+        this.#open = null;
+        onMissed();
+      }
+      if (client.isOpen) client.destroy();
+    }
+  }
+}
+
+/** An answer that is there already counts, also where this process was too busy to read it. */
+async function inTime<T>(answer: Promise<T>): Promise<T> {
+  const late = Promise.withResolvers<never>();
+  const fail = (): void => late.reject(new AptoveError("storage_failed", "Redis does not answer"));
+  const timer = setTimeout(() => setImmediate(fail), limits.redisAnswerMsMax);
+  try {
+    return await Promise.race([answer, late.promise]);
+  } finally {
+    clearTimeout(timer);
+    late.promise.catch(() => undefined);
+    answer.catch(() => undefined);
+  }
+}

@@ -1,0 +1,144 @@
+/**
+ * The live log in Redis, with another one behind it. Redis has each event first, and tells it to every server; a moment
+ * later it is in the log behind as well, many at a time. So Redis may be flushed, hang, or be gone at any time: readers
+ * go on behind the place that they have in the other log, and the turn does not notice (R5).
+ */
+import type { SequencedEvent, TurnEvent } from "../../domain/events.ts";
+import { limits } from "../../domain/limits.ts";
+import { checkTurnId, readAll, type EventLog } from "../event-log.ts";
+import type { News } from "../news.ts";
+import { Waiters } from "../waiters.ts";
+import type { Connection } from "./connection.ts";
+import { OwnTurn, type Left } from "./own-turn.ts";
+import type { Streams } from "./streams.ts";
+
+export interface RedisEventLogParts {
+  connection: Connection;
+  streams: Streams;
+  news: News;
+  behind: EventLog;
+  report(message: string, error?: unknown): void;
+}
+
+export class RedisEventLog implements EventLog {
+  readonly #parts: RedisEventLogParts;
+  /** The turns that this process appends to, until they are dropped: they bound the memory. */
+  readonly #own = new Map<string, OwnTurn>();
+  readonly #waiters = new Waiters();
+  /** Turns with events that the log behind does not have. */
+  readonly #unwritten = new Set<OwnTurn>();
+  #timer: NodeJS.Timeout | null = null;
+  #closed: Promise<void> | null = null;
+
+  constructor(parts: RedisEventLogParts) {
+    this.#parts = parts;
+  }
+
+  async append(turnId: string, events: readonly TurnEvent[]): Promise<void> {
+    checkTurnId(turnId);
+    const turn = this.#own.get(turnId) ?? new OwnTurn(turnId, { ...this.#parts, left: (id) => this.#left(id) });
+    this.#own.set(turnId, turn);
+    try {
+      await turn.append(events);
+    } finally {
+      this.#waiters.wake(turnId);
+      if (this.#isDue(turn)) this.#writeSoon(turn);
+    }
+  }
+
+  async #left(turnId: string): Promise<Left> {
+    const [kept, all] = await Promise.all([readAll(this.#parts.behind, turnId), readAll(this, turnId)]);
+    const isMore = (all?.length ?? 0) > (kept?.length ?? 0);
+    return { events: (isMore ? all : kept) ?? [], given: kept?.length ?? null };
+  }
+
+  #isDue(turn: OwnTurn): boolean {
+    return !turn.isWritten && turn.readable !== null && this.#own.get(turn.turnId) === turn;
+  }
+
+  #writeSoon(turn: OwnTurn): void {
+    this.#unwritten.add(turn);
+    this.#timer ??= setTimeout(() => void this.#writeAll(), limits.redisLagMs);
+  }
+
+  /** All turns at once: the log behind makes one write of it. */
+  async #writeAll(): Promise<void> {
+    const turns = [...this.#unwritten];
+    this.#unwritten.clear();
+    const faults: unknown[] = [];
+    await Promise.all(turns.map((turn) => turn.write().catch((error: unknown) => faults.push(error))));
+    if (faults.length > 0) this.#parts.report("events could not be written to the log behind Redis", faults[0]);
+    this.#timer = null;
+    // And what came meanwhile.
+    for (const turn of [...turns, ...this.#unwritten]) if (this.#isDue(turn)) this.#writeSoon(turn);
+  }
+
+  async read(turnId: string, afterSeq: number): Promise<SequencedEvent[] | null> {
+    checkTurnId(turnId);
+    const own = this.#own.get(turnId);
+    if (own !== undefined && own.readable !== null) return own.read(afterSeq);
+    const { streams, behind } = this.#parts;
+    const found = await streams.read(turnId, afterSeq).catch(() => null);
+    if (found !== null && found.length > 0) return found;
+    // Nothing new, or Redis lacks it.
+    return (await behind.read(turnId, afterSeq)) ?? found;
+  }
+
+  async wait(turnId: string, afterSeq: number, signal: AbortSignal): Promise<void> {
+    checkTurnId(turnId);
+    if (this.#closed !== null) return;
+    const own = this.#own.get(turnId);
+    if (own !== undefined) {
+      // From here to the waiting nothing else runs, so no append goes by unheard.
+      if ((own.readable ?? 0) <= afterSeq) await this.#waiters.wait(turnId, signal, limits.livePollHeardMs);
+      return;
+    }
+    const { news, behind, connection } = this.#parts;
+    const over = new AbortController();
+    const either = AbortSignal.any([signal, over.signal]);
+    const ms = connection.isHearing ? limits.livePollHeardMs : limits.livePollUnheardMs;
+    const waits = [news.wait(turnId, afterSeq, { signal: either, ms }), behind.wait(turnId, afterSeq, either)];
+    await Promise.race(waits);
+    over.abort();
+    await Promise.all(waits);
+  }
+
+  async list(): Promise<string[]> {
+    return [...new Set([...(await this.#parts.behind.list()), ...this.#own.keys()])];
+  }
+
+  async drop(turnId: string): Promise<void> {
+    checkTurnId(turnId);
+    const own = this.#own.get(turnId);
+    const { streams, behind, news } = this.#parts;
+    // What is still on its way would be a new log.
+    await own?.idle();
+    this.#own.delete(turnId);
+    if (own !== undefined) this.#unwritten.delete(own);
+    try {
+      // Without Redis it goes by itself after a while.
+      await Promise.all([streams.drop(turnId).catch(() => undefined), behind.drop(turnId)]);
+    } finally {
+      this.#waiters.wake(turnId);
+      news.tellDropped(turnId);
+    }
+  }
+
+  async close(): Promise<void> {
+    await (this.#closed ??= this.#close());
+  }
+
+  async #close(): Promise<void> {
+    const { connection, behind, news, report } = this.#parts;
+    const turns = [...this.#own.values()].filter((turn) => turn.readable !== null);
+    this.#own.clear();
+    this.#unwritten.clear();
+    clearTimeout(this.#timer ?? undefined);
+    this.#waiters.wakeAll();
+    news.tellMissed();
+    const keep = (error: unknown): void => report("events could not be written to the log behind Redis", error);
+    await Promise.all(turns.map((turn) => turn.write().catch(keep)));
+    await connection.close();
+    await behind.close();
+  }
+}

@@ -1,0 +1,169 @@
+/** The live log on a real Redis, before a real PostgreSQL: how it is kept, and what happens when Redis does not behave. */
+import assert from "node:assert/strict";
+import { join } from "node:path";
+import { after, before, suite, test, type TestContext } from "node:test";
+import { createClient, type RedisClientType } from "@redis/client";
+import pg from "pg";
+import { startPostgres, type TestPostgres } from "../../../testing/postgres.ts";
+import { startRedis, type TestRedis } from "../../../testing/servers/redis.ts";
+import { temporaryFolder } from "../../../testing/temporary-folder.ts";
+import { isTerminal, streamKey, type SequencedEvent, type TurnEvent } from "../../domain/events.ts";
+import { newId } from "../../domain/ids.ts";
+import { limits } from "../../domain/limits.ts";
+import { noUsage } from "../../domain/usage.ts";
+import type { EventLog } from "../event-log.ts";
+import { eventLogSuite } from "../event-log.suite.ts";
+import { fileEventLog } from "../files/file-event-log.ts";
+import { openPostgresLive } from "../postgres/postgres-live.ts";
+import type { Live } from "../wake-ups.ts";
+import { wakeUpsSuite } from "../wake-ups.suite.ts";
+import { openRedisLive } from "./redis-live.ts";
+
+let redis: TestRedis;
+let postgres: TestPostgres;
+before(async () => {
+  [redis, postgres] = await Promise.all([startRedis(), startPostgres()]);
+});
+after(() => Promise.all([redis.stop(), postgres.stop()]));
+
+const report = (): void => undefined;
+
+/** Until Redis is there: before, everything goes to the log behind it. */
+async function open(context: TestContext, behind: Parameters<typeof openRedisLive>[0]["behind"]): Promise<Live> {
+  const live = openRedisLive({ url: redis.url, behind, report });
+  context.after(() => live.log.close());
+  await untilHearing(live);
+  return live;
+}
+
+async function untilHearing({ wakeUps }: Live): Promise<void> {
+  while (!wakeUps.isHearing()) await new Promise((resolve) => setTimeout(resolve, 1));
+}
+
+eventLogSuite("the live log in Redis, before files", async (context) => {
+  const folder = join(await temporaryFolder(context), "live");
+  const openOne = async (): Promise<EventLog> => (await open(context, { log: fileEventLog({ folder }) })).log;
+  return { log: await openOne(), reopen: openOne };
+});
+
+wakeUpsSuite("wake-ups by Redis", async (context) => {
+  const behind = async () => ({ log: fileEventLog({ folder: join(await temporaryFolder(context), "live") }) });
+  return [(await open(context, await behind())).wakeUps, (await open(context, await behind())).wakeUps];
+});
+
+/** Two servers, on the same Redis and PostgreSQL, and what the log behind has by itself. */
+async function servers(context: TestContext): Promise<{ writer: Live; reader: Live; behind: EventLog }> {
+  const schema = `live_${(schemas += 1)}`;
+  const admin = new pg.Client({ connectionString: postgres.url });
+  await admin.connect();
+  await admin.query(`create schema ${schema}`);
+  await admin.end();
+  const openBehind = (): Promise<Live> => openPostgresLive({ url: postgres.url, schema, report });
+  const { log: behind } = await openBehind();
+  context.after(() => behind.close());
+  return { writer: await open(context, await openBehind()), reader: await open(context, await openBehind()), behind };
+}
+let schemas = 0;
+
+function text(delta: string): TurnEvent {
+  return { type: "text_delta", messageId: "m", delta };
+}
+const finish: TurnEvent = {
+  type: "run_finished",
+  status: "completed",
+  stopReason: "stop",
+  usage: noUsage,
+  deferredCalls: [],
+};
+const events = [...Array.from({ length: 90 }, (_, n) => text(`${n} `)), finish];
+const numbered: SequencedEvent[] = events.map((event, index) => ({ seq: index + 1, event }));
+
+async function follow(log: EventLog, turnId: string): Promise<SequencedEvent[]> {
+  const got: SequencedEvent[] = [];
+  for (;;) {
+    got.push(...((await log.read(turnId, got.length)) ?? []));
+    const last = got.at(-1);
+    if (last !== undefined && isTerminal(last.event)) return got;
+    await log.wait(turnId, got.length, new AbortController().signal);
+  }
+}
+
+async function command<T>(ask: (client: RedisClientType) => Promise<T>): Promise<T> {
+  const client: RedisClientType = createClient({ url: redis.url, RESP: 3 });
+  await client.connect();
+  try {
+    return await ask(client);
+  } finally {
+    await client.close();
+  }
+}
+
+suite("Redis that does not behave", () => {
+  const faults: [string, (n: number) => Promise<void> | void][] = [
+    ["is flushed", async (n) => void (n % 20 === 9 && (await command((client) => client.flushAll())))],
+    [
+      "is killed, and is back empty",
+      async (n) => {
+        if (n === 20) await redis.kill();
+        if (n === 60) await redis.start();
+      },
+    ],
+    [
+      "hangs, and goes on",
+      (n) => {
+        if (n === 20) redis.pause();
+        if (n === 60) redis.resume();
+      },
+    ],
+  ];
+  for (const [what, doTo] of faults) {
+    test(`[V2] [V3] [R5] Redis ${what} in mid-stream: listeners elsewhere get every event once, and nobody waits long`, async (context) => {
+      const { writer, reader, behind } = await servers(context);
+      const turnId = newId();
+      const following = [follow(reader.log, turnId), follow(writer.log, turnId)];
+      let longestMs = 0;
+      for (const [n, event] of events.entries()) {
+        await doTo(n);
+        const begin = performance.now();
+        await writer.log.append(turnId, [event]);
+        longestMs = Math.max(longestMs, performance.now() - begin);
+        // What was acknowledged is readable from everywhere, whatever became of Redis.
+        if (n === 59) assert.deepEqual(await reader.log.read(turnId, 55), numbered.slice(55, 60));
+      }
+      for (const got of await Promise.all(following)) assert.deepEqual(got, numbered);
+      assert.ok(longestMs < limits.redisAnswerMsMax * 4, `an append took ${longestMs} ms`);
+      await writer.log.close();
+      assert.deepEqual(await behind.read(turnId, 0), numbered, "the log behind has it all");
+      await reader.log.drop(turnId);
+    });
+  }
+
+  test("[V2] [R2] what Redis has lost is in the log behind it a moment later, though the turn is silent", async (context) => {
+    const { writer, reader, behind } = await servers(context);
+    const turnId = newId();
+    await writer.log.append(turnId, events.slice(0, 3));
+    await command((client) => client.flushAll());
+    while (((await reader.log.read(turnId, 0))?.length ?? 0) < 3)
+      await reader.log.wait(turnId, 0, AbortSignal.timeout(20));
+    assert.deepEqual(await behind.read(turnId, 0), numbered.slice(0, 3));
+  });
+
+  test("[V3] a turn's stream in Redis has its events by their numbers, goes by itself after a while, and with the turn", async (context) => {
+    const { writer } = await servers(context);
+    const turnId = newId();
+    await writer.log.append(turnId, events.slice(0, 2));
+    const key = streamKey(turnId);
+    const entries = await command((client) => client.xRange(key, "-", "+"));
+    assert.deepEqual(
+      (entries ?? []).map(({ id, message }) => [id, JSON.parse(message["event"] ?? "")]),
+      [
+        ["1-0", events[0]],
+        ["2-0", events[1]],
+      ],
+    );
+    const leftMs = await command((client) => client.pTTL(key));
+    assert.ok(leftMs > 0 && leftMs <= limits.redisKeepMs, `${leftMs} ms`);
+    await writer.log.drop(turnId);
+    assert.equal(await command((client) => client.exists(key)), 0);
+  });
+});

@@ -1,0 +1,93 @@
+/**
+ * The streams in Redis: one for each running turn, one entry for each event, under the number of the event (`57-0`).
+ * So an entry that is added twice is there once, and a place is found without reading what stands before it. A
+ * stream may lack its beginning, or have a gap where Redis was away: what is missing is in the log behind.
+ */
+import { streamKey, type SequencedEvent, type TurnEvent } from "../../domain/events.ts";
+import { limits } from "../../domain/limits.ts";
+import { Batches } from "../batches.ts";
+import type { Connection } from "./connection.ts";
+
+export const newsChannel = "aptove:live";
+export const wakeChannel = "aptove:wake";
+
+/** Events of one turn that go behind those up to `previousSeq`. */
+export interface Entries {
+  turnId: string;
+  previousSeq: number;
+  events: readonly TurnEvent[];
+}
+
+const eventField = "event";
+const batchMax = { countMax: 500, weightMax: 10_000 };
+
+export class Streams {
+  readonly #connection: Connection;
+  readonly #appends: Batches<Entries, boolean>;
+
+  constructor(connection: Connection) {
+    this.#connection = connection;
+    this.#appends = new Batches((batch) => this.#append(batch), batchMax);
+  }
+
+  /**
+   * Adds the events and tells every process. True: they stand behind the events before them; false: something before
+   * them is missing, or they could not all be added. Rejects where Redis is away.
+   */
+  async append(entries: Entries): Promise<boolean> {
+    return await this.#appends.add(entries, entries.events.length);
+  }
+
+  /** Sent in one go. Not in a transaction: Redis 7 garbles a message to oneself that is part of one. */
+  async #append(batch: readonly Entries[]): Promise<boolean[]> {
+    return await this.#connection.ask(async (client) => {
+      const added = batch.map(async ({ turnId, previousSeq, events }) => {
+        const key = streamKey(turnId);
+        const [last] = await Promise.all([
+          client.xRevRange(key, "+", "-", { COUNT: 1 }),
+          ...events.map((event, at) => {
+            return client.xAdd(key, `${previousSeq + at + 1}-0`, { [eventField]: JSON.stringify(event) }, trim);
+          }),
+          client.pExpire(key, limits.redisKeepMs),
+        ]);
+        return Number(last?.[0]?.id.split("-")[0] ?? 0) === previousSeq;
+      });
+      const news = batch.map(({ turnId, previousSeq, events }) => `${turnId}:${previousSeq + events.length}`);
+      const told = client.publish(newsChannel, news.join(","));
+      const [results] = await Promise.all([Promise.allSettled(added), told]);
+      return results.map((result) => result.status === "fulfilled" && result.value);
+    });
+  }
+
+  /** What comes behind a place, up to the first gap; null: there is no stream. Rejects where Redis is away. */
+  async read(turnId: string, afterSeq: number): Promise<SequencedEvent[] | null> {
+    const from = Math.max(0, afterSeq);
+    const [found, count] = await this.#connection.ask(async (client) => {
+      const key = streamKey(turnId);
+      const entries = client.xRange(key, `${from + 1}-0`, "+", { COUNT: limits.redisReadEntriesMax });
+      return await Promise.all([entries, client.exists(key)]);
+    });
+    if (count === 0) return null;
+    const events: SequencedEvent[] = [];
+    for (const { id, message } of found ?? []) {
+      const seq = from + events.length + 1;
+      if (id !== `${seq}-0`) break;
+      events.push({ seq, event: JSON.parse(message[eventField] ?? "") as TurnEvent });
+    }
+    return events;
+  }
+
+  async drop(turnId: string): Promise<void> {
+    await this.#connection.ask(async (client) => {
+      await Promise.all([client.del(streamKey(turnId)), client.publish(newsChannel, `${turnId}:`)]);
+    });
+  }
+
+  async wake(topic: string): Promise<void> {
+    await this.#connection.ask((client) => client.publish(wakeChannel, topic));
+  }
+}
+
+const trim = {
+  TRIM: { strategy: "MAXLEN", strategyModifier: "~", threshold: limits.redisEntriesMax },
+} as const;
