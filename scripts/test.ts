@@ -1,6 +1,6 @@
 /**
- * `npm test [-- files, folders or options of node --test]`: every test, by Node's own runner, one process per
- * file. They need no service, and nothing that is not among the packages.
+ * `npm test [-- files, folders or options of node --test]`: every test, by Node's own runner, a few files
+ * in each process. They need no service, and nothing that is not among the packages.
  */
 import { availableParallelism } from "node:os";
 import { runTests } from "./test-run/run-tests.ts";

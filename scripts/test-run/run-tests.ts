@@ -6,6 +6,7 @@ import { spawn } from "node:child_process";
 import { existsSync, globSync, statSync } from "node:fs";
 import { join, relative } from "node:path";
 import { fileURLToPath } from "node:url";
+import { groupedTests } from "./groups.ts";
 import { endProcessesOf } from "./processes.ts";
 import { makeTestHome } from "./test-home.ts";
 
@@ -27,8 +28,10 @@ export interface TestRun {
 
 /** Gives the exit code: 1 too where the tests left something behind. */
 export async function runTests({ suffix, concurrency, args }: TestRun): Promise<number> {
-  const { files, options } = sortArguments(args, suffix);
+  const { files, below, options } = sortArguments(args);
   const home = makeTestHome(process.env);
+  const grouped = (places: readonly string[]): string[] =>
+    groupedTests(testsBelow(places, suffix), { root, folder: join(home.mark, "groups") });
   const run = spawn(
     process.execPath,
     [
@@ -38,7 +41,8 @@ export async function runTests({ suffix, concurrency, args }: TestRun): Promise<
       `--test-concurrency=${concurrency}`,
       `--test-timeout=${testTimeoutMs}`,
       ...options,
-      ...(files.length > 0 ? files : testsBelow(folders, suffix)),
+      ...files,
+      ...grouped(files.length + below.length > 0 ? below : folders),
     ],
     { cwd: root, env: home.environment, stdio: "inherit" },
   );
@@ -56,18 +60,25 @@ export async function runTests({ suffix, concurrency, args }: TestRun): Promise<
   return code === 0 && left.length > 0 ? 1 : code;
 }
 
+interface Arguments {
+  files: string[];
+  below: string[];
+  options: string[];
+}
+
 /** What names a file or a folder is one; everything else is the runner's, values of its options included. */
-function sortArguments(args: readonly string[], suffix: string): { files: string[]; options: string[] } {
+function sortArguments(args: readonly string[]): Arguments {
   const isPlace = (argument: string): boolean => !argument.startsWith("-") && existsSync(argument);
   const places = args.filter(isPlace).map((place) => relative(root, place));
   const isFolder = (place: string): boolean => statSync(join(root, place)).isDirectory();
   return {
-    files: [...places.filter((place) => !isFolder(place)), ...testsBelow(places.filter(isFolder), suffix)],
+    files: places.filter((place) => !isFolder(place)),
+    below: places.filter(isFolder),
     options: args.filter((argument) => !isPlace(argument)),
   };
 }
 
-function testsBelow(places: string[], suffix: string): string[] {
+function testsBelow(places: readonly string[], suffix: string): string[] {
   const patterns = places.map((place) => `${place === "" ? "." : place}/**/*${suffix}`);
   return globSync(patterns, { cwd: root, exclude: ["**/node_modules/**", "**/fixtures/**"] }).toSorted();
 }
