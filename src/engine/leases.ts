@@ -5,9 +5,7 @@
  */
 import { failure } from "../domain/errors.ts";
 import { limits } from "../domain/limits.ts";
-import { noUsage } from "../domain/usage.ts";
 import type { EngineCore } from "./core.ts";
-import { endings } from "./endings.ts";
 import type { LiveTurn } from "./live-turns.ts";
 
 export const runnerLost = failure(
@@ -15,7 +13,7 @@ export const runnerLost = failure(
   "the process that ran this turn ended, or could not reach its records; what it had said is kept",
 );
 
-/** Asked before everything that the world can see: a call of the model, a tool. Stops the turn where it says no. */
+/** Asked before everything that the world can see: a call of the model, a tool, an event. Stops the turn where it says no. */
 export function holdsLease(core: EngineCore, live: LiveTurn): boolean {
   if (!live.isLost && core.parts.monotonic() >= live.leaseUntil - limits.leaseMarginMs) lose(core, live);
   return !live.isLost;
@@ -33,8 +31,7 @@ export function lose(core: EngineCore, live: LiveTurn): void {
   live.controller.abort();
   if (live.isSettling) return;
   core.parts.report(`turn ${live.turnId} is stopped: its lease could not be renewed in time`);
-  const said = live.said();
-  core.live.tellEnd(live, [...said, ...endings(said), { type: "run_failed", failure: runnerLost, usage: noUsage }]);
+  core.live.letGo(live);
 }
 
 /** Of all turns that have one. Those that the store does not give one any more are lost. */

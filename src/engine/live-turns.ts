@@ -33,8 +33,6 @@ export interface LiveTurn {
   isLost: boolean;
   /** The run is over, and its end is being written. */
   isSettling: boolean;
-  /** Its events so far. */
-  said(): readonly TurnEvent[];
   /** Resolves when the turn is finished and stored; set once it is open. */
   finished: Promise<FinishedTurn> | null;
   /** Resolves when the turn has a row, or is over without one. */
@@ -78,7 +76,6 @@ export class LiveTurns {
       leaseUntil: Infinity,
       isLost: false,
       isSettling: false,
-      said: () => [],
       finished: null,
       opened: opening.promise,
       isStored: false,
@@ -107,6 +104,11 @@ export class LiveTurns {
   tellEnd(live: LiveTurn, events: readonly TurnEvent[]): void {
     live.events = events;
     this.#waiting.get(live.turnId)?.stored();
+  }
+
+  /** It is lost, and ends in other hands: who listens here must not wait for more. */
+  letGo({ turnId }: LiveTurn): void {
+    this.#waiting.get(turnId)?.stored();
   }
 
   end(turnId: string): void {

@@ -221,7 +221,7 @@ test("[R1] [R2] a server whose clock is an hour fast takes no turn of a live run
   assert.equal((await engine.getTurn(alice, cut.turnId)).status, "pending");
 });
 
-test("[R1] [T11] a server that is cut off from its records stops model and tools before its lease ends, and tells its listeners", async (t) => {
+test("[R1] [T11] a server that is cut off from its records stops model and tools before its lease ends, and lets its listeners go", async (t) => {
   t.mock.timers.enable({ apis: ["setInterval"] });
   const time = { passed: 0 };
   const records = memoryRecords({ now: () => Date.now() + time.passed });
@@ -253,8 +253,7 @@ test("[R1] [T11] a server that is cut off from its records stops model and tools
     pass(100);
   }
   assert.equal(signal.aborted, true, "it stops in time to be over when others take the turn");
-  const end = (await listening).at(-1)?.event;
-  assert.equal(end?.type === "run_failed" && end.failure.code, "runner_lost");
+  await assert.rejects(listening, { code: "runner_lost" });
 
   pass(limits.leaseMarginMs);
   const { engine } = await testEngine(t, { ...parts, records, runner: testRunner(), isAlive: () => null });
@@ -262,5 +261,5 @@ test("[R1] [T11] a server that is cut off from its records stops model and tools
   assert.equal(turn.status === "failed" && turn.failures[0].code, "runner_lost");
   assert.equal(turn.status === "failed" && turn.run.modelRequests, 1, "the step that ended is kept");
   const kept = await all(await engine.turnEvents(alice, running.turnId, { afterSeq: 0 }));
-  assert.deepEqual(kept.at(-1)?.event, { ...end, usage: turn.status === "failed" && turn.run.usage });
+  assert.equal(kept.at(-1)?.event.type, "run_failed");
 });

@@ -192,11 +192,6 @@ export class RunRecorder {
     return hasText || this.items.slice(from).some(isOutput);
   }
 
-  /** All of it so far. */
-  get events(): readonly TurnEvent[] {
-    return [...this.#events];
-  }
-
   /** All of it, with the terminal event that is told to listeners once the row is written. */
   eventsWith(terminal: TurnEvent): TurnEvent[] {
     return [...this.#events, terminal];

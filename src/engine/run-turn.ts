@@ -95,7 +95,6 @@ async function openAndRun(core: EngineCore, start: Start): Promise<RunningTurn> 
   live.visibleBy = sessionId;
   core.live.open(turnId);
   const recorder = new RunRecorder(turnId, core.parts.log, (failure) => core.parts.report(failure.message));
-  live.said = () => recorder.events;
   await tellBeginning(recorder, opened.pending, prepared);
   live.run = { accepted, recorder, subagentsBegun: 0 };
   live.finished = execute(core, { ...opened, place, prepared, recorder, live });

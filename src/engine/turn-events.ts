@@ -8,6 +8,7 @@ import type { FinishedTurn, Turn } from "../domain/turn.ts";
 import { noUsage } from "../domain/usage.ts";
 import { readAll } from "../live/event-log.ts";
 import type { EngineCore } from "./core.ts";
+import { holdsLease } from "./leases.ts";
 import { readBlob } from "./turn-blobs.ts";
 
 export interface EventsFrom {
@@ -28,10 +29,13 @@ export async function* eventsOf(core: EngineCore, turnId: string, from: EventsFr
       yield* numbered(live.events).slice(seq);
       return;
     }
+    if (live?.isLost === true) throw letGo(turnId);
     // Asked before the log and the row are read: what they say then is the last word.
     const runsHere = core.live.get(turnId) !== undefined;
     const batch = await core.parts.log.read(turnId, seq);
     for (const sequenced of batch ?? []) {
+      // What a process says that has lost the turn, perhaps while it was paused, nobody keeps.
+      if (live !== undefined && !holdsLease(core, live)) throw letGo(turnId);
       yield sequenced;
       seq = sequenced.seq;
       if (isTerminal(sequenced.event)) return;
@@ -50,6 +54,11 @@ export async function* eventsOf(core: EngineCore, turnId: string, from: EventsFr
     if (live === undefined && core.closing.signal.aborted) return;
     await core.parts.log.wait(turnId, seq, news);
   }
+}
+
+/** R1: others end the turn, and whoever resumes, here or at another server, hears the rest of what is kept (V2). */
+function letGo(turnId: string): AptoveError {
+  return new AptoveError("runner_lost", `this process has lost turn ${turnId}; follow it again from the last event`);
 }
 
 interface Heard {
