@@ -1,0 +1,66 @@
+/**
+ * `npm run cluster [-- --seconds 60 --servers 3 --people 24 --faults kill,pause,partition --seed 7]`: PostgreSQL, S3 and
+ * Redis with several servers behind a proxy on this machine, a load, and what machines and networks do to them. A
+ * checker then proves that no promise was broken; it ends with 1 where one was.
+ */
+import { parseArgs } from "node:util";
+import { faultKinds, type FaultKind } from "../testing/cluster/nemesis.ts";
+import { runCluster } from "../testing/cluster/run.ts";
+import { missingPackages } from "../testing/servers/programs.ts";
+
+const { values } = parseArgs({
+  options: {
+    seconds: { type: "string", default: "60" },
+    servers: { type: "string", default: "3" },
+    people: { type: "string", default: "24" },
+    faults: { type: "string", default: "kill,pause,partition,stall,drain" },
+    seed: { type: "string" },
+    "no-s3": { type: "boolean", default: false },
+    "no-redis": { type: "boolean", default: false },
+    json: { type: "boolean", default: false },
+  },
+});
+
+function wholeNumber(name: "seconds" | "servers" | "people"): number {
+  const text = values[name];
+  if (/^[1-9]\d{0,5}$/.test(text)) return Number(text);
+  return wrongUse(`--${name} takes a whole number, not ${JSON.stringify(text)}`);
+}
+
+function faults(): FaultKind[] {
+  const names = values.faults.split(",").filter((name) => name !== "" && name !== "none");
+  const isKind = (name: string): name is FaultKind => (faultKinds as readonly string[]).includes(name);
+  const unknown = names.find((name) => !isKind(name));
+  if (unknown !== undefined) return wrongUse(`there is no fault "${unknown}"; there are ${faultKinds.join(", ")}`);
+  return names.filter(isKind);
+}
+
+function wrongUse(message: string): never {
+  console.error(`error: ${message}`);
+  process.exit(2);
+}
+
+const missing = values["no-s3"] && values["no-redis"] ? [] : missingPackages();
+if (missing.length > 0) {
+  wrongUse(`these are not installed: apt-get install ${missing.join(" ")}; or run with --no-s3 --no-redis`);
+}
+const report = await runCluster({
+  seed: values.seed === undefined ? Date.now() % 2 ** 31 : Number(values.seed),
+  seconds: wholeNumber("seconds"),
+  servers: wholeNumber("servers"),
+  people: wholeNumber("people"),
+  faults: faults(),
+  s3: !values["no-s3"],
+  redis: !values["no-redis"],
+  say: (line) => console.error(line),
+});
+const { violations, checked, turnsPerSecond, seed } = report;
+if (values.json) {
+  console.log(JSON.stringify(report));
+} else {
+  for (const [what, count] of Object.entries(checked)) console.log(`${what.padEnd(10)} ${count}`);
+  console.log(`${turnsPerSecond.toFixed(1)} turns answered a second; ${report.faults.length} faults; seed ${seed}`);
+  for (const { rule, what } of violations) console.log(`[${rule}] ${what}`);
+  console.log(violations.length === 0 ? "Every promise was kept." : `${violations.length} promises were broken.`);
+}
+process.exitCode = violations.length === 0 ? 0 : 1;

@@ -1,0 +1,119 @@
+/** The checker itself: a history that is well passes, and each thing that must not be is seen. */
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { newId } from "../../src/domain/ids.ts";
+import type { AgUiEvent } from "../../src/protocol/ag-ui.ts";
+import { check } from "./checker.ts";
+import type { FinalSession, FinalState, FinalTurn, History, TurnOperation } from "./history.ts";
+
+interface World {
+  history: History;
+  final: FinalState;
+  session: FinalSession;
+  turns: [FinalTurn, FinalTurn];
+  operations: [TurnOperation, TurnOperation];
+}
+
+/** One session of two turns, that was heard whole and that two servers tell alike. */
+function world(): World {
+  const sessionId = newId();
+  const first = finalTurn({ sequence: 1, parentId: null, word: "w1", sessionId });
+  const second = finalTurn({ sequence: 2, parentId: first.id, word: "w2", sessionId });
+  const session: FinalSession = {
+    id: sessionId,
+    org: 0,
+    headTurnId: second.id,
+    undelivered: 0,
+    turns: [first, second],
+  };
+  const operations: World["operations"] = [operationOf(first, "w1"), operationOf(second, "w2")];
+  const history: History = {
+    turns: [...operations],
+
+    probes: [{ what: "a session", saw: false }],
+    faults: [],
+  };
+  return { history, final: { sessions: [session] }, session, turns: [first, second], operations };
+}
+
+function finalTurn(at: { sequence: number; parentId: string | null; word: string; sessionId: string }): FinalTurn {
+  const id = newId();
+  const said: AgUiEvent[] = [
+    { type: "RUN_STARTED", threadId: at.sessionId, runId: id, protocolVersion: "1.0" },
+    { type: "TEXT_MESSAGE_START", messageId: "m", role: "assistant" },
+    { type: "TEXT_MESSAGE_CONTENT", messageId: "m", delta: `${at.word} ` },
+    { type: "TEXT_MESSAGE_CONTENT", messageId: "m", delta: "said" },
+    { type: "TEXT_MESSAGE_END", messageId: "m" },
+    { type: "RUN_FINISHED", threadId: at.sessionId, runId: id, outcome: { type: "success" } },
+  ] as AgUiEvent[];
+  const events = said.map((event, index) => ({ id: `${id}:${index + 1}`, event }));
+  return {
+    id,
+    parentId: at.parentId,
+    sequence: at.sequence,
+    kind: "agent",
+    status: "completed",
+    instruction: `Say ${at.word}.`,
+    answer: `${at.word} said`,
+    failureCode: null,
+    statusAt: "2026-01-01T00:00:00.000Z",
+    events: [events, structuredClone(events)],
+    splitsRead: 0,
+    splitFaults: [],
+  };
+}
+
+function operationOf(turn: FinalTurn, word: string): TurnOperation {
+  const answered = { outcome: "answered", code: null, kind: "answer", errorCode: null, steered: [] } as const;
+  const heard = turn.events[0] ?? [];
+  const told = { turnId: turn.id, text: turn.answer, heard, ...answered, steered: [] };
+  return { word, org: 0, sessionId: null, begin: 0, end: 1, ...told };
+}
+
+const faults: [rule: string, what: string, plant: (at: World) => void][] = [
+  ["B3", "an answered turn that is gone", ({ session }) => void session.turns.pop()],
+  ["T2", "an answer that is stored in another way", ({ turns }) => (turns[0].answer = "something else")],
+  ["T13", "an instruction that was carried out twice", ({ turns }) => (turns[0].instruction = turns[1].instruction)],
+  ["T5", "a refused instruction that was carried out", ({ operations }) => (operations[0].outcome = "refused")],
+  ["T1", "a number that is left out", ({ turns }) => (turns[1].sequence = 3)],
+  ["R2", "a turn that runs for ever", ({ turns }) => (turns[1].status = "pending")],
+  ["S5", "two turns from one head", ({ turns }) => (turns[1].parentId = null)],
+  ["S5", "a head that is not the last turn", ({ session, turns }) => (session.headTurnId = turns[0].id)],
+  ["T11", "a stream without an end", ({ turns }) => turns[0].events.forEach((events) => events.pop())],
+  ["V2", "two servers that tell a turn differently", ({ turns }) => void turns[0].events[1]?.splice(2, 1)],
+  ["V2", "a place that does not resume", ({ turns }) => void turns[0].splitFaults.push("2 events are missing")],
+  [
+    "V2",
+    "an event that a client heard twice",
+    ({ operations: [{ heard }] }) => heard.splice(1, 0, ...heard.slice(1, 2)),
+  ],
+  ["V2", "a piece that a client never heard", ({ operations: [{ heard }] }) => void heard.splice(2, 1)],
+  ["V4", "a message that was taken and is not recorded", ({ operations }) => void operations[0].steered.push("s1")],
+  ["A2", "a report that was never delivered", ({ turns }) => (turns[1].kind = "async_subagent")],
+  ["A2", "a mailbox that is not empty", ({ session }) => (session.undelivered = 1)],
+  ["H4", "a look into another org", ({ history }) => void history.probes.push({ what: "a turn", saw: true })],
+];
+
+test("the checker passes what is well, with pieces cut at other places", () => {
+  const { history, final, turns } = world();
+  const pieces = turns[0].events[1] ?? [];
+  const whole = { ...pieces[2], event: { type: "TEXT_MESSAGE_CONTENT", messageId: "m", delta: "w1 said" } };
+  pieces.splice(2, 2, whole as (typeof pieces)[number]);
+  const { violations, checked } = check(history, final);
+  assert.deepEqual(violations, []);
+  assert.deepEqual([checked.answered, checked.turns, checked.streams, checked.probes], [2, 2, 4, 1]);
+});
+
+for (const [rule, what, plant] of faults) {
+  test(`[${rule}] the checker sees ${what}`, () => {
+    const planted = world();
+    // What a client heard is its own.
+    planted.operations.forEach((operation) => (operation.heard = [...operation.heard]));
+    plant(planted);
+    const { violations } = check(planted.history, planted.final);
+    assert.ok(
+      violations.some((violation) => violation.rule === rule),
+      JSON.stringify(violations),
+    );
+  });
+}

@@ -1,0 +1,77 @@
+/** One run of the cluster: a load, faults, and the checker's verdict on all that was promised. */
+import { setTimeout as pause } from "node:timers/promises";
+import { seededRandom } from "../simulation/random.ts";
+import { check, type Verdict } from "./checker.ts";
+import { startCluster, type ClusterOptions } from "./cluster.ts";
+import { collect } from "./collect.ts";
+import type { Fault, History } from "./history.ts";
+import { haunt, type FaultKind } from "./nemesis.ts";
+import { startWorkload } from "./workload.ts";
+
+export interface RunOptions extends Omit<ClusterOptions, "eventDelayMs"> {
+  seed: number;
+  seconds: number;
+  people: number;
+  faults: readonly FaultKind[];
+  say(line: string): void;
+}
+
+export interface RunReport extends Verdict {
+  seed: number;
+  faults: Fault[];
+  turnsPerSecond: number;
+  /** Kills, until the last turn of the dead server was failed by another: milliseconds, at most. */
+  recoveredMsMax: number | null;
+}
+
+const faultEveryMs = 4_000;
+const faultLastsMsMax = 20_000;
+
+export async function runCluster({
+  seed,
+  seconds,
+  people,
+  faults: kinds,
+  say,
+  ...options
+}: RunOptions): Promise<RunReport> {
+  const random = seededRandom(seed);
+  const cluster = await startCluster({ ...options, eventDelayMs: 5 });
+  try {
+    const startedAt = performance.now();
+    const now = (): number => Math.round(performance.now() - startedAt);
+    const stopping = new AbortController();
+    const { signal } = stopping;
+    say(`${cluster.servers.length} servers at ${cluster.url}; ${people} people for ${seconds} s`);
+    const { url, keys } = cluster;
+    const load = startWorkload({ url, keys, people, random: random.fork(), piecesMax: 60, signal, now });
+    const { history, sessions } = load;
+    const onFault = ({ at, what, server }: Fault): void =>
+      say(`${(at / 1000).toFixed(1)} s: ${what}${server === null ? "" : ` of server ${server}`}; ${progress(history)}`);
+    const troubles = { random: random.fork(), everyMs: faultEveryMs, lastsMsMax: faultLastsMsMax };
+    const haunted = haunt({ cluster, kinds, ...troubles, faults: history.faults, now, signal, onFault });
+    await pause(seconds * 1000);
+    stopping.abort();
+    await haunted;
+    await load.over;
+    say(`all is healed; ${progress(history)}; reading what is stored`);
+    const ranMs = now();
+    const final = await collect({ cluster, sessions, random, splitTurnsMax: 40 });
+    const verdict = check(history, final);
+    for (const what of cluster.crashes) verdict.violations.push({ rule: "R5", what });
+    return {
+      ...verdict,
+      seed,
+      faults: history.faults,
+      turnsPerSecond: verdict.checked.answered / (ranMs / 1000),
+      recoveredMsMax: null,
+    };
+  } finally {
+    await cluster.stop();
+  }
+}
+
+function progress({ turns }: History): string {
+  const of = (outcome: string): number => turns.filter((operation) => operation.outcome === outcome).length;
+  return `${of("answered")} answered, ${of("refused")} refused, ${of("unknown")} open`;
+}
