@@ -18,6 +18,7 @@ const benches: Record<string, () => Promise<BenchRow[]>> = {
   acp: async () => (await import("./acp.ts")).benchAcp(),
   index: async () => (await import("./retrieval.ts")).benchIndex(),
   search: async () => (await import("./retrieval.ts")).benchSearch(),
+  sizing: async () => (await import("./sizing.ts")).benchSizing(),
   streaming: async () => (await import("./streaming.ts")).benchStreaming(),
 };
 

@@ -113,7 +113,7 @@ export async function createAptove(options: AptoveOptions = {}): Promise<Aptove>
     settle: (own) => settingsFrom(own, lazyProviders(own.providers, options.providers ?? [], providers), options),
   });
   const usual = { provider: configuration.provider, index: configuration.retrieval.store };
-  const records = options.records ?? (await openRecords(configuration, folder));
+  const records = options.records ?? (await openRecords(configuration, folder, observing));
   const live = await openLive({ configuration, folder, report, brought: options });
   const parts: EngineParts = {
     ...settings,
@@ -178,14 +178,18 @@ function settingsFrom(configuration: Configuration, providers: Providers, option
   };
 }
 
-async function openRecords(configuration: Configuration, folder: DataFolder): Promise<RecordStore> {
+async function openRecords(
+  configuration: Configuration,
+  folder: DataFolder,
+  { metrics }: Observing,
+): Promise<RecordStore> {
   const { url, ...settings } = configuration.records;
   if (url === null) {
     const { openSqliteRecords } = await import("./records/sql/sqlite.ts");
     return await openSqliteRecords({ file: folder.records });
   }
   const { openPostgresRecords } = await import("./records/sql/postgres.ts");
-  return await openPostgresRecords({ ...settings, url });
+  return await openPostgresRecords({ ...settings, url, ...(metrics && { onPool: metrics.watchPool }) });
 }
 
 async function sleep(ms: number, signal: AbortSignal): Promise<void> {

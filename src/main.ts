@@ -42,6 +42,7 @@ async function openLocal({ dataDir, env, overrides, writeLog }: LocalSetup): Pro
       list: async (orgId = owner.orgId) => await engine.indexes.list({ ...owner, orgId }),
     },
     recordsAbout: () => engine.recordsAbout(),
+    report,
     listen: async (at) => {
       const [{ listen }, { servedAcp }, { listenForOperator }] = await Promise.all([
         import("./doors/http/listen.ts"),

@@ -141,6 +141,7 @@ async function openTestEngine(
       list: async (orgId = owner.orgId) => await engine.indexes.list({ ...owner, orgId }),
     },
     recordsAbout: () => engine.recordsAbout(),
+    report,
     listen: async (at) => (listening = await listen(door, at)),
     close: () => (closing ??= close(configuration.limits.shutdownGraceMs)),
   };

@@ -203,7 +203,8 @@ async function hashOf(file: string): Promise<string> {
 async function sum<T>(items: readonly T[], of: (item: T) => Promise<number>): Promise<number> {
   let total = 0;
   await inLanes(items, async (item) => {
-    total += await of(item);
+    const value = await of(item);
+    total += value;
   });
   return total;
 }

@@ -128,6 +128,8 @@ export interface LocalEngine {
   client: AptoveClient;
   indexes: OwnIndexes;
   recordsAbout: Engine["recordsAbout"];
+  /** Tells the operator, in the form that the log has. */
+  report(message: string): void;
   /** Starts the HTTP door; resolves when it listens. Rejects with `address_unavailable`, whose cause is the system's error. */
   listen(at: { host: string; port: number }): Promise<Listening>;
   /** Lets running turns finish within the configured grace time, then interrupts the rest (R4). */

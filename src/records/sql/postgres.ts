@@ -31,8 +31,17 @@ export interface PostgresOptions {
   keepAliveMs?: number;
   /** What the server's lists of sessions show. */
   applicationName?: string;
+  /** Given, once, a way to ask what the connections do. */
+  onPool?: (use: () => PoolUse) => void;
   /** What other versions of the program would do; for tests of upgrades. */
   migrations?: readonly Migration[];
+}
+
+/** Connections; `waiting`: calls that wait for one. */
+export interface PoolUse {
+  open: number;
+  idle: number;
+  waiting: number;
 }
 
 /** Any number will do, as long as every process takes the same one. */
@@ -51,14 +60,15 @@ const defaults = {
   applicationName: "aptove",
 };
 
-type Settings = Required<Omit<PostgresOptions, "schema" | "migrations">> & Pick<PostgresOptions, "schema">;
+type Settings = Required<Omit<PostgresOptions, "schema" | "migrations" | "onPool">> &
+  Pick<PostgresOptions, "schema" | "onPool">;
 
-export async function openPostgresRecords({ migrations, ...options }: PostgresOptions): Promise<RecordStore> {
+export async function openPostgresRecords({ migrations, onPool, ...options }: PostgresOptions): Promise<RecordStore> {
   const settings: Settings = { ...defaults, ...options };
   const pg = (await import("pg")).default;
   const open = (over: Partial<Settings> = {}): Kysely<Tables> => openDatabase(pg, { ...settings, ...over });
   const { schema } = settings;
-  const db = open();
+  const db = open(onPool === undefined ? {} : { onPool });
   const engine: SqlEngine = {
     db,
     // What is to be rewritten may be much: no statement of a migration is ended for that.
@@ -114,6 +124,7 @@ function openDatabase(pg: typeof import("pg").default, settings: Settings): Kyse
         oid === bigintOid ? Number : pg.types.getTypeParser(oid, format as "text"),
     },
   });
+  settings.onPool?.(() => ({ open: pool.totalCount, idle: pool.idleCount, waiting: pool.waitingCount }));
   const session = {
     statement_timeout: String(statementMs),
     lock_timeout: String(settings.lockMs),

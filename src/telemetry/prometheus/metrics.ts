@@ -11,6 +11,8 @@ export interface Metrics {
   /** Everything, in Prometheus' text format. */
   text(): Promise<string>;
   contentType: string;
+  /** From now on the use of a pool of connections is told too. */
+  watchPool(use: () => Record<"open" | "idle" | "waiting", number>): void;
 }
 
 const modelsMax = 50;
@@ -80,7 +82,12 @@ export function prometheusMetrics(): Metrics {
       }
     },
   };
-  return { observer, text: () => registry.metrics(), contentType: registry.contentType };
+  return {
+    observer,
+    text: () => registry.metrics(),
+    contentType: registry.contentType,
+    watchPool: (use) => void poolGauge(registers, use),
+  };
 }
 
 type Registers = [Registry] | Registry[];
@@ -137,6 +144,18 @@ function makeMeters(registers: Registers) {
     storeSeconds: histogram("store_call_seconds", "One call of a store.", { labels: byStore, buckets: short }),
     storeErrors: counter("store_errors_total", "Calls of a store that failed.", [...byStore, "code"]),
   };
+}
+
+function poolGauge(registers: Registers, use: () => Record<string, number>): Gauge {
+  return new Gauge({
+    name: "aptove_records_connections",
+    help: "Connections to the database; waiting: calls that wait for one.",
+    labelNames: ["state"],
+    registers,
+    collect() {
+      for (const [state, count] of Object.entries(use())) this.set({ state }, count);
+    },
+  });
 }
 
 function timed<End>(ended: (seconds: number, end: End) => void): Activity<End> {

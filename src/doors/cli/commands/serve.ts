@@ -102,12 +102,18 @@ async function serveUntilStopped(call: Call, local: LocalEngine, onReady: (url: 
   const { host, port } = call.loaded().configuration.serve;
   const url = await listenOrTell(call, local, { host, port });
   await announce(call, local, url);
-  if (!isLoopback(host)) warnOfPlainHttp(call, host);
+  // Whoever reads JSON from standard error reads nothing else there.
+  const isRead = call.loaded().configuration.log.format === "json";
+  const say = (lines: string[]): void => {
+    if (isRead) return local.report(lines.join(" "));
+    for (const line of lines) call.output.note(line);
+  };
+  if (!isLoopback(host)) say(plainHttp(host));
   const stopping = listenForStop(call.io.signals);
   try {
     onReady(url);
     await Promise.race([aborted(stopping.first), aborted(call.output.closed)]);
-    if (!call.json) call.output.note("stopping: running turns get a moment to finish; Ctrl-C again ends at once");
+    if (!call.json) say(["stopping: running turns get a moment to finish; Ctrl-C again ends at once"]);
     markStopped(call.folder(), process.pid);
     await Promise.race([call.close(), stopping.second]);
     return exitCodes.fine;
@@ -117,10 +123,11 @@ async function serveUntilStopped(call: Call, local: LocalEngine, onReady: (url: 
 }
 
 /** Keys and tokens go over the wire as they are, and this server has no TLS of its own. */
-function warnOfPlainHttp(call: Call, host: string): void {
-  const { output } = call;
-  output.note(`warning: ${host} is reached without TLS, and keys can be read on the way;`);
-  output.note("put a tunnel or a reverse proxy with TLS before the server, and its name into serve.allowed_hosts");
+function plainHttp(host: string): string[] {
+  return [
+    `warning: ${host} is reached without TLS, and keys can be read on the way;`,
+    "put a tunnel or a reverse proxy with TLS before the server, and its name into serve.allowed_hosts",
+  ];
 }
 
 function aborted(signal: AbortSignal): Promise<void> {
