@@ -19,6 +19,7 @@ const benches: Record<string, () => Promise<BenchRow[]>> = {
   index: async () => (await import("./retrieval.ts")).benchIndex(),
   search: async () => (await import("./retrieval.ts")).benchSearch(),
   sizing: async () => (await import("./sizing.ts")).benchSizing(),
+  live: async () => (await import("./live.ts")).benchLive(),
   streaming: async () => (await import("./streaming.ts")).benchStreaming(),
 };
 

@@ -1,7 +1,8 @@
 /**
  * The server of the streaming bench, in a process of its own. Each token of its model is the time at which it
  * left, in microseconds since the epoch, so the reader knows how long it was on its way. Prints its address
- * and key; a line on standard input is answered with its resident memory in bytes.
+ * and key; a line on standard input is answered with its resident memory in bytes. Several on one data folder are
+ * servers of one team where `overrides` names stores that they can share.
  */
 import { createInterface } from "node:readline";
 import { httpDoor } from "../src/doors/http/door.ts";
@@ -11,7 +12,7 @@ import { noUsage } from "../src/domain/usage.ts";
 import { setTimeout as sleep } from "node:timers/promises";
 import { instantProvider } from "./instant-provider.ts";
 
-const [dataDir = "", tokens = "50", tokenMs = "20"] = process.argv.slice(2);
+const [dataDir = "", tokens = "50", tokenMs = "20", overrides = "{}"] = process.argv.slice(2);
 
 const timed = {
   ...instantProvider(),
@@ -36,6 +37,10 @@ const timed = {
 const { engine } = await createAptove({
   dataDir,
   env: {},
+  overrides: {
+    ...(JSON.parse(overrides) as Record<string, unknown>),
+    limits: { concurrent_runs_per_user_max: 1_000, requests_per_minute_max: 1_000_000 },
+  },
   providers: [timed],
   agentContexts: [{ id: "default", name: "Default", provider: "instant", index: "local" }],
 });
