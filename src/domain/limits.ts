@@ -229,6 +229,8 @@ export const limits = {
   liveAnswerMsMax: 10_000,
   /** How often the connection that listens is tried, and how soon a broken one is opened again, at first and at most. */
   liveCheckMs: 5_000,
+  /** How often logs are looked for that a killed process left behind. */
+  leftLogsMs: 3_600_000,
   /** How long one answer of Redis is waited for; then the log behind it does the work. */
   redisAnswerMsMax: 500,
   /** How long the log behind Redis may lack what Redis has: in that time a server's events are one write. */

@@ -6,7 +6,7 @@ import { auditRetention } from "./audit.ts";
 import { followControls } from "./control.ts";
 import type { EngineCore } from "./core.ts";
 import { renewLeases, stopOutlived } from "./leases.ts";
-import { recoverLostTurns } from "./recover.ts";
+import { dropLeftLogs, recoverLostTurns } from "./recover.ts";
 
 export interface House {
   stop(): Promise<void>;
@@ -21,6 +21,9 @@ export function keepHouse(core: EngineCore): House {
     regularly(limits.leaseRenewMs, (lateMs) => renewAndNote(core, lateMs)),
     regularly(limits.recoverMs, () => recoverOrReport(core)),
     regularly(limits.recoverMs, () => told(core, "old entries of the audit log could not be dropped", dropOldAudit)),
+    regularly(limits.leftLogsMs, () =>
+      told(core, "live logs that were left behind could not be dropped", dropLeftLogs),
+    ),
     watchControls(core),
   ];
   return {

@@ -44,7 +44,7 @@ async function recoverOwn(core: EngineCore): Promise<number> {
   return recovered;
 }
 
-/** Logs of turns whose process was killed between their last write and the drop. At start only: nothing makes new ones. */
+/** Logs of turns whose process was killed between their last write and the drop; among servers, of those that others left. */
 export async function dropLeftLogs(core: EngineCore): Promise<void> {
   for (const turnId of await core.parts.log.list()) {
     const turn = await core.parts.records.getTurn(turnId);

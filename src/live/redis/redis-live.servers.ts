@@ -4,13 +4,16 @@ import { join } from "node:path";
 import { after, before, suite, test, type TestContext } from "node:test";
 import { createClient, type RedisClientType } from "@redis/client";
 import pg from "pg";
+import { alice, all, testEngine, testRunner, type TestEngine } from "../../../testing/engine.ts";
 import { startPostgres, type TestPostgres } from "../../../testing/postgres.ts";
 import { startRedis, type TestRedis } from "../../../testing/servers/redis.ts";
 import { temporaryFolder } from "../../../testing/temporary-folder.ts";
+import { memoryBlobs } from "../../blobs/memory/memory-blobs.ts";
 import { isTerminal, streamKey, type SequencedEvent, type TurnEvent } from "../../domain/events.ts";
 import { newId } from "../../domain/ids.ts";
 import { limits } from "../../domain/limits.ts";
 import { noUsage } from "../../domain/usage.ts";
+import { openPostgresRecords } from "../../records/sql/postgres.ts";
 import type { EventLog } from "../event-log.ts";
 import { eventLogSuite } from "../event-log.suite.ts";
 import { fileEventLog } from "../files/file-event-log.ts";
@@ -137,6 +140,36 @@ suite("Redis that does not behave", () => {
       await reader.log.drop(turnId);
     });
   }
+
+  test("[R5] [V3] [T11] a turn does not fail because Redis is gone, and another server streams all of it", async (context) => {
+    const schema = `turn_${(schemas += 1)}`;
+    const blobs = memoryBlobs();
+    const gates = [1, 2].map(() => Promise.withResolvers<void>());
+    const says = ["one ", "two ", gates[0]?.promise ?? "", "three ", gates[1]?.promise ?? "", "four"];
+    const reports: string[] = [];
+    const server = async (): Promise<TestEngine> => {
+      const records = await openPostgresRecords({ url: postgres.url, schema });
+      const behind = await openPostgresLive({ url: postgres.url, schema, report });
+      const tell = (message: string): void => void reports.push(message);
+      const live = openRedisLive({ url: redis.url, behind, report: tell });
+      await untilHearing(live);
+      return await testEngine(context, { ...live, records, blobs, runner: testRunner(), script: () => [{ says }] });
+    };
+    const [here, there] = [await server(), await server()];
+    const running = await here.start("count");
+    const heard: SequencedEvent[] = [];
+    for await (const event of await there.engine.turnEvents(alice, running.turnId, { afterSeq: 0 })) {
+      heard.push(event);
+      const { event: said } = event;
+      if (said.type !== "text_delta") continue;
+      if (said.delta === "two ") await redis.kill().then(gates[0]?.resolve);
+      if (said.delta === "three ") await redis.start().then(gates[1]?.resolve);
+    }
+    assert.equal((await running.finished).status, "completed");
+    assert.deepEqual(heard, await all(running.events()));
+    assert.deepEqual([...new Set(reports)], ["Redis is away; until it is back events come from the log behind it"]);
+    assert.deepEqual(here.reports, []);
+  });
 
   test("[V2] [R2] what Redis has lost is in the log behind it a moment later, though the turn is silent", async (context) => {
     const { writer, reader, behind } = await servers(context);
