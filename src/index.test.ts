@@ -73,6 +73,7 @@ test("[B5] [Y1] the contracts' suites and the client are exported by name", () =
     "recordStoreSuite",
     "retrieverSuite",
     "transcriptStoreSuite",
+    "wakeUpsSuite",
     "workspaceStoreSuite",
   ]);
   for (const [, suite] of suites) assert.equal(typeof suite, "function");
@@ -88,7 +89,13 @@ function somebodysStore(): aptove.BlobStore {
     return key;
   };
   return {
-    put: async (key, bytes) => void kept.set(checked(key), bytes.slice()),
+    put: async (key, bytes) => {
+      const there = kept.get(checked(key));
+      if (there === undefined) kept.set(key, bytes.slice());
+      else if (!there.every((byte, at) => byte === bytes[at]) || there.length !== bytes.length) {
+        throw new aptove.AptoveError("blob_exists", key);
+      }
+    },
     get: async (key) => kept.get(checked(key))?.slice() ?? null,
     delete: async (key) => void kept.delete(checked(key)),
     list: async (prefix) => [...kept.keys()].filter((key) => key.startsWith(prefix)),

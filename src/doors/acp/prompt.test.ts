@@ -199,7 +199,7 @@ test("[P1] /title names the session; other text with a slash is a prompt", async
   const [offered] = offers();
   assert.deepEqual(
     offered?.availableCommands.map(({ name }) => name),
-    ["rerun", "undo", "title"],
+    ["rerun", "undo", "fire", "title"],
   );
 });
 
