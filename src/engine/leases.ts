@@ -14,14 +14,15 @@ export const runnerLost = failure(
 );
 
 /** Asked before everything that the world can see: a call of the model, a tool, an event. Stops the turn where it says no. */
-export function holdsLease(core: EngineCore, live: LiveTurn): boolean {
-  if (!live.isLost && core.parts.monotonic() >= live.leaseUntil - limits.leaseMarginMs) lose(core, live);
+export function holdsLease(core: EngineCore, live: LiveTurn, at = core.parts.monotonic()): boolean {
+  if (!live.isLost && at >= live.leaseUntil - limits.leaseMarginMs) lose(core, live);
   return !live.isLost;
 }
 
 /** What is about to be lost is stopped; it is checked often, because a call to the store may hang. */
 export function stopOutlived(core: EngineCore): void {
-  for (const live of core.live.all()) holdsLease(core, live);
+  const at = core.parts.monotonic();
+  for (const live of core.live.all()) holdsLease(core, live, at);
 }
 
 /** Ends the run. One whose end is being written already is left to the store, which takes it or refuses it. */

@@ -52,6 +52,8 @@ export interface Attempt {
   finished: FinishedTurn | null;
   /** What a listener got from the first event on; null: nobody listened. */
   heard: SequencedEvent[] | null;
+  /** The process lost the turn, and told the listener to go on elsewhere (R1). */
+  isLetGo: boolean;
 }
 
 /** One call of a model, as its provider saw it. */

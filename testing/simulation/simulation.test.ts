@@ -12,7 +12,7 @@ import type { StoreKind } from "./stores.ts";
 const runs: readonly { stores: StoreKind; seed: number; steps: number }[] = [
   { stores: "memory", seed: 1, steps: 700 },
   { stores: "memory", seed: 2, steps: 700 },
-  { stores: "sqlite", seed: 3, steps: 200 },
+  { stores: "sqlite", seed: 928338329, steps: 150 },
 ];
 
 const rules = "[S5] [S6] [T1] [T2] [T5] [T6] [T7] [T8] [T9] [T10] [T11] [T12] [T13] [V2] [V4] [V5] [B1] [B3]";

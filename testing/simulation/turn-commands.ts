@@ -1,8 +1,9 @@
 /** Commands that ask for turns: roots, continues, forks, reruns, feedback, the same request twice. */
 import { AptoveError, type ErrorCode } from "../../src/domain/errors.ts";
+import type { SequencedEvent } from "../../src/domain/events.ts";
 import type { ToolFeedback, DeferredCall } from "../../src/domain/tool.ts";
 import type { RunningTurn, TurnRequest } from "../../src/engine/engine.ts";
-import { alice, all } from "../engine.ts";
+import { alice } from "../engine.ts";
 import { deviceTool } from "./acting-tools.ts";
 import { onBehalf, onNobodysBehalf, type Asked, type Attempt } from "./asked.ts";
 import { marksRefuse, processRefuses, somebody, type Command, type CommandMaker } from "./command.ts";
@@ -28,6 +29,7 @@ function submit(world: World, submission: Submission): void {
     outcome: null,
     finished: null,
     heard: null,
+    isLetGo: false,
   };
   asked.attempts.push(attempt);
   const listens = world.random.chance(0.5);
@@ -43,9 +45,9 @@ function submit(world: World, submission: Submission): void {
       return judgeRefusal(world, error, { submission, attempt });
     }
     acknowledge(world, { submission, attempt, running });
-    const heard = listens ? onNobodysBehalf(() => all(running.events())) : null;
-    // A listener whose store fails hears the failure.
-    const listening = heard?.catch((error: unknown) => (process.hadTrouble ? null : Promise.reject(error)));
+    const listening = listens ? onNobodysBehalf(() => listen(running, { attempt, process })) : null;
+    // It may end before the turn does, and is looked at after that.
+    listening?.catch(() => undefined);
     const finishing = running.isRepeat && process.hadTrouble ? running.finished.catch(() => null) : running.finished;
     const finished = await finishing;
     if (!running.isRepeat) attempt.finished = finished;
@@ -53,6 +55,23 @@ function submit(world: World, submission: Submission): void {
     if (!running.isRepeat) attempt.heard = events;
   });
   world.follow({ what: asked.marker, process, isStopped }, run);
+}
+
+/** A listener whose store fails hears the failure, and one whose process loses the turn is let go with what it had. */
+async function listen(
+  running: RunningTurn,
+  { attempt, process }: { attempt: Attempt; process: Process },
+): Promise<SequencedEvent[] | null> {
+  const heard: SequencedEvent[] = [];
+  try {
+    for await (const event of running.events()) heard.push(event);
+    return heard;
+  } catch (error) {
+    attempt.isLetGo = error instanceof AptoveError && error.code === "runner_lost";
+    if (attempt.isLetGo) return heard;
+    if (process.hadTrouble) return null;
+    throw error;
+  }
 }
 
 interface Judged {
