@@ -2,7 +2,6 @@
  * The program: the command line over an engine in this process. The command line is an HTTP client like any
  * other; here it speaks to the door without a socket, as the owner of the data folder.
  */
-import { randomBytes } from "node:crypto";
 import { fstatSync } from "node:fs";
 import { join } from "node:path";
 import type { HttpDoorOptions } from "./doors/http/door.ts";
@@ -11,20 +10,16 @@ import type { CliIo, CliPorts, LocalEngine, LocalSetup } from "./doors/cli/ports
 import { aptoveVersion, packageFolder } from "./version.ts";
 
 async function openLocal({ dataDir, env, overrides, writeLog }: LocalSetup): Promise<LocalEngine> {
-  const [{ createAptove }, { httpDoor }, { createClient }] = await Promise.all([
+  const [{ createAptove }, { localClients }] = await Promise.all([
     import("./compose.ts"),
-    import("./doors/http/door.ts"),
-    import("./client/client.ts"),
+    import("./compose/local-clients.ts"),
   ]);
   const aptove = await createAptove({ dataDir, env, overrides, ...(writeLog !== undefined && { writeLog }) });
   const { engine, configuration, report, observing } = aptove;
   const owner = await engine.keys.owner();
-  // Known to this process only, and gone with it.
-  const ownSecret = randomBytes(32).toString("base64url");
   const { host, allowedHosts, allowedOrigins } = configuration.serve;
   const doorOptions: HttpDoorOptions = {
     engine,
-    authenticate: async (secret) => (secret === ownSecret ? owner : await engine.keys.authenticate(secret)),
     limits: configuration.limits,
     // The address that it was told to listen on is one that it is reached under.
     allowedHosts: [...allowedHosts, host.includes(":") ? `[${host}]` : host],
@@ -33,10 +28,9 @@ async function openLocal({ dataDir, env, overrides, writeLog }: LocalSetup): Pro
     report,
     observer: observing.observer,
   };
-  const door = httpDoor(doorOptions);
   let stopListening: () => Promise<void> = async () => {};
   return {
-    client: createClient({ url: "http://localhost", key: ownSecret, fetch: (request) => door.fetch(request) }),
+    ...(await localClients(doorOptions)),
     indexes: {
       index: async ({ orgId = owner.orgId, ...job }) => await engine.indexes.index({ ...owner, orgId }, job),
       list: async (orgId = owner.orgId) => await engine.indexes.list({ ...owner, orgId }),
@@ -44,7 +38,8 @@ async function openLocal({ dataDir, env, overrides, writeLog }: LocalSetup): Pro
     recordsAbout: () => engine.recordsAbout(),
     report,
     listen: async (at) => {
-      const [{ listen }, { servedAcp }, { listenForOperator }] = await Promise.all([
+      const [{ httpDoor }, { listen }, { servedAcp }, { listenForOperator }] = await Promise.all([
+        import("./doors/http/door.ts"),
         import("./doors/http/listen.ts"),
         import("./compose/remote-acp.ts"),
         import("./compose/operator-address.ts"),

@@ -8,7 +8,7 @@ import { mkdir, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { PassThrough, Readable, Writable } from "node:stream";
 import type { TestContext } from "node:test";
-import { createClient } from "../src/client/client.ts";
+import { localClients } from "../src/compose/local-clients.ts";
 import { createAptove } from "../src/compose.ts";
 import { makeBackup, restoreBackup } from "../src/compose/backup.ts";
 import { checkMcpServers } from "../src/compose/check-mcp-servers.ts";
@@ -120,12 +120,7 @@ async function openTestEngine(
 ): Promise<LocalEngine> {
   const { engine, configuration, report } = await createAptove({ ...setup, ...options });
   const owner = await engine.keys.owner();
-  const ours = "in-process";
-  const door = httpDoor({
-    engine,
-    report,
-    authenticate: async (secret) => (secret === ours ? owner : await engine.keys.authenticate(secret)),
-  });
+  const door = httpDoor({ engine, report });
   let listening: Listening | null = null;
   let closing: Promise<void> | null = null;
   const close = async (graceMs: number): Promise<void> => {
@@ -135,7 +130,7 @@ async function openTestEngine(
   // A command that was stopped at once leaves its engine to the end of the process, which is here the test's.
   closers.push(() => (closing ??= close(0)));
   return {
-    client: createClient({ url: "http://localhost", key: ours, fetch: (request) => door.fetch(request) }),
+    ...(await localClients({ engine, report })),
     indexes: {
       index: async ({ orgId = owner.orgId, ...job }) => await engine.indexes.index({ ...owner, orgId }, job),
       list: async (orgId = owner.orgId) => await engine.indexes.list({ ...owner, orgId }),

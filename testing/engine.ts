@@ -4,7 +4,7 @@
  */
 import type { TestContext } from "node:test";
 import { memoryBlobs } from "../src/blobs/memory/memory-blobs.ts";
-import type { Caller } from "../src/domain/caller.ts";
+import { localOrgId, type Caller } from "../src/domain/caller.ts";
 import { builtInModes, type AgentContext, type ConversationContext } from "../src/domain/context.ts";
 import { newId } from "../src/domain/ids.ts";
 import { limits } from "../src/domain/limits.ts";
@@ -62,7 +62,8 @@ export function testRunner(more: Partial<Runner> = {}): Runner {
   return { id, host: "here", bootId: "boot", pid: 1, processStart: id, startedAt: 0, ...more };
 }
 
-export const alice: Caller = { orgId: "00000000-0000-7000-8000-00000000000a", userId: newId(), role: "admin" };
+/** An admin of the data's own org, as its owner is. */
+export const alice: Caller = { orgId: localOrgId, userId: newId(), role: "admin" };
 
 export function testParts(options: TestEngineOptions = {}): EngineParts & { scripted: ScriptedProvider } {
   const { script, remembers = true, provider, otherProviders = [], conversation, ...parts } = options;

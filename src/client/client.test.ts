@@ -62,7 +62,7 @@ test("[H2] every method gives what its route says", async (t) => {
   assert.deepEqual([await client.turns.interrupt(turn.id), await client.sessions.interrupt(session.id)], [null, null]);
   const { key, secret } = await client.keys.create({ name: "k" });
   assert.equal((await door.client({ key: secret }).me()).userId, door.admin.userId);
-  assert.ok((await client.keys.list()).some(({ id }) => id === key.id));
+  assert.ok((await client.keys.list()).keys.some(({ id }) => id === key.id));
   await client.keys.revoke(key.id);
   await assert.rejects(door.client({ key: secret }).me(), failed("unauthenticated"));
 });

@@ -12,7 +12,7 @@ import type {
 } from "../protocol/device.ts";
 import type { ExecuteAccepted, ExecuteAnswer, ExecuteRequest } from "../protocol/execute.ts";
 import type { WireReadiness } from "../protocol/health.ts";
-import type { WireApiKey, WireCreatedKey, WireKeyStart, WireMe } from "../protocol/key.ts";
+import type { WireMe } from "../protocol/key.ts";
 import type { RouteName } from "../protocol/paths.ts";
 import type { AnswerOf, QueryOf } from "../protocol/routes.ts";
 import type { WireGarbageReport, WireSearchHits } from "../protocol/tree.ts";
@@ -21,6 +21,8 @@ import { contextMethods } from "./contexts.ts";
 import type { ContextMethods } from "./contexts.ts";
 import { followEvents } from "./event-stream.ts";
 import type { StreamedEvent } from "./event-stream.ts";
+import { keyMethods, peopleMethods } from "./people.ts";
+import type { KeyMethods, ListAudit, PeopleMethods } from "./people.ts";
 import { jsonOf, sender } from "./send.ts";
 import type { Call, Connection, Send, SendOptions } from "./send.ts";
 import { sessionMethods } from "./sessions.ts";
@@ -47,6 +49,8 @@ export type { WireTurnDiff, WireVerifyReport } from "../protocol/explain.ts";
 export type { WireMailbox, WireMailboxMessage } from "../protocol/mailbox.ts";
 export type { WireReadiness } from "../protocol/health.ts";
 export type { WireApiKey, WireCreatedKey, WireKeyStart, WireMe } from "../protocol/key.ts";
+export type { WireAuditEntry, WireOrg, WireShared, WireUser } from "../protocol/people.ts";
+export type { KeyMethods, PeopleMethods } from "./people.ts";
 export type { WireSession, WireSessionList, WireSessionPatch, WireSessionStart } from "../protocol/session.ts";
 export type { WireStep } from "../protocol/step.ts";
 export type { WireImportReport } from "../protocol/transfer.ts";
@@ -100,11 +104,10 @@ export interface AptoveClient {
   turns: TurnMethods;
   /** Sessions that hold all of the words. */
   search(text: string, options?: Omit<QueryOf<"search">, "q">): Promise<WireSearchHits["hits"]>;
-  keys: {
-    list(): Promise<WireApiKey[]>;
-    create(key: WireKeyStart): Promise<WireCreatedKey>;
-    revoke(id: string): Promise<void>;
-  };
+  keys: KeyMethods;
+  /** The caller's own org. */
+  people: PeopleMethods;
+  audit: ListAudit;
   devices: {
     list(): Promise<WireDevice[]>;
     /** A code for one device, good once and for five minutes. */
@@ -143,11 +146,9 @@ export function createClient(options: ClientOptions): AptoveClient {
     sessions: sessionMethods(send, call),
     turns: turnMethods(send, call),
     search: async (q, more = {}) => (await call("search", { query: { q, ...more } })).hits,
-    keys: {
-      list: async () => (await call("listKeys")).keys,
-      create: (body) => call("createKey", { body }),
-      revoke: async (id) => void (await send("revokeKey", { id })),
-    },
+    keys: keyMethods(send, call),
+    people: peopleMethods(call),
+    audit: (query = {}) => call("listAudit", { query }),
     devices: {
       list: async () => (await call("listDevices")).devices,
       createPairingCode: (start = {}) => call("createPairingCode", { body: start }),

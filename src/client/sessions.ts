@@ -3,6 +3,7 @@ import type { QueryOf } from "../protocol/routes.ts";
 import type { WireVerifyReport } from "../protocol/explain.ts";
 import type { WireMailbox } from "../protocol/mailbox.ts";
 import type { WireSession, WireSessionList, WireSessionPatch, WireSessionStart } from "../protocol/session.ts";
+import type { WireShared, WireSharingChange } from "../protocol/people.ts";
 import type { WireImportReport } from "../protocol/transfer.ts";
 import type { WireHeadMove, WirePurgeReport, WireSessionGraph } from "../protocol/tree.ts";
 import type { WireTurn, WireTurnList } from "../protocol/turn.ts";
@@ -22,6 +23,10 @@ export interface SessionMethods {
   create(start?: WireSessionStart): Promise<WireSession>;
   get(id: string): Promise<WireSession>;
   update(id: string, patch: WireSessionPatch): Promise<WireSession>;
+  /** Whether it is public in the org, and who takes part in it. */
+  sharing(id: string): Promise<WireShared>;
+  /** With all of the org to read, with some to continue; or no more. */
+  share(id: string, change: WireSharingChange): Promise<WireShared>;
   /** Throws `head_moved` where the head is not at `from` any more. */
   moveHead(id: string, move: WireHeadMove): Promise<WireSession>;
   archive(id: string): Promise<WireSession>;
@@ -54,6 +59,8 @@ export function sessionMethods(send: Send, call: Call): SessionMethods {
     create: (start = {}) => call("createSession", { body: start }),
     get: (id) => call("getSession", { id }),
     update: (id, body) => call("updateSession", { id, body }),
+    sharing: (id) => call("getSharing", { id }),
+    share: (id, body) => call("changeSharing", { id, body }),
     moveHead: (id, body) => call("moveHead", { id, body }),
     archive: (id) => call("archiveSession", { id }),
     unarchive: (id) => call("unarchiveSession", { id }),

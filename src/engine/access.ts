@@ -1,5 +1,5 @@
 /** What a caller may, before any session is looked at (H4, P3). What they may with a session is in sessions.ts. */
-import type { Caller } from "../domain/caller.ts";
+import { localOrgId, type Caller } from "../domain/caller.ts";
 import { AptoveError } from "../domain/errors.ts";
 import { limits } from "../domain/limits.ts";
 import type { EngineParts } from "./parts.ts";
@@ -10,12 +10,24 @@ export function adminOnly(caller: Caller, what: string): void {
   if (caller.deviceId !== undefined) throw new AptoveError("forbidden", `a device may not ${what}`);
 }
 
+/** An admin of the org that the data had from its first start on (H4). */
+export function runsTheServer({ role, orgId }: Caller): boolean {
+  return role === "admin" && orgId === localOrgId;
+}
+
+/** What is about all orgs at once is for those who run the program: the admins of the data's first org. */
+export function operatorOnly(caller: Caller, what: string): void {
+  adminOnly(caller, what);
+  if (runsTheServer(caller)) return;
+  throw new AptoveError("forbidden", `only whoever runs the server may ${what}`);
+}
+
 /**
- * Workspaces are those of the data folder's owner: to anybody else their ids are labels like any other, which give no
- * provider's key away and write nothing down (H4).
+ * Workspaces are those of the data folder's owner: to anybody else, and to the admins of other orgs, their ids are labels
+ * like any other, which give no provider's key away and write nothing down (H4).
  */
-export function ownsWorkspaces({ role }: Caller): boolean {
-  return role === "admin";
+export function ownsWorkspaces(caller: Caller): boolean {
+  return runsTheServer(caller);
 }
 
 /** The caller within a device's workspace: the one that it is bound to; of whoever has no workspaces, a label of its own (P3, W2). */

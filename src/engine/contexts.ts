@@ -4,7 +4,7 @@ import type { ContextKind, ContextVersion, ContextVersionFacts } from "../domain
 import { AptoveError } from "../domain/errors.ts";
 import { limits } from "../domain/limits.ts";
 import { settingsOf } from "./accept.ts";
-import { pageLimit } from "./access.ts";
+import { adminOnly, pageLimit } from "./access.ts";
 import { audited } from "./audit.ts";
 import type { ContextChoice, ContextEntry, Contexts } from "./engine.ts";
 import { keyOf, knownContexts } from "./known-contexts.ts";
@@ -76,7 +76,7 @@ function entryOf({ orgId: _orgId, ...entry }: ContextVersion): ContextEntry {
 type Edit = Parameters<Contexts["put"]>[1];
 
 async function put(parts: EngineParts, caller: Caller, { kind, id, entry, expected }: Edit): Promise<ContextEntry> {
-  mayEdit(caller);
+  adminOnly(caller, "edit contexts");
   const content = readEntry(parts, { kind, id, entry });
   const heads = await parts.records.contextHeads(caller.orgId);
   const head = heads.find((one) => one.kind === kind && one.id === id);
@@ -122,7 +122,7 @@ async function retire(
   caller: Caller,
   { kind, id, expected }: ContextChoice & { expected?: number },
 ): Promise<ContextVersionFacts> {
-  mayEdit(caller);
+  adminOnly(caller, "edit contexts");
   const heads = await parts.records.contextHeads(caller.orgId);
   const head = heads.find((one) => one.kind === kind && one.id === id);
   if (head === undefined || head.isRetired) throw noRecord({ kind, id });
@@ -156,8 +156,4 @@ async function write(
 function noRecord({ kind, id }: ContextChoice): AptoveError {
   const detail = `the org keeps no ${kind} context ${JSON.stringify(id)}; one of the configuration is edited there`;
   return new AptoveError("not_found", detail);
-}
-
-function mayEdit(caller: Caller): void {
-  if (caller.role !== "admin") throw new AptoveError("forbidden", "only an admin may edit contexts");
 }

@@ -1,6 +1,6 @@
 /** API keys and the person who owns a local data folder (H4). */
 import { randomBytes } from "node:crypto";
-import { operatorId, type ApiKey, type Caller, type User } from "../domain/caller.ts";
+import { localOrgId, operatorId, type ApiKey, type Caller, type User } from "../domain/caller.ts";
 import { AptoveError } from "../domain/errors.ts";
 import { isId, newId, sha256 } from "../domain/ids.ts";
 import { adminOnly, scopedToDevice } from "./access.ts";
@@ -10,8 +10,7 @@ import { isValid, type KeyWatch } from "./key-watch.ts";
 import type { EngineParts } from "./parts.ts";
 import { pageBy, userOfOrg } from "./people.ts";
 
-/** Whom a data folder belongs to before anybody makes an org. */
-const localOrgId = "00000000-0000-7000-8000-000000000001";
+/** Whom a data folder belongs to from its first start on. */
 const localOwnerId = "00000000-0000-7000-8000-000000000002";
 
 /** Recognisable in a log or a leaked file, and by the scanners that look for such things. */

@@ -12,7 +12,14 @@ import type { EngineParts } from "./parts.ts";
 
 export function people(parts: EngineParts, watch: KeyWatch): People {
   return {
-    org: (caller) => ownOrg(parts, caller.orgId),
+    org: async (caller, id = caller.orgId) => {
+      if (id !== caller.orgId) throw noOrg(id);
+      return await ownOrg(parts, id);
+    },
+    self: async (caller) =>
+      caller.userId === operatorId
+        ? { id: operatorId, name: "operator" }
+        : await userOfOrg(parts, caller, caller.userId),
     renameOrg: (caller, id, name) =>
       audited(parts, { by: caller, action: "org.rename", target: id }, async () => {
         if (id !== caller.orgId) throw noOrg(id);

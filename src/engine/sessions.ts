@@ -28,25 +28,26 @@ export async function maySee({ records }: EngineParts, caller: Caller, session: 
 
 export async function visibleTurn(parts: EngineParts, caller: Caller, id: string): Promise<Turn> {
   const turn = isId(id) ? await parts.records.getTurn(id) : null;
-  if (turn === null) throw new AptoveError("not_found", `there is no turn ${JSON.stringify(id)}`);
-  await visibleSession(parts, caller, turn.sessionId);
-  return turn;
+  const session = turn === null ? null : await parts.records.getSession(turn.sessionId);
+  if (turn !== null && session?.deletedAt === null && (await maySee(parts, caller, session))) return turn;
+  // The same for one that is not there and for one that is hidden: not even its session's id is told.
+  throw new AptoveError("not_found", `there is no turn ${JSON.stringify(id)}`);
 }
 
 /** A session that the caller may rename, share, put away and delete: its owner, or an admin who may see it (H4). */
 export async function changeableSession(parts: EngineParts, caller: Caller, id: string): Promise<Session> {
   mayWrite(caller);
   const session = await visibleSession(parts, caller, id);
-  mayChange(caller, session);
-  return session;
-}
-
-export function mayChange(caller: Caller, session: Session): void {
-  if (session.userId === caller.userId || caller.role === "admin") return;
+  if (isTheirs(caller, session)) return session;
   throw new AptoveError(
     "forbidden",
     "only its owner or an admin may change a session; fork it to have one of your own",
   );
+}
+
+/** Of a session that the caller may see. */
+export function isTheirs(caller: Caller, session: Session): boolean {
+  return session.userId === caller.userId || caller.role === "admin";
 }
 
 /** A session in which the caller may run turns and steer them: its owner, and who takes part in it (S7, H4). */

@@ -7,11 +7,11 @@ import { limits } from "../domain/limits.ts";
 import type { Session } from "../domain/session.ts";
 import { mayBeParent, type Turn } from "../domain/turn.ts";
 import type { SessionMarks, TextHit } from "../records/record-store.ts";
-import { adminOnly, pageLimit, scopeOf } from "./access.ts";
+import { operatorOnly, pageLimit, scopeOf } from "./access.ts";
 import { audited } from "./audit.ts";
 import type { EngineCore } from "./core.ts";
 import type { GarbageReport, PurgeReport, SessionGraph, Tree } from "./engine.ts";
-import { changeableSession, mayChange, maySee, mayWrite, visibleSession, visibleTurn } from "./sessions.ts";
+import { changeableSession, isTheirs, maySee, mayWrite, visibleSession, visibleTurn } from "./sessions.ts";
 
 export function tree(core: EngineCore): Tree {
   const noted = <T>(action: AuditAction, act: (caller: Caller, id: string) => Promise<T>) => {
@@ -85,15 +85,13 @@ async function markSession(core: EngineCore, caller: Caller, { id, marks }: Mark
   return marked;
 }
 
-/** A removed session of the caller's; it can no longer be seen, so its owner is asked for directly. */
+/** A removed session that the caller may change; to anybody else it is not there. */
 async function removedSession(core: EngineCore, caller: Caller, id: string): Promise<Session> {
   mayWrite(caller);
   const session = isId(id) ? await core.parts.records.getSession(id) : null;
-  if (session === null || session.deletedAt === null || !(await maySee(core.parts, caller, session))) {
-    throw new AptoveError("not_found", `there is no removed session ${JSON.stringify(id)}`);
-  }
-  mayChange(caller, session);
-  return session;
+  const isRemoved = session !== null && session.deletedAt !== null && (await maySee(core.parts, caller, session));
+  if (isRemoved && isTheirs(caller, session)) return session;
+  throw new AptoveError("not_found", `there is no removed session ${JSON.stringify(id)}`);
 }
 
 async function restore(core: EngineCore, caller: Caller, id: string): Promise<Session> {
@@ -146,7 +144,7 @@ async function collectGarbage(
   caller: Caller,
   { dryRun }: { dryRun: boolean },
 ): Promise<GarbageReport> {
-  adminOnly(caller, "collect garbage");
+  operatorOnly(caller, "collect garbage, which is nobody's");
   const keys = await unreachableKeys(core);
   const report = { keys, bytes: await sizeOf(core, keys) };
   if (!dryRun) for (const key of keys) await core.parts.blobs.delete(key);

@@ -2,6 +2,7 @@
 import { z } from "zod";
 import type { ApiKey } from "../domain/caller.ts";
 import { isoTime } from "../domain/ids.ts";
+import { pageQuery } from "./people.ts";
 import { isoTimeOrNull } from "./session.ts";
 import { columnText, id, role, time } from "./values.ts";
 
@@ -20,10 +21,21 @@ export const apiKey = z
   .meta({ id: "ApiKey" });
 export type WireApiKey = z.infer<typeof apiKey>;
 
-export const keyList = z.object({ keys: z.array(apiKey) }).meta({ id: "ApiKeyList" });
+export const keyList = z
+  .object({ keys: z.array(apiKey), nextCursor: z.string().nullable().describe("Null on the last page.") })
+  .meta({ id: "ApiKeyList" });
+
+export const keyListQuery = z.strictObject({
+  ...pageQuery,
+  userId: z.string().optional().describe("Only this user's."),
+});
 
 export const keyStart = z
-  .strictObject({ name: columnText().min(1), expiresAt: z.iso.datetime().optional() })
+  .strictObject({
+    name: columnText().min(1),
+    userId: columnText().optional().describe("Whose it is to be; for admins. Absent: the caller's."),
+    expiresAt: z.iso.datetime().optional(),
+  })
   .meta({ id: "ApiKeyStart" });
 export type WireKeyStart = z.input<typeof keyStart>;
 
@@ -32,7 +44,20 @@ export const createdKey = z
   .meta({ id: "CreatedApiKey" });
 export type WireCreatedKey = z.infer<typeof createdKey>;
 
-export const me = z.object({ orgId: z.string(), userId: z.string(), role }).meta({ id: "Me" });
+export const me = z
+  .object({
+    orgId: z.string(),
+    orgName: z.string(),
+    userId: z.string(),
+    name: z.string(),
+    role,
+    deviceId: z.string().nullable().describe("Of a device's token."),
+    workspaceId: z
+      .string()
+      .nullable()
+      .describe("The one workspace that the caller sees; null: there is no such bound."),
+  })
+  .meta({ id: "Me" });
 export type WireMe = z.infer<typeof me>;
 
 export function toWireKey(of: ApiKey): WireApiKey {

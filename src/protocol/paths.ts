@@ -48,6 +48,18 @@ export const paths = {
 
   search: { method: "GET", path: "/api/search" },
 
+  getSharing: { method: "GET", path: "/api/sessions/{id}/sharing" },
+  changeSharing: { method: "POST", path: "/api/sessions/{id}/sharing" },
+
+  getOrg: { method: "GET", path: "/api/orgs/{id}" },
+  updateOrg: { method: "PATCH", path: "/api/orgs/{id}" },
+  listUsers: { method: "GET", path: "/api/users" },
+  createUser: { method: "POST", path: "/api/users" },
+  getUser: { method: "GET", path: "/api/users/{id}" },
+  updateUser: { method: "PATCH", path: "/api/users/{id}" },
+  listUserSessions: { method: "GET", path: "/api/users/{id}/sessions" },
+  listAudit: { method: "GET", path: "/api/audit" },
+
   listKeys: { method: "GET", path: "/api/keys" },
   createKey: { method: "POST", path: "/api/keys" },
   revokeKey: { method: "DELETE", path: "/api/keys/{id}" },

@@ -6,6 +6,7 @@ import type { z } from "zod";
 import { contextRoutes } from "./context-routes.ts";
 import type { RouteName } from "./paths.ts";
 import type { RouteSpec } from "./route-spec.ts";
+import { peopleRoutes } from "./people-routes.ts";
 import { serverRoutes } from "./server-routes.ts";
 import { sessionRoutes } from "./session-routes.ts";
 import { turnRoutes } from "./turn-routes.ts";
@@ -15,6 +16,7 @@ export type { Access, RouteSpec } from "./route-spec.ts";
 export const routes = {
   ...turnRoutes,
   ...sessionRoutes,
+  ...peopleRoutes,
   ...serverRoutes,
   ...contextRoutes,
 } as const satisfies Record<RouteName, RouteSpec>;

@@ -1,24 +1,12 @@
-/** The routes of keys, of devices, of the caller, and of the server itself. */
+/** The routes of devices and of the server itself. */
 import { z } from "zod";
 import { deviceList, pairedDevice, pairing, pairingClaim, pairingCode, pairingStart } from "./device.ts";
 import { alive, readiness } from "./health.ts";
-import { createdKey, keyList, keyStart, me } from "./key.ts";
 import type { RouteName } from "./paths.ts";
 import type { RouteSpec } from "./route-spec.ts";
 import { garbageOrder, garbageReport } from "./tree.ts";
 
 export const serverRoutes = {
-  listKeys: { summary: "The org's API keys.", access: "admin", status: 200, answer: keyList, errors: [] },
-  createKey: {
-    summary: "Makes an API key for the caller and shows its secret, once.",
-    access: "admin",
-    body: keyStart,
-    status: 201,
-    answer: createdKey,
-    errors: ["storage_full"],
-  },
-  revokeKey: { summary: "Revokes an API key.", access: "admin", status: 204, errors: [] },
-
   listDevices: {
     summary: "The caller's devices, each with a token of its own; for an admin those of the org.",
     access: "read",
@@ -64,7 +52,6 @@ export const serverRoutes = {
     answer: garbageReport,
     errors: ["storage_failed"],
   },
-  me: { summary: "Who the key belongs to.", access: "read", status: 200, answer: me, errors: [] },
   healthz: { summary: "Whether the server lives.", access: "open", status: 200, answer: alive, errors: [] },
   readyz: {
     summary: "Whether the server can take turns; 503 with the same shape when it cannot. An admin is told why.",

@@ -178,6 +178,8 @@ export interface SessionQuery {
   archived?: boolean;
   repo?: string;
   workspaceId?: string;
+  /** Only those of this owner. */
+  ownerId?: string;
 }
 /** The last row of the page before. */
 export interface SessionCursor {

@@ -1,6 +1,6 @@
 /** Connections over the network: whose each is, how many a user has, and what ends them (P3, R5). */
 import type { AcpServer } from "@agentclientprotocol/sdk/experimental/server";
-import type { Caller } from "../../domain/caller.ts";
+import { localOrgId, type Caller } from "../../domain/caller.ts";
 import { AptoveError } from "../../domain/errors.ts";
 import type { Engine } from "../../engine/engine.ts";
 import type { AcpAgent, AcpConnection } from "./agent.ts";
@@ -57,15 +57,18 @@ export function beginner({ engine, agentFor }: RemoteAcpOptions, limits: RemoteL
   const ending = new Set<Promise<void>>();
   return {
     begin: async ({ caller, secret }, named) => {
-      if (caller.role !== "admin") {
+      // As whoever runs the server: the admins of another org are nobody here (H4).
+      if (caller.role !== "admin" || caller.orgId !== localOrgId) {
         const why = "a session works with the files and commands of the server's machine";
-        throw new AptoveError("forbidden", `${why}, which only an admin's key may`);
+        throw new AptoveError("forbidden", `${why}, which only an admin's key of the org that runs it may`);
       }
       const deviceId = await engine.devices.resolve(caller, named);
+      // Whoever speaks for a device sees its workspace and no more, whatever ids are guessed (W2).
+      const visitor = deviceId === null ? caller : await engine.devices.scoped(caller, deviceId);
       const free = takeSlot(open, caller.userId, limits.connectionsPerUserMax);
       let connection: AcpConnection | null = null;
       const connect: AcpAgent["connect"] = (stream) => {
-        const connected = agentFor({ caller, deviceId }).connect(stream);
+        const connected = agentFor({ caller: visitor, deviceId }).connect(stream);
         void connected.closed.then(free);
         ending.add(connected.ended);
         void connected.ended.finally(() => ending.delete(connected.ended));

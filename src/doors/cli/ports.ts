@@ -4,7 +4,7 @@
  */
 import type { Readable, Writable } from "node:stream";
 import type { AptoveClient } from "../../client/client.ts";
-import type { Engine, Indexes } from "../../engine/engine.ts";
+import type { Engine, Indexes, Operator } from "../../engine/engine.ts";
 import type { McpServer, SessionTools, SessionToolsRequest } from "../../tools/session-tools.ts";
 import type { Configuration } from "../../workspace/configuration.ts";
 import type { DataFolder } from "../../workspace/data-folder.ts";
@@ -126,6 +126,7 @@ export interface AcpSetup extends LocalSetup {
 
 export interface LocalEngine {
   client: AptoveClient;
+  operator: LocalOperator;
   indexes: OwnIndexes;
   recordsAbout: Engine["recordsAbout"];
   /** Tells the operator, in the form that the log has. */
@@ -134,6 +135,12 @@ export interface LocalEngine {
   listen(at: { host: string; port: number }): Promise<Listening>;
   /** Lets running turns finish within the configured grace time, then interrupts the rest (R4). */
   close(): Promise<void>;
+}
+
+/** Whoever has the data makes orgs, and does what the admins of any of them may with its people (H4). */
+export interface LocalOperator extends Omit<Operator, "callerFor"> {
+  /** Throws `not_found`. */
+  clientFor(orgId: string): Promise<AptoveClient>;
 }
 
 /** The engine's, as the data folder's owner. */

@@ -11,6 +11,7 @@ import { addContextCommands } from "./context-commands.ts";
 import { addDeviceCommands } from "./device-commands.ts";
 import { wholeNumber } from "./options.ts";
 import type { Run } from "./options.ts";
+import { addPeopleCommands } from "./people-commands.ts";
 import { addSessionCommands } from "./session-commands.ts";
 import { addWorkspaceCommands } from "./workspace-commands.ts";
 
@@ -39,7 +40,7 @@ Exit codes: 0 fine, 1 failed, 2 wrong use, 130 interrupted.`,
   addWorkCommands(program, run);
   addSessionCommands(program.command("session").description("sessions and their turns"), run);
   addWorkspaceCommands(program.command("workspace").description("where devices and people work"), run);
-  addKeyCommands(program.command("key").description("API keys of the server"), run);
+  addPeopleCommands(program, run);
   addDeviceCommands(program.command("device").description("devices with a token of their own"), run);
   addContextCommands(program.command("context").description("contexts that the org keeps, in versions"), run);
   addMcpCommands(program.command("mcp").description("servers of tools that speak MCP"), run);
@@ -117,27 +118,6 @@ function addWorkCommands(program: Command, run: Run): void {
     .action((from: string, options: { dryRun?: boolean; yes?: boolean }) =>
       run(async (call) => (await import("./commands/apply.ts")).apply(call, from, options)),
     );
-}
-
-function addKeyCommands(key: Command, run: Run): void {
-  const commands = () => import("./commands/keys.ts");
-  key
-    .command("create")
-    .description("make a key and print it, once")
-    .argument("<name>", "what it is for")
-    .addOption(new Option("--days <n>", "how long it is valid").argParser(wholeNumber(1, 36_500)))
-    .action((name: string, options: { days?: number }) =>
-      run(async (call) => (await commands()).createKey(call, name, options)),
-    );
-  key
-    .command("list")
-    .description("the keys that there are")
-    .action(() => run(async (call) => (await commands()).listKeys(call)));
-  key
-    .command("revoke")
-    .description("make a key worthless")
-    .argument("<key>", "its id, the first characters that the list shows, or its name")
-    .action((text: string) => run(async (call) => (await commands()).revokeKey(call, text)));
 }
 
 function addMcpCommands(mcp: Command, run: Run): void {

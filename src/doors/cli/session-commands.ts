@@ -3,6 +3,7 @@ import { Option } from "commander";
 import type { Command } from "commander";
 import type { AskedOptions } from "./commands/keep.ts";
 import type { FireOptions, MailboxOptions } from "./commands/mailbox.ts";
+import type { SharingOptions } from "./commands/sharing.ts";
 import type { ListOptions, LogOptions, ShowOptions } from "./commands/sessions.ts";
 import type { ExportOptions } from "./commands/transfer.ts";
 import { wholeNumber } from "./options.ts";
@@ -149,6 +150,7 @@ function addKeepingCommands(session: Command, run: Run): void {
     .argument("<id>", theSession)
     .argument("<name>", "its name")
     .action((id: string, name: string) => run(async (call) => (await commands()).renameSession(call, id, name)));
+  addSharingCommands(session, run);
   session
     .command("archive")
     .description("put a session away: readable, but it takes no turns")
@@ -179,6 +181,27 @@ function addKeepingCommands(session: Command, run: Run): void {
     .option("-y, --yes", "do not ask")
     .action((id: string, options: AskedOptions) =>
       run(async (call) => (await commands()).purgeSession(call, id, options)),
+    );
+}
+
+function addSharingCommands(session: Command, run: Run): void {
+  const commands = () => import("./commands/sharing.ts");
+  const collect = (value: string, former: string[] = []): string[] => [...former, value];
+  session
+    .command("share")
+    .description("let all of the org read and fork a session, or some of its people continue it")
+    .argument("<id>", theSession)
+    .option("--with <user>", "let this one read and continue it; may be repeated", collect)
+    .action((id: string, options: SharingOptions) =>
+      run(async (call) => (await commands()).shareSession(call, id, options)),
+    );
+  session
+    .command("unshare")
+    .description("make a session private again, or take some people out of it")
+    .argument("<id>", theSession)
+    .option("--with <user>", "only this one may not any more; may be repeated", collect)
+    .action((id: string, options: SharingOptions) =>
+      run(async (call) => (await commands()).unshareSession(call, id, options)),
     );
 }
 

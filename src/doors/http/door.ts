@@ -30,6 +30,7 @@ import { corsHeaders, preflightHeaders } from "./guard.ts";
 import { handshakeHeaders, handshakeRequest, refuseHandshake } from "./mount.ts";
 import type { Handshake, Mount } from "./mount.ts";
 import { mailboxHandlers } from "./mailbox-handlers.ts";
+import { peopleHandlers } from "./people-handlers.ts";
 import { problemAnswer } from "./problem-answer.ts";
 import { readQuery } from "./query.ts";
 import { RunSlots } from "./quotas.ts";
@@ -92,6 +93,7 @@ export function httpDoor(options: HttpDoorOptions): HttpDoor {
     ...serverHandlers(door),
     ...deviceHandlers(door),
     ...contextHandlers(door),
+    ...peopleHandlers(door),
   };
   const methods = new Map<string, string[]>();
   for (const [name, { method, path }] of Object.entries(paths) as [RouteName, (typeof paths)[RouteName]][]) {
@@ -184,7 +186,8 @@ async function serve(context: Context<VisitBindings>, { name, door, entrance, ha
   visit.route = paths[name].path;
   const visitor = await visitorOf(request, spec, entrance);
   if (visitor === null && takesBody(spec)) entrance.countStranger();
-  const caller = visitor?.caller ?? null;
+  // For the audit log, which says by which request something was done.
+  const caller = visitor === null ? null : { ...visitor.caller, requestId: visit.requestId };
   visit.caller = caller;
   refuseRole(spec, caller);
   const id = context.req.param("id") ?? "";

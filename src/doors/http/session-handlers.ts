@@ -5,7 +5,7 @@ import { limits } from "../../domain/limits.ts";
 import type { Session } from "../../domain/session.ts";
 import type { Engine, SessionStart } from "../../engine/engine.ts";
 import { given, present } from "../../protocol/given.ts";
-import { formatCursor, parseCursor } from "./session-cursor.ts";
+import { formatCursor, parseCursor } from "./cursor.ts";
 import { toWireTurn, toWireTurnSummary } from "../../protocol/turn.ts";
 import { answer } from "./call.ts";
 import type { Door, Handlers } from "./call.ts";
@@ -30,9 +30,10 @@ export function sessionHandlers({ engine }: Door): Handlers<SessionRoute> {
         return answer("listSessions", { sessions: await write.all(caller, sessions), nextCursor: null });
       }
       const { cursor, ...filters } = query;
-      const after = cursor === undefined ? undefined : parseCursor(cursor);
+      const place = cursor === undefined ? undefined : parseCursor(cursor);
+      const after = place && { activeAt: place.at, id: place.id };
       const { sessions, next } = await engine.listSessions(caller, given({ ...filters, after }));
-      const nextCursor = next === null ? null : formatCursor(next);
+      const nextCursor = next === null ? null : formatCursor({ at: next.activeAt, id: next.id });
       return answer("listSessions", { sessions: await write.all(caller, sessions), nextCursor });
     },
     createSession: async ({ caller, body }) => {

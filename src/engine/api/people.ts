@@ -71,7 +71,10 @@ export interface Devices {
 
 /** The caller's own org and its people. Everybody sees who is there; admins change it. */
 export interface People {
-  org(caller: Caller): Promise<Org>;
+  /** The caller's own; by an id only if it is that. */
+  org(caller: Caller, id?: string): Promise<Org>;
+  /** Whose name stands beside what the caller does; of the operator a made-up one. */
+  self(caller: Caller): Promise<Pick<User, "id" | "name">>;
   renameOrg(caller: Caller, id: string, name: string): Promise<Org>;
   users(caller: Caller, page?: AgeRequest): Promise<{ users: User[]; next: AgePlace | null }>;
   /** Their email and external id only for an admin and themselves; else null. */

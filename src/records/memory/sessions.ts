@@ -77,7 +77,8 @@ export function isVisible(
   return session.userId === userId || session.isPublic || tookPart(rows, session.id, userId);
 }
 
-function matches(session: Session, { archived, repo, workspaceId }: SessionQuery): boolean {
+function matches(session: Session, { archived, repo, workspaceId, ownerId }: SessionQuery): boolean {
+  if (ownerId !== undefined && ownerId !== session.userId) return false;
   if (archived !== undefined && archived !== (session.archivedAt !== null)) return false;
   if (repo !== undefined && repo !== session.repo) return false;
   return workspaceId === undefined || workspaceId === session.workspaceId;

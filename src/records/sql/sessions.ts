@@ -125,7 +125,7 @@ export function isVisible({
 }
 
 async function listSessions(db: Kysely<Tables>, query: SessionQuery): Promise<SessionPage> {
-  const { orgId, userId, limit, after, archived, repo, workspaceId } = query;
+  const { orgId, userId, limit, after, archived, repo, workspaceId, ownerId } = query;
   let select = db
     .selectFrom("sessions as s")
     .selectAll("s")
@@ -140,6 +140,7 @@ async function listSessions(db: Kysely<Tables>, query: SessionQuery): Promise<Se
     );
   }
   if (archived !== undefined) select = select.where("s.archived_at", archived ? "is not" : "is", null);
+  if (ownerId !== undefined) select = select.where("s.user_id", "=", ownerId);
   if (repo !== undefined) select = select.where("s.repo", "=", repo);
 
   const rows = await select.execute();

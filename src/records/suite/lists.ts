@@ -32,6 +32,7 @@ export function listTests(open: OpenForTest): void {
     const bobsOwn = ["bob's", "bob's, public", "bob's, shared"];
     assert.deepEqual((await namesSeen(store, { userId: bob })).toSorted(), bobsOwn);
     assert.deepEqual(await namesSeen(store, { userId: "user-eve" }), ["bob's, public"]);
+    assert.deepEqual((await namesSeen(store, { ownerId: bob })).toSorted(), ["bob's, public", "bob's, shared"]);
   });
 
   test("[S7] whoever made a turn in a session took part in it", async (context) => {

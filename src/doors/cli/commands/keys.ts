@@ -1,16 +1,29 @@
 /** `aptove key create | list | revoke` (H4). */
-import type { WireApiKey } from "../../../client/client.ts";
+import type { AptoveClient, WireApiKey } from "../../../client/client.ts";
+import { limits } from "../../../domain/limits.ts";
 import type { Call } from "../call.ts";
 import { localTime } from "../explain.ts";
 import { CommandFailed, exitCodes, UsageError } from "../failure.ts";
 import type { ExitCode } from "../failure.ts";
 import { shortIds } from "../find-by-id.ts";
 import { columns } from "../output.ts";
+import { clientOf, findUser, type OrgOption } from "./people.ts";
 
-export async function createKey(call: Call, name: string, options: { days?: number }): Promise<ExitCode> {
-  const client = await call.client();
-  const expiresAt = options.days === undefined ? null : new Date(Date.now() + options.days * 86_400_000).toISOString();
-  const created = await client.keys.create({ name, ...(expiresAt === null ? {} : { expiresAt }) });
+export interface KeyOptions extends OrgOption {
+  user?: string;
+  days?: number;
+  expires?: string;
+}
+
+export async function createKey(call: Call, name: string, options: KeyOptions): Promise<ExitCode> {
+  const expiresAt = expiryOf(options);
+  const client = await clientOf(call, options);
+  const userId = options.user === undefined ? undefined : (await findUser(client, options.user)).id;
+  const created = await client.keys.create({
+    name,
+    ...(userId !== undefined && { userId }),
+    ...(expiresAt !== null && { expiresAt }),
+  });
   const { output } = call;
   if (call.json) {
     output.json(created);
@@ -21,8 +34,36 @@ export async function createKey(call: Call, name: string, options: { days?: numb
   return exitCodes.fine;
 }
 
-export async function listKeys(call: Call): Promise<ExitCode> {
-  const keys = await (await call.client()).keys.list();
+function expiryOf({ days, expires }: KeyOptions): string | null {
+  if (days !== undefined) return new Date(Date.now() + days * 86_400_000).toISOString();
+  if (expires === undefined) return null;
+  const at = Date.parse(expires);
+  if (Number.isNaN(at)) throw new UsageError(`--expires ${expires}: is no time`, "write it as 2027-01-31");
+  return new Date(at).toISOString();
+}
+
+/** All pages of them. */
+export async function allKeys(client: AptoveClient, userId?: string): Promise<WireApiKey[]> {
+  const found: WireApiKey[] = [];
+  let cursor: string | null = "";
+  while (cursor !== null) {
+    const page: Awaited<ReturnType<typeof client.keys.list>> = await client.keys.list({
+      limit: limits.pageSizeMax,
+      ...(userId !== undefined && { userId }),
+      ...(cursor !== "" && { cursor }),
+    });
+    found.push(...page.keys);
+    cursor = page.nextCursor;
+  }
+  return found;
+}
+
+export async function listKeys(call: Call, options: KeyOptions): Promise<ExitCode> {
+  const client = await clientOf(call, options);
+  const keys = await allKeys(
+    client,
+    options.user === undefined ? undefined : (await findUser(client, options.user)).id,
+  );
   if (call.json) {
     call.output.json({ keys });
     return exitCodes.fine;
@@ -47,9 +88,9 @@ function keyState(key: WireApiKey): string {
   return Date.parse(key.expiresAt) < Date.now() ? "expired" : `until ${localTime(key.expiresAt).slice(0, 10)}`;
 }
 
-export async function revokeKey(call: Call, text: string): Promise<ExitCode> {
-  const client = await call.client();
-  const found = (await client.keys.list()).filter((key) => isMeant(key, text));
+export async function revokeKey(call: Call, text: string, options: OrgOption): Promise<ExitCode> {
+  const client = await clientOf(call, options);
+  const found = (await allKeys(client)).filter((key) => isMeant(key, text));
   const [key, second] = found;
   if (key === undefined) {
     throw new CommandFailed("not_found", `there is no key "${text}"`, "see: aptove key list");

@@ -7,6 +7,7 @@ import type { LocalEngine } from "../ports.ts";
 import { answersAt, findServer, isLoopback, markStopped, readServerFile, writeServerFile } from "../server-file.ts";
 import { listenForStop } from "../stop-signals.ts";
 import { indexWorkingCopy, summaryLines } from "./index-repository.ts";
+import { allKeys } from "./keys.ts";
 
 export interface ServeOptions {
   host?: string;
@@ -59,7 +60,7 @@ async function indexHere(call: Call): Promise<void> {
 
 /** Made once; its secret cannot be shown again, because only its hash is kept (H4). */
 async function firstKey(local: LocalEngine): Promise<string | null> {
-  const keys = await local.client.keys.list();
+  const keys = await allKeys(local.client);
   if (keys.some((key) => key.revokedAt === null && key.name !== localKeyName)) return null;
   return (await local.client.keys.create({ name: firstKeyName })).secret;
 }
@@ -140,7 +141,7 @@ function aborted(signal: AbortSignal): Promise<void> {
 /** Lets other commands of this person find the server, with a key of their own that outlives it (see server-file.ts). */
 async function announce(call: Call, local: LocalEngine, url: string): Promise<void> {
   const former = readServerFile(call.folder());
-  const keys = await local.client.keys.list();
+  const keys = await allKeys(local.client);
   const isKept = keys.some((key) => key.id === former?.keyId && key.revokedAt === null);
   const { key, keyId } = former !== null && isKept ? former : await newLocalKey(local);
   writeServerFile(call.folder(), { pid: process.pid, url, key, keyId, configuration: call.fingerprint() });

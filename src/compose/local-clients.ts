@@ -1,0 +1,31 @@
+/** Clients of this process's own engine, without a socket: as the owner of the data folder, and as the operator of an org (H4). */
+import { randomBytes } from "node:crypto";
+import { createClient } from "../client/client.ts";
+import type { AptoveClient } from "../client/client.ts";
+import type { Caller } from "../domain/caller.ts";
+import type { LocalEngine } from "../doors/cli/ports.ts";
+import { httpDoor, type HttpDoorOptions } from "../doors/http/door.ts";
+
+type LocalClients = Pick<LocalEngine, "client" | "operator">;
+
+/** The secrets by which these clients come in are known to this process only, and gone with it. */
+export async function localClients(options: HttpDoorOptions): Promise<LocalClients> {
+  const { keys, operator } = options.engine;
+  const callers = new Map<string, Caller>();
+  const authenticate = async (secret: string): Promise<Caller | null> => callers.get(secret) ?? null;
+  const door = httpDoor({ ...options, authenticate });
+  const clientOf = (caller: Caller): AptoveClient => {
+    const key = randomBytes(32).toString("base64url");
+    callers.set(key, caller);
+    return createClient({ url: "http://localhost", key, fetch: (request) => door.fetch(request) });
+  };
+  return {
+    client: clientOf(await keys.owner()),
+    operator: {
+      createOrg: (name) => operator.createOrg(name),
+      listOrgs: (page) => operator.listOrgs(page),
+      suspendOrg: (id, isSuspended) => operator.suspendOrg(id, isSuspended),
+      clientFor: async (orgId) => clientOf(await operator.callerFor(orgId)),
+    },
+  };
+}

@@ -1,0 +1,210 @@
+/** `aptove org create | list | show | rename | suspend | resume` and `aptove user add | list | show | change | role | disable | enable` (H4). */
+import type { AptoveClient, WireOrg, WireUser } from "../../../client/client.ts";
+import type { Role } from "../../../domain/caller.ts";
+import { limits } from "../../../domain/limits.ts";
+import { toWireOrg } from "../../../protocol/people.ts";
+import type { Call } from "../call.ts";
+import { localTime } from "../explain.ts";
+import { CommandFailed, exitCodes, UsageError } from "../failure.ts";
+import type { ExitCode } from "../failure.ts";
+import { shortIds } from "../find-by-id.ts";
+import { columns } from "../output.ts";
+import type { LocalEngine } from "../ports.ts";
+
+/** `org`: an org of this machine's data, as its operator; absent: the caller's own. */
+export interface OrgOption {
+  org?: string;
+}
+
+/** Whoever acts on people and keys: the operator of an org that is named, else the caller that every command has. */
+export async function clientOf(call: Call, { org }: OrgOption): Promise<AptoveClient> {
+  if (org === undefined) return await call.client();
+  const { operator } = await call.local("--org");
+  return await operator.clientFor((await findOrg(operator, org)).id);
+}
+
+export async function createOrg(call: Call, name: string): Promise<ExitCode> {
+  const { operator } = await call.local("making an org");
+  const org = toWireOrg(await operator.createOrg(name));
+  if (call.json) call.output.json(org);
+  else {
+    call.output.line(`${org.id} ${call.output.safe(org.name)}`);
+    call.output.note(`add its first admin: aptove user add "<name>" --role admin --org ${org.id}`);
+  }
+  return exitCodes.fine;
+}
+
+export async function listOrgs(call: Call): Promise<ExitCode> {
+  const orgs = call.server() === null ? await allOrgs((await call.local("orgs")).operator) : [await ownOrg(call)];
+  const { output } = call;
+  if (call.json) output.json({ orgs });
+  else for (const line of columns(orgs.map(orgRow))) output.line(output.safe(line));
+  return exitCodes.fine;
+}
+
+export async function showOrg(call: Call, text: string | undefined): Promise<ExitCode> {
+  const org = text === undefined ? await ownOrg(call) : await namedOrg(call, text);
+  const { output } = call;
+  if (call.json) output.json(org);
+  else for (const line of columns([orgRow(org)])) output.line(output.safe(line));
+  return exitCodes.fine;
+}
+
+export async function renameOrg(call: Call, text: string, name: string): Promise<ExitCode> {
+  const { id } = await namedOrg(call, text);
+  const client = call.server() === null ? await clientOf(call, { org: id }) : await call.client();
+  const org = await client.people.renameOrg(id, name);
+  if (call.json) call.output.json(org);
+  else call.output.line(`${org.id} ${call.output.safe(org.name)}`);
+  return exitCodes.fine;
+}
+
+export async function suspendOrg(call: Call, text: string, isSuspended: boolean): Promise<ExitCode> {
+  const { operator } = await call.local(isSuspended ? "suspending an org" : "resuming an org");
+  const org = toWireOrg(await operator.suspendOrg((await findOrg(operator, text)).id, isSuspended));
+  const what = isSuspended ? "suspended: nobody of it is let in, until: aptove org resume" : "its people are let in";
+  if (call.json) call.output.json(org);
+  else call.output.line(`${org.id} ${call.output.safe(org.name)}: ${what}`);
+  return exitCodes.fine;
+}
+
+function orgRow({ id, name, createdAt, suspendedAt }: WireOrg): string[] {
+  return [id, suspendedAt === null ? "active" : "suspended", `made ${localTime(createdAt).slice(0, 16)}`, name];
+}
+
+async function ownOrg(call: Call): Promise<WireOrg> {
+  const client = await call.client();
+  return await client.people.org((await client.me()).orgId);
+}
+
+/** On this machine's data any org; at a server the caller's own. */
+async function namedOrg(call: Call, text: string): Promise<WireOrg> {
+  if (call.server() === null) return await findOrg((await call.local("orgs")).operator, text);
+  return theOnly([await ownOrg(call)], text, { what: "org", list: "aptove org list" });
+}
+
+async function findOrg(operator: LocalEngine["operator"], text: string): Promise<WireOrg> {
+  return theOnly(await allOrgs(operator), text, { what: "org", list: "aptove org list" });
+}
+
+async function allOrgs(operator: LocalEngine["operator"]): Promise<WireOrg[]> {
+  const found: WireOrg[] = [];
+  let page: Parameters<typeof operator.listOrgs>[0] | null = { limit: limits.pageSizeMax };
+  while (page !== null) {
+    const { orgs, next }: Awaited<ReturnType<typeof operator.listOrgs>> = await operator.listOrgs(page);
+    found.push(...orgs.map(toWireOrg));
+    page = next === null ? null : { limit: limits.pageSizeMax, after: next };
+  }
+  return found;
+}
+
+export interface UserOptions extends OrgOption {
+  name?: string;
+  role?: Role;
+  email?: string;
+  externalId?: string;
+}
+
+export async function addUser(call: Call, name: string, options: UserOptions): Promise<ExitCode> {
+  const { org: _org, ...facts } = options;
+  const user = await (await clientOf(call, options)).people.add({ ...facts, name });
+  if (call.json) call.output.json(user);
+  else {
+    call.output.line(call.output.safe(`${user.id} ${user.name}, ${user.role}`));
+    const where = options.org === undefined ? "" : ` --org ${options.org}`;
+    call.output.note(`let them in: aptove key create "<what for>" --user ${user.id}${where}`);
+  }
+  return exitCodes.fine;
+}
+
+export async function listUsers(call: Call, options: OrgOption): Promise<ExitCode> {
+  const users = await allUsers(await clientOf(call, options));
+  const { output } = call;
+  if (call.json) {
+    output.json({ users });
+    return exitCodes.fine;
+  }
+  const short = shortIds(users.map((user) => user.id));
+  const rows = users.map((user) => [
+    short.get(user.id) ?? user.id,
+    user.role,
+    stateOf(user),
+    user.email ?? "-",
+    user.name,
+  ]);
+  for (const line of columns(rows)) output.line(output.safe(line));
+  return exitCodes.fine;
+}
+
+export async function showUser(call: Call, text: string, options: OrgOption): Promise<ExitCode> {
+  const user = await findUser(await clientOf(call, options), text);
+  const { output } = call;
+  if (call.json) {
+    output.json(user);
+    return exitCodes.fine;
+  }
+  const rows = [
+    ["id", user.id],
+    ["name", user.name],
+    ["role", user.role],
+    ["email", user.email ?? "-"],
+    ["external id", user.externalId ?? "-"],
+    ["added", localTime(user.createdAt)],
+    ["state", stateOf(user)],
+  ];
+  for (const line of columns(rows)) output.line(output.safe(line));
+  return exitCodes.fine;
+}
+
+/** Also `role`, `disable` and `enable`. */
+export async function changeUser(
+  call: Call,
+  text: string,
+  { org, ...change }: UserOptions & { disabled?: boolean },
+): Promise<ExitCode> {
+  if (Object.keys(change).length === 0)
+    throw new UsageError("nothing to change was named", "see: aptove user change --help");
+  const client = await clientOf(call, org === undefined ? {} : { org });
+  const user = await client.people.change((await findUser(client, text)).id, change);
+  if (call.json) call.output.json(user);
+  else call.output.line(call.output.safe(`${user.id} ${user.name}, ${user.role}, ${stateOf(user)}`));
+  return exitCodes.fine;
+}
+
+function stateOf({ disabledAt }: WireUser): string {
+  return disabledAt === null ? "enabled" : `disabled ${localTime(disabledAt).slice(0, 16)}`;
+}
+
+/** By id or its end, by email, or by name. */
+export async function findUser(client: AptoveClient, text: string): Promise<WireUser> {
+  const users = await allUsers(client);
+  const byEmail = users.find(({ email }) => email !== null && email === text.toLowerCase());
+  return byEmail ?? theOnly(users, text, { what: "user", list: "aptove user list" });
+}
+
+async function allUsers(client: AptoveClient): Promise<WireUser[]> {
+  const found: WireUser[] = [];
+  let cursor: string | null = "";
+  while (cursor !== null) {
+    const page: Awaited<ReturnType<typeof client.people.list>> = await client.people.list({
+      limit: limits.pageSizeMax,
+      ...(cursor !== "" && { cursor }),
+    });
+    found.push(...page.users);
+    cursor = page.nextCursor;
+  }
+  return found;
+}
+
+function theOnly<T extends { id: string; name: string }>(
+  all: T[],
+  text: string,
+  { what, list }: { what: string; list: string },
+): T {
+  const isMeant = ({ id, name }: T): boolean => name === text || (text.length >= 4 && id.endsWith(text.toLowerCase()));
+  const [found, second] = all.filter(isMeant);
+  if (found === undefined) throw new CommandFailed("not_found", `there is no ${what} "${text}"`, `see: ${list}`);
+  if (second !== undefined)
+    throw new UsageError(`"${text}" fits more than one ${what}`, `give the id as ${list} shows it`);
+  return found;
+}

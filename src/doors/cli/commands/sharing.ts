@@ -1,0 +1,40 @@
+/** `aptove session share | unshare` (S7): with all of the org to read, or with some of its people to continue. */
+import type { WireShared } from "../../../client/client.ts";
+import type { Call } from "../call.ts";
+import { exitCodes } from "../failure.ts";
+import type { ExitCode } from "../failure.ts";
+import { findSession, shortId } from "../find-by-id.ts";
+import { findUser } from "./people.ts";
+
+export interface SharingOptions {
+  with?: string[];
+}
+
+export async function shareSession(call: Call, id: string, { with: people = [] }: SharingOptions): Promise<ExitCode> {
+  const client = await call.client();
+  const session = await findSession(client, id, (await call.copy()).repo);
+  const invite = await Promise.all(people.map(async (text) => (await findUser(client, text)).id));
+  const change = invite.length === 0 ? { isPublic: true } : { invite };
+  return tell(call, await client.sessions.share(session.id, change));
+}
+
+export async function unshareSession(call: Call, id: string, { with: people = [] }: SharingOptions): Promise<ExitCode> {
+  const client = await call.client();
+  const session = await findSession(client, id, (await call.copy()).repo);
+  const dismiss = await Promise.all(people.map(async (text) => (await findUser(client, text)).id));
+  const change = dismiss.length === 0 ? { isPublic: false } : { dismiss };
+  return tell(call, await client.sessions.share(session.id, change));
+}
+
+function tell(call: Call, shared: WireShared): ExitCode {
+  const { output } = call;
+  if (call.json) {
+    output.json(shared);
+    return exitCodes.fine;
+  }
+  const { session, participants } = shared;
+  const readers = session.isPublic ? "all of the org may read and fork it" : "it is private";
+  output.line(`${shortId(session.id)} ${output.safe(session.name)}: ${readers}`);
+  for (const { userId, name } of participants) output.line(output.safe(`  ${shortId(userId)} ${name} takes part`));
+  return exitCodes.fine;
+}
