@@ -21,6 +21,11 @@ export interface Caller {
 /** The org that a data folder has from its first start on; its admins are those who run the program. */
 export const localOrgId = "00000000-0000-7000-8000-000000000001";
 
+/** An admin of the org that the data had from its first start on (H4). */
+export function runsTheServer({ role, orgId }: Caller): boolean {
+  return role === "admin" && orgId === localOrgId;
+}
+
 /** The `userId` of whoever runs the program on its own data: a user of no org, who has no key and no sessions. */
 export const operatorId = "00000000-0000-7000-8000-000000000003";
 

@@ -1,5 +1,5 @@
 /** What a caller may, before any session is looked at (H4, P3). What they may with a session is in sessions.ts. */
-import { localOrgId, type Caller } from "../domain/caller.ts";
+import { runsTheServer, type Caller } from "../domain/caller.ts";
 import { AptoveError } from "../domain/errors.ts";
 import { limits } from "../domain/limits.ts";
 import type { EngineParts } from "./parts.ts";
@@ -8,11 +8,6 @@ import type { EngineParts } from "./parts.ts";
 export function adminOnly(caller: Caller, what: string): void {
   if (caller.role !== "admin") throw new AptoveError("forbidden", `only an admin may ${what}`);
   if (caller.deviceId !== undefined) throw new AptoveError("forbidden", `a device may not ${what}`);
-}
-
-/** An admin of the org that the data had from its first start on (H4). */
-export function runsTheServer({ role, orgId }: Caller): boolean {
-  return role === "admin" && orgId === localOrgId;
 }
 
 /** What is about all orgs at once is for those who run the program: the admins of the data's first org. */

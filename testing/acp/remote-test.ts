@@ -13,7 +13,7 @@ import type { Aptove } from "../../src/compose.ts";
 import type { Caller, Role } from "../../src/domain/caller.ts";
 import type { RemoteLimits } from "../../src/doors/acp/remote-connections.ts";
 import { httpDoor } from "../../src/doors/http/door.ts";
-import type { HttpDoorOptions } from "../../src/doors/http/door.ts";
+import type { HttpDoor, HttpDoorOptions } from "../../src/doors/http/door.ts";
 import { listen } from "../../src/doors/http/listen.ts";
 import { given } from "../../src/protocol/given.ts";
 import { problem, type WireProblem } from "../../src/protocol/problem.ts";
@@ -68,6 +68,8 @@ export interface DeviceStart {
 
 export interface RemoteTest extends AcpTest {
   url: string;
+  /** The same without a socket. */
+  door: HttpDoor;
   admin: Visitor;
   person(role: Role): Promise<Visitor>;
   device(of: Visitor, named?: DeviceStart): Promise<Visitor & { id: string; deviceId: string }>;
@@ -106,6 +108,7 @@ export async function remoteTest(context: TestContext, options: RemoteTestOption
     ...tested,
     ...open,
     url: server.url,
+    door,
     admin,
     person: async (role) => {
       const records = options.aptove?.records ?? assert.fail("bring the records");

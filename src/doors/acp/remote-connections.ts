@@ -1,6 +1,6 @@
 /** Connections over the network: whose each is, how many a user has, and what ends them (P3, R5). */
 import type { AcpServer } from "@agentclientprotocol/sdk/experimental/server";
-import { localOrgId, type Caller } from "../../domain/caller.ts";
+import { runsTheServer, type Caller } from "../../domain/caller.ts";
 import { AptoveError } from "../../domain/errors.ts";
 import type { Engine } from "../../engine/engine.ts";
 import type { AcpAgent, AcpConnection } from "./agent.ts";
@@ -58,7 +58,7 @@ export function beginner({ engine, agentFor }: RemoteAcpOptions, limits: RemoteL
   return {
     begin: async ({ caller, secret }, named) => {
       // As whoever runs the server: the admins of another org are nobody here (H4).
-      if (caller.role !== "admin" || caller.orgId !== localOrgId) {
+      if (!runsTheServer(caller)) {
         const why = "a session works with the files and commands of the server's machine";
         throw new AptoveError("forbidden", `${why}, which only an admin's key of the org that runs it may`);
       }

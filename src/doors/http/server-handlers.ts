@@ -1,4 +1,5 @@
 /** The server itself (H2). */
+import { runsTheServer } from "../../domain/caller.ts";
 import type { Engine } from "../../engine/engine.ts";
 import type { WireReadiness } from "../../protocol/health.ts";
 import { openApiDocument } from "../../protocol/openapi.ts";
@@ -8,11 +9,13 @@ import type { Door, Handlers } from "./call.ts";
 type ServerRoute = "healthz" | "readyz" | "openapi";
 
 export function serverHandlers({ engine }: Door): Handlers<ServerRoute> {
+  // It is always the same, takes a while, and is given to strangers: made once.
+  let document: ReturnType<typeof openApiDocument> | null = null;
   return {
     // Whether the process lives must not depend on its stores.
     healthz: async () => answer("healthz", { status: "ok", version: engine.version }),
-    readyz: async ({ caller }) => await readyAnswer(engine, { tellsAll: caller?.role === "admin" }),
-    openapi: async () => answer("openapi", openApiDocument(engine.version)),
+    readyz: async ({ caller }) => await readyAnswer(engine, { tellsAll: caller !== null && runsTheServer(caller) }),
+    openapi: async () => answer("openapi", (document ??= openApiDocument(engine.version))),
   };
 }
 

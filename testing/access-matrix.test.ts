@@ -1,0 +1,229 @@
+/**
+ * The access matrix: every route and every door, by everybody who may stand before it (S3, S7, H4). What each may is worked
+ * out from docs/people.md's rules, not from what the program does; a route without a rule does not compile. What somebody may
+ * not see is answered to the last byte as what is not there. It prints the table: what holds for a public session, and for a private one.
+ */
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import type { RouteName } from "../src/protocol/paths.ts";
+import { paths } from "../src/protocol/paths.ts";
+import { routes } from "../src/protocol/routes.ts";
+import { accessWorld, people, type AccessWorld, type Case, type Outcome, type Who } from "./access-world.ts";
+
+/** How somebody stands to the owner's session. */
+type Standing = "owner" | "participant" | "colleague" | "none";
+type Rule = (who: Who, standing: Standing) => Outcome;
+
+const roles: Record<Who, "admin" | "member" | "reader" | null> = {
+  owner: "member",
+  participant: "member",
+  colleague: "member",
+  admin: "admin",
+  reader: "reader",
+  device: "member",
+  stranger: "admin",
+  revoked: null,
+  expired: null,
+  disabled: null,
+  nobody: null,
+};
+
+function standingOf(who: Who, isPublic: boolean): Standing {
+  if (who === "owner" || who === "participant") return who;
+  const isOfOrg = who === "colleague" || who === "admin" || who === "reader";
+  return isOfOrg && isPublic ? "colleague" : "none";
+}
+
+const isKnown = (who: Who): boolean => roles[who] !== null;
+const isOfOrg = (who: Who): boolean => isKnown(who) && who !== "stranger";
+/** What needs a role is asked first, and tells nothing of what is there. */
+const keyed =
+  (rule: Rule): Rule =>
+  (who, standing) =>
+    isKnown(who) ? rule(who, standing) : "unauthenticated";
+const writing = (rule: Rule): Rule =>
+  keyed((who, standing) => (roles[who] === "reader" ? "forbidden" : rule(who, standing)));
+const admins = (rule: Rule): Rule =>
+  keyed((who, standing) => (roles[who] === "admin" ? rule(who, standing) : "forbidden"));
+const seen =
+  (rule: Rule): Rule =>
+  (who, standing) =>
+    standing === "none" ? "not_found" : rule(who, standing);
+const ifSo = (isAllowed: boolean): Outcome => (isAllowed ? "ok" : "forbidden");
+
+const continuing = writing(seen((_who, standing) => ifSo(standing !== "colleague")));
+
+const rules = {
+  everybody: () => "ok",
+  anyKey: keyed(() => "ok"),
+  anyWriter: writing(() => "ok"),
+  anyAdmin: admins(() => "ok"),
+  noDevice: keyed((who) => ifSo(who !== "device")),
+  writerNoDevice: writing((who) => ifSo(who !== "device")),
+  runsTheServer: admins((who) => ifSo(who === "admin")),
+  comesInByAcp: keyed((who) => ifSo(who === "admin")),
+  ownOrg: keyed((who) => (isOfOrg(who) ? "ok" : "not_found")),
+  ownOrgAdmin: admins((who) => (isOfOrg(who) ? "ok" : "not_found")),
+  read: keyed(seen(() => "ok")),
+  continue: continuing,
+  continueOnce: continuing,
+  stop: writing(seen((who, standing) => ifSo(standing !== "colleague" || who === "admin"))),
+  change: writing(seen((who, standing) => ifSo(standing === "owner" || who === "admin"))),
+  /** Gone from lists, it is there only for whoever may bring it back. */
+  removed: writing((who, standing) =>
+    standing === "owner" || (who === "admin" && standing === "colleague") ? "ok" : "not_found",
+  ),
+  fork: writing(seen(() => "ok")),
+  /** Of the owner: a code is seen by its maker alone. */
+  ownersCode: keyed((who) => (who === "owner" || who === "device" ? "ok" : "not_found")),
+  ownersKey: writing((who) =>
+    who === "device" ? "forbidden" : who === "owner" || who === "admin" ? "ok" : "not_found",
+  ),
+  ownersDevice: writing((who) =>
+    who === "device" ? "forbidden" : who === "owner" || who === "admin" ? "ok" : "not_found",
+  ),
+} satisfies Record<string, Rule>;
+
+const ruleOf: Record<RouteName, keyof typeof rules> = {
+  execute: "continue",
+  listSessions: "anyKey",
+  createSession: "anyWriter",
+  importSessions: "anyWriter",
+  getSession: "read",
+  updateSession: "change",
+  removeSession: "change",
+  restoreSession: "removed",
+  purgeSession: "removed",
+  archiveSession: "change",
+  unarchiveSession: "change",
+  moveHead: "change",
+  getGraph: "read",
+  verifySession: "read",
+  exportSession: "read",
+  listTurns: "read",
+  getLastTurn: "read",
+  interruptSession: "stop",
+  steerSession: "continue",
+  sessionEvents: "read",
+  getMailbox: "read",
+  fireMailbox: "continue",
+  getSharing: "read",
+  changeSharing: "change",
+  getTurn: "read",
+  getTurnSummary: "read",
+  getInstruction: "read",
+  getAnswer: "read",
+  getRequest: "read",
+  getResponse: "read",
+  getContext: "read",
+  diffTurns: "read",
+  turnEvents: "read",
+  interruptTurn: "stop",
+  steerTurn: "continue",
+  search: "anyKey",
+  getOrg: "ownOrg",
+  updateOrg: "ownOrgAdmin",
+  listUsers: "anyKey",
+  createUser: "anyAdmin",
+  getUser: "ownOrg",
+  updateUser: "ownOrgAdmin",
+  listUserSessions: "ownOrg",
+  listAudit: "anyAdmin",
+  listKeys: "noDevice",
+  createKey: "writerNoDevice",
+  revokeKey: "ownersKey",
+  listContexts: "anyKey",
+  getContextEntry: "ownOrg",
+  putContextEntry: "anyAdmin",
+  retireContextEntry: "ownOrgAdmin",
+  listContextVersions: "ownOrg",
+  listDevices: "anyKey",
+  createPairingCode: "writerNoDevice",
+  getPairingCode: "ownersCode",
+  pairDevice: "everybody",
+  revokeDevice: "ownersDevice",
+  collectGarbage: "runsTheServer",
+  me: "anyKey",
+  healthz: "everybody",
+  readyz: "everybody",
+  openapi: "everybody",
+};
+
+/** Ways to the same session or turn that one route has beside its plain one, and the other doors. */
+const otherWays: [name: string, rule: keyof typeof rules, ask: (world: AccessWorld, one: Case) => Promise<Outcome>][] =
+  [
+    [
+      "execute: by turn",
+      "continueOnce",
+      (world, one) => world.execute(one, { responseContinuationId: one.target.turnId }),
+    ],
+    ["execute: fork", "fork", (world, one) => world.execute(one, { fork: { turnId: one.target.turnId } })],
+    ["execute: rerun", "fork", (world, one) => world.execute(one, { rerun: { turnId: one.target.turnId } })],
+    ["createSession: fork", "fork", (world, one) => world.create(one, { forkOf: one.target.turnId })],
+    ["session show (CLI)", "read", (world, one) => world.show(one)],
+  ];
+
+test("[S3] [S7] [H4] [P3] who may do what, over every route and every door", async (t) => {
+  const world = await accessWorld(t);
+  const table: string[] = [];
+  const wrong: string[] = [];
+  const check = async (name: string, by: keyof typeof rules, ask: (one: Case) => Promise<Outcome>): Promise<void> => {
+    const rule: Rule = rules[by];
+    const isRemoved = by === "removed";
+    const cells: string[] = [];
+    for (const who of people) {
+      const outcomes: Outcome[] = [];
+      for (const isPublic of [true, false]) {
+        const expected = rule(who, standingOf(who, isPublic));
+        const isSpent = expected === "ok" && ["change", "removed", "continueOnce"].includes(by);
+        const target = await world.target({ isPublic, isRemoved, isSpent });
+        const found = await ask({ who, target });
+        if (found !== expected)
+          wrong.push(`${name}, ${who}, ${isPublic ? "public" : "private"}: ${found}, not ${expected}`);
+        outcomes.push(found);
+      }
+      cells.push([...new Set(outcomes.map((outcome) => shown[outcome] ?? outcome))].join("/"));
+    }
+    table.push(
+      [name.padEnd(22), ...cells.map((cell, at) => cell.padEnd(widthOf(people[at] ?? "owner")))].join(" ").trimEnd(),
+    );
+  };
+  for (const name of Object.keys(paths) as RouteName[]) {
+    await check(name, ruleOf[name], (one) => world.ask(name, one));
+  }
+  for (const [name, rule, ask] of otherWays) await check(name, rule, (one) => ask(world, one));
+  await check("connect (ACP)", "comesInByAcp", (one) => world.connect(one));
+  const head = ["public/private".padEnd(22), ...people.map((who) => who.padEnd(widthOf(who)))].join(" ");
+  t.diagnostic(["", head, ...table].join("\n"));
+  assert.deepEqual(wrong, []);
+});
+
+function widthOf(who: Who): number {
+  return Math.max(who.length, 7);
+}
+
+const shown: Partial<Record<Outcome, string>> = {
+  ok: "yes",
+  forbidden: "403",
+  not_found: "404",
+  unauthenticated: "401",
+};
+
+test("[S7] [H4] [P3] lists and search hold what one may see, and nothing else", async (t) => {
+  const world = await accessWorld(t);
+  for (const isPublic of [true, false]) await world.target({ isPublic, isRemoved: false, isSpent: false });
+  for (const who of people.filter(isKnown)) {
+    const expected = [true, false].filter((isPublic) => standingOf(who, isPublic) !== "none");
+    assert.deepEqual(await world.listed(who), { listed: expected, searched: expected, ofOwner: expected }, who);
+  }
+});
+
+test("[H4] the access of a route's table is what its rule begins with", () => {
+  for (const name of Object.keys(paths) as RouteName[]) {
+    const rule: Rule = rules[ruleOf[name]];
+    const { access } = routes[name];
+    assert.equal(rule("nobody", "none") === "ok", access === "open", name);
+    if (access === "write" || access === "admin") assert.equal(rule("reader", "owner"), "forbidden", name);
+    if (access === "admin") assert.equal(rule("owner", "owner"), "forbidden", name);
+  }
+});

@@ -1,0 +1,334 @@
+/** Two orgs, their people with good and bad keys, and sessions of one of them, behind every door of one server. */
+import assert from "node:assert/strict";
+import type { TestContext } from "node:test";
+import type { ErrorCode } from "../src/domain/errors.ts";
+import { newId, sha256 } from "../src/domain/ids.ts";
+import { memoryRecords } from "../src/records/memory/memory-records.ts";
+import type { RecordStore } from "../src/records/record-store.ts";
+import type { RouteName } from "../src/protocol/paths.ts";
+import { paths } from "../src/protocol/paths.ts";
+import { remoteTest, type RemoteTest } from "./acp/remote-test.ts";
+import { cliWorld, type CliWorld } from "./cli.ts";
+import { addUser } from "./people.ts";
+
+/**
+ * Of one org: the owner of the sessions, somebody invited, a colleague, an admin, a reader, and a device of the owner's with
+ * a workspace of its own; a stranger is the admin of another org. The next three come with the owner's rights and bad keys.
+ */
+export const people = [
+  "owner",
+  "participant",
+  "colleague",
+  "admin",
+  "reader",
+  "device",
+  "stranger",
+  "revoked",
+  "expired",
+  "disabled",
+  "nobody",
+] as const;
+export type Who = (typeof people)[number];
+
+/** `ok`: it was let through; whatever else became of it. */
+export type Outcome = "ok" | ErrorCode;
+
+/** A session of the owner's with two turns: the second's id is not the session's (S4). */
+export interface Target {
+  sessionId: string;
+  turnId: string;
+}
+
+export interface Wanted {
+  isPublic: boolean;
+  /** Softly deleted, to be restored or purged. */
+  isRemoved: boolean;
+}
+
+export interface Case {
+  who: Who;
+  target: Target;
+}
+
+export interface AccessWorld {
+  /** `isSpent`: what is asked of it will change it, so it is used once. */
+  target(wanted: Wanted & { isSpent: boolean }): Promise<Target>;
+  ask(name: RouteName, one: Case): Promise<Outcome>;
+  execute(one: Case, body: object): Promise<Outcome>;
+  create(one: Case, body: object): Promise<Outcome>;
+  /** By the command line, as a client of the server. */
+  show(one: Case): Promise<Outcome>;
+  /** A WebSocket to `/acp`. */
+  connect(one: Case): Promise<Outcome>;
+  /** Whether each of the sessions of `target` that were not spent is there, the public one first. */
+  listed(who: Who): Promise<{ listed: boolean[]; searched: boolean[]; ofOwner: boolean[] }>;
+}
+
+interface World {
+  server: RemoteTest;
+  cli: CliWorld;
+  records: RecordStore;
+  keys: Record<Who, string | null>;
+  ids: Record<"owner" | "participant" | "org", string>;
+  /** A key, a code or a device of the owner's, or a context of the org, for one question. */
+  spend(kind: "key" | "code" | "device" | "context"): Promise<string>;
+}
+
+/** What the samples of these routes are refused for once they are let through. */
+const passes: Partial<Record<RouteName, readonly ErrorCode[]>> = {
+  importSessions: ["import_invalid"],
+  steerSession: ["turn_not_running"],
+  steerTurn: ["turn_not_running"],
+  fireMailbox: ["mailbox_empty"],
+  pairDevice: ["pairing_refused"],
+};
+
+export async function accessWorld(t: TestContext): Promise<AccessWorld> {
+  const world = await openWorld(t);
+  const kept = new Map<string, Target>();
+  const nameOf = ({ isPublic, isRemoved }: Wanted): string => `${isPublic} ${isRemoved}`;
+  return {
+    target: async ({ isSpent, ...wanted }) => {
+      if (isSpent) return await newTarget(world, wanted);
+      const target = kept.get(nameOf(wanted)) ?? (await newTarget(world, wanted));
+      kept.set(nameOf(wanted), target);
+      return target;
+    },
+    ask: (name, one) => askRoute(world, name, one),
+    execute: (one, body) => refusalOf(world, one, { name: "execute", json: { instruction: "x", ...body } }),
+    create: (one, body) => refusalOf(world, one, { name: "createSession", json: body }),
+    show: (one) => showSession(world, one),
+    connect: (one) => connect(world, one),
+    listed: async (who) => {
+      const there = async (at: string): Promise<boolean[]> => {
+        const text = await (await send(world, who, { method: "GET", at })).text();
+        const idOf = (isPublic: boolean): string =>
+          kept.get(nameOf({ isPublic, isRemoved: false }))?.sessionId ?? assert.fail();
+        return [true, false].filter((isPublic) => text.includes(idOf(isPublic)));
+      };
+      return {
+        listed: await there("/api/sessions"),
+        searched: await there("/api/search?q=hello"),
+        ofOwner: await there(`/api/users/${world.ids.owner}/sessions`),
+      };
+    },
+  };
+}
+
+async function openWorld(t: TestContext): Promise<World> {
+  const records = memoryRecords();
+  const server = await remoteTest(t, { aptove: { records }, door: { limits: { requestsPerMinuteMax: 1e6 } } });
+  const { engine } = server.aptove;
+  const org = server.admin.caller.orgId;
+  const [owner, participant, colleague, reader, disabled] = await Promise.all([
+    server.person("member"),
+    server.person("member"),
+    server.person("member"),
+    server.person("reader"),
+    server.person("member"),
+  ]);
+  const foreign = await addUser(records, { orgId: newId(), role: "admin" });
+  const stranger = { orgId: foreign.orgId, userId: foreign.id, role: foreign.role };
+  const keyFor = async (caller = owner.caller): Promise<{ id: string; secret: string }> => {
+    const { key, secret } = await engine.keys.create(caller, { name: "test" });
+    return { id: key.id, secret };
+  };
+  const revoked = await keyFor();
+  await engine.keys.revoke(owner.caller, revoked.id);
+  await engine.people.changeUser(server.admin.caller, disabled.caller.userId, { disabled: true });
+  let contexts = 0;
+  const newContext = async (): Promise<string> => {
+    const id = `team-${(contexts += 1)}`;
+    await engine.contexts.put(server.admin.caller, { kind: "conversation", id, entry: {} });
+    return id;
+  };
+  const device = await server.device(owner);
+  return {
+    server,
+    cli: await cliWorld(t),
+    records,
+    ids: { owner: owner.caller.userId, participant: participant.caller.userId, org },
+    keys: {
+      owner: owner.key,
+      participant: participant.key,
+      colleague: colleague.key,
+      admin: server.admin.key,
+      reader: reader.key,
+      device: device.key,
+      stranger: (await keyFor(stranger)).secret,
+      revoked: revoked.secret,
+      expired: await expiredKey(records, owner.caller),
+      disabled: disabled.key,
+      nobody: null,
+    },
+    spend: async (kind) => {
+      if (kind === "key") return (await keyFor()).id;
+      if (kind === "context") return await newContext();
+      return kind === "code" ? (await engine.devices.pair(owner.caller)).id : (await server.device(owner)).id;
+    },
+  };
+}
+
+/** No door makes one. */
+async function expiredKey(records: RecordStore, { orgId, userId }: { orgId: string; userId: string }): Promise<string> {
+  const secret = `aptove_${newId()}`;
+  const times = { createdAt: 0, expiresAt: 1, lastUsedAt: null, revokedAt: null };
+  const key = { id: newId(), orgId, userId, name: "old", prefix: "aptove_", hash: sha256(secret), deviceId: null };
+  await records.insertKey({ ...key, ...times });
+  return secret;
+}
+
+async function newTarget({ server, keys, ids, records }: World, { isPublic, isRemoved }: Wanted): Promise<Target> {
+  const { engine } = server.aptove;
+  const owner = (await engine.keys.authenticate(keys.owner ?? "")) ?? assert.fail("the owner has no key");
+  const first = await engine.runTurn(owner, { instruction: "hello" });
+  await first.finished;
+  const second = await engine.runTurn(owner, { instruction: "more", sessionId: first.sessionId });
+  await second.finished;
+  const { sessionId } = first;
+  await records.changeParticipants(sessionId, { invited: [ids.participant], dismissed: [] });
+  if (isPublic) await records.updateSession(sessionId, { isPublic }, Date.now());
+  if (isRemoved) await records.markSession(sessionId, { deletedAt: Date.now() }, Date.now());
+  return { sessionId, turnId: second.turnId };
+}
+
+interface Sample {
+  name: RouteName;
+  /** What stands in place of `{id}`, and of `{name}`: a context. */
+  id?: string;
+  context?: string;
+  json?: object;
+}
+
+async function askRoute(world: World, name: RouteName, one: Case): Promise<Outcome> {
+  return await refusalOf(world, one, await sampleOf(world, name, one.target));
+}
+
+async function sampleOf({ ids, spend }: World, name: RouteName, { sessionId, turnId }: Target): Promise<Sample> {
+  const { path } = paths[name];
+  const bodies: Partial<Record<RouteName, object>> = {
+    execute: { instruction: "x", sessionId },
+    createSession: {},
+    updateSession: { name: "new" },
+    moveHead: { from: turnId, to: sessionId },
+    changeSharing: { invite: [ids.participant] },
+    steerSession: { text: "x" },
+    steerTurn: { text: "x" },
+    fireMailbox: {},
+    updateOrg: { name: "new" },
+    createUser: { name: "new" },
+    updateUser: { name: "new" },
+    createKey: { name: "k" },
+    putContextEntry: { content: {} },
+    createPairingCode: {},
+    pairDevice: { code: "7K3M-9QXT", name: "x" },
+    collectGarbage: { dryRun: true },
+  };
+  const json = bodies[name];
+  const id = path.startsWith("/api/turns")
+    ? turnId
+    : path.startsWith("/api/orgs")
+      ? ids.org
+      : path.startsWith("/api/users")
+        ? ids.owner
+        : path.startsWith("/api/keys/")
+          ? await spend("key")
+          : path.startsWith("/api/devices/pairing-codes/")
+            ? await spend("code")
+            : path.startsWith("/api/devices/{id}")
+              ? await spend("device")
+              : sessionId;
+  const context = path.includes("{name}") ? { context: await spend("context") } : {};
+  return { name, id, ...context, ...(json !== undefined && { json }) };
+}
+
+const queries: Partial<Record<RouteName, (turnId: string) => string>> = {
+  getRequest: () => "?step=1",
+  getResponse: () => "?step=1",
+  diffTurns: (turnId) => `?with=${turnId}`,
+  search: () => "?q=hello",
+};
+
+/** Asks, and where it is not there asks the same about what never was: the answers must not differ. */
+async function refusalOf(world: World, { who, target }: Case, sample: Sample): Promise<Outcome> {
+  const outcome = await answerOf(world, who, { sample, turnId: target.turnId });
+  if (outcome.code !== "not_found") return outcome.code;
+  const nothing = newId();
+  const { sessionId, turnId } = target;
+  const replaced = (text: string): string =>
+    [sample.id ?? sessionId, sessionId, turnId]
+      .reduce((at, id) => at.replaceAll(id, nothing), text)
+      .replaceAll(sample.context ?? "none", "none");
+  const json = sample.json && (JSON.parse(replaced(JSON.stringify(sample.json))) as object);
+  const other = { ...sample, id: nothing, context: "none", ...(json !== undefined && { json }) };
+  const unknown = await answerOf(world, who, { sample: other, turnId: nothing });
+  assert.equal(replaced(outcome.text), unknown.text);
+  return outcome.code;
+}
+
+interface Asked {
+  sample: Sample;
+  turnId: string;
+}
+
+async function answerOf(world: World, who: Who, { sample, turnId }: Asked): Promise<{ code: Outcome; text: string }> {
+  const { method, path } = paths[sample.name];
+  const at = path
+    .replace("{id}", sample.id ?? "")
+    .replace("{kind}", "conversation")
+    .replace("{name}", sample.context ?? "");
+  const query = queries[sample.name]?.(turnId) ?? "";
+  const isImport = sample.name === "importSessions";
+  const response = await send(world, who, {
+    method,
+    at: at + query,
+    ...(sample.json !== undefined && { json: sample.json }),
+    ...(isImport && { type: "application/x-ndjson", body: "" }),
+  });
+  const text = await response.text();
+  if (response.ok) return { code: "ok", text };
+  const { code, requestId: _requestId, ...said } = JSON.parse(text) as { code: ErrorCode; requestId?: string };
+  const isPassed = passes[sample.name]?.includes(code) === true || code === "context_changed";
+  return { code: isPassed ? "ok" : code, text: JSON.stringify({ status: response.status, ...said }) };
+}
+
+interface Sent {
+  method: string;
+  at: string;
+  json?: object;
+  type?: string;
+  body?: string;
+}
+
+async function send({ server, keys }: World, who: Who, { method, at, json, type, body }: Sent): Promise<Response> {
+  const key = keys[who];
+  const contentType = json === undefined ? type : "application/json";
+  return await server.door.fetch(
+    new Request(`http://localhost${at}`, {
+      method,
+      headers: {
+        ...(key !== null && { authorization: `Bearer ${key}` }),
+        ...(contentType !== undefined && { "content-type": contentType }),
+      },
+      ...(json !== undefined ? { body: JSON.stringify(json) } : body !== undefined && { body }),
+    }),
+  );
+}
+
+async function showSession({ server, keys, cli }: World, { who, target }: Case): Promise<Outcome> {
+  const argv = ["session", "show", target.sessionId, "--json", "--server", server.url, "--key", keys[who] ?? "none"];
+  const { stdout } = await cli.run(argv);
+  const said = JSON.parse(stdout) as { error?: { code: ErrorCode } };
+  return said.error?.code ?? "ok";
+}
+
+async function connect({ server, keys }: World, { who }: Case): Promise<Outcome> {
+  const key = keys[who];
+  const headers = key === null ? undefined : { authorization: `Bearer ${key}` };
+  if (who === "admin") {
+    const socket = await server.overSocket({ as: null, headers: headers ?? {} });
+    socket.close();
+    return "ok";
+  }
+  return (await server.refusedHandshake(headers ?? {})).code;
+}
