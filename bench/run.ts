@@ -20,6 +20,7 @@ const benches: Record<string, () => Promise<BenchRow[]>> = {
   search: async () => (await import("./retrieval.ts")).benchSearch(),
   sizing: async () => (await import("./sizing.ts")).benchSizing(),
   live: async () => (await import("./live.ts")).benchLive(),
+  cluster: async () => (await import("./cluster.ts")).benchCluster(),
   streaming: async () => (await import("./streaming.ts")).benchStreaming(),
 };
 
