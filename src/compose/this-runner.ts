@@ -36,8 +36,16 @@ export function isAlive(runner: Runner): boolean | null {
  * run out meanwhile. Elsewhere the process's clock goes on.
  */
 export function monotonic(): number {
-  return process.platform === "linux" ? uptime() * 1_000 : performance.now();
+  const now = performance.now();
+  if (process.platform !== "linux") return now;
+  // It is asked for with every event; a file would be read each time.
+  if (now - sinceBoot.readAt > bootClockMs) sinceBoot = { readAt: now, ms: uptime() * 1_000 };
+  return sinceBoot.ms + (now - sinceBoot.readAt);
 }
+
+/** How long the process's own clock is taken on trust; a sleep of the machine is seen so much later. */
+const bootClockMs = 50;
+let sinceBoot = { readAt: -Infinity, ms: 0 };
 
 /** Field 22 of the process's stat line, in clock ticks since boot; empty where there is no /proc. */
 function processStart(pid: number): string {

@@ -165,6 +165,7 @@ export type ApprovalAnswer = { approved: true } | { approved: false; reason?: st
 export interface RunningTurn {
   sessionId: string;
   turnId: string;
+  model: string;
   /** True where an earlier request made this turn: one with the same idempotency key (T13), or the one that was steered (T5). */
   isRepeat: boolean;
   /** All events from the first; may be read any number of times, and late. */

@@ -101,6 +101,7 @@ async function openAndRun(core: EngineCore, start: Start): Promise<RunningTurn> 
   return {
     sessionId,
     turnId,
+    model: accepted.model,
     isRepeat: false,
     events: (signal) => eventsOf(core, turnId, { afterSeq: 0, signal }),
     finished: live.finished,

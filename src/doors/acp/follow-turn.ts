@@ -26,8 +26,7 @@ export interface Following {
 
 /** Gives how the turn ended; null: the client is gone, and the turn goes on without it (R5). */
 export async function followTurn(following: Following, running: RunningTurn): Promise<RunFinished | RunFailed | null> {
-  const { opened, client, session } = following;
-  const { engine, caller } = opened;
+  const { client, session } = following;
   const feed = new TurnFeed(running.turnId);
   session.feed = feed;
   session.terminals.clear();
@@ -47,8 +46,7 @@ export async function followTurn(following: Following, running: RunningTurn): Pr
       send: (update) => session.update(update),
       onStart: async (parentTurnId) => {
         await catchUp(following, parentTurnId);
-        const turn = await engine.getTurn(caller, running.turnId);
-        costs.begin({ model: turn.model, spentUsd: await tellName(following) });
+        costs.begin({ model: running.model, spentUsd: await tellName(following) });
       },
     });
     if (end === null) return null;

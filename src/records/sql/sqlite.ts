@@ -53,7 +53,8 @@ export function sqliteEngine(database: Database.Database, now: () => number = Da
     dialect: {
       // A transaction that writes is the only one there is.
       hold: () => sql``,
-      now: () => sql<number>`${sql.lit(now())}`,
+      // As a parameter: each statement is prepared once and kept, by its text.
+      now: () => sql<number>`${now()}`,
       alone: () => null,
       has: ({ text, folded }, word) => sql`instr(coalesce(${folded}, lower(${text})), ${word}) > 0`,
     },
