@@ -5,6 +5,7 @@
 import { setTimeout as sleepFor } from "node:timers/promises";
 import type { BlobStore } from "./blobs/blob-store.ts";
 import { configuredWorkspaces, type ConfiguredWorkspaces } from "./compose/configured-workspaces.ts";
+import { identitiesOf } from "./compose/identities.ts";
 import { keptWorkspaces } from "./compose/kept-workspaces.ts";
 import { lazyProviders } from "./compose/lazy-providers.ts";
 import { lazyRetrievers } from "./compose/lazy-retrievers.ts";
@@ -25,6 +26,7 @@ import type { Provider } from "./providers/provider.ts";
 import type { RecordStore } from "./records/record-store.ts";
 import type { Retriever } from "./retrieval/retriever.ts";
 import { observedStore } from "./telemetry/observed-store.ts";
+import type { IdentityProvider } from "./identity/identity-provider.ts";
 import type { Observer } from "./telemetry/observer.ts";
 import type { OpenSessionTools } from "./tools/session-tools.ts";
 import type { Tool } from "./tools/tool.ts";
@@ -51,6 +53,8 @@ export interface AptoveOptions {
   log?: EventLog;
   /** In place of those that come with the configured log; beside a `log` of the caller's, absent: none. */
   wakeUps?: WakeUps;
+  /** In place of the configured one (H4). */
+  identities?: IdentityProvider;
   /** Added to the configured ones; one with the name of a configured one takes its place. */
   providers?: Provider[];
   /** By the names that agent contexts use; one called `local` or `qdrant` takes the place of the configured one. */
@@ -137,6 +141,7 @@ export async function createAptove(options: AptoveOptions = {}): Promise<Aptove>
         return await webReader({ allowedHosts: configuration.input.allowedUrlHosts }).read(url, how);
       },
     },
+    ...identitiesOf(configuration, { brought: options.identities, report }),
     limits: configuration.limits,
     quotas: quotasOf(configuration),
     contextTokens: (model) => modelInfo(model)?.contextTokens ?? null,

@@ -47,6 +47,7 @@ export const errorCatalogue = {
   unsupported_media_type: entry(415, "The body's media type is not taken here"),
   // Who asks
   unauthenticated: entry(401, "A valid API key is needed"),
+  identity_unavailable: entry(503, "The identity provider cannot be asked", true),
   forbidden: entry(403, "The caller's role does not allow this"),
   user_exists: entry(409, "Somebody of the org has this email or external id"),
   last_admin: entry(409, "The org would have no admin any more"),

@@ -118,6 +118,13 @@ export const limits = {
   pairingTriesMax: 5,
   /** How soon an open connection learns that another process revoked its key, where nothing wakes it. */
   keyPollMs: 500,
+  /** H4: a token of an identity provider, and how far its clock may be off. */
+  bearerCharactersMax: 8_192,
+  bearerClockToleranceMs: 30_000,
+  /** Its keys: how long they are waited for, how large they may be, and how long it is left alone after a failure. */
+  identityMs: 5_000,
+  identityBytesMax: 1_048_576,
+  identityRestMs: 5_000,
   devicesListedMax: 1_000,
   participantsPerSessionMax: 100,
   /** How long an entry of the audit log is kept; how often old ones are dropped, and how many at once. */

@@ -5,6 +5,7 @@ import { AptoveError } from "../domain/errors.ts";
 import { isId, newId, sha256 } from "../domain/ids.ts";
 import { adminOnly, scopedToDevice } from "./access.ts";
 import { audited } from "./audit.ts";
+import { identifiedCaller } from "./identified-caller.ts";
 import type { KeyRing } from "./engine.ts";
 import { isValid, type KeyWatch } from "./key-watch.ts";
 import type { EngineParts } from "./parts.ts";
@@ -58,6 +59,10 @@ async function revokeKey({ records, now }: EngineParts, caller: Caller, id: stri
   }
 }
 
+function isKey(secret: string): boolean {
+  return secret.startsWith(secretPrefix);
+}
+
 /** A new secret, and what is kept of it. */
 export function newSecret(): { secret: string; kept: Pick<ApiKey, "prefix" | "hash"> } {
   const secret = secretPrefix + randomBytes(32).toString("base64url");
@@ -103,7 +108,7 @@ async function mayMakeKeysFor(parts: EngineParts, caller: Caller, userId: string
 
 /** The hash of a secret of 256 random bits is looked up as it is: there is nothing to guess, and no timing to learn from. */
 async function authenticate(parts: EngineParts, secret: string): Promise<Caller | null> {
-  if (!secret.startsWith(secretPrefix)) return null;
+  if (!isKey(secret)) return await identifiedCaller(parts, secret);
   const holder = await parts.records.findKey(sha256(secret));
   const now = parts.now();
   if (holder === null || !isValid(holder, now)) return null;

@@ -3,6 +3,7 @@ import { sha256 } from "../domain/ids.ts";
 import { limits } from "../domain/limits.ts";
 import { wakeTopics } from "../live/wake-ups.ts";
 import type { KeyHolder } from "../records/record-store.ts";
+import { identifiedCaller } from "./identified-caller.ts";
 import type { EngineParts } from "./parts.ts";
 
 /** Whether the key may be used now: it, whose it is, and their org (H4). */
@@ -14,7 +15,7 @@ export function isValid({ key, user, org }: KeyHolder, now: number): boolean {
 
 export class KeyWatch {
   readonly #parts: EngineParts;
-  /** Who wants to know, by the hash of the secret. */
+  /** Who wants to know, by the secret. */
   readonly #watchers = new Map<string, Set<() => void>>();
   #timer: NodeJS.Timeout | null = null;
   #looks = 0;
@@ -28,14 +29,13 @@ export class KeyWatch {
 
   /** Calls once when the key ends; for a secret that is no key, never. Gives what ends the watch. */
   add(secret: string, onEnd: () => void): () => void {
-    const hash = sha256(secret);
-    const watchers = this.#watchers.get(hash) ?? new Set();
-    this.#watchers.set(hash, watchers.add(onEnd));
+    const watchers = this.#watchers.get(secret) ?? new Set();
+    this.#watchers.set(secret, watchers.add(onEnd));
     // One look at a time: behind a slow store they would pile up.
     this.#timer ??= setInterval(() => this.#looks === 0 && void this.look(), limits.keyPollMs).unref();
     return () => {
       watchers.delete(onEnd);
-      if (watchers.size === 0 && this.#watchers.get(hash) === watchers) this.#forget(hash);
+      if (watchers.size === 0 && this.#watchers.get(secret) === watchers) this.#forget(secret);
     };
   }
 
@@ -54,29 +54,40 @@ export class KeyWatch {
   }
 
   async #look(): Promise<void> {
-    try {
-      for (const hash of this.#watchers.keys()) {
-        const holder = await this.#parts.records.findKey(hash);
-        if (holder !== null && !isValid(holder, this.#parts.now())) this.#end(hash);
+    const faults: unknown[] = [];
+    for (const secret of this.#watchers.keys()) {
+      try {
+        if (await this.#isOver(secret)) this.#end(secret);
+      } catch (error) {
+        faults.push(error);
       }
-    } catch (error) {
-      this.#parts.report("whether keys of open connections are still valid could not be read", error);
     }
+    const [fault] = faults;
+    if (fault === undefined) return;
+    this.#parts.report("whether keys of open connections are still valid could not be read", fault);
+  }
+
+  /** What is neither a key nor a token of the identity provider never is. */
+  async #isOver(secret: string): Promise<boolean> {
+    const { records, identities, now } = this.#parts;
+    const holder = await records.findKey(sha256(secret));
+    if (holder !== null) return !isValid(holder, now());
+    return identities !== undefined && secret.includes(".") && (await identifiedCaller(this.#parts, secret)) === null;
   }
 
   close(): void {
     this.#sleep?.();
-    for (const hash of this.#watchers.keys()) this.#forget(hash);
+    for (const secret of this.#watchers.keys()) this.#forget(secret);
   }
 
-  #end(hash: string): void {
-    const watchers = this.#watchers.get(hash) ?? [];
-    this.#forget(hash);
+  #end(secret: string): void {
+    const watchers = this.#watchers.get(secret) ?? [];
+    this.#forget(secret);
     for (const onEnd of watchers) onEnd();
   }
 
-  #forget(hash: string): void {
-    this.#watchers.delete(hash);
+  #forget(secret: string): void {
+    this.#watchers.delete(secret);
     if (this.#watchers.size > 0 || this.#timer === null) return;
     clearInterval(this.#timer);
     this.#timer = null;

@@ -5,6 +5,7 @@
 import type { BlobStore } from "../blobs/blob-store.ts";
 import type { AgentContext, ContextKind, ConversationContext } from "../domain/context.ts";
 import type { TranscribedTurn, TranscriptStanding } from "../domain/transcript.ts";
+import type { IdentityProvider } from "../identity/identity-provider.ts";
 import type { EventLog } from "../live/event-log.ts";
 import type { WakeUps } from "../live/wake-ups.ts";
 import type { Provider } from "../providers/provider.ts";
@@ -90,6 +91,8 @@ export interface EngineParts {
   readContext?: ReadContext;
   /** Reads addresses of the web that a turn's input names (I2); absent: they are refused. */
   urls?: UrlReader;
+  /** Absent: people come in by API keys alone. */
+  identities?: IdentityProvider;
   limits: EngineLimits;
   /** Absent: nothing is limited but what a door limits. */
   quotas?: Quotas;

@@ -10,6 +10,7 @@ import { providerByDefault, settleProviders } from "./configured-providers.ts";
 import type { ConfiguredProviders } from "./configured-providers.ts";
 import { settleMcpServers } from "./mcp-servers.ts";
 import type { McpServerSettings } from "./mcp-servers.ts";
+import { settleOidc, type OidcSettings } from "./oidc-settings.ts";
 import { MergedValues } from "./merged-values.ts";
 import type { LayerValues } from "./merged-values.ts";
 
@@ -27,6 +28,8 @@ export interface Configuration {
   conversationContexts: ConversationContext[];
   mcpServers: McpServerSettings[];
   serve: { host: string; port: number; allowedHosts: string[]; allowedOrigins: string[] };
+  /** Null: people come in by API keys alone. */
+  oidc: OidcSettings | null;
   /** `url` null: files in the data folder. The others are of S3; null: as it follows from the url and the endpoint. */
   blobs: { url: string | null; endpoint: string | null; region: string | null; pathStyle: boolean | null };
   /** `url` null: SQLite in the data folder. The others are of PostgreSQL. */
@@ -95,6 +98,7 @@ export function settleConfiguration(merged: LayerValues): Configuration {
       allowedHosts: values.get<string[]>("serve.allowed_hosts") ?? [],
       allowedOrigins: values.get<string[]>("serve.allowed_origins") ?? [],
     },
+    oidc: settleOidc(values),
     blobs: {
       url: values.text("blobs.url"),
       endpoint: values.text("blobs.endpoint"),

@@ -24,6 +24,7 @@ import {
 import type { ConfigField, NamedField, TableField, ValueField } from "./config-forms.ts";
 import { indexStores } from "./configured-index.ts";
 import { mcpServerFields } from "./mcp-servers.ts";
+import { oidcFields } from "./oidc-settings.ts";
 
 /** Limits that a person may change; the others are part of a rule (see domain/limits.ts). Key, unit last, and the smallest value. */
 export const changeableLimits = {
@@ -194,6 +195,7 @@ export const configFields: TableField = table("", {
     allowed_hosts: texts("Further values of the Host header that are answered.", ["aptove.example.org"]),
     allowed_origins: texts("Web origins that may call the server from a browser.", ["https://tools.example.org"]),
   }),
+  oidc: oidcFields,
   records: sharedTable("Where sessions are stored. Absent: SQLite in the data folder.", {
     url: url("A PostgreSQL database.", "postgres://user:password@host:5432/aptove", {
       schemes: ["postgres:", "postgresql:"],

@@ -42,7 +42,7 @@ export interface NameForm {
 }
 
 /** Names of contexts, modes and servers: they appear in URLs and in messages to the model, so they are kept plain. */
-const plainNames: NameForm = {
+export const plainNames: NameForm = {
   pattern: /^[a-zA-Z0-9][a-zA-Z0-9_-]{0,63}$/,
   words: '1 to 64 letters, digits, "_" or "-"',
 };

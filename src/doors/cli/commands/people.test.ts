@@ -1,0 +1,97 @@
+/** `aptove org | user | key | audit` and `session share`, on a machine's own data and against its server (H4, S7). */
+import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { test } from "node:test";
+import { cliWorld, type CliRun } from "../../../../testing/cli.ts";
+
+test("[H4] [L1] the operator makes an org and its admin, who goes on from anywhere with a key", async (t) => {
+  const world = await cliWorld(t);
+  const json = async <T>(...argv: string[]): Promise<T> =>
+    JSON.parse((await world.run([...argv, "--json"])).stdout) as T;
+  const fails = async (code: string, ...argv: string[]): Promise<string> => {
+    const run: CliRun = await world.run([...argv, "--json"]);
+    const { error } = JSON.parse(run.stdout) as { error: { code: string; fix?: string } };
+    assert.equal(error.code, code, run.stdout);
+    assert.notEqual(run.exit, 0);
+    return error.fix ?? "";
+  };
+  const org = await json<{ id: string }>("org", "create", "Engines");
+  assert.match((await world.run(["org", "list"])).stdout, /local[\s\S]*Engines/);
+  const ada = await json<{ id: string }>(
+    "user",
+    "add",
+    "Ada",
+    "--role",
+    "admin",
+    "--email",
+    "Ada@example.org",
+    "--org",
+    "Engines",
+  );
+  assert.match(
+    await fails("user_exists", "user", "add", "Eve", "--email", "ada@example.org", "--org", org.id),
+    /user list/,
+  );
+  assert.match(await fails("last_admin", "user", "disable", "Ada", "--org", "Engines"), /user role/);
+  const made = await world.run([
+    "key",
+    "create",
+    "first",
+    "--user",
+    "ada@example.org",
+    "--expires",
+    "2999-01-31",
+    "--org",
+    "Engines",
+  ]);
+  const secret = made.stdout.trim();
+  assert.match(secret, /^aptove_/);
+  await fails("request_invalid", "key", "create", "x", "--org", "Engines");
+  assert.match(await fails("usage", "key", "create", "x", "--expires", "soon"), /2027/);
+
+  const serving = world.start(["serve", "--port", "0", "--json"]);
+  await serving.saw("http://127.0.0.1:");
+  const { url } = JSON.parse(readFileSync(join(world.dataDir, "server.json"), "utf8")) as { url: string };
+  const there = ["--server", url, "--key", secret];
+  const grace = await json<{ id: string }>("user", "add", "Grace", ...there);
+  assert.match((await world.run(["user", "list", ...there])).stdout, /Ada[\s\S]*Grace/);
+  assert.deepEqual((await json<{ orgs: object[] }>("org", "list", ...there)).orgs.length, 1);
+  await fails("usage", "org", "create", "Other", ...there);
+  await fails("not_found", "org", "rename", "local", "mine", ...there);
+  assert.partialDeepStrictEqual(await json("org", "rename", org.id, "Analytical", ...there), { name: "Analytical" });
+
+  const { session } = await json<{ session: { id: string } }>(
+    "session",
+    "show",
+    await asked(world.run, there),
+    ...there,
+  );
+  const shared = await json<{ participants: { userId: string }[] }>(
+    "session",
+    "share",
+    session.id,
+    "--with",
+    "Grace",
+    ...there,
+  );
+  assert.deepEqual(shared.participants.map(({ userId }) => userId).toSorted(), [ada.id, grace.id].toSorted());
+  assert.match((await world.run(["session", "share", session.id, ...there])).stdout, /all of the org/);
+  assert.match((await world.run(["session", "unshare", session.id, ...there])).stdout, /private/);
+
+  const audit = await world.run(["audit", ...there]);
+  assert.match(
+    audit.stdout,
+    /session\.unshare[\s\S]*org\.rename[\s\S]*operator +key\.create[\s\S]*operator +org\.create/,
+  );
+  assert.match(await fails("usage", "audit", "--action", "fly", ...there), /user\.create/);
+  await world.run(["org", "suspend", "Analytical"]);
+  await fails("unauthenticated", "user", "list", ...there);
+  serving.signals.emit("SIGTERM");
+  assert.equal((await serving.finished).exit, 0);
+});
+
+async function asked(run: (argv: string[]) => Promise<CliRun>, there: string[]): Promise<string> {
+  const { stdout } = await run(["ask", "hello", "--json", ...there]);
+  return (JSON.parse(stdout) as { sessionId: string }).sessionId;
+}

@@ -1,0 +1,206 @@
+/** Tokens of an OpenID provider, by a provider in this process whose keys and clock are the test's (H4). */
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { exportJWK, exportSPKI, generateKeyPair, SignJWT, type CryptoKey, type JWK, type JWTPayload } from "jose";
+import { localOrgId } from "../../domain/caller.ts";
+import { newId } from "../../domain/ids.ts";
+import { limits } from "../../domain/limits.ts";
+import { testDoor } from "../../../testing/http-door.ts";
+import { openIdProvider, type OidcOptions } from "./oidc.ts";
+
+const issuer = "https://id.example.org";
+const now = 1_800_000_000_000;
+const seconds = now / 1_000;
+const orgId = newId();
+
+interface Published {
+  /** What the provider answers, and how often it was asked. */
+  jwks: JWK[];
+  status: number;
+  asked: string[];
+}
+
+async function keyPair(
+  kid: string,
+  alg = "RS256",
+): Promise<{ kid: string; alg: string; privateKey: CryptoKey; publicKey: CryptoKey; jwk: JWK }> {
+  const { privateKey, publicKey } = await generateKeyPair(alg, { extractable: true });
+  return { kid, alg, privateKey, publicKey, jwk: { ...(await exportJWK(publicKey)), kid, alg, use: "sig" } };
+}
+
+const [first, second, foreign] = await Promise.all([keyPair("one"), keyPair("two", "ES256"), keyPair("one")]);
+
+function provider(over: Partial<OidcOptions> = {}): {
+  identify(token: string, at?: number): Promise<unknown>;
+  published: Published;
+} {
+  const published: Published = { jwks: [first.jwk], status: 200, asked: [] };
+  const fetch: typeof globalThis.fetch = async (url) => {
+    published.asked.push(String(url));
+    const isMetadata = String(url).endsWith("/.well-known/openid-configuration");
+    const answer = isMetadata ? { issuer, jwks_uri: `${issuer}/keys` } : { keys: published.jwks };
+    return Response.json(answer, { status: published.status });
+  };
+  const checked = openIdProvider({
+    issuer,
+    audience: "aptove",
+    jwksUrl: null,
+    algorithms: ["RS256", "ES256"],
+    userClaim: "sub",
+    org: { id: orgId },
+    roles: null,
+    mayBeAdded: false,
+    report: () => undefined,
+    fetch,
+    ...over,
+  });
+  return { identify: (token, at = now) => checked.identify(token, at), published };
+}
+
+const good: JWTPayload = { iss: issuer, aud: "aptove", sub: "ada", exp: seconds + 60, iat: seconds };
+
+async function signed(claims: JWTPayload = good, key: typeof first = first, header: object = {}): Promise<string> {
+  return await new SignJWT(claims).setProtectedHeader({ alg: key.alg, kid: key.kid, ...header }).sign(key.privateKey);
+}
+
+const unsigned = (header: object, claims: object = good): string =>
+  [header, claims].map((part) => Buffer.from(JSON.stringify(part)).toString("base64url")).join(".");
+
+test("[H4] a good token speaks of its user; the keys are where the provider's metadata say, and fetched once", async () => {
+  const { identify, published } = provider();
+  const expected = { orgId, by: { externalId: "ada" }, name: "ada", role: null, mayBeAdded: false };
+  assert.deepEqual(await identify(await signed()), expected);
+  assert.deepEqual(await identify(await signed({ ...good, name: "Ada", aud: ["x", "aptove"] })), {
+    ...expected,
+    name: "Ada",
+  });
+  assert.deepEqual(published.asked, [`${issuer}/.well-known/openid-configuration`, `${issuer}/keys`]);
+});
+
+/** Each is wrong in one thing. The public key as a shared secret is the classic confusion of algorithms. */
+const bad: [what: string, make: () => Promise<string>][] = [
+  ["another issuer", () => signed({ ...good, iss: `${issuer}/` })],
+  ["another audience", () => signed({ ...good, aud: "other" })],
+  ["no audience", () => signed({ ...good, aud: undefined as never })],
+  ["expired", () => signed({ ...good, exp: seconds - 31 })],
+  ["never expiring", () => signed({ ...good, exp: undefined as never })],
+  ["not valid yet", () => signed({ ...good, nbf: seconds + 31 })],
+  ["nobody", () => signed({ ...good, sub: undefined as never })],
+  ["a user who is no text", () => signed({ ...good, sub: ["ada"] as never })],
+  ["a user with a control character", () => signed({ ...good, sub: "ada\u0000" })],
+  ["an unknown key", () => signed(good, { ...first, kid: "none" })],
+  ["somebody else's key under a known name", () => signed(good, foreign)],
+  ["a key in the token itself", () => signed(good, foreign, { jwk: foreign.jwk, kid: undefined })],
+  ["no signature", () => Promise.resolve(`${unsigned({ alg: "none" })}.`)],
+  ["an algorithm that is not allowed", async () => signed(good, { ...(await keyPair("one", "RS512")), kid: "one" })],
+  [
+    "the public key as a shared secret",
+    async () => {
+      const secret = Buffer.from(await exportSPKI(first.publicKey));
+      return await new SignJWT(good).setProtectedHeader({ alg: "HS256", kid: "one" }).sign(secret);
+    },
+  ],
+  [
+    "a changed claim",
+    async () => {
+      const [header = "", , signature = ""] = (await signed()).split(".");
+      return `${header}.${Buffer.from(JSON.stringify({ ...good, sub: "eve" })).toString("base64url")}.${signature}`;
+    },
+  ],
+  ["a critical extension", () => Promise.resolve(`${unsigned({ alg: "RS256", kid: "one", crit: ["x"], x: 1 })}.AA`)],
+  ["more than anybody sends", () => signed({ ...good, more: "x".repeat(limits.bearerCharactersMax) })],
+  ["no token", () => Promise.resolve("..")],
+  ["parts that are no base64", () => Promise.resolve("a.b!.c")],
+];
+
+for (const [what, make] of bad) {
+  test(`[H4] a token with ${what} is not taken`, async () => {
+    const { identify } = provider();
+    assert.equal(await identify(await make()), null);
+  });
+}
+
+test("[H4] clocks may be half a minute apart", async () => {
+  const { identify } = provider();
+  assert.ok(await identify(await signed({ ...good, exp: seconds - 29, nbf: seconds - 90 })));
+  assert.ok(await identify(await signed({ ...good, nbf: seconds + 29 })));
+});
+
+test("[H4] the provider changes its keys, and bad tokens do not make it be asked again and again", async (t) => {
+  t.mock.timers.enable({ apis: ["Date"], now: 1 });
+  const { identify, published } = provider();
+  assert.ok(await identify(await signed()));
+  published.jwks = [second.jwk];
+  const rotated = await signed(good, second);
+  assert.equal(await identify(rotated), null);
+  assert.equal(published.asked.length, 2);
+  t.mock.timers.tick(30_001);
+  assert.ok(await identify(rotated));
+  assert.equal(published.asked.length, 3);
+  for (let n = 0; n < 20; n++) await identify(await signed(good, { ...second, kid: `k${n}` }));
+  assert.equal(published.asked.length, 3);
+});
+
+test("[H4] a provider that is away says nothing of a token, and is left alone for a while", async () => {
+  const { identify, published } = provider({ jwksUrl: `${issuer}/keys` });
+  published.status = 503;
+  const token = await signed();
+  for (let n = 0; n < 5; n++) await assert.rejects(identify(token), { code: "identity_unavailable" });
+  assert.equal(published.asked.length, 1);
+  const huge = provider({ fetch: async () => new Response("x".repeat(limits.identityBytesMax + 1)) });
+  await assert.rejects(huge.identify(token), { code: "identity_unavailable" });
+  const other = provider({ fetch: async () => Response.json({ issuer: "https://evil.example", jwks_uri: issuer }) });
+  await assert.rejects(other.identify(token), { code: "identity_unavailable" });
+});
+
+test("[H4] org, role and address come from the claims that the configuration names", async () => {
+  const values = { admin: ["ops"], member: ["dev"], reader: ["guests"] };
+  const { identify } = provider({
+    userClaim: "email",
+    org: { claim: "team", ids: { red: "org-1" } },
+    roles: { claim: "groups", values },
+  });
+  const mail = { ...good, email: "Ada@Example.org", email_verified: true, team: "red" };
+  const of = async (more: object): Promise<unknown> => await identify(await signed({ ...mail, ...more }));
+  assert.partialDeepStrictEqual(await of({}), { orgId: "org-1", by: { email: "ada@example.org" }, role: "reader" });
+  assert.partialDeepStrictEqual(await of({ groups: ["dev", "ops"], team: "org-2" }), { orgId: "org-2", role: "admin" });
+  assert.partialDeepStrictEqual(await of({ groups: "x dev" }), { role: "member" });
+  for (const refused of [{ email_verified: false }, { email_verified: "true" }, { team: undefined }, { team: 1 }]) {
+    assert.equal(await of(refused), null);
+  }
+});
+
+test("[H4] over HTTP a token comes in as the user it speaks of, and a bad one is a 401 like any other", async (t) => {
+  let at = now;
+  const { identify } = provider({ org: { id: localOrgId } });
+  const adding = provider({ org: { id: localOrgId }, mayBeAdded: true });
+  let isAdding = false;
+  const identities = {
+    identify: async (token: string, time: number) => await (isAdding ? adding : { identify }).identify(token, time),
+  };
+  const door = await testDoor(t, { identities: identities as never, now: () => at });
+  const token = await signed({ ...good, exp: seconds + 60 });
+  const as = { ...door.admin, key: token };
+  await door.refused("unauthenticated", "GET /api/me", { as });
+  const { people } = door.client();
+  const user = await people.add({ name: "Ada", externalId: "ada", role: "member" });
+  assert.partialDeepStrictEqual(await (await door.call("GET /api/me", { as })).json(), {
+    userId: user.id,
+    role: "member",
+  });
+  await people.change(user.id, { disabled: true });
+  await door.refused("unauthenticated", "GET /api/me", { as });
+  await people.change(user.id, { disabled: false });
+  const ended = Promise.withResolvers<void>();
+  t.after(door.engine.keys.watch(token, ended.resolve));
+  at = now + 120_000;
+  await door.refused("unauthenticated", "GET /api/me", { as });
+  // Whoever listens by a token is told when it ends.
+  await ended.promise;
+  at = now;
+  isAdding = true;
+  const grace = { ...door.admin, key: await signed({ ...good, sub: "grace", name: "Grace" }) };
+  const [one, two] = await Promise.all([1, 2].map(async () => (await door.call("GET /api/me", { as: grace })).json()));
+  assert.deepEqual(one, two);
+  assert.partialDeepStrictEqual(one, { name: "Grace", role: "reader" });
+});
