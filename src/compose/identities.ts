@@ -1,17 +1,35 @@
 /** The configured identity provider, loaded when the first token comes: most callers bring an API key (H4). */
 import type { IdentityProvider } from "../identity/identity-provider.ts";
+import type { OidcOptions } from "../identity/oidc/oidc.ts";
 import type { Configuration } from "../workspace/configuration.ts";
+import { checkOidc } from "../workspace/oidc-settings.ts";
 
 export function identitiesOf(
   { oidc }: Configuration,
   { brought, report }: { brought: IdentityProvider | undefined; report(message: string, error?: unknown): void },
 ): { identities?: IdentityProvider } {
   if (brought !== undefined) return { identities: brought };
-  if (oidc === null) return {};
+  const options = optionsOf(oidc);
+  if (options === null) return {};
   let opened: Promise<IdentityProvider> | null = null;
   const open = async (): Promise<IdentityProvider> => {
     const { openIdProvider } = await import("../identity/oidc/oidc.ts");
-    return openIdProvider({ ...oidc, report });
+    return openIdProvider({ ...options, report });
   };
   return { identities: { identify: async (token, now) => await (await (opened ??= open())).identify(token, now) } };
+}
+
+/** Null: none is configured. Throws `config_invalid`. */
+function optionsOf(oidc: Configuration["oidc"]): Omit<OidcOptions, "report"> | null {
+  checkOidc(oidc);
+  const { issuer, audience, org, orgClaim, orgs, roleClaim, roles, provision, ...rest } = oidc;
+  if (issuer === null || audience === null) return null;
+  return {
+    ...rest,
+    issuer,
+    audience,
+    org: { id: org, claim: orgClaim, ids: orgs },
+    roles: roleClaim === null ? null : { claim: roleClaim, values: roles },
+    mayBeAdded: provision,
+  };
 }

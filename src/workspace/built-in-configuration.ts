@@ -28,8 +28,8 @@ export interface Configuration {
   conversationContexts: ConversationContext[];
   mcpServers: McpServerSettings[];
   serve: { host: string; port: number; allowedHosts: string[]; allowedOrigins: string[] };
-  /** Null: people come in by API keys alone. */
-  oidc: OidcSettings | null;
+  /** No issuer: people come in by API keys alone. */
+  oidc: OidcSettings;
   /** `url` null: files in the data folder. The others are of S3; null: as it follows from the url and the endpoint. */
   blobs: { url: string | null; endpoint: string | null; region: string | null; pathStyle: boolean | null };
   /** `url` null: SQLite in the data folder. The others are of PostgreSQL. */

@@ -4,15 +4,20 @@ import { apiAddress, flag, plainNames, sharedTable, table, text, texts } from ".
 import type { TableField, ValueField } from "./config-forms.ts";
 import type { MergedValues } from "./merged-values.ts";
 
+/** As the file has it. `issuer` null: people come in by API keys alone, and the rest means nothing. */
 export interface OidcSettings {
-  issuer: string;
-  audience: string;
+  issuer: string | null;
+  audience: string | null;
   jwksUrl: string | null;
   algorithms: string[];
   userClaim: string;
-  org: { id: string } | { claim: string; ids: Record<string, string> };
-  roles: { claim: string; values: { admin: string[]; member: string[]; reader: string[] } } | null;
-  mayBeAdded: boolean;
+  /** At least one of the two, where there is an issuer. */
+  org: string | null;
+  orgClaim: string | null;
+  orgs: Record<string, string>;
+  roleClaim: string | null;
+  roles: { admin: string[]; member: string[]; reader: string[] };
+  provision: boolean;
 }
 
 /** By a key that is published nobody else can sign; those with a shared secret, and none at all, are not among them. */
@@ -48,8 +53,8 @@ export const oidcFields: TableField = sharedTable(
     jwks_url: apiAddress("Where its keys are; absent: as its metadata say.", "https://id.example.org/keys"),
     algorithms: algorithmList(),
     user_claim: text("The claim that says who somebody is; `email` means the users' addresses.", "sub"),
-    org: text("Id of the org that all of them belong to.", "01890000-0000-7000-8000-000000000000"),
-    org_claim: text("In place of `org`: the claim that says of which org somebody is.", "org"),
+    org: text("Id of the org of all those of whom `org_claim` says none.", "01890000-0000-7000-8000-000000000000"),
+    org_claim: text("The claim that says of which org somebody is.", "org"),
     orgs: {
       kind: "named",
       names: plainNames,
@@ -66,36 +71,36 @@ export const oidcFields: TableField = sharedTable(
   },
 );
 
-/** Null: there is none. Throws `config_invalid` for a section that leaves open whose tokens are taken, or for whom. */
-export function settleOidc(values: MergedValues): OidcSettings | null {
-  const issuer = values.text("oidc.issuer");
-  const audience = values.text("oidc.audience");
-  const org = values.text("oidc.org");
-  const orgClaim = values.text("oidc.org_claim");
-  if (issuer === null && audience === null && org === null && orgClaim === null) return null;
-  if (issuer === null || audience === null || (org === null) === (orgClaim === null)) {
-    throw new AptoveError("config_invalid", "oidc: needs issuer, audience, and either org or org_claim");
-  }
-  const { hostname, protocol } = new URL(issuer);
-  if (protocol !== "https:" && !["localhost", "127.0.0.1", "[::1]"].includes(hostname)) {
-    throw new AptoveError("config_invalid", "oidc.issuer: must be reached over https");
-  }
-  const roleClaim = values.text("oidc.role_claim");
-  const list = (key: string): string[] => values.get<string[]>(`oidc.roles.${key}`) ?? [];
-  const ids = values
-    .names("oidc.orgs", [])
-    .map((name): [string, string] => [name, values.text(`oidc.orgs.${name}`) ?? ""]);
+export function settleOidc(values: MergedValues): OidcSettings {
+  const list = (role: string): string[] => values.get<string[]>(`oidc.roles.${role}`) ?? [];
+  const names = values.names("oidc.orgs", []);
   return {
-    issuer,
-    audience,
+    issuer: values.text("oidc.issuer"),
+    audience: values.text("oidc.audience"),
     jwksUrl: values.text("oidc.jwks_url"),
     algorithms: values.get<string[]>("oidc.algorithms") ?? ["RS256", "ES256", "EdDSA"],
     userClaim: values.text("oidc.user_claim") ?? "sub",
-    org: org === null ? { claim: orgClaim ?? "", ids: Object.fromEntries(ids) } : { id: org },
-    roles:
-      roleClaim === null
-        ? null
-        : { claim: roleClaim, values: { admin: list("admin"), member: list("member"), reader: list("reader") } },
-    mayBeAdded: values.get<boolean>("oidc.provision") ?? false,
+    org: values.text("oidc.org"),
+    orgClaim: values.text("oidc.org_claim"),
+    orgs: Object.fromEntries(names.map((name) => [name, values.text(`oidc.orgs.${name}`) ?? ""])),
+    roleClaim: values.text("oidc.role_claim"),
+    roles: { admin: list("admin"), member: list("member"), reader: list("reader") },
+    provision: values.get<boolean>("oidc.provision") ?? false,
   };
+}
+
+/** What the keys leave open together: whose tokens are taken, or for whom. Throws `config_invalid`. */
+export function checkOidc({ issuer, audience, org, orgClaim }: OidcSettings): void {
+  const fault = (detail: string): never => {
+    throw new AptoveError("config_invalid", detail);
+  };
+  if (issuer === null) {
+    if (audience !== null || org !== null || orgClaim !== null) fault("oidc.issuer: is missing");
+    return;
+  }
+  if (audience === null) fault("oidc.audience: is missing; tokens that were made for others must not be taken");
+  if (org === null && orgClaim === null) fault("oidc: needs org or org_claim");
+  const { hostname, protocol } = new URL(issuer);
+  const isHere = ["localhost", "127.0.0.1", "[::1]"].includes(hostname);
+  if (protocol !== "https:" && !isHere) fault("oidc.issuer: must be reached over https");
 }

@@ -6,12 +6,16 @@ import { localOrgId } from "../../domain/caller.ts";
 import { newId } from "../../domain/ids.ts";
 import { limits } from "../../domain/limits.ts";
 import { testDoor } from "../../../testing/http-door.ts";
+import { MergedValues } from "../../workspace/merged-values.ts";
+import { checkOidc, settleOidc, type OidcSettings } from "../../workspace/oidc-settings.ts";
 import { openIdProvider, type OidcOptions } from "./oidc.ts";
 
 const issuer = "https://id.example.org";
 const now = 1_800_000_000_000;
 const seconds = now / 1_000;
 const orgId = newId();
+
+const ofAll = (id: string) => ({ id, claim: null, ids: {} });
 
 interface Published {
   /** What the provider answers, and how often it was asked. */
@@ -47,7 +51,7 @@ function provider(over: Partial<OidcOptions> = {}): {
     jwksUrl: null,
     algorithms: ["RS256", "ES256"],
     userClaim: "sub",
-    org: { id: orgId },
+    org: ofAll(orgId),
     roles: null,
     mayBeAdded: false,
     report: () => undefined,
@@ -157,7 +161,7 @@ test("[H4] org, role and address come from the claims that the configuration nam
   const values = { admin: ["ops"], member: ["dev"], reader: ["guests"] };
   const { identify } = provider({
     userClaim: "email",
-    org: { claim: "team", ids: { red: "org-1" } },
+    org: { id: null, claim: "team", ids: { red: "org-1" } },
     roles: { claim: "groups", values },
   });
   const mail = { ...good, email: "Ada@Example.org", email_verified: true, team: "red" };
@@ -172,8 +176,8 @@ test("[H4] org, role and address come from the claims that the configuration nam
 
 test("[H4] over HTTP a token comes in as the user it speaks of, and a bad one is a 401 like any other", async (t) => {
   let at = now;
-  const { identify } = provider({ org: { id: localOrgId } });
-  const adding = provider({ org: { id: localOrgId }, mayBeAdded: true });
+  const { identify } = provider({ org: ofAll(localOrgId) });
+  const adding = provider({ org: ofAll(localOrgId), mayBeAdded: true });
   let isAdding = false;
   const identities = {
     identify: async (token: string, time: number) => await (isAdding ? adding : { identify }).identify(token, time),
@@ -203,4 +207,21 @@ test("[H4] over HTTP a token comes in as the user it speaks of, and a bad one is
   const [one, two] = await Promise.all([1, 2].map(async () => (await door.call("GET /api/me", { as: grace })).json()));
   assert.deepEqual(one, two);
   assert.partialDeepStrictEqual(one, { name: "Grace", role: "reader" });
+});
+
+test("[H4] [W7] a section that leaves open whose tokens are taken, or for whom, is refused at the start", () => {
+  const whole = { "oidc.issuer": issuer, "oidc.audience": "aptove", "oidc.org": orgId };
+  const settled = (keys: object): OidcSettings => settleOidc(new MergedValues(new Map(Object.entries(keys))));
+  checkOidc(settled({}));
+  checkOidc(settled(whole));
+  checkOidc(settled({ ...whole, "oidc.issuer": "http://localhost:8080/realm" }));
+  const faults: [object, RegExp][] = [
+    [{ "oidc.audience": "aptove" }, /issuer: is missing/],
+    [{ "oidc.issuer": issuer, "oidc.org": orgId }, /audience: is missing/],
+    [{ "oidc.issuer": issuer, "oidc.audience": "aptove" }, /org or org_claim/],
+    [{ ...whole, "oidc.issuer": "http://id.example.org" }, /https/],
+  ];
+  for (const [keys, detail] of faults) {
+    assert.throws(() => checkOidc(settled(keys)), { code: "config_invalid", detail });
+  }
 });

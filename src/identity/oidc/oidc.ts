@@ -30,8 +30,12 @@ export interface OidcOptions {
   fetch?: typeof globalThis.fetch;
 }
 
-/** All are of one org; or a claim says of which, by the org's id or by a name that stands for it. */
-export type OrgMapping = { id: string } | { claim: string; ids: Readonly<Record<string, string>> };
+/** A claim says of which org somebody is, by its id or by a name that stands for it; of whom it says none are of `id`. */
+export interface OrgMapping {
+  id: string | null;
+  claim: string | null;
+  ids: Readonly<Record<string, string>>;
+}
 
 export interface RoleMapping {
   claim: string;
@@ -146,7 +150,7 @@ function boundedFetch(fetch: typeof globalThis.fetch): FetchImplementation {
 
 function identified(claims: JWTPayload, { userClaim, org, roles, mayBeAdded }: OidcOptions): Identified | null {
   const who = textOf(claims[userClaim]);
-  const orgId = "id" in org ? org.id : orgOf(textOf(claims[org.claim]), org.ids);
+  const orgId = orgOf(claims, org);
   if (who === null || orgId === null) return null;
   const isEmail = userClaim === "email";
   if (isEmail && claims["email_verified"] !== true) return null;
@@ -159,8 +163,10 @@ function identified(claims: JWTPayload, { userClaim, org, roles, mayBeAdded }: O
   };
 }
 
-function orgOf(said: string | null, ids: Readonly<Record<string, string>>): string | null {
-  return said === null ? null : ((Object.hasOwn(ids, said) ? ids[said] : said) ?? null);
+function orgOf(claims: JWTPayload, { id, claim, ids }: OrgMapping): string | null {
+  if (claim === null || claims[claim] === undefined) return id;
+  const said = textOf(claims[claim]);
+  return said !== null && Object.hasOwn(ids, said) ? (ids[said] ?? null) : said;
 }
 
 /** Text that a column can hold (a NUL it cannot), and that is no novel. */
