@@ -8,7 +8,18 @@ import type { Finding } from "./finding.ts";
 import { lineAt, type SourceFile, type Tree } from "./tree.ts";
 
 /** Folders with a contract at the head and drivers, or doors, in folders beneath. */
-const areas = ["identity", "records", "blobs", "providers", "retrieval", "live", "tools", "workspace", "telemetry", "doors"];
+const areas = [
+  "identity",
+  "records",
+  "blobs",
+  "providers",
+  "retrieval",
+  "live",
+  "tools",
+  "workspace",
+  "telemetry",
+  "doors",
+];
 
 /** Folders that belong to the head of their area: its suite, and what all of its drivers share. */
 const headFolders = /^src\/(?:\w+\/suite|retrieval\/chunking|workspace\/transcript)\//;
