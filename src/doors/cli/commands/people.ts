@@ -111,7 +111,7 @@ export async function addUser(call: Call, name: string, options: UserOptions): P
   if (call.json) call.output.json(user);
   else {
     call.output.line(call.output.safe(`${user.id} ${user.name}, ${user.role}`));
-    const where = options.org === undefined ? "" : ` --org ${options.org}`;
+    const where = options.org === undefined ? "" : ` --org ${JSON.stringify(options.org)}`;
     call.output.note(`let them in: aptove key create "<what for>" --user ${user.id}${where}`);
   }
   return exitCodes.fine;
