@@ -126,7 +126,9 @@ test("[I2] content is cut at the limit, also where it unpacks to more, and at th
     else if (request.url === "/packed") response.writeHead(200, { "content-encoding": "gzip" }).end(gzipSync("hello"));
     else if (request.url === "/broken") response.writeHead(200, { "content-encoding": "gzip" }).end("no gzip");
     else if (request.url === "/gone") response.writeHead(404).end();
-    else if (request.url === "/large") response.end(Buffer.alloc(1_001));
+    else if (request.url === "/upgrade") {
+      response.socket?.write("HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: x\r\n\r\n");
+    } else if (request.url === "/large") response.end(Buffer.alloc(1_001));
     else response.write("begun, and never ended");
   });
   const allowedHosts = [host];
@@ -134,7 +136,7 @@ test("[I2] content is cut at the limit, also where it unpacks to more, and at th
   for (const path of ["/bomb", "/large"]) {
     await assert.rejects(read(url + path, { allowedHosts }), { code: "input_too_large" }, path);
   }
-  for (const path of ["/broken", "/gone"]) {
+  for (const path of ["/broken", "/gone", "/upgrade"]) {
     await assert.rejects(read(url + path, { allowedHosts }), { code: "url_unavailable" }, path);
   }
   await assert.rejects(read(`${url}/slow?key=secret`, { allowedHosts, timeMs: 50 }), (error) => {

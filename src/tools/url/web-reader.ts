@@ -101,6 +101,8 @@ async function open(url: URL, { stop, allowedHosts, resolve }: Reading): Promise
   });
   request.once("response", give);
   request.once("error", reject);
+  // An answer that changes the protocol (101) is dropped by Node without an error, and nothing else would come.
+  request.once("close", () => reject(new Error("it closed the connection without an answer")));
   request.end();
   return await promise;
 }
