@@ -56,7 +56,7 @@ export interface RecordStore extends PeopleStore {
   pendingTurn(sessionId: string): Promise<PendingTurn | null>;
   /** Every pending turn of the store, in no order. */
   pendingTurns(): Promise<PendingTurn[]>;
-  /** Whether the user takes part in the session: made a turn in it, or was invited, and was not dismissed since (S7). */
+  /** Whether the user takes part in the session: owns it and made a turn in it, or was invited, and was not dismissed since (S7). */
   tookPart(sessionId: string, userId: string): Promise<boolean>;
   /** Ids of those who take part, ascending. */
   listParticipants(sessionId: string): Promise<string[]>;
@@ -239,8 +239,8 @@ export interface RateTaken {
   elapsedMs: number;
 }
 /**
- * A refused opening changes nothing. `missing`: there is no such session, or it is deleted; or the turn that a new
- * session starts from is gone. `head_moved`: the head is another one; or it is still none, and the session has had
+ * A refused opening changes nothing. `missing`: there is no such session, or it is deleted; or whose turn it is neither owns it
+ * nor takes part in it, for example since they were dismissed (S7); or the turn that a new session starts from is gone. `head_moved`: the head is another one; or it is still none, and the session has had
  * its first turn all the same, whose id is taken (S4): it failed.
  */
 export type OpenResult =

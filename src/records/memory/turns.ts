@@ -102,6 +102,8 @@ function openTurn(rows: Rows, opening: TurnOpening, now: number): OpenResult {
   if (newSession !== null && draft.parentId !== null && !rows.turns.has(draft.parentId)) return { outcome: "missing" };
   const session = newSession ?? rows.sessions.get(draft.sessionId);
   if (session === undefined || session.deletedAt !== null) return { outcome: "missing" };
+  const [sessionId, userId] = [session.id, draft.createdBy];
+  if (session.userId !== userId && !tookPart(rows, sessionId, userId)) return { outcome: "missing" };
   if (session.archivedAt !== null) return { outcome: "archived" };
   const running = draft.kind === "agent" ? runningTurn(rows, session.id) : null;
   if (running !== null) return { outcome: "busy", runningTurnId: running.id };
@@ -114,7 +116,6 @@ function openTurn(rows: Rows, opening: TurnOpening, now: number): OpenResult {
   const turn: PendingTurn = { ...draft, sequence: session.lastSequence + 1, leaseExpiresAt: now + leaseMs };
   if (newSession !== null) insert(rows.sessions, newSession.id, newSession);
   insert(rows.turns, turn.id, turn);
-  const [sessionId, userId] = [session.id, turn.createdBy];
   rows.participants.set(pairKey(sessionId, userId), { sessionId, userId });
   rows.sessions.set(session.id, {
     ...session,

@@ -11,6 +11,7 @@ import type { PendingTurn } from "../../domain/turn.ts";
 import { memoryRecords } from "../memory/memory-records.ts";
 import type { RecordStore } from "../record-store.ts";
 import {
+  invite,
   awkwardText,
   completed,
   draftOf,
@@ -146,6 +147,8 @@ class Comparison {
     const session = newSession ?? (await this.#stores[0].getSession(this.#session(request).id)) ?? sessionOf();
     const kind = isSubagent ? "async_subagent" : "agent";
     const place = originTurnId === null ? {} : { parentId: originTurnId };
+    // Somebody who neither owns the session nor takes part in it opens nothing (S7).
+    if (!isWrong) await this.#same((store) => invite(store, session.id, user));
     const turn = draftOf(session, { kind, createdBy: user, createdAt: at, runnerId: this.#runner, ...place });
     const idempotency = key === null ? null : requestOf(turn, { userId: this.#org + user, key });
     const expectedHead = isWrong ? newId() : session.headTurnId;

@@ -67,15 +67,7 @@ export function turnRecords(db: Kysely<Tables>, dialect: SqlDialect): TurnRecord
       const rows = await db.selectFrom("turns").selectAll().where("status", "=", pending).execute();
       return rows.map((row) => rowToTurn(row) as PendingTurn);
     },
-    async tookPart(sessionId, userId) {
-      const row = await db
-        .selectFrom("participants")
-        .select("user_id")
-        .where("session_id", "=", sessionId)
-        .where("user_id", "=", userId)
-        .executeTakeFirst();
-      return row !== undefined;
-    },
+    tookPart: (sessionId, userId) => tookPart(db, sessionId, userId),
     async listParticipants(sessionId) {
       const all = db.selectFrom("participants").select("user_id").where("session_id", "=", sessionId);
       return (await all.orderBy("user_id").execute()).map((row) => row.user_id);
@@ -86,6 +78,11 @@ export function turnRecords(db: Kysely<Tables>, dialect: SqlDialect): TurnRecord
   };
 }
 
+async function tookPart(db: Kysely<Tables>, sessionId: string, userId: string): Promise<boolean> {
+  const all = db.selectFrom("participants").select("user_id").where("session_id", "=", sessionId);
+  return (await all.where("user_id", "=", userId).executeTakeFirst()) !== undefined;
+}
+
 async function changeParticipants(
   tx: Transaction<Tables>,
   sessionId: string,
@@ -93,18 +90,20 @@ async function changeParticipants(
 ): Promise<void> {
   const session = tx.selectFrom("sessions").select("id").where("id", "=", sessionId);
   if ((await session.executeTakeFirst()) === undefined) return;
-  if (invited.length > 0) {
-    const rows = invited.map((userId) => ({ session_id: sessionId, user_id: userId }));
-    await tx
-      .insertInto("participants")
-      .values(rows)
-      .onConflict((conflict) => conflict.doNothing())
-      .execute();
-  }
+  if (invited.length > 0) await addParticipants(tx, sessionId, invited);
   if (dismissed.length > 0) {
     const gone = tx.deleteFrom("participants").where("session_id", "=", sessionId);
     await gone.where("user_id", "in", dismissed).execute();
   }
+}
+
+async function addParticipants(tx: Transaction<Tables>, sessionId: string, userIds: string[]): Promise<void> {
+  const rows = userIds.map((userId) => ({ session_id: sessionId, user_id: userId }));
+  await tx
+    .insertInto("participants")
+    .values(rows)
+    .onConflict((conflict) => conflict.doNothing())
+    .execute();
 }
 
 export async function getTurn(db: Kysely<Tables>, id: string): Promise<Turn | null> {
@@ -150,14 +149,11 @@ async function tryToOpen(db: Kysely<Tables>, dialect: SqlDialect, opening: TurnO
       if (limited !== null) return limited;
       if (opening.newSession !== null && !(await holdParent(tx, dialect, opening))) return null;
       if (!(await fitsBeside(tx, dialect, opening))) return null;
-      const sequence = opening.newSession === null ? await takePlace(tx, opening) : await makePlace(tx, opening);
-      if (sequence === null) return null;
-      const turn = await insertTurn(tx, dialect, { ...opening, sequence });
-      await tx
-        .insertInto("participants")
-        .values({ session_id: turn.sessionId, user_id: turn.createdBy })
-        .onConflict((conflict) => conflict.doNothing())
-        .execute();
+      const place = opening.newSession === null ? await takePlace(tx, opening) : await makePlace(tx, opening);
+      if (place === null) return null;
+      const turn = await insertTurn(tx, dialect, { ...opening, sequence: place.sequence });
+      // Anybody else takes part already, or was dismissed a moment ago.
+      if (place.ownerId === turn.createdBy) await addParticipants(tx, turn.sessionId, [turn.createdBy]);
       await takeMail(tx, opening);
       if (opening.idempotency !== null) {
         const { userId, key, requestHash, turnId } = opening.idempotency;
@@ -201,8 +197,14 @@ async function fitsBeside(tx: Transaction<Tables>, dialect: SqlDialect, opening:
   return (await besideRefusal(tx, opening)) === null;
 }
 
-/** The next sequence number of a session that is open for turns and has the expected head (T1, S5). */
-async function takePlace(tx: Transaction<Tables>, { turn, expectedHead }: TurnOpening): Promise<number | null> {
+/** Of the turn in its session. */
+interface Place {
+  sequence: number;
+  ownerId: string;
+}
+
+/** The next sequence number of a session that is open for turns of this person, and has the expected head (T1, S5, S7). */
+async function takePlace(tx: Transaction<Tables>, { turn, expectedHead }: TurnOpening): Promise<Place | null> {
   let update = tx
     .updateTable("sessions")
     .set((eb) => ({
@@ -213,17 +215,27 @@ async function takePlace(tx: Transaction<Tables>, { turn, expectedHead }: TurnOp
     }))
     .where("id", "=", turn.sessionId)
     .where("archived_at", "is", null)
-    .where("deleted_at", "is", null);
+    .where("deleted_at", "is", null)
+    .where((eb) =>
+      eb.or([
+        eb("user_id", "=", turn.createdBy),
+        eb(
+          "id",
+          "in",
+          eb.selectFrom("participants as p").select("p.session_id").where("p.user_id", "=", turn.createdBy),
+        ),
+      ]),
+    );
   if (turn.subagent === undefined) update = update.where("head_turn_id", "is not distinct from", expectedHead);
-  const session = await update.returning("last_sequence").executeTakeFirst();
-  return session?.last_sequence ?? null;
+  const session = await update.returning(["last_sequence", "user_id"]).executeTakeFirst();
+  return session === undefined ? null : { sequence: session.last_sequence, ownerId: session.user_id };
 }
 
 /** Inserts the new session with its first turn counted in. */
 async function makePlace(
   tx: Transaction<Tables>,
   { turn, newSession, expectedHead }: TurnOpening,
-): Promise<number | null> {
+): Promise<Place | null> {
   if (newSession === null || newSession.headTurnId !== expectedHead) return null;
   const sequence = newSession.lastSequence + 1;
   const row = sessionToRow({
@@ -234,7 +246,7 @@ async function makePlace(
     activeAt: Math.max(newSession.activeAt, turn.createdAt),
   });
   await tx.insertInto("sessions").values(row).execute();
-  return sequence;
+  return { sequence, ownerId: newSession.userId };
 }
 
 /** Why a turn may not be opened; null when nothing speaks against it any more. */
@@ -261,10 +273,12 @@ async function refusalBySession(db: Kysely<Tables>, opening: TurnOpening): Promi
     .leftJoin("turns as running", (join) =>
       join.onRef("running.session_id", "=", "s.id").on("running.status", "=", pending).on("running.kind", "=", agent),
     )
-    .select(["s.head_turn_id", "s.archived_at", "s.deleted_at", "running.id as running_id"])
+    .select(["s.user_id", "s.head_turn_id", "s.archived_at", "s.deleted_at", "running.id as running_id"])
     .where("s.id", "=", turn.sessionId)
     .executeTakeFirst();
   if (session === undefined || session.deleted_at !== null) return { outcome: "missing" };
+  const isTheirs = session.user_id === turn.createdBy || (await tookPart(db, turn.sessionId, turn.createdBy));
+  if (!isTheirs) return { outcome: "missing" };
   if (session.archived_at !== null) return { outcome: "archived" };
   if (turn.kind === "agent" && session.running_id !== null)
     return { outcome: "busy", runningTurnId: session.running_id };

@@ -21,6 +21,7 @@ import {
   startSession,
   stepOf,
   type OpenForTest,
+  invite,
 } from "./samples.ts";
 
 const eve = "user-eve";
@@ -97,7 +98,7 @@ export function importTests(open: OpenForTest): void {
     assert.deepEqual(await find(ada), []);
     assert.equal(await store.tookPart(session.id, ada), false);
     assert.deepEqual((await store.listSessions({ orgId: org, userId: ada, limit: 10 })).sessions, []);
-    await runTurn(store, session.id, { createdBy: ada });
+    await invite(store, session.id, ada);
     assert.equal(await store.tookPart(session.id, ada), true);
   });
 

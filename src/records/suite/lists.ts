@@ -4,7 +4,19 @@ import { test } from "node:test";
 import * as fc from "fast-check";
 import type { Session } from "../../domain/session.ts";
 import type { RecordStore, SessionQuery } from "../record-store.ts";
-import { ada, noon, org, runTurn, sessionOf, startSession, type OpenForTest } from "./samples.ts";
+import {
+  ada,
+  noon,
+  org,
+  runTurn,
+  sessionOf,
+  startSession,
+  type OpenForTest,
+  invite,
+  openingOf,
+  read,
+  draftOf,
+} from "./samples.ts";
 
 const bob = "user-bob";
 
@@ -24,6 +36,7 @@ export function listTests(open: OpenForTest): void {
     const former = await startSession(store, { name: "own, elsewhere", orgId: "org-2" });
     await startSession(store, { name: "own, deleted", deletedAt: noon });
     await startSession(store, { name: "public, deleted", userId: bob, isPublic: true, deletedAt: noon });
+    await invite(store, shared.id, ada);
     await runTurn(store, shared.id, { createdBy: ada });
     await runTurn(store, shared.id, { createdBy: ada });
     await runTurn(store, former.id, { createdBy: ada });
@@ -35,15 +48,22 @@ export function listTests(open: OpenForTest): void {
     assert.deepEqual((await namesSeen(store, { ownerId: bob })).toSorted(), ["bob's, public", "bob's, shared"]);
   });
 
-  test("[S7] whoever made a turn in a session took part in it", async (context) => {
+  test("[S7] the owner takes part with the first turn, others by an invitation; who is dismissed runs none, and is not back by trying", async (context) => {
     const { store } = await open(context);
     const session = await startSession(store);
     const other = await startSession(store);
     assert.equal(await store.tookPart(session.id, ada), false);
+    const turnOf = async (over: { createdBy: string }) => openingOf(draftOf(await read(store, session.id), over));
+    assert.deepEqual(await store.openTurn(await turnOf({ createdBy: bob })), { outcome: "missing" });
+    await invite(store, session.id, bob);
     await runTurn(store, session.id);
     await runTurn(store, session.id, { createdBy: bob });
     assert.equal(await store.tookPart(session.id, ada), true);
     assert.equal(await store.tookPart(session.id, bob), true);
+    await store.changeParticipants(session.id, { invited: [], dismissed: [bob] });
+    // As one whose turn was being prepared when they were dismissed.
+    assert.deepEqual(await store.openTurn(await turnOf({ createdBy: bob })), { outcome: "missing" });
+    assert.equal(await store.tookPart(session.id, bob), false);
     assert.equal(await store.tookPart(session.id, "user-eve"), false);
     assert.equal(await store.tookPart(other.id, bob), false);
   });

@@ -16,6 +16,7 @@ import {
   sessionOf,
   startSession,
   type OpenForTest,
+  invite,
 } from "./samples.ts";
 
 const bob = "user-bob";
@@ -96,6 +97,7 @@ export function openingTests(open: OpenForTest): void {
     const { store } = await open(context);
     const session = await startSession(store);
     const running = await opened(store, openingOf(draftOf(session)));
+    await invite(store, session.id, bob);
     const late = openingOf(draftOf(session, { createdBy: bob }));
     assert.deepEqual(await refused(store, late), { outcome: "busy", runningTurnId: running.id });
     await finish(store, failed(running));

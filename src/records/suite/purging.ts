@@ -25,6 +25,7 @@ import {
   startSession,
   stepOf,
   type OpenForTest,
+  invite,
 } from "./samples.ts";
 
 /** A session with a line of turns, the oldest first. */
@@ -108,6 +109,7 @@ export function purgingTests(open: OpenForTest): void {
     const [other] = await startLine(store, 2);
     const line = await startLine(store, 2);
     const sessionId = line[0]?.sessionId ?? "";
+    await invite(store, sessionId, "user-bob");
     const draft = draftOf(await read(store, sessionId), { createdBy: "user-bob" });
     const request = requestOf(draft);
     const last = await opened(store, openingOf(draft, { idempotency: request }));

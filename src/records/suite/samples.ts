@@ -208,6 +208,11 @@ export async function startSession(store: RecordStore, over: Partial<Session> = 
   return session;
 }
 
+/** Lets somebody who is not its owner run turns in the session. */
+export async function invite(store: RecordStore, sessionId: string, userId: string): Promise<void> {
+  await store.changeParticipants(sessionId, { invited: [userId], dismissed: [] });
+}
+
 /** Opens and completes a turn on the session's head. */
 export async function runTurn(
   store: RecordStore,

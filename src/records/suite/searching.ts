@@ -16,6 +16,7 @@ import {
   read,
   startSession,
   type OpenForTest,
+  invite,
 } from "./samples.ts";
 
 const bob = "user-bob";
@@ -193,6 +194,7 @@ export function searchTests(open: OpenForTest): void {
     await startSession(store, { name: "plum, elsewhere", orgId: "org-2" });
     await startSession(store, { name: "plum, public, elsewhere", orgId: "org-2", isPublic: true });
     const shared = await startSession(store, { name: "plum, bob's, shared", userId: bob });
+    await invite(store, shared.id, ada);
     const turn = await opened(store, openingOf(draftOf(shared, { createdBy: ada })));
     await finish(store, completed(turn), { text: { instruction: "cherry", answer: "" } });
     const deleted = await startSession(store, { name: "plum, deleted" });

@@ -21,6 +21,7 @@ import {
   runTurn,
   startSession,
   type OpenForTest,
+  invite,
 } from "./samples.ts";
 
 /** A turn with something in every field. */
@@ -101,6 +102,7 @@ export function turnTests(open: OpenForTest): void {
   test("[T3] a pending turn comes back as it was opened, plain or rich", async (context) => {
     const { store } = await open(context);
     const session = await startSession(store);
+    await invite(store, session.id, richDraft(session).createdBy);
     for (const draft of [draftOf(session), richDraft(session)]) {
       const turn = await opened(store, openingOf(draft, { expectedHead: null }));
       assert.deepEqual(turn, { ...draft, sequence: turn.sequence, leaseExpiresAt: turn.leaseExpiresAt });
@@ -111,6 +113,7 @@ export function turnTests(open: OpenForTest): void {
   test("[T3] a finished turn comes back as it ended, whichever way it ended", async (context) => {
     const { store } = await open(context);
     const session = await startSession(store);
+    await invite(store, session.id, richDraft(session).createdBy);
     for (const way of endsOf(pendingOf(draftOf(session), 1)).keys()) {
       const turn = await opened(store, openingOf(richDraft(session), { expectedHead: null }));
       const end = endsOf(turn)[way] ?? assert.fail("there is no such end");
