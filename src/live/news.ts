@@ -32,11 +32,7 @@ export class News {
   /** There is an event `seq` of the turn. */
   tell(turnId: string, seq: number): void {
     const known = this.#heard.get(turnId) ?? 0;
-    this.#heard.delete(turnId);
-    this.#heard.set(turnId, known === dropped ? seq : Math.max(known, seq));
-    const [oldest] = this.#heard.keys();
-    if (this.#heard.size > turnsMax && oldest !== undefined) this.#heard.delete(oldest);
-    this.#waiters.wake(turnId);
+    this.#hear(turnId, known === dropped ? seq : Math.max(known, seq));
   }
 
   tellAll(news: readonly TurnNews[]): void {
@@ -47,7 +43,14 @@ export class News {
   }
 
   tellDropped(turnId: string): void {
-    this.#heard.set(turnId, dropped);
+    this.#hear(turnId, dropped);
+  }
+
+  #hear(turnId: string, news: number): void {
+    this.#heard.delete(turnId);
+    this.#heard.set(turnId, news);
+    const [oldest] = this.#heard.keys();
+    if (this.#heard.size > turnsMax && oldest !== undefined) this.#heard.delete(oldest);
     this.#waiters.wake(turnId);
   }
 
