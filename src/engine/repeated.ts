@@ -5,6 +5,7 @@ import { limits } from "../domain/limits.ts";
 import type { EngineCore } from "./core.ts";
 import type { RunningTurn, TurnRequest } from "./engine.ts";
 import { checkSameRequest } from "./open-turn.ts";
+import { visibleTurn } from "./sessions.ts";
 import { eventsOf, finishOf } from "./turn-events.ts";
 
 export async function findRepeated(
@@ -23,6 +24,8 @@ export async function findRepeated(
   const earlier = await core.parts.records.findIdempotent(caller.userId, key);
   if (earlier === null) return null;
   checkSameRequest(earlier.requestHash, request);
+  // By a device of theirs, or since they were dismissed: who may not see the turn does not get it by its key either (H4, P3).
+  await visibleTurn(core.parts, caller, earlier.turnId);
   return await repeatedTurn(core, earlier.turnId);
 }
 
