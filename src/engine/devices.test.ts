@@ -224,7 +224,8 @@ test("[P3] whoever watches a key is told at once when it is revoked, replaced or
   const { engine, person, paired, clock } = await world(t);
   const admin = await person("admin");
   const ended: string[] = [];
-  const watch = (secret: string, name: string) => engine.keys.watch(secret, () => void ended.push(name));
+  const watch = (secret: string, name: string) =>
+    engine.keys.watch({ secret, caller: admin }, () => void ended.push(name));
   const phone = await paired(admin, "phone");
   watch(phone.token, "phone");
   watch(phone.token, "phone again");
@@ -251,7 +252,7 @@ test("[P3] [B4] whoever watches a key is told soon when another process revokes 
   const there = await createEngine({ ...parts, runner: { ...parts.runner, id: newId() } });
   t.after(() => there.close({ graceMs: 0 }));
   const told = new EventTarget();
-  engine.keys.watch(phone.token, () => told.dispatchEvent(new Event("end")));
+  engine.keys.watch({ secret: phone.token, caller: ada }, () => told.dispatchEvent(new Event("end")));
   // Nothing else keeps the test's process alive while the engine's own timer does not.
   const alive = setInterval(() => undefined, 1_000);
   t.after(() => clearInterval(alive));
@@ -268,7 +269,7 @@ test("[P3] [H4] with wake-ups they are told at once, and not when their process 
   const phone = await paired(ada);
   const there = await createEngine({ ...parts, runner: { ...parts.runner, id: newId() } });
   t.after(() => there.close({ graceMs: 0 }));
-  const ended = new Promise<void>((resolve) => engine.keys.watch(phone.token, resolve));
+  const ended = new Promise<void>((resolve) => engine.keys.watch({ secret: phone.token, caller: ada }, resolve));
   await there.devices.revoke(ada, phone.id);
   await ended;
 });

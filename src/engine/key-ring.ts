@@ -40,7 +40,7 @@ export function keyRing(parts: EngineParts, watch: KeyWatch): KeyRing {
       await watch.changed();
     },
     authenticate: (secret) => authenticate(parts, secret),
-    watch: (secret, onEnd) => watch.add(secret, onEnd),
+    watch: ({ secret, caller: { role } }, onEnd) => watch.add(secret, { role, onEnd }),
     owner: () => owner(parts),
   };
 }

@@ -1,4 +1,8 @@
-/** Tells open connections that the key they came with is worthless now: revoked, replaced or expired, or its user disabled (P3, H4). */
+/**
+ * Tells open connections that the key they came with is not what it was: revoked, replaced or expired, or its user disabled
+ * or of another role (P3, H4).
+ */
+import type { Role } from "../domain/caller.ts";
 import { sha256 } from "../domain/ids.ts";
 import { limits } from "../domain/limits.ts";
 import { wakeTopics } from "../live/wake-ups.ts";
@@ -13,10 +17,16 @@ export function isValid({ key, user, org }: KeyHolder, now: number): boolean {
   return user.disabledAt === null && org !== null && org.suspendedAt === null;
 }
 
+/** A connection, and what its caller could do when it was opened. */
+interface Watcher {
+  role: Role;
+  onEnd(): void;
+}
+
 export class KeyWatch {
   readonly #parts: EngineParts;
   /** Who wants to know, by the secret. */
-  readonly #watchers = new Map<string, Set<() => void>>();
+  readonly #watchers = new Map<string, Set<Watcher>>();
   #timer: NodeJS.Timeout | null = null;
   #looks = 0;
   #last: Promise<void> = Promise.resolve();
@@ -27,14 +37,14 @@ export class KeyWatch {
     this.#sleep = parts.wakeUps?.on(wakeTopics.keys, () => void this.look());
   }
 
-  /** Calls once when the key ends; for a secret that is no key, never. Gives what ends the watch. */
-  add(secret: string, onEnd: () => void): () => void {
+  /** Calls once when the key ends, or its caller's role is another; for a secret that is no key, never. Gives what ends the watch. */
+  add(secret: string, watcher: Watcher): () => void {
     const watchers = this.#watchers.get(secret) ?? new Set();
-    this.#watchers.set(secret, watchers.add(onEnd));
+    this.#watchers.set(secret, watchers.add(watcher));
     // One look at a time: behind a slow store they would pile up.
     this.#timer ??= setInterval(() => this.#looks === 0 && void this.look(), limits.keyPollMs).unref();
     return () => {
-      watchers.delete(onEnd);
+      watchers.delete(watcher);
       if (watchers.size === 0 && this.#watchers.get(secret) === watchers) this.#forget(secret);
     };
   }
@@ -57,7 +67,8 @@ export class KeyWatch {
     const faults: unknown[] = [];
     for (const secret of this.#watchers.keys()) {
       try {
-        if (await this.#isOver(secret)) this.#end(secret);
+        const role = await this.#roleOf(secret);
+        if (role !== undefined) this.#endAllBut(secret, role);
       } catch (error) {
         faults.push(error);
       }
@@ -67,12 +78,13 @@ export class KeyWatch {
     this.#parts.report("whether keys of open connections are still valid could not be read", fault);
   }
 
-  /** What is neither a key nor a token of the identity provider never is. */
-  async #isOver(secret: string): Promise<boolean> {
+  /** The role that the secret gives now; null: none any more. Undefined: it is neither a key nor a token of the identity provider. */
+  async #roleOf(secret: string): Promise<Role | null | undefined> {
     const { records, identities, now } = this.#parts;
     const holder = await records.findKey(sha256(secret));
-    if (holder !== null) return !isValid(holder, now());
-    return identities !== undefined && secret.includes(".") && (await identifiedCaller(this.#parts, secret)) === null;
+    if (holder !== null) return isValid(holder, now()) ? holder.user.role : null;
+    if (identities === undefined || !secret.includes(".")) return undefined;
+    return (await identifiedCaller(this.#parts, secret))?.role ?? null;
   }
 
   close(): void {
@@ -80,10 +92,12 @@ export class KeyWatch {
     for (const secret of this.#watchers.keys()) this.#forget(secret);
   }
 
-  #end(secret: string): void {
-    const watchers = this.#watchers.get(secret) ?? [];
-    this.#forget(secret);
-    for (const onEnd of watchers) onEnd();
+  #endAllBut(secret: string, role: Role | null): void {
+    const watchers = this.#watchers.get(secret) ?? new Set();
+    const ended = [...watchers].filter((watcher) => watcher.role !== role);
+    for (const watcher of ended) watchers.delete(watcher);
+    if (watchers.size === 0) this.#forget(secret);
+    for (const { onEnd } of ended) onEnd();
   }
 
   #forget(secret: string): void {

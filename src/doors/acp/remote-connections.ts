@@ -78,7 +78,7 @@ export function beginner({ engine, agentFor }: RemoteAcpOptions, limits: RemoteL
         agent: { connect },
         connection: () => connection,
         onKeyEnd: (end) => {
-          const unwatch = engine.keys.watch(secret, end);
+          const unwatch = engine.keys.watch({ secret, caller }, end);
           void connection?.closed.then(unwatch);
         },
         giveUp: () => (connection === null ? free() : connection.close()),

@@ -202,7 +202,7 @@ async function serve(context: Context<VisitBindings>, { name, door, entrance, ha
   const readsJson = json !== undefined && otherBodies === undefined;
   const body = readsJson ? parse(json, await readJson(request, door.limits.requestBodyBytesMax)) : undefined;
   const watchKey: Call<never>["watchKey"] = (onEnd) =>
-    visitor === null ? () => undefined : door.engine.keys.watch(visitor.secret, onEnd);
+    visitor === null ? () => undefined : door.engine.keys.watch(visitor, onEnd);
   return await handler({ request, caller, watchKey, id, params, query, body } as Call<never>);
 }
 

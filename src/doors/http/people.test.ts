@@ -68,7 +68,7 @@ test("[H4] the last admin of an org stays one", async (t) => {
   assert.equal((await people.change(userId, { role: "member" })).role, "member");
 });
 
-test("[H4] [R5] a stream ends at once when its key's user is disabled, their org suspended, or the key has expired", async (t) => {
+test("[H4] [R5] a stream ends at once when its key's user is disabled or has another role, their org suspended, or the key has expired", async (t) => {
   let late = 0;
   const answering = Promise.withResolvers<void>();
   const script = () => [{ says: ["half ", answering.promise, "whole"] }];
@@ -91,6 +91,9 @@ test("[H4] [R5] a stream ends at once when its key's user is disabled, their org
   await door.engine.operator.suspendOrg(person.orgId, true);
   await suspended();
   await door.engine.operator.suspendOrg(person.orgId, false);
+  const demoted = await stream(person);
+  await door.client().people.change(person.userId, { role: "reader" });
+  await demoted();
   const disabled = await stream(person);
   await door.client().people.change(person.userId, { disabled: true });
   await disabled();
@@ -162,6 +165,11 @@ test("[P3] a device sees its own workspace, whatever it asks for, and makes noth
   await assert.rejects(phone.sessions.import(file.replaceAll(elsewhere.sessionId, newId())), {
     code: "import_invalid",
   });
+  // Nor by the key of a request that its owner made elsewhere (T13).
+  const again = { instruction: "hello", sessionId: elsewhere.sessionId };
+  const keyed = { json: again, headers: { "idempotency-key": "k" } };
+  assert.equal((await door.call("POST /api/ai/agent/execute", { ...keyed, as: owner })).status, 200);
+  await door.refused("not_found", "POST /api/ai/agent/execute", { ...keyed, as: { ...owner, key: token } });
   await door.engine.tree.remove(owner, elsewhere.sessionId);
   assert.deepEqual(await phone.sessions.listRemoved(), []);
 });

@@ -34,10 +34,10 @@ export interface KeyRing {
    */
   authenticate(secret: string): Promise<Caller | null>;
   /**
-   * For a connection that stays open: calls once when the key ends, at once where this process ended it, else within
-   * `keyPollMs`. For a secret that is no key, never. Gives what ends the watch.
+   * For a connection that stays open: calls once when the key ends or its user has another role than the caller, at once where
+   * this process did that, else within `keyPollMs`. For a secret that is no key, never. Gives what ends the watch.
    */
-  watch(secret: string, onEnd: () => void): () => void;
+  watch(visitor: { secret: string; caller: Pick<Caller, "role"> }, onEnd: () => void): () => void;
   /** The person who owns a local data folder; made at the first call. */
   owner(): Promise<Caller & { name: string }>;
 }

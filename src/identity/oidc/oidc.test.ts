@@ -196,7 +196,7 @@ test("[H4] over HTTP a token comes in as the user it speaks of, and a bad one is
   await door.refused("unauthenticated", "GET /api/me", { as });
   await people.change(user.id, { disabled: false });
   const ended = Promise.withResolvers<void>();
-  t.after(door.engine.keys.watch(token, ended.resolve));
+  t.after(door.engine.keys.watch({ secret: token, caller: user }, ended.resolve));
   at = now + 120_000;
   await door.refused("unauthenticated", "GET /api/me", { as });
   // Whoever listens by a token is told when it ends.
