@@ -1,4 +1,6 @@
 import assert from "node:assert/strict";
+import { writeFile } from "node:fs/promises";
+import { join } from "node:path";
 import { test } from "node:test";
 import type { TestContext } from "node:test";
 import { cliWorld } from "../../../testing/cli.ts";
@@ -54,9 +56,35 @@ test("[L2] /help tells every command; an unknown one is said to be unknown", asy
 
 test("[L2] a refused line is told and the chat goes on; piped, the exit code tells of the last one", async (t) => {
   const world = await indexed(t);
-  const failed = await world.run(["chat", "--mode", "sing"], { stdin: "a\nb\n" });
+  const failed = await world.run(["chat", "--context", "none"], { stdin: "a\nb\n" });
   assert.equal(failed.exit, 1);
-  assert.equal(failed.stderr.match(/\(mode_unknown\)/g)?.length, 2);
+  assert.equal(failed.stderr.match(/\(context_unknown\)/g)?.length, 2);
+});
+
+test("[G2] [L2] an unknown mode is refused where it is named, with those that there are: by --mode, /mode and acp", async (t) => {
+  const world = await indexed(t);
+  const config = `[conversation_contexts.default.modes.sing]\n[conversation_contexts.other.modes.hum]\n`;
+  await writeFile(join(world.dataDir, "config.toml"), config);
+  const known = /there is no mode "snig"; known are: "ask", "edit", "sing"/;
+  for (const command of ["chat", "acp"]) {
+    const { exit, stdout, stderr } = await world.run([command, "--mode", "snig"], { stdin: "a\n" });
+    assert.deepEqual([exit, stdout], [1, ""]);
+    assert.match(stderr, known);
+    assert.match(stderr, /mode_unknown/);
+  }
+  const { stderr } = await world.run(["chat", "--mode", "sing"], { stdin: "/mode snig\na\n/mode\n/mode edit\n" });
+  assert.match(stderr, known);
+  assert.match(stderr, /mode sing\n.*mode edit/s);
+  const other = await world.run(["chat", "--context", "other", "--mode", "hum"], { stdin: "a\n" });
+  assert.equal(other.exit, 0);
+
+  const record = ["context", "set", "conversation", "default", "--file", "record.toml"];
+  await world.write("record.toml", "[modes.whisper]\n");
+  assert.equal((await world.run(record)).exit, 0);
+  for (const command of ["chat", "acp"]) {
+    const { exit, stderr: told } = await world.run([command, "--mode", "whisper"], { stdin: "" });
+    assert.equal(exit, 0, told);
+  }
 });
 
 test("[L2] --continue goes on with the newest session of the repository", async (t) => {

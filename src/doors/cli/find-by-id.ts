@@ -102,7 +102,8 @@ function headOf(session: WireSession): string {
   throw new CommandFailed("not_found", `the session ${shortId(session.id)} has no finished turn yet`);
 }
 
-async function orNull<T>(found: Promise<T>): Promise<T | null> {
+/** Null: there is no such thing. */
+export async function orNull<T>(found: Promise<T>): Promise<T | null> {
   try {
     return await found;
   } catch (error) {

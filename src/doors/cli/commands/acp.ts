@@ -2,6 +2,7 @@
 import type { Call } from "../call.ts";
 import { exitCodes } from "../failure.ts";
 import type { ExitCode } from "../failure.ts";
+import { refuseUnknownMode } from "../known-modes.ts";
 import { listenForStop } from "../stop-signals.ts";
 
 export interface AcpOptions {
@@ -12,13 +13,17 @@ export interface AcpOptions {
 }
 
 export async function acp(call: Call, options: AcpOptions): Promise<ExitCode> {
+  const { mode, workspace = null } = options;
+  if (mode !== undefined && call.server() === null) {
+    await refuseUnknownMode(call, mode, { client: () => call.client(), workspaceId: workspace, contextId: null });
+  }
   const stopping = listenForStop(call.io.signals);
   const asked = options.continue === true ? "continue" : null;
   try {
     const serving = call.serveAcp({
       beginning: options.fresh === true ? "fresh" : asked,
-      workspaceId: options.workspace ?? null,
-      mode: options.mode ?? null,
+      workspaceId: workspace,
+      mode: mode ?? null,
       stop: stopping.first,
     });
     await Promise.race([serving, stopping.second]);

@@ -2,6 +2,7 @@
 import type { WireTurn } from "../../../client/client.ts";
 import { UsageError } from "../failure.ts";
 import { shortId, turnNumbered } from "../find-by-id.ts";
+import { refuseUnknownMode } from "../known-modes.ts";
 import { plural } from "../output.ts";
 import { nothingSpent } from "./chat-state.ts";
 import type { Chat } from "./chat-state.ts";
@@ -188,8 +189,13 @@ function chooseModel({ options, call }: Chat, rest: string): void {
   );
 }
 
-function chooseMode({ options, call, tools }: Chat, rest: string): void {
-  if (rest !== "") options.mode = rest;
+async function chooseMode({ options, call, tools, client, sessionId, workspaceId }: Chat, rest: string): Promise<void> {
+  if (rest !== "" && rest !== options.mode) {
+    const contextOf = async (id: string): Promise<string> => (await client.sessions.get(id)).conversationContextId;
+    const contextId = options.context ?? (sessionId === null ? null : await contextOf(sessionId));
+    await refuseUnknownMode(call, rest, { client: () => client, workspaceId, contextId });
+    options.mode = rest;
+  }
   const { output } = call;
   const { mode = "ask" } = options;
   const means: Record<string, string> = {

@@ -12,6 +12,7 @@ import { exitCodes, reportFailure } from "../failure.ts";
 import type { ExitCode } from "../failure.ts";
 import { shortId } from "../find-by-id.ts";
 import { indexFirst } from "../index-first.ts";
+import { refuseUnknownMode } from "../known-modes.ts";
 import type { ChatInput } from "../line-queue.ts";
 import { refuseContradiction } from "./ask.ts";
 import { settleCalls } from "./chat-calls.ts";
@@ -29,6 +30,10 @@ export async function chat(call: Call, options: ChatOptions): Promise<ExitCode> 
   const client = await call.client();
   const workspaceId = await chatWorkspace(call, options);
   const session = await chatSession(call, { client, options, workspaceId });
+  if (options.mode !== undefined) {
+    const contextId = options.context ?? session?.conversationContextId ?? null;
+    await refuseUnknownMode(call, options.mode, { client: () => client, workspaceId, contextId });
+  }
   if (!(await indexFirst(call, options.repo))) return exitCodes.interrupted;
   const isTerminal = call.io.stdin.isTTY === true && call.output.isTerminal && !call.json;
   const tools = isTerminal && options.tools !== false ? ChatTools.of(call, workspaceId) : null;
