@@ -223,6 +223,8 @@ export const limits = {
   acpSessionsMax: 64,
   /** P1: one message of a client. */
   acpMessageBytesMax: 33_554_432,
+  /** Texts, numbers, lists and objects of it, which each cost time however short they are. */
+  acpMessageValuesMax: 100_000,
   /** P4: how long a client may take to end and release a terminal of its own. */
   acpClientMsMax: 5_000,
   /** V2: how soon the events that another process appends are seen. */

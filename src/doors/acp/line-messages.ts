@@ -1,5 +1,6 @@
 /** Bytes of a client as JSON-RPC messages, one to a line. Bad ones cost themselves only: the connection goes on. */
 import type { AnyMessage } from "@agentclientprotocol/sdk";
+import { formFault } from "./message-form.ts";
 
 export interface RpcError {
   code: number;
@@ -72,6 +73,11 @@ function decode(pieces: readonly Uint8Array[]): string | null {
 }
 
 function readMessage(text: string): ReadLine {
+  const fault = formFault(text);
+  if (fault !== null) {
+    const beginning = Buffer.from(text.slice(0, beginningBytesMax));
+    return { fault: { code: -32600, message: `Invalid request: ${fault}` }, id: requestId(beginning) };
+  }
   let value: unknown;
   try {
     value = JSON.parse(text);

@@ -4,6 +4,7 @@
  */
 import { AptoveError } from "../../domain/errors.ts";
 import type { AcpConnection } from "./agent.ts";
+import { formFault } from "./message-form.ts";
 import type { RemoteParts, Visitor } from "./remote-connections.ts";
 
 interface Open {
@@ -29,7 +30,8 @@ export function httpConnections(parts: RemoteParts): HttpConnections {
   // A client that is gone says nothing: its connection is known by that nobody uses it.
   const timer = setInterval(() => closeIdle(open, limits.idleMs), Math.min(limits.idleMs, limits.pingMs)).unref();
   return {
-    fetch: async (request, visitor) => {
+    fetch: async (given, visitor) => {
+      const request = given.method === "POST" ? await checked(given) : given;
       const id = request.headers.get(connectionHeader);
       if (id === null)
         return request.method === "POST"
@@ -42,6 +44,15 @@ export function httpConnections(parts: RemoteParts): HttpConnections {
     },
     close: () => clearInterval(timer),
   };
+}
+
+/** Throws `request_invalid` for a message whose form would hold up everybody else. */
+async function checked(request: Request): Promise<Request> {
+  const { method, headers, signal, url } = request;
+  const body = await request.text();
+  const fault = formFault(body);
+  if (fault !== null) throw new AptoveError("request_invalid", fault);
+  return new Request(url, { method, headers, signal, body });
 }
 
 /** `initialize` opens a connection; anything else that names none is refused by the SDK's server. */

@@ -4,6 +4,7 @@ import type { Duplex } from "node:stream";
 import type { PreparedWebSocketUpgrade } from "@agentclientprotocol/sdk/experimental/server";
 import { WebSocketServer, type WebSocket } from "ws";
 import { AptoveError } from "../../domain/errors.ts";
+import { formFault } from "./message-form.ts";
 import { deviceHeader } from "./remote-http.ts";
 import type { Beginning, RemoteParts, Visitor } from "./remote-connections.ts";
 
@@ -24,6 +25,9 @@ const subprotocol = "aptove.acp";
 
 /** Policy violation; what the peer is told when its key has ended. */
 const keyEnded = 1008;
+
+/** Message too big; what the peer is told of one that is not even parsed. */
+const tooBig = 1009;
 
 /** How long a peer has to close its end, before it is cut off. */
 const closeMs = 1_000;
@@ -80,7 +84,7 @@ async function upgrade(
   socket.once("close", () => prepared.reject());
   sockets.handleUpgrade(incoming, socket, head, (webSocket) => {
     sockets.emit("connection", webSocket, incoming);
-    prepared.accept(webSocket);
+    prepared.accept(guarded(webSocket));
     beginning.onKeyEnd(() => {
       webSocket.close(keyEnded, "the key is not valid any more");
       cutOffLater(webSocket);
@@ -88,6 +92,34 @@ async function upgrade(
       beginning.connection()?.close();
     });
   });
+}
+
+type GuardedSocket = Parameters<PreparedWebSocketUpgrade["accept"]>[0];
+
+/** The socket as the SDK uses it: a message whose form would hold up everybody else ends the connection instead. */
+function guarded(socket: WebSocket): GuardedSocket {
+  const taken = (data: string): void => {
+    const fault = formFault(data);
+    if (fault === null) return void listeners.forEach((listener) => listener(data, false));
+    socket.close(tooBig, fault);
+    cutOffLater(socket);
+  };
+  const listeners = new Set<(...args: unknown[]) => void>();
+  socket.on("message", (data: Buffer, isBinary) => {
+    if (!isBinary) taken(data.toString());
+  });
+  return {
+    get readyState() {
+      return socket.readyState;
+    },
+    get bufferedAmount() {
+      return socket.bufferedAmount;
+    },
+    send: (data) => socket.send(data),
+    close: (code, reason) => socket.close(code, reason),
+    on: (type, listener) => (type === "message" ? listeners.add(listener) : socket.on(type, listener)),
+    off: (type, listener) => (type === "message" ? listeners.delete(listener) : socket.off(type, listener)),
+  };
 }
 
 function prepare(server: RemoteParts["server"], beginning: Beginning): PreparedWebSocketUpgrade {

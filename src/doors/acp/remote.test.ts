@@ -185,6 +185,18 @@ test("[P3] [H5] a message that is too large ends its connection with 1009, over 
   await ask(await remote.overHttp({ as: remote.admin }), "still there?");
 });
 
+test("[P3] [H5] a message of millions of levels is not parsed: it ends its connection with 1009, over HTTP it is a 400", async (t) => {
+  const remote = await remoteTest(t);
+  const deep = "[".repeat(1_000_000);
+  const { socket, closeCode } = await remote.overSocket({ as: remote.admin });
+  socket.send(deep);
+  assert.equal(await closeCode, 1009);
+  const headers = { authorization: `Bearer ${remote.admin.key}`, "content-type": "application/json" };
+  const refusal = await fetch(`${remote.url}/acp`, { method: "POST", headers, body: deep });
+  assert.partialDeepStrictEqual(await refusal.json(), { status: 400, code: "request_invalid" });
+  await ask(await remote.overHttp({ as: remote.admin }), "still there?");
+});
+
 test("[P3] [H4] a session of another user is not there, by whatever way it is named", async (t) => {
   const remote = await remoteTest(t, { aptove: { records: memoryRecords() } });
   const [ada, bob] = [await remote.person("admin"), await remote.person("admin")];

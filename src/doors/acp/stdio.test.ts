@@ -157,6 +157,31 @@ test("[P1] what is no message is answered with an error, and the connection goes
   assert.equal((await answer(1)).result?.["protocolVersion"], 1);
 });
 
+test("[P1] a message of too many values or levels is refused by its id before it is parsed; in its texts any sign may stand", async (t) => {
+  const { stdin, send, answer, asks } = await served(t);
+  send(initialize);
+  await answer(1);
+  const { acpMessageValuesMax: values, jsonDepthMax: depth } = limits;
+  const list = (of: string): string => `[${of}]`;
+  const texts = (text: string): string => JSON.stringify(text.repeat(values));
+  const cases: [params: string, fault: RegExp | null][] = [
+    ["[".repeat(5_000_000), /nested deeper than 100 levels/],
+    ['{"a":'.repeat(depth), /nested deeper than 100 levels/],
+    [list("[],".repeat(values)), /more than 100000 values/],
+    [list("1,".repeat(values)), /more than 100000 values/],
+    [`{"cursor":null,"_meta":{"a":${list(`${texts("[")},${texts("{")},${texts("\\")},${texts('",')}`)}}}`, null],
+    [`{"_meta":{"a":${"[".repeat(depth - 3)}${"]".repeat(depth - 3)}}}`, null],
+  ];
+  for (const [n, [params, fault]] of cases.entries()) {
+    const id = `deep-${n}`;
+    asks({ id, method: "session/list", params: {} });
+    stdin.write(`{"jsonrpc":"2.0","id":"${id}","method":"session/list","params":${params}}\n`);
+    const { error } = await answer(id);
+    if (fault === null) assert.equal(error, undefined);
+    else assert.match(String(error?.message), fault);
+  }
+});
+
 test("[P1] a message over the limit is refused by its id where it can be told, and the next one is taken", async (t) => {
   const { stdin, answer, next, send, sessionId, asks } = await begun(t);
   const piece = Buffer.alloc(1_048_576, "x");
