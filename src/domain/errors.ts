@@ -74,7 +74,7 @@ export const errorCatalogue = {
   workspace_unknown: entry(404, "There is no such workspace"),
   workspace_exists: entry(409, "There is a workspace with this id"),
   workspace_damaged: entry(500, "A workspace is damaged"),
-  workspace_busy: entry(503, "Another process has the workspace", true),
+  workspace_busy: entry(503, "The workspace is in use", true),
   bindings_damaged: entry(500, "The bindings of devices are damaged"),
   device_refused: entry(403, "The device is not the caller's"),
   client_failed: entry(502, "The client could not do what it had offered"),

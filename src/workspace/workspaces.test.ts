@@ -145,7 +145,7 @@ test("[W1] [W2] a damaged workspace, or damaged bindings, are told to the device
   await writeFile(folder.bindings, "[bindings");
   await assert.rejects(workspaces.resolve("phone"), withCode("bindings_damaged"));
   await assert.rejects(workspaces.resolve("new"), withCode("bindings_damaged"));
-  await assert.rejects(workspaces.delete(id), withCode("bindings_damaged"));
+  await assert.rejects(workspaces.delete(id, { isRunning: async () => false }), withCode("bindings_damaged"));
   assert.equal(await readFile(folder.bindings, "utf8"), "[bindings");
   assert.equal((await readdir(folder.workspaces)).length, 1);
 });
@@ -156,7 +156,7 @@ test("[W1] an id that leads out of the folder is refused, and what lies there st
   for (const id of ["..", "../..", "/", "default/..", "."]) {
     await assert.rejects(workspaces.use(id), withCode("workspace_invalid"));
     await assert.rejects(workspaces.find(id), withCode("workspace_invalid"));
-    await assert.rejects(workspaces.delete(id), withCode("workspace_invalid"));
+    await assert.rejects(workspaces.delete(id, { isRunning: async () => false }), withCode("workspace_invalid"));
   }
   assert.deepEqual(await readdir(folder.dir), ["config.toml"]);
 });
@@ -186,10 +186,10 @@ test("[W6] deleting unbinds the devices, then takes the transcript, then the fol
   const { id } = await workspaces.resolve("phone");
   await bindings.bind("tablet", id);
   await workspaces.resolve("other");
-  await workspaces.delete(id);
+  await workspaces.delete(id, { isRunning: async () => false });
   assert.deepEqual(steps, ["bindings, with 5 entries left", "transcript, with 1 bindings left"]);
   assert.deepEqual(await readdir(folder.workspaces), [await bindings.resolve("other")]);
-  await assert.rejects(workspaces.delete(id), withCode("workspace_unknown"));
+  await assert.rejects(workspaces.delete(id, { isRunning: async () => false }), withCode("workspace_unknown"));
   const again = await workspaces.resolve("phone");
   assert.notEqual(again.id, id);
 });
@@ -252,7 +252,7 @@ test("[W6] a damaged workspace is never collected", async (t) => {
   clock.now = Date.now() + 1_000 * dayMs;
   assert.deepEqual(await workspaces.gc(gcOf({})), []);
   assert.equal((await workspaces.list())[0]?.id, id);
-  await workspaces.delete(id);
+  await workspaces.delete(id, { isRunning: async () => false });
   assert.deepEqual(await workspaces.list(), []);
 });
 

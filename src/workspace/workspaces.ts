@@ -91,9 +91,17 @@ export class Workspaces {
     return await this.#parts.bindings.list();
   }
 
-  /** Its devices are unbound, its transcripts go, and then all of it. Its sessions stay. Throws `workspace_unknown`. */
-  async delete(id: string): Promise<void> {
-    if (!(await this.#takeAway(id, () => Promise.resolve(true)))) throw unknown(id);
+  /**
+   * Its devices are unbound, its transcripts go, and then all of it. Its sessions stay. Throws `workspace_unknown`, and
+   * `workspace_busy` while a turn runs there: that would write into what is going.
+   */
+  async delete(id: string, { isRunning }: Pick<GcRequest, "isRunning">): Promise<void> {
+    const mayGo = async (): Promise<boolean> => {
+      if (!(await isRunning(id))) return true;
+      const mend = "wait for its end, or stop it (aptove session interrupt), and try again";
+      throw new AptoveError("workspace_busy", `a turn is running in the workspace ${id}; ${mend}`);
+    };
+    if (!(await this.#takeAway(id, mayGo))) throw unknown(id);
   }
 
   /**

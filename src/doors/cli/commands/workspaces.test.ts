@@ -115,6 +115,11 @@ test("[W6] [L1] delete asks first, and takes devices and folder", async (t) => {
     (await openWorkspaces(folder).bindings.list()).map(({ deviceId }) => deviceId),
     ["device of tablet"],
   );
+  await openWorkspaces(folder).workspaces.resolve(null);
+  const standard = await world.run(["workspace", "delete", "default"]);
+  assert.match(standard.stderr, /delete transcripts and settings of default for ever\?/);
+  const anew = await world.run(["workspace", "delete", "default", "--yes"]);
+  assert.match(anew.stdout, /^default deleted; it is made anew, empty, when it is next needed; its sessions are/);
 });
 
 test("[W6] [L1] gc shows what it takes, asks, and takes just that; never default, or what was used lately", async (t) => {
@@ -143,7 +148,7 @@ test("[W6] [L1] gc shows what it takes, asks, and takes just that; never default
   assert.equal((await world.run(["workspace", "gc", "--max-age", "0"])).exit, 2);
 });
 
-test("[W6] [L1] gc spares a workspace in which a turn is running", async (t) => {
+test("[W6] [L1] gc spares a workspace in which a turn is running, and delete refuses it", async (t) => {
   const { world, idOf } = await aged(t, { busy: 200 });
   const { promise: released, resolve: release } = Promise.withResolvers<void>();
   const slow = scriptedProvider({ name: "offline", script: () => [{ says: ["it begins", released, " and ends"] }] });
@@ -151,6 +156,10 @@ test("[W6] [L1] gc spares a workspace in which a turn is running", async (t) => 
   t.after(() => engine.close());
   const turn = await engine.runTurn(await engine.keys.owner(), { instruction: "slowly", workspaceId: idOf("busy") });
   assert.match((await world.run(["workspace", "gc", "--yes"])).stdout, /^deleted 0 workspaces/);
+  const refused = await world.run(["workspace", "delete", idOf("busy"), "--yes"]);
+  assert.equal(refused.exit, 1);
+  assert.match(refused.stderr, /a turn is running in the workspace .*aptove session interrupt.* \(workspace_busy\)/);
+  assert.match((await world.run(["workspace", "show", idOf("busy")])).stdout, /^devices +device of busy$/m);
   release();
   await turn.finished;
   assert.match((await world.run(["workspace", "gc", "--yes"])).stdout, /^deleted 1 workspace /);

@@ -1,8 +1,10 @@
-/** `aptove workspace list | create | show | permissions | delete | gc` (W1, W2, W6). They need no database but for gc. */
+/** `aptove workspace list | create | show | permissions | delete | gc` (W1, W2, W6). They need no database but for `delete` and `gc`. */
+import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { isoTime } from "../../../domain/ids.ts";
 import { limits } from "../../../domain/limits.ts";
 import type { OpenedWorkspaces } from "../../../workspace/opened-workspaces.ts";
+import { defaultWorkspaceId } from "../../../workspace/workspace-store.ts";
 import type { Workspace } from "../../../workspace/workspace-store.ts";
 import type { Call } from "../call.ts";
 import { mayGoOn } from "../confirm.ts";
@@ -95,11 +97,13 @@ export async function deleteWorkspace(call: Call, text: string, options: AskedOp
   const { id, name, devices } = findWorkspace(await described(open, call), text);
   const called = name === null ? "" : ` "${call.output.safeNote(name)}"`;
   const bound = devices.length === 0 ? "" : `, and unbind ${plural(devices.length, "device")}`;
-  const question = `delete ${shortId(id)}${called} for ever${bound}? nothing brings it back`;
+  const what = id === defaultWorkspaceId ? "transcripts and settings of default" : shortId(id);
+  const question = `delete ${what}${called} for ever${bound}? nothing brings it back`;
   if (!(await mayGoOn(call, question, options))) return exitCodes.failed;
-  await open.workspaces.delete(id);
+  await open.workspaces.delete(id, { isRunning: (each) => hasRunningTurn(call, each) });
+  const anew = id === defaultWorkspaceId ? "it is made anew, empty, when it is next needed; " : "";
   if (call.json) call.output.json({ deleted: id, devices });
-  else call.output.line(`${shortId(id)} deleted; its sessions are still there: aptove session list`);
+  else call.output.line(`${shortId(id)} deleted; ${anew}its sessions are still there: aptove session list`);
   return exitCodes.fine;
 }
 
@@ -134,6 +138,8 @@ function staleLine({ id, name, lastAccessedAt }: Workspace): string {
 
 /** Only here the sessions are asked, so only a workspace that would go costs that. */
 async function hasRunningTurn(call: Call, workspaceId: string): Promise<boolean> {
+  // Where nothing was ever said, nothing runs.
+  if (call.loaded().configuration.records.url === null && !existsSync(call.folder().records)) return false;
   const client = await call.client();
   for (let cursor: string | null = null; ;) {
     const page = { workspaceId, limit: limits.pageSizeMax, ...(cursor !== null && { cursor }) };
