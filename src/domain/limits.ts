@@ -287,6 +287,9 @@ export const limits = {
   /** W2, W1: what devices and people may call themselves and their workspaces. */
   deviceIdCharactersMax: 255,
   workspaceNameCharactersMax: 200,
+  /** W7: faults of a configuration that are told one by one; a key that is longer is compared with none. */
+  configFaultsMax: 50,
+  configKeyCharactersMax: 100,
   /** W6: how exact the mark of a workspace's last use is, and how long a use spares it whatever is asked. */
   useMarkMs: 60_000,
   recentUseMs: 3_600_000,

@@ -4,17 +4,10 @@
  * usual providers, and the password in an address.
  */
 
+import { hideSecretForms } from "../domain/secret-forms.ts";
+
 /** Shorter ones ("ollama", "none") stand in any text, and are no secrets. */
 const secretCharactersMin = 8;
-
-const forms: readonly [RegExp, string][] = [
-  [/\b(Bearer|Basic)\s+[\w.~+/=-]{8,}/gi, "$1 ***"],
-  [/\baptove_[\w-]{8,}/g, "aptove_***"],
-  [/\b(?:sk|pk|rk|ghp|gho|github_pat|xox[abp]|glpat)[-_][\w-]{12,}/g, "***"],
-  [/\b(?:AIza[\w-]{30,}|AKIA[A-Z0-9]{12,})/g, "***"],
-  [/([a-z][a-z0-9+.-]*:\/\/[^\s:/@"']*:)[^\s/@"']+@/gi, "$1***@"],
-  [/([?&](?:[\w-]*(?:key|token|secret|passw|signature)[\w-]*)=)[^&\s"']+/gi, "$1***"],
-];
 
 export type Redact = (text: string) => string;
 
@@ -26,6 +19,6 @@ export function redactor(known: readonly string[]): Redact {
     .toSorted((one, other) => other.length - one.length);
   return (text) => {
     const hidden = secrets.reduce((rest, secret) => rest.replaceAll(secret, "***"), text);
-    return forms.reduce((rest, [form, instead]) => rest.replace(form, instead), hidden);
+    return hideSecretForms(hidden);
   };
 }

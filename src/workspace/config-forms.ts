@@ -14,6 +14,8 @@ export interface ValueField {
   /** How the variable's text becomes a value; absent: the text is the value. */
   fromText?: (text: string) => unknown;
   isSecret?: boolean;
+  /** The value as it is shown, where a part of it may be secret. */
+  masked?: (value: unknown) => unknown;
 }
 
 export interface TableField {

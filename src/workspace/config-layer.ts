@@ -6,6 +6,7 @@ import { readFileSync } from "node:fs";
 import { distance } from "fastest-levenshtein";
 import { parse as parseToml, TomlError } from "smol-toml";
 import { AptoveError } from "../domain/errors.ts";
+import { limits } from "../domain/limits.ts";
 import { configFields, knownKeys } from "./config-fields.ts";
 import { isTable } from "./config-forms.ts";
 import type { ConfigField, NamedField, TableField, ValueField } from "./config-forms.ts";
@@ -34,8 +35,10 @@ export interface ConfigFault {
 }
 
 export function configInvalid(faults: readonly ConfigFault[]): AptoveError {
-  const detail = faults.map(({ place, key, message }) => `${place}: ${key} ${message}`).join("; ");
-  return new AptoveError("config_invalid", detail, { facts: { faults } });
+  const told = faults.slice(0, limits.configFaultsMax);
+  const others = faults.length === told.length ? [] : [`and ${faults.length - told.length} more`];
+  const detail = [...told.map(({ place, key, message }) => `${place}: ${key} ${message}`), ...others].join("; ");
+  return new AptoveError("config_invalid", detail, { facts: { faults: told } });
 }
 
 export function placeOf({ layer, place }: ValueSource): string {
@@ -98,10 +101,15 @@ export function flatten({ tree, place, sharedPlace }: LayerTree, faults: ConfigF
         const path = key === "" ? name : `${key}.${name}`;
         const known = Object.hasOwn(field.keys, name) ? field.keys[name] : undefined;
         if (known !== undefined) walk(known, child, path);
-        else add(path, `is not known; did you mean "${nearestKey(field, key, name)}"?`);
+        else add(path, unknownText(field, key, name));
       }
     }
   };
+  // What nobody will be told is not worked out: a file may have hundreds of thousands of such keys.
+  const unknownText = (table: TableField, key: string, name: string): string =>
+    faults.length >= limits.configFaultsMax || name.length > limits.configKeyCharactersMax
+      ? "is not known"
+      : `is not known; did you mean "${nearestKey(table, key, name)}"?`;
   const walkNamed = ({ names, each }: NamedField, value: Record<string, unknown>, key: string): void => {
     for (const [name, child] of Object.entries(value)) {
       const path = `${key}.${name}`;

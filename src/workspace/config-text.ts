@@ -2,6 +2,7 @@
 import { configFields, knownKeys, partsOf } from "./config-fields.ts";
 import type { ConfigField, NamedField, TableField, ValueField } from "./config-forms.ts";
 import type { LoadedConfiguration, ValueSource } from "./configuration.ts";
+import { maskSecret } from "./mask-secret.ts";
 
 /** A `config.toml` in which every key stands, commented out, with what it means. */
 export function starterConfig(): string {
@@ -77,32 +78,8 @@ function valueAt(tree: Record<string, unknown>, key: string): unknown {
 }
 
 function shownValue(field: ValueField, value: unknown): string {
-  if (field.isSecret !== true) return JSON.stringify(value);
+  if (field.isSecret !== true) return JSON.stringify(field.masked === undefined ? value : field.masked(value));
   return JSON.stringify(maskSecret(String(value)));
-}
-
-/** Enough to recognise a secret, too little to use it. Names of variables that stand for secrets are none. */
-export function maskSecret(secret: string): string {
-  const url = URL.parse(secret);
-  if (url !== null && url.protocol.startsWith("postgres")) {
-    if (url.password !== "") url.password = "***";
-    for (const name of url.searchParams.keys()) if (/pass|key/i.test(name)) url.searchParams.set(name, "***");
-    return url.href;
-  }
-  if (/^https?:\/\//.test(secret)) return maskAddress(secret);
-  return secret
-    .split(/(\$\{\w+\})/)
-    .map((part, index) => (index % 2 === 1 || part === "" ? part : maskText(part)))
-    .join("");
-}
-
-function maskText(text: string): string {
-  return text.length < 12 ? "***" : `${text.slice(0, 3)}***${text.slice(-3)}`;
-}
-
-/** Keys in addresses stand behind a `=`, or are long parts of the path. */
-function maskAddress(address: string): string {
-  return address.replace(/(?<=[?&][^=&#]*=)[^&#]+/g, maskSecret).replace(/(?<=[^/:]\/)[^/?#]{16,}/g, maskSecret);
 }
 
 /** The typed configuration in the form of the file: its names of keys, lists of contexts and the like as tables by id. */

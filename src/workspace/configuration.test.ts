@@ -8,8 +8,9 @@ import { temporaryFolder } from "../../testing/temporary-folder.ts";
 import { limits } from "../domain/limits.ts";
 import { builtInModes } from "../domain/context.ts";
 import { knownKeys } from "./config-fields.ts";
-import { effectiveValues, maskSecret, starterConfig } from "./config-text.ts";
+import { effectiveValues, starterConfig } from "./config-text.ts";
 import { loadConfiguration } from "./configuration.ts";
+import { maskSecret } from "./mask-secret.ts";
 
 test("[G1] [G2] with nothing configured there are the default contexts, with the modes ask and edit", async (t) => {
   const { configuration, sources, warnings } = await load(t);
@@ -82,6 +83,15 @@ test("[W7] an unknown key is an error that names file, key and the nearest known
     assert.ok(detail.includes("config.toml") && detail.includes(key) && detail.includes(nearest), detail);
   }
   assert.match(await faultOf(t, { overrides: { serve: { prot: 1 } } }), /the command line: serve.prot/);
+});
+
+test("[W7] of very many faults the first are told, and how many more there are; a key of any length is no work", async (t) => {
+  const keys = Array.from({ length: 20_000 }, (_, n) => `unknown_${n} = 1`);
+  const detail = await faultOf(t, { file: keys.join("\n") });
+  assert.equal(detail.match(/ is not known/g)?.length, 50);
+  assert.match(detail, /; and 19950 more$/);
+  const long = "k".repeat(1_000_000);
+  assert.ok((await faultOf(t, { file: `${long} = 1` })).endsWith(`${long} is not known`));
 });
 
 test("[W7] a value of the wrong form is an error with its key, and all faults are told at once", async (t) => {

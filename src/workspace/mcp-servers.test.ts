@@ -1,8 +1,9 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { faultOf, load, workspaceFile } from "../../testing/configuration.ts";
-import { effectiveValues, maskSecret } from "./config-text.ts";
+import { effectiveValues } from "./config-text.ts";
 import { configuredMcpServers } from "./mcp-servers.ts";
+import { maskArguments, maskSecret } from "./mask-secret.ts";
 
 const twoServers = [
   "[mcp_servers.files]",
@@ -137,4 +138,34 @@ test("[P5] [E8] what a server is given is masked, and the names of variables are
   assert.equal(values.get("mcp_servers.b.url"), '"https://h.example.org/s/a-v***ken/mcp?key=***&v=${V}"');
   assert.equal(maskSecret("Bearer ${TOKEN}"), "***${TOKEN}");
   assert.ok(!JSON.stringify([...values]).includes("very-secret"));
+});
+
+test("[E8] arguments are shown without what is secret in them: by name, or by its form", () => {
+  const cases: [string[], string[]][] = [
+    [
+      ["-y", "server", "docs"],
+      ["-y", "server", "docs"],
+    ],
+    [
+      ["--api-key", "abcdefghijklmnop"],
+      ["--api-key", "abc***nop"],
+    ],
+    [["--token=abcdefghijklmnop"], ["--token=abc***nop"]],
+    [
+      ["--header", "Authorization: Bearer abc123456789"],
+      ["--header", "Authorization: Bea***789"],
+    ],
+    [
+      ["-e", "GITHUB_TOKEN=short", "-e", "LOG=debug"],
+      ["-e", "GITHUB_TOKEN=***", "-e", "LOG=debug"],
+    ],
+    [
+      ["--token", "${TOKEN}", "--auth", "--verbose"],
+      ["--token", "${TOKEN}", "--auth", "--verbose"],
+    ],
+    [["postgres://ada:secret@db/x"], ["postgres://ada:***@db/x"]],
+    [["sk-abcdefghijklmnop"], ["***"]],
+    [["https://example.org/?key=abcdef"], ["https://example.org/?key=***"]],
+  ];
+  for (const [args, shown] of cases) assert.deepEqual(maskArguments(args), shown);
 });

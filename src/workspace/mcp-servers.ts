@@ -4,6 +4,7 @@
  */
 import { named, number, flag } from "./config-forms.ts";
 import type { ConfigField, NameForm, NamedField, ValueField } from "./config-forms.ts";
+import { maskArguments } from "./mask-secret.ts";
 import type { MergedValues } from "./merged-values.ts";
 
 /** A server as it is configured; exactly one of `command` and `url` is there. */
@@ -67,6 +68,7 @@ const argsField: ValueField = {
     if (!isList) return "must be a list of texts";
     return (value as string[]).map(referenceFault).find((fault) => fault !== null) ?? null;
   },
+  masked: (value) => maskArguments(value as string[]),
 };
 
 const urlField: ValueField = {

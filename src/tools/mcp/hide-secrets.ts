@@ -3,9 +3,9 @@
  * result (E8). Hidden are the values of all headers, and of those variables, options and parts of its address whose
  * names say that they are secret.
  */
+import { secretName } from "../../domain/secret-forms.ts";
 import type { McpServer } from "../session-tools.ts";
 
-const secretName = /key|token|secret|passw|auth|credential|cookie|signature/i;
 /** Shorter ones stand in any text, and are no secrets. */
 const secretCharactersMin = 6;
 /** Says how the value behind it is to be read. */

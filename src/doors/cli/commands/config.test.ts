@@ -74,6 +74,9 @@ test("[L1] [W7] config show and check refuse what is no workspace, and one that 
 test("[L1] [W7] config check looks at every workspace, and one's fault is told as that one's", async (t) => {
   const world = await workspacesWorld(t);
   const env = { ANTHROPIC_API_KEY: "a" };
+  const built = await world.run(["config", "check"], { env });
+  assert.match(built.stdout, /the environment count; 2 workspaces are fine; anthropic answers$/m);
+  writeFileSync(join(world.dataDir, "config.toml"), "", { mode: 0o600 });
   const fine = await world.run(["config", "check"], { env });
   assert.equal(fine.exit, 0, fine.stderr);
   assert.match(fine.stdout, /config.toml is fine, and so are 2 workspaces; anthropic answers$/m);

@@ -11,7 +11,7 @@ import type { Call } from "../call.ts";
 import { CommandFailed, exitCodes } from "../failure.ts";
 import type { ExitCode } from "../failure.ts";
 import { findWorkspace } from "../find-by-id.ts";
-import { columns } from "../output.ts";
+import { columns, plural } from "../output.ts";
 
 export function initConfig(call: Call, options: { force?: boolean }): ExitCode {
   const file = call.folder().config;
@@ -64,16 +64,27 @@ export async function checkConfig(call: Call, options: ConfigOptions): Promise<E
   const others = options.workspace === undefined ? await checkWorkspaces(call) : { count: 0, problems: [] };
   problems.push(...others.problems);
   const { output } = call;
+  const file = call.folder().config;
+  const hasFile = existsSync(file);
   if (call.json) {
-    output.json({ file: call.folder().config, workspace: options.workspace ?? null, warnings, problems });
+    output.json({ file, hasFile, workspace: options.workspace ?? null, warnings, problems });
   } else {
     for (const problem of problems) output.note(`${output.noteStyle.red("problem:")} ${output.safeNote(problem)}`);
-    const what = options.workspace === undefined ? call.folder().config : `workspace ${options.workspace}`;
-    const also =
-      others.count === 0 ? "" : `, and so ${others.count === 1 ? "is 1 workspace" : `are ${others.count} workspaces`}`;
-    if (problems.length === 0) output.line(`${what} is fine${also}; ${answering(configuration)}`);
+    const fine =
+      options.workspace === undefined
+        ? fineText(file, hasFile, others.count)
+        : `workspace ${options.workspace} is fine`;
+    if (problems.length === 0) output.line(`${fine}; ${answering(configuration)}`);
   }
   return problems.length === 0 ? exitCodes.fine : exitCodes.failed;
+}
+
+function fineText(file: string, hasFile: boolean, count: number): string {
+  const workspaces = plural(count, "workspace");
+  const are = count === 1 ? "is" : "are";
+  if (hasFile) return `${file} is fine${count === 0 ? "" : `, and so ${are} ${workspaces}`}`;
+  const built = `there is no ${file} (aptove config init writes one), so the built-in values and the environment count`;
+  return count === 0 ? built : `${built}; ${workspaces} ${are} fine`;
 }
 
 /** What is wrong with each workspace, and not with all of them (W7). */

@@ -19,7 +19,10 @@ test("[P5] mcp list shows the configured servers and where each comes from, and 
   const id = made.trim();
   const global = join(world.dataDir, "config.toml");
   const own = join(world.dataDir, "workspaces", id, "config.toml");
-  writeFileSync(global, '[mcp_servers.files]\ncommand = "no-such-command"\nargs = ["docs"]\n');
+  writeFileSync(
+    global,
+    '[mcp_servers.files]\ncommand = "no-such-command"\nargs = ["docs", "--token=do-not-show-me"]\n',
+  );
   writeFileSync(
     own,
     '[mcp_servers.files]\nenabled = false\n[mcp_servers.web]\nurl = "https://example.org/mcp?key=abcdefghijkl"\nheaders.Authorization = "Bearer ${NO_SUCH}"\n',
@@ -29,7 +32,14 @@ test("[P5] mcp list shows the configured servers and where each comes from, and 
   assert.deepEqual(JSON.parse(stdout), {
     workspace: null,
     servers: [
-      { name: "files", type: "stdio", place: "no-such-command docs", state: "on", layer: "global", source: global },
+      {
+        name: "files",
+        type: "stdio",
+        place: "no-such-command docs --token=do-***-me",
+        state: "on",
+        layer: "global",
+        source: global,
+      },
     ],
   });
   const inWorkspace = JSON.parse((await world.run(["mcp", "list", "--workspace", id, "--json"])).stdout) as {
@@ -42,10 +52,12 @@ test("[P5] mcp list shows the configured servers and where each comes from, and 
       ["web", "incomplete", "workspace"],
     ],
   );
+  const { stdout: configured } = await world.run(["config", "show"]);
+  assert.match(configured, /args = \["docs","--token=do-\*\*\*-me"\]/);
   assert.equal(inWorkspace.servers[1]?.place.includes("abcdefghijkl"), false);
   assert.match(
     (await world.run(["mcp", "list"])).stdout,
-    /^files {2}no-such-command docs {2}on {2}global {2}.*config\.toml\n$/,
+    /^files {2}no-such-command docs --token=do-\*\*\*-me {2}on {2}global {2}.*config\.toml\n$/,
   );
 });
 

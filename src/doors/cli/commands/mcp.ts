@@ -1,6 +1,6 @@
 /** `aptove mcp list | test`: the MCP servers that a session would have here (P5). */
-import { maskSecret } from "../../../workspace/config-text.ts";
 import type { LoadedConfiguration } from "../../../workspace/configuration.ts";
+import { maskArguments, maskSecret } from "../../../workspace/mask-secret.ts";
 import { configuredMcpServers, type McpServerSettings } from "../../../workspace/mcp-servers.ts";
 import { defaultWorkspaceId } from "../../../workspace/workspace-store.ts";
 import type { Call } from "../call.ts";
@@ -57,7 +57,7 @@ async function loadedFor(
 interface DescribedServer {
   name: string;
   type: "stdio" | "http";
-  /** Its command line, or its address without what may be secret in it. */
+  /** Its command line, or its address, without what may be secret in it. */
   place: string;
   state: "on" | "off" | "incomplete";
   /** Of the layer that names it. */
@@ -73,7 +73,7 @@ function described(settings: McpServerSettings, loaded: LoadedConfiguration, cal
   return {
     name: id,
     type: url === null ? "stdio" : "http",
-    place: url === null ? [command, ...args].join(" ") : maskSecret(url),
+    place: url === null ? [command, ...maskArguments(args)].join(" ") : maskSecret(url),
     state: !enabled ? "off" : isIncomplete ? "incomplete" : "on",
     layer,
     source: place,
