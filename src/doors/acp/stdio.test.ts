@@ -163,7 +163,7 @@ test("[P1] a message of too many values or levels is refused by its id before it
   await answer(1);
   const { acpMessageValuesMax: values, jsonDepthMax: depth } = limits;
   const list = (of: string): string => `[${of}]`;
-  const texts = (text: string): string => JSON.stringify(text.repeat(values));
+  const texts = (sign: string): string => JSON.stringify(sign.repeat(values));
   const cases: [params: string, fault: RegExp | null][] = [
     ["[".repeat(5_000_000), /nested deeper than 100 levels/],
     ['{"a":'.repeat(depth), /nested deeper than 100 levels/],
