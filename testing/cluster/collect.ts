@@ -23,14 +23,15 @@ const pageSize = 100;
 export async function collect(options: CollectOptions): Promise<FinalState> {
   const { cluster, sessions } = options;
   const clients = cluster.keys.map((key) => cluster.servers.map(({ url }) => createClient({ url, key })));
-  const found: FinalSession[] = [];
   const splitShare = { left: options.splitTurnsMax };
-  for (const [id, org] of sessions) {
-    const [first, ...others] = clients[org] ?? [];
-    if (first !== undefined)
-      found.push(await finalSession({ id, org, clients: [first, ...others], options, splitShare }));
-  }
-  return { sessions: found };
+  const found = await Promise.all(
+    [...sessions].map(async ([id, org]) => {
+      const [first, ...others] = clients[org] ?? [];
+      if (first === undefined) return [];
+      return [await finalSession({ id, org, clients: [first, ...others], options, splitShare })];
+    }),
+  );
+  return { sessions: found.flat() };
 }
 
 interface Collecting {
