@@ -5,7 +5,7 @@ import { alice, all, testEngine, testRunner, type TestEngine } from "../../../te
 import { temporaryFolder } from "../../../testing/temporary-folder.ts";
 import { memoryBlobs } from "../../blobs/memory/memory-blobs.ts";
 import type { BlobStore } from "../../blobs/blob-store.ts";
-import type { Caller } from "../../domain/caller.ts";
+import { localOrgId, type Caller } from "../../domain/caller.ts";
 import { AptoveError, type ErrorCode } from "../../domain/errors.ts";
 import { newId } from "../../domain/ids.ts";
 import { limits } from "../../domain/limits.ts";
@@ -315,7 +315,7 @@ test("[B1] whoever dies between any two writes of an import leaves garbage only,
     assert.deepEqual((await there.engine.listSessions(bob, {})).sessions, []);
     const later = { records, blobs, runner: testRunner(), now: () => Date.now() + 2 * hour };
     const tidy = await testEngine(t, later);
-    const admin = { ...bob, role: "admin" as const };
+    const admin = { ...bob, orgId: localOrgId, role: "admin" as const };
     const garbage = await tidy.engine.tree.collectGarbage(admin, { dryRun: true });
     assert.deepEqual(garbage.keys, (await blobs.list("")).toSorted());
     await tidy.engine.transfer.import(bob, each(lines));
@@ -334,7 +334,7 @@ test("[K4] while an import writes, its blobs are not taken for garbage, however 
   file.rename(turn.id, old);
   const records = memoryRecords();
   const there = await testEngine(t, { records });
-  const admin = { ...bob, role: "admin" as const };
+  const admin = { ...bob, orgId: localOrgId, role: "admin" as const };
   const collect = async (): Promise<string[]> =>
     (await there.engine.tree.collectGarbage(admin, { dryRun: false })).keys;
   const { insertImported } = records;
