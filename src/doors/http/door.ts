@@ -203,7 +203,10 @@ async function serve(context: Context<VisitBindings>, { name, door, entrance, ha
   const body = readsJson ? parse(json, await readJson(request, door.limits.requestBodyBytesMax)) : undefined;
   const watchKey: Call<never>["watchKey"] = (onEnd) =>
     visitor === null ? () => undefined : door.engine.keys.watch(visitor, onEnd);
-  return await handler({ request, caller, watchKey, id, params, query, body } as Call<never>);
+  const answered = await handler({ request, caller, watchKey, id, params, query, body } as Call<never>);
+  // The router leaves the body of a HEAD away; a stream that nobody ever reads would stay open.
+  if (request.method === "HEAD") await answered.body?.cancel();
+  return answered;
 }
 
 function paramsOf({ params }: RouteSpec, context: Context): object {

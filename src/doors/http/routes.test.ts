@@ -8,6 +8,7 @@ import type { WireCreatedKey } from "../../protocol/key.ts";
 import type { WireSession, WireSessionList } from "../../protocol/session.ts";
 import type { WireTurn, WireTurnContext, WireTurnList, WireTurnSummary } from "../../protocol/turn.ts";
 import { memoryEventLog } from "../../live/memory/memory-event-log.ts";
+import { noObserver } from "../../telemetry/observer.ts";
 import { testDoor, type Person, type TestDoor } from "../../../testing/http-door.ts";
 
 const execute = "/api/ai/agent/execute";
@@ -281,13 +282,19 @@ test("[H2] what fails is named to admins only; a store that hangs is asked once,
   assert.equal((await door.call("GET /readyz", { as: null })).status, 200);
 });
 
-test("[H2] HEAD and OPTIONS work on what there is, and other methods are named", async (t) => {
-  const door = await testDoor(t);
+test("[H2] HEAD and OPTIONS work on what there is and leave nothing open, and other methods are named", async (t) => {
+  let streams = 0;
+  const stream = () => {
+    streams += 1;
+    return { within: <T>(work: () => T): T => work(), end: () => void (streams -= 1) };
+  };
+  const door = await testDoor(t, { door: { observer: { ...noObserver, stream } } });
   const { turnId } = await run(door);
   for (const at of ["/api/me", `/api/turns/${turnId}/events`, "/healthz"]) {
     const head = await door.call(`HEAD ${at}`);
     assert.deepEqual([head.status, head.body], [200, null]);
   }
+  assert.equal(streams, 0);
   const options = await door.call("OPTIONS /api/sessions");
   assert.deepEqual([options.status, options.headers.get("allow")], [204, "GET, HEAD, POST, OPTIONS"]);
   for (const [at, allow] of [
