@@ -65,18 +65,19 @@ const secretName = /key|token|secret|passw|credential|cookie/i;
 
 /** What the configuration and the environment hold in confidence: no line of the log has it (E8). */
 function secretsOf({ configuration, env }: ObservingRequest): string[] {
-  const { providers, mcpServers, records } = configuration;
+  const { providers, mcpServers, records, live } = configuration;
   const keys = [providers.openai, providers.anthropic, providers.google, ...providers.compatible];
   const servers = mcpServers.flatMap((server) => ("headers" in server ? Object.values(server.headers) : []));
   const variables = Object.entries(env).flatMap(([name, value]) =>
     // Names of variables, and of files, are no secrets.
     secretName.test(name) && !/_(?:ENV|FILE|PATH|URL)$/.test(name) && value !== undefined ? [value] : [],
   );
-  const password = records.url === null ? "" : decodeURIComponent(URL.parse(records.url)?.password ?? "");
+  const passwords = [records.url, live.redis].map((url) => URL.parse(url ?? "")?.password ?? "");
   return [
     ...keys.flatMap(({ apiKey }) => apiKey ?? []),
     ...servers.filter((one) => typeof one === "string"),
     ...variables,
-    password,
+    ...passwords,
+    ...passwords.map((password) => decodeURIComponent(password)),
   ];
 }

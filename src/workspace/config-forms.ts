@@ -114,10 +114,20 @@ export function url(about: string, sample: string, extra: Extra & { schemes: str
   const { schemes, ...rest } = extra;
   const fault = (value: unknown): string | null => {
     const parsed = typeof value === "string" ? URL.parse(value) : null;
-    if (parsed !== null && schemes.includes(parsed.protocol)) return null;
+    if (parsed !== null && schemes.includes(parsed.protocol))
+      return isEncoded(parsed) ? null : "must have each % of its user and password written as %25";
     return `must be an address that starts with ${schemes.map((scheme) => `${scheme}//`).join(" or ")}`;
   };
   return { kind: "value", about, form: "address", sample: JSON.stringify(sample), fault, ...rest };
+}
+
+/** Whoever connects takes user and password out of the address, and could not take out a `%` that stands for nothing. */
+function isEncoded({ username, password }: URL): boolean {
+  try {
+    return decodeURIComponent(username + password) !== null;
+  } catch {
+    return false;
+  }
 }
 
 export function choice(about: string, values: readonly string[], extra: Extra = {}): ValueField {

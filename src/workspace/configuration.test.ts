@@ -132,6 +132,7 @@ test("[W7] a variable of the wrong form is named", async (t) => {
   assert.match(await faultOf(t, { env: { APTOVE_PORT: "many" } }), /variable APTOVE_PORT: serve.port must be/);
   assert.match(await faultOf(t, { env: { APTOVE_PORT: " " } }), /serve.port must be/);
   assert.match(await faultOf(t, { env: { OPENAI_BASE_URL: "ftp://x" } }), /must be an address/);
+  assert.match(await faultOf(t, { env: { APTOVE_RECORDS_URL: "postgres://u:50%off@h/db" } }), /written as %25/);
   assert.match(await faultOf(t, { env: { APTOVE_PROVIDER: "claude" } }), /APTOVE_PROVIDER: provider must be/);
 });
 
