@@ -3,7 +3,7 @@ import { failureOf } from "../domain/errors.ts";
 import type { ToolCallItem } from "../domain/history.ts";
 import { limits } from "../domain/limits.ts";
 import type { ToolCallView } from "../domain/tool.ts";
-import { failed, viewOf } from "../tools/tool-call.ts";
+import { failed, lookAt } from "../tools/tool-call.ts";
 import type { Tool, ToolContext, ToolResult } from "../tools/tool.ts";
 import type { EngineCore } from "./core.ts";
 import type { ApprovalAnswer } from "./engine.ts";
@@ -32,11 +32,11 @@ async function shownAndRun(core: EngineCore, run: ModelRun, toolCall: ToolCall):
   try {
     // What was stopped by now must not begin.
     if (run.signal.aborted || !holdsLease(core, run.live)) return notRun;
-    const view = await viewOf(toolCall.tool, toolCall.args);
+    const { view, refusal } = await lookAt(toolCall.tool, toolCall.args);
     run.recorder.emit({ type: "tool_call_view", callId: toolCall.call.callId, view });
-    const refusal = toolCall.asks ? await ask(run, toolCall, view) : null;
+    const denial = toolCall.asks ? (refusal ?? (await ask(run, toolCall, view))) : null;
     if (run.signal.aborted || !holdsLease(core, run.live)) return notRun;
-    return refusal ?? (await runInTime(core, run, toolCall));
+    return denial ?? (await runInTime(core, run, toolCall));
   } catch (error) {
     if (run.signal.aborted) return notRun;
     core.parts.report(`the tool "${toolCall.call.name}" could not be called`, error);

@@ -2,6 +2,7 @@
 import { limits } from "../domain/limits.ts";
 import type { ToolCallView } from "../domain/tool.ts";
 import type { Tool, ToolResult } from "./tool.ts";
+import { ToolFault } from "./tool-fault.ts";
 
 /** Null: the model wrote something else than a JSON object. */
 export function parseArguments(text: string): Record<string, unknown> | null {
@@ -15,8 +16,15 @@ export function parseArguments(text: string): Record<string, unknown> | null {
   }
 }
 
-/** Every call that runs is shown: by its name where the tool has nothing better. */
-export async function viewOf(tool: Tool, args: Record<string, unknown>): Promise<ToolCallView> {
+/** What is known of a call before it runs. */
+export interface LookedAt {
+  view: ToolCallView;
+  /** What the call would come to at once, whatever a person said; null: it may do something. */
+  refusal: ToolResult | null;
+}
+
+/** Every call that runs is shown: by its name where the tool has nothing better. Never rejects. */
+export async function lookAt(tool: Tool, args: Record<string, unknown>): Promise<LookedAt> {
   const byName: ToolCallView = {
     title: tool.definition.name,
     kind: "other",
@@ -25,10 +33,10 @@ export async function viewOf(tool: Tool, args: Record<string, unknown>): Promise
     permission: null,
   };
   try {
-    return (await tool.view?.(args)) ?? byName;
-  } catch {
-    // It says what a call is about, and a call may be about nothing that can be said; running it tells.
-    return byName;
+    return { view: (await tool.view?.(args)) ?? byName, refusal: null };
+  } catch (error) {
+    // Else it says what a call is about, and a call may be about nothing that can be said; running it tells.
+    return { view: byName, refusal: error instanceof ToolFault ? failed(error.message) : null };
   }
 }
 

@@ -12,7 +12,8 @@
  * - What it gives back may have up to `toolOutputBytesMax`. The model gets it cut at `toolResultCharactersMax`; the
  *   whole is kept with the turn, and can be had again (`ToolContext.readOutput`).
  * - `view` changes nothing and answers fast; what it cannot find out it leaves out. It may throw: then the call is
- *   shown by its name.
+ *   shown by its name. With a ToolFault it says that the call cannot do anything, because its path leads out of the
+ *   folders for example: nobody is asked to allow that, and the model is told the fault.
  */
 import type { ToolCallView, ToolContent, ToolDefinition } from "../domain/tool.ts";
 

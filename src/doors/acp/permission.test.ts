@@ -54,6 +54,26 @@ test("[P4] nothing is written before the person was asked, and the question show
   assert.deepEqual(statuses, ["in_progress", "in_progress", "completed"]);
 });
 
+test("[P5] [P4] nobody is asked about a call that leads out of the folders, or that changes nothing", async (t) => {
+  const calls = [
+    { calls: "write", with: { path: "/etc/passwd", content: "x" } },
+    { calls: "edit", with: { path: "../elsewhere.txt", find: "a", replace: "b" } },
+    { calls: "run", with: { command: "ls", cwd: "/" } },
+    { calls: "edit", with: { path: "none.txt", find: "a", replace: "b" } },
+  ];
+  const world = await acpTest(t, { script: (_call, n) => (n === 1 ? calls : "done") });
+  const connection = await world.connect({ onPermission: () => assert.fail("a person was asked") });
+  const { sessionId } = await connection.begin();
+  assert.equal((await connection.prompt(sessionId, "out")).stopReason, "end_turn");
+  const outputs = world.provider.exchanges
+    .at(-1)
+    ?.context.flatMap((item) => (item.type === "tool_result" ? [item.output] : []));
+  assert.equal(outputs?.length, 4);
+  for (const output of outputs.slice(0, 3))
+    assert.match(output, /^failed: \S+ is not open to this session; its folders are: /);
+  assert.match(outputs[3] ?? "", /^failed: there is no none.txt/);
+});
+
 test("[P4] always is remembered for the workspace, over connections; once is not", async (t) => {
   const world = await writing(t);
   let asked = 0;

@@ -4,7 +4,7 @@
  */
 import type { ExecuteRequest } from "../../../client/client.ts";
 import { mayCall } from "../../../domain/context.ts";
-import { failed, parseArguments, viewOf } from "../../../tools/tool-call.ts";
+import { failed, lookAt, parseArguments } from "../../../tools/tool-call.ts";
 import type { Tool, ToolResult } from "../../../tools/tool.ts";
 import { isYes } from "../confirm.ts";
 import { firstLine } from "../output.ts";
@@ -82,9 +82,10 @@ async function settleOwn(
   const refusal = args === null ? failed("the arguments are not a JSON object") : refusalOf(state, tool);
   if (args === null || refusal !== null)
     return ended(state, callId, { ...(refusal ?? failed("it cannot be run")), wasSeen: false });
-  const view = await viewOf(tool, args);
+  const { view, refusal: fault } = await lookAt(tool, args);
   const own = { waiting, tools: state.tools, tool, args, permission: view.permission };
   board.view(callId, view);
+  if (fault !== null && tool.needsApproval(args)) return ended(state, callId, { ...fault, wasSeen: false });
   const permission = await askPermission(state, own, { isOld });
   if (permission.isGiven) return await runOwn(state, own, { wasAsked: permission.wasAsked, said });
   if (permission.answer === null) {

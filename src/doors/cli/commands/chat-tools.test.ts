@@ -10,6 +10,7 @@ import { limits } from "../../../domain/limits.ts";
 import { scriptedProvider } from "../../../providers/scripted/scripted.ts";
 import type { Script } from "../../../providers/scripted/scripted.ts";
 import type { Tool, ToolContext } from "../../../tools/tool.ts";
+import { ToolFault } from "../../../tools/tool-fault.ts";
 import { ChatTools } from "./chat-tools.ts";
 
 const reads: Tool = {
@@ -95,6 +96,19 @@ test("[V5] [T9] [L2] what only reads runs unasked, and its result is the next tu
       ["completed", "edit"],
     ],
   );
+});
+
+test("[P5] [L2] a call that cannot do anything is told so, and nobody is asked about it", async (t) => {
+  const written: string[] = [];
+  const view: Tool["view"] = () => Promise.reject(new ToolFault("out is not open to this session"));
+  const on = await world(t, [{ ...writes(written), view }]);
+  const chat = chatting(on);
+  chat.type("write out");
+  await chat.saw("it said: failed: out is not open to this session");
+  chat.type("/quit");
+  await chat.finished;
+  assert.deepEqual(written, []);
+  assert.doesNotMatch(await chat.screen(), /allow\?/);
 });
 
 test("[P4] [V5] [L2] what writes is shown and asked for; always is remembered in the workspace, by the next chat too", async (t) => {
