@@ -29,7 +29,7 @@ import { type OpenSession, PromptRun } from "./open-session.ts";
 import type { AcpPorts, OpenedPorts } from "./ports.ts";
 import { answerPrompt } from "./prompt.ts";
 import { sessionNotOpen } from "./refusal.ts";
-import { replay } from "./replay.ts";
+import { replay, shownTurns } from "./replay.ts";
 import { readMemory, withMemory, type SessionMemory } from "./session-memory.ts";
 import { defaultMode } from "./session-options.ts";
 import { checkSetup, deviceOf, openSession, setupAnswer, visibleSession, type Setup } from "./session-setup.ts";
@@ -64,9 +64,8 @@ export class AcpDoor {
   /** Replays the whole conversation, tools included, before it answers (P4). */
   async loadSession(request: LoadSessionRequest, signal: AbortSignal): Promise<LoadSessionResponse> {
     const { open, opened, session } = await this.#reopen(request);
-    const { headTurnId } = open.facts;
-    if (headTurnId !== null) {
-      const turns = await opened.engine.lineage(opened.caller, headTurnId);
+    const turns = await shownTurns(opened, open.facts);
+    if (turns.length > 0) {
       const last: { usage: Usage; model: string }[] = [];
       const onUsage = (usage: Usage, { model }: { model: string }): void => void (last[0] = { usage, model });
       for await (const update of replay(opened, { turns, waiting: open.waiting, signal, onUsage })) {

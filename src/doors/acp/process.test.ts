@@ -42,6 +42,32 @@ test("[P1] [P4] after kill -9 in the middle of an answer the session is loaded a
   assert.deepEqual([...first.faults, ...second.faults, ...third.faults], []);
 });
 
+test("[P4] [T12] after kill -9 in a session's first turn its instruction and what was answered are shown, and nothing goes on from it", async (t) => {
+  const world = await program(t);
+  const first = await world.acp();
+  const { sessionId } = await first.begin();
+  const never = Promise.withResolvers<void>();
+  t.after(() => never.resolve());
+  const output = [{ type: "message" as const, text: "half an answer that never ends" }];
+  world.model.next({ output, hold: { afterEvents: 6, until: never.promise } });
+  const dying = first.prompt(sessionId, "the very first words").catch(() => "died");
+  await first.until(() => first.said(sessionId) !== "");
+  const heard = first.said(sessionId);
+  await first.kill();
+  assert.equal(await dying, "died");
+
+  const second = await world.acp();
+  await second.load(sessionId);
+  assert.ok(said(second.updates(sessionId)).startsWith(`the very first words${heard}`), heard);
+  world.model.next({ output: [{ type: "message", text: "anew" }] });
+  await second.prompt(sessionId, "once more");
+  assert.doesNotMatch(world.model.requests.at(-1)?.raw.toString() ?? "", /very first words/);
+  const third = await world.acp();
+  await third.load(sessionId);
+  assert.equal(said(third.updates(sessionId)), "once moreanew");
+  assert.deepEqual([...first.faults, ...second.faults, ...third.faults], []);
+});
+
 test("[P1] a workspace that is not there is told, and a mode that is asked for is that of new sessions", async (t) => {
   const world = await program(t);
   const missing = await world.acp({ args: ["--workspace", "6ba7b810-9dad-41d1-80b4-00c04fd430c8"] });

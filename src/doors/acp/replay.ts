@@ -1,11 +1,25 @@
 /** Finished turns as the client would have seen them, for `session/load` and for what other doors added meanwhile (P4). */
 import type { SessionUpdate } from "@agentclientprotocol/sdk";
 import type { TurnEvent } from "../../domain/events.ts";
+import { limits } from "../../domain/limits.ts";
 import type { ToolFeedback } from "../../domain/tool.ts";
 import type { Turn } from "../../domain/turn.ts";
 import type { Usage } from "../../domain/usage.ts";
 import type { OpenedPorts } from "./ports.ts";
 import { closeWaiting, textContent, TurnUpdates, type WaitingCalls } from "./turn-updates.ts";
+
+/**
+ * The turns that a session is shown by, oldest first: those that its next turn goes on from. Where there are none, because
+ * every turn so far failed, these: nothing goes on from them, and yet they are what the person said and was answered (T12).
+ */
+export async function shownTurns(
+  { engine, caller }: Pick<OpenedPorts, "engine" | "caller">,
+  { id, headTurnId }: { id: string; headTurnId: string | null },
+): Promise<Turn[]> {
+  if (headTurnId !== null) return await engine.lineage(caller, headTurnId);
+  const turns = await engine.listTurns(caller, id, { limit: limits.pageSizeMax, kind: "agent" });
+  return turns.filter(({ status }) => status !== "pending").toReversed();
+}
 
 export interface Replay {
   turns: readonly Turn[];
