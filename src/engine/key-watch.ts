@@ -64,27 +64,34 @@ export class KeyWatch {
   }
 
   async #look(): Promise<void> {
-    const faults: unknown[] = [];
-    for (const secret of this.#watchers.keys()) {
-      try {
-        const role = await this.#roleOf(secret);
-        if (role !== undefined) this.#endAllBut(secret, role);
-      } catch (error) {
-        faults.push(error);
+    const byHash = new Map([...this.#watchers.keys()].map((secret) => [sha256(secret), secret]));
+    if (byHash.size === 0) return;
+    const { records, now } = this.#parts;
+    try {
+      // One question for all, however many connections there are.
+      for (const holder of await records.findKeys([...byHash.keys()])) {
+        const secret = byHash.get(holder.key.hash) ?? "";
+        byHash.delete(holder.key.hash);
+        this.#endAllBut(secret, isValid(holder, now()) ? holder.user.role : null);
       }
+    } catch (error) {
+      return this.#report(error);
     }
-    const [fault] = faults;
-    if (fault === undefined) return;
-    this.#parts.report("whether keys of open connections are still valid could not be read", fault);
+    for (const secret of byHash.values()) await this.#lookAtToken(secret);
   }
 
-  /** The role that the secret gives now; null: none any more. Undefined: it is neither a key nor a token of the identity provider. */
-  async #roleOf(secret: string): Promise<Role | null | undefined> {
-    const { records, identities, now } = this.#parts;
-    const holder = await records.findKey(sha256(secret));
-    if (holder !== null) return isValid(holder, now()) ? holder.user.role : null;
-    if (identities === undefined || !secret.includes(".")) return undefined;
-    return (await identifiedCaller(this.#parts, secret))?.role ?? null;
+  /** What is neither a key nor a token of the identity provider never ends. */
+  async #lookAtToken(token: string): Promise<void> {
+    if (this.#parts.identities === undefined || !token.includes(".")) return;
+    try {
+      this.#endAllBut(token, (await identifiedCaller(this.#parts, token))?.role ?? null);
+    } catch (error) {
+      this.#report(error);
+    }
+  }
+
+  #report(error: unknown): void {
+    this.#parts.report("whether keys of open connections are still valid could not be read", error);
   }
 
   close(): void {

@@ -23,6 +23,8 @@ export interface PeopleStore {
   insertKey(key: ApiKey): Promise<void>;
   getKey(id: string): Promise<ApiKey | null>;
   findKey(hash: string): Promise<KeyHolder | null>;
+  /** Those that are there, in no order. */
+  findKeys(hashes: readonly string[]): Promise<KeyHolder[]>;
   listKeys(query: KeyQuery): Promise<ApiKey[]>;
   /** False when there is no such key in the org, or it was revoked before. */
   revokeKey(orgId: string, id: string, at: number): Promise<boolean>;

@@ -1,6 +1,6 @@
 /** Orgs, users and API keys in memory. */
 import type { User } from "../../domain/caller.ts";
-import type { AgePage, RecordStore, UserUpdate } from "../record-store.ts";
+import type { AgePage, KeyHolder, RecordStore, UserUpdate } from "../record-store.ts";
 import { byAge, insert, type Rows } from "./rows.ts";
 
 type PeopleRecords = Pick<
@@ -17,6 +17,7 @@ type PeopleRecords = Pick<
   | "insertKey"
   | "getKey"
   | "findKey"
+  | "findKeys"
   | "listKeys"
   | "revokeKey"
   | "touchKey"
@@ -69,10 +70,10 @@ export function peopleRecords(rows: Rows): PeopleRecords {
       return rows.keys.get(id) ?? null;
     },
     async findKey(hash) {
-      const key = rows.keys.values().find((one) => one.hash === hash);
-      const user = rows.users.get(key?.userId ?? "");
-      if (key === undefined || user === undefined) return null;
-      return { key, user, org: rows.orgs.get(user.orgId) ?? null };
+      return findKeys(rows, [hash])[0] ?? null;
+    },
+    async findKeys(hashes) {
+      return findKeys(rows, hashes);
     },
     async listKeys({ orgId, userId, ofDevices, unrevoked, ...page }) {
       const keys = [...rows.keys.values()]
@@ -115,4 +116,12 @@ function updateUser(rows: Rows, updated: User): UserUpdate {
   if (isTaken(rows, updated)) return { outcome: "taken" };
   rows.users.set(id, updated);
   return { outcome: "updated", user: updated };
+}
+
+function findKeys(rows: Rows, hashes: readonly string[]): KeyHolder[] {
+  return [...rows.keys.values()].flatMap((key) => {
+    const user = rows.users.get(key.userId);
+    if (user === undefined || !hashes.includes(key.hash)) return [];
+    return [{ key, user, org: rows.orgs.get(user.orgId) ?? null }];
+  });
 }

@@ -2,13 +2,17 @@
 import { sql, type Kysely, type Transaction } from "kysely";
 import type { ApiKey, Org, User, UserPatch } from "../../domain/caller.ts";
 import type { AgePage, KeyHolder, KeyQuery, RecordStore, UserUpdate } from "../record-store.ts";
+import { inBatches } from "./batches.ts";
 import { isUniqueViolation } from "./faults.ts";
 import type { SqlDialect } from "./sql-dialect.ts";
 import type { ApiKeyRow, Tables, UserRow } from "./tables.ts";
 
 type OrgRecords = Pick<RecordStore, "insertOrg" | "getOrg" | "listOrgs" | "updateOrg">;
 type UserRecords = Pick<RecordStore, "insertUser" | "getUser" | "findUser" | "listUsers" | "updateUser">;
-type KeyRecords = Pick<RecordStore, "insertKey" | "getKey" | "findKey" | "listKeys" | "revokeKey" | "touchKey">;
+type KeyRecords = Pick<
+  RecordStore,
+  "insertKey" | "getKey" | "findKey" | "findKeys" | "listKeys" | "revokeKey" | "touchKey"
+>;
 
 export function peopleRecords(db: Kysely<Tables>, dialect: SqlDialect): OrgRecords & UserRecords & KeyRecords {
   return { ...orgRecords(db, dialect), ...userRecords(db, dialect), ...keyRecords(db) };
@@ -116,7 +120,14 @@ function keyRecords(db: Kysely<Tables>): KeyRecords {
       const row = await db.selectFrom("api_keys").selectAll().where("id", "=", id).executeTakeFirst();
       return row === undefined ? null : rowToKey(row);
     },
-    findKey: (hash) => findKey(db, hash),
+    async findKey(hash) {
+      const row = await keyHolders(db).where("k.hash", "=", hash).executeTakeFirst();
+      return row === undefined ? null : rowToHolder(row);
+    },
+    async findKeys(hashes) {
+      const rows = await inBatches(hashes, (batch) => keyHolders(db).where("k.hash", "in", batch).execute());
+      return rows.map(rowToHolder);
+    },
     listKeys: (query) => listKeys(db, query),
     async revokeKey(orgId, id, at) {
       const { numUpdatedRows } = await db
@@ -135,8 +146,8 @@ function keyRecords(db: Kysely<Tables>): KeyRecords {
 }
 
 /** One question for all that a request must know of its key: it is asked with every request. */
-async function findKey(db: Kysely<Tables>, hash: string): Promise<KeyHolder | null> {
-  const row = await db
+function keyHolders(db: Kysely<Tables>) {
+  return db
     .selectFrom("api_keys as k")
     .innerJoin("users as u", "u.id", "k.user_id")
     .leftJoin("orgs as o", "o.id", "u.org_id")
@@ -152,10 +163,12 @@ async function findKey(db: Kysely<Tables>, hash: string): Promise<KeyHolder | nu
       eb.ref("o.created_at").as("org_created_at"),
       "o.suspended_at",
       eb.ref("o.doc").as("org_doc"),
-    ])
-    .where("k.hash", "=", hash)
-    .executeTakeFirst();
-  if (row === undefined) return null;
+    ]);
+}
+
+type HolderRow = Awaited<ReturnType<ReturnType<typeof keyHolders>["executeTakeFirstOrThrow"]>>;
+
+function rowToHolder(row: HolderRow): KeyHolder {
   const {
     user_org_id: org_id,
     user_created_at: created_at,

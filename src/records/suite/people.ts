@@ -137,6 +137,9 @@ function keyTests(open: OpenForTest): void {
     for (const key of [full, plain, elsewhere]) await store.insertKey(key);
     assert.deepEqual(await store.findKey(plain.hash), { key: plain, user, org: orgOf() });
     assert.deepEqual(await store.findKey(elsewhere.hash), { key: elsewhere, user: bob, org: null });
+    const found = await store.findKeys([elsewhere.hash, "no hash", plain.hash]);
+    assert.deepEqual(found.map(({ key }) => key.id).toSorted(), [plain.id, elsewhere.id].toSorted());
+    assert.deepEqual(await store.findKeys([]), []);
     assert.deepEqual([await store.findKey("no hash"), await store.getKey("no key")], [null, null]);
     assert.deepEqual(await store.getKey(full.id), full);
     const page = { orgId: org, limit: 9 };
