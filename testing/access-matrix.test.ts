@@ -66,7 +66,8 @@ const rules = {
   ownOrgAdmin: admins((who) => (isOfOrg(who) ? "ok" : "not_found")),
   read: keyed(seen(() => "ok")),
   continue: continuing,
-  continueOnce: continuing,
+  /** By the turn the session is found first, which is nobody's to whom it is not there. */
+  continueOnce: keyed(seen((who, standing) => continuing(who, standing))),
   stop: writing(seen((who, standing) => ifSo(standing !== "colleague" || who === "admin"))),
   change: writing(seen((who, standing) => ifSo(standing === "owner" || who === "admin"))),
   /** Gone from lists, it is there only for whoever may bring it back. */

@@ -10,6 +10,11 @@ export function adminOnly(caller: Caller, what: string): void {
   if (caller.deviceId !== undefined) throw new AptoveError("forbidden", `a device may not ${what}`);
 }
 
+/** Asked first, before what is there is looked at: a reader is told nothing by a refusal. */
+export function noReader(caller: Caller, what: string): void {
+  if (caller.role === "reader") throw new AptoveError("forbidden", `a reader may not ${what}`);
+}
+
 /** What is about all orgs at once is for those who run the program: the admins of the data's first org. */
 export function operatorOnly(caller: Caller, what: string): void {
   adminOnly(caller, what);

@@ -6,9 +6,11 @@ import type { EngineCore } from "./core.ts";
 import type { RunningTurn, TurnRequest } from "./engine.ts";
 import { findRepeated, repeatedTurn } from "./repeated.ts";
 import { startTurn } from "./run-turn.ts";
+import { mayWrite } from "./sessions.ts";
 import { eventsOf } from "./turn-events.ts";
 
 export async function runTurn(core: EngineCore, caller: Caller, request: TurnRequest): Promise<RunningTurn> {
+  mayWrite(caller);
   if (request.ifBusy === "queue" && request.sessionId !== undefined) {
     return await inLine(core, request.sessionId, () => insist(core, caller, request));
   }

@@ -2,6 +2,7 @@
 import type { Retriever } from "../retrieval/retriever.ts";
 import { AptoveError } from "../domain/errors.ts";
 import { engineCore, type EngineCore } from "./core.ts";
+import { noReader } from "./access.ts";
 import { resolveContexts } from "./accept.ts";
 import type { Engine, Indexes } from "./engine.ts";
 import { contexts } from "./contexts.ts";
@@ -86,11 +87,11 @@ function indexes(parts: EngineParts): Indexes {
   const retriever = (): Retriever | undefined =>
     parts.retrievers.get(resolveContexts(parts, {}, null).agentContext.index);
   return {
-    index: async ({ orgId, role }, job) => {
-      if (role === "reader") throw new AptoveError("forbidden", "a reader may not index");
+    index: async (caller, job) => {
+      noReader(caller, "index");
       const found = retriever();
       if (found === undefined) throw new AptoveError("index_missing", "no index is configured");
-      return await found.index({ ...job, orgId });
+      return await found.index({ ...job, orgId: caller.orgId });
     },
     list: async ({ orgId }) => (await retriever()?.list(orgId)) ?? [],
   };

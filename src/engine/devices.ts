@@ -13,7 +13,7 @@ import type { Device, Pairing } from "../domain/device.ts";
 import { AptoveError } from "../domain/errors.ts";
 import { isId, newId, sha256 } from "../domain/ids.ts";
 import { limits } from "../domain/limits.ts";
-import { scopedToDevice } from "./access.ts";
+import { noReader, scopedToDevice } from "./access.ts";
 import { audited } from "./audit.ts";
 import type { Devices } from "./engine.ts";
 import { newSecret } from "./key-ring.ts";
@@ -135,6 +135,7 @@ function isSeenBy(caller: Caller, token: Token): boolean {
 }
 
 async function revoke(parts: EngineParts, caller: Caller, id: string): Promise<void> {
+  noReader(caller, "revoke devices; ask an admin of the org");
   const token = (await tokensOf(parts, caller)).find((each) => each.id === id);
   if (token === undefined) throw new AptoveError("not_found", `there is no device ${JSON.stringify(id)}`);
   // Whoever found a lost device must not lock its owner out of the others.

@@ -3,7 +3,7 @@ import { randomBytes } from "node:crypto";
 import { localOrgId, operatorId, type ApiKey, type Caller, type User } from "../domain/caller.ts";
 import { AptoveError } from "../domain/errors.ts";
 import { isId, newId, sha256 } from "../domain/ids.ts";
-import { adminOnly, scopedToDevice } from "./access.ts";
+import { adminOnly, noReader, scopedToDevice } from "./access.ts";
 import { audited } from "./audit.ts";
 import { identifiedCaller } from "./identified-caller.ts";
 import type { KeyRing } from "./engine.ts";
@@ -52,6 +52,7 @@ function noDevice(caller: Caller): void {
 
 async function revokeKey({ records, now }: EngineParts, caller: Caller, id: string): Promise<void> {
   noDevice(caller);
+  noReader(caller, "revoke keys; ask an admin of the org");
   const key = isId(id) ? await records.getKey(id) : null;
   const isTheirs = key?.orgId === caller.orgId && (caller.role === "admin" || key.userId === caller.userId);
   if (!isTheirs || !(await records.revokeKey(caller.orgId, id, now()))) {
@@ -75,8 +76,7 @@ async function createKey(
   { name, userId = caller.userId, expiresAt = null }: { name: string; userId?: string; expiresAt?: number | null },
 ): Promise<{ key: ApiKey; secret: string }> {
   noDevice(caller);
-  if (caller.role === "reader")
-    throw new AptoveError("forbidden", "a reader may not make keys; ask an admin of the org");
+  noReader(caller, "make keys; ask an admin of the org");
   if (userId === operatorId) throw new AptoveError("request_invalid", "say whose key it is to be: --user <user>");
   if (userId !== caller.userId) await mayMakeKeysFor(parts, caller, userId);
   if (expiresAt !== null && expiresAt <= parts.now()) {

@@ -7,6 +7,7 @@ import { AptoveError } from "../domain/errors.ts";
 import { isTerminal, type SequencedEvent } from "../domain/events.ts";
 import { limits } from "../domain/limits.ts";
 import { memoryRecords } from "../records/memory/memory-records.ts";
+import { noObserver, type Note } from "../telemetry/observer.ts";
 import type { Tool } from "../tools/tool.ts";
 import { createEngine } from "./create-engine.ts";
 import type { RunningTurn } from "./engine.ts";
@@ -87,15 +88,21 @@ test("[R2] whoever finds a session busy by a dead runner's turn recovers it at o
   await engine.interrupt(alice, { turnId: next.turnId });
 });
 
-test("[R2] two recoveries at once finish a turn once", async (t) => {
+test("[R2] [F10] several recoveries at once finish a turn of another server once, and one of them tells of it", async (t) => {
   const { parts, cut, die, engine: old } = await crashed();
   t.after(() => old.close({ graceMs: 0 }));
   die();
-  const engines = await Promise.all([1, 2, 3].map(() => testEngine(t, { ...parts, runner: testRunner() })));
+  const notes: Note[] = [];
+  const observer = { ...noObserver, note: (note: Note) => void notes.push(note) };
+  const engines = await Promise.all([1, 2, 3].map(() => testEngine(t, { ...parts, observer, runner: testRunner() })));
   const turns = await Promise.all(engines.map(({ engine }) => engine.getTurn(alice, cut.turnId)));
   for (const turn of turns) assert.deepEqual(turn, turns[0]);
   const session = await engines[0]?.engine.getSession(alice, cut.sessionId);
   assert.equal(session?.lastTurnStatus, "failed");
+  assert.deepEqual(
+    notes.filter(({ type }) => type === "turns_recovered"),
+    [{ type: "turns_recovered", count: 1 }],
+  );
 });
 
 test("[R2] the log of a turn whose process died before it was dropped goes at the next start", async (t) => {

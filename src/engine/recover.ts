@@ -40,7 +40,6 @@ async function recoverOwn(core: EngineCore): Promise<number> {
     if (turn?.status !== "pending" || turn.runnerId !== core.parts.runner.id) core.unsettled.delete(id);
     else recovered += await failAll(core, [turn]);
   }
-  if (recovered > 0) core.parts.observer.note({ type: "turns_recovered", count: recovered });
   return recovered;
 }
 
@@ -66,7 +65,7 @@ export async function recoverTurn(core: EngineCore, turnId: string): Promise<boo
   return (await failAll(core, await records.takeLostTurns(taking))) > 0;
 }
 
-/** Several side by side. One that cannot be failed holds up neither the others nor the start. */
+/** Several side by side, and tells whoever watches how many (F10). One that cannot be failed holds up neither the others nor the start. */
 async function failAll(core: EngineCore, turns: readonly PendingTurn[]): Promise<number> {
   const waiting = [...turns];
   let count = 0;
@@ -84,6 +83,7 @@ async function failAll(core: EngineCore, turns: readonly PendingTurn[]): Promise
     }
   };
   await Promise.all(Array.from({ length: limits.recoveriesAtOnceMax }, work));
+  if (count > 0) core.parts.observer.note({ type: "turns_recovered", count });
   return count;
 }
 

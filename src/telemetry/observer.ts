@@ -114,6 +114,7 @@ export interface StoreCallEnded {
 export type Note =
   | { type: "model_retried"; provider: string; code: ErrorCode }
   | { type: "chain_rebuilt"; provider: string }
+  /** Turns that ran nowhere any more, whichever server had run them, and that this one failed (R2). */
   | { type: "turns_recovered"; count: number }
   /** A round in which leases are renewed (R1), and by how much it came too late. */
   | { type: "leases_renewed"; lateMs: number; code: ErrorCode | null };

@@ -206,3 +206,36 @@ test("[H4] the audit log pages, says by which key and request, and tells nothing
   assert.ok(entries.every(({ keyId, userId }) => keyId === keys[0]?.id && userId === door.admin.userId));
   assert.equal(JSON.stringify(entries).includes(secretText), false);
 });
+
+test("[H4] what somebody's role or device does not allow is refused by the engine, and written down with its code", async (t) => {
+  const door = await testDoor(t, ticking());
+  const member = await door.person("member");
+  const reader = await door.person("reader");
+  const id = newId();
+  const { sessionId } = await json<{ sessionId: string }>(
+    door.call("POST /api/ai/agent/execute", { json: { instruction: "x" } }),
+  );
+  const entry = { content: { prompt: "x" } };
+  const tries: [as: Person, line: string, body: unknown, action: string][] = [
+    [member, "POST /api/users", { name: "Grace" }, "user.create"],
+    [member, `PATCH /api/users/${member.userId}`, { role: "admin" }, "user.role"],
+    [member, `PATCH /api/orgs/${member.orgId}`, { name: "ours" }, "org.rename"],
+    [member, "PUT /api/contexts/agent/own", entry, "context.change"],
+    [member, "DELETE /api/contexts/agent/own", undefined, "context.remove"],
+    [member, "POST /api/gc", { dryRun: false }, "garbage.collect"],
+    [reader, "POST /api/keys", { name: "x" }, "key.create"],
+    [reader, `DELETE /api/keys/${id}`, undefined, "key.revoke"],
+    [reader, "POST /api/devices/pairing-codes", {}, "device.code"],
+    [reader, `DELETE /api/devices/${id}`, undefined, "device.revoke"],
+    [reader, `PATCH /api/sessions/${sessionId}`, { isPublic: true }, "session.share"],
+    [reader, `DELETE /api/sessions/${sessionId}`, undefined, "session.remove"],
+    [reader, "POST /api/sessions/import", undefined, "session.import"],
+  ];
+  for (const [as, line, body, action] of tries) {
+    const lines = { body: "{}\n", headers: { "content-type": "application/x-ndjson" } };
+    await door.refused("forbidden", line, { as, ...(action === "session.import" ? lines : { json: body }) });
+    const { entries } = await json<{ entries: WireAuditEntry[] }>(door.call("GET /api/audit?limit=1"));
+    const [newest] = entries;
+    assert.partialDeepStrictEqual(newest, { action, outcome: "forbidden", userId: as.userId }, line);
+  }
+});

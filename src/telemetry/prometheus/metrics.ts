@@ -135,7 +135,11 @@ function makeMeters(registers: Registers) {
       labels: ["error"],
       buckets: long,
     }),
-    recovered: counter("turns_recovered_total", "Turns of other servers that were found dead and failed.", []),
+    recovered: counter(
+      "turns_recovered_total",
+      "Turns that ran nowhere any more, of dead servers mostly, and that this one failed.",
+      [],
+    ),
     leaseLate: histogram("lease_renewal_late_seconds", "How late a round of renewals came.", {
       labels: [],
       buckets: short,
