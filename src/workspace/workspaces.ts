@@ -163,5 +163,8 @@ export class Workspaces {
 }
 
 function unknown(id: string): AptoveError {
-  return new AptoveError("workspace_unknown", `there is no workspace ${id}; see: aptove workspace list`);
+  return new AptoveError(
+    "workspace_unknown",
+    `there is no workspace ${JSON.stringify(id)}; see: aptove workspace list`,
+  );
 }

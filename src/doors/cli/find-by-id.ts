@@ -3,6 +3,7 @@
  * last eight characters stand for one. Any unambiguous beginning or end is understood, also a beginning of
  * those eight.
  */
+import { distance } from "fastest-levenshtein";
 import type { AptoveClient, WireSession } from "../../client/client.ts";
 import { isId } from "../../domain/ids.ts";
 import { limits } from "../../domain/limits.ts";
@@ -120,16 +121,38 @@ export async function findRemoved(client: AptoveClient, text: string): Promise<W
 }
 
 /** The workspace of an id, of a part of one, or of the word `default`. */
-export function findWorkspace<T extends { id: string }>(workspaces: readonly T[], text: string): T {
+export function findWorkspace<T extends { id: string; name?: string | null }>(
+  workspaces: readonly T[],
+  text: string,
+): T {
   const standard = workspaces.find(({ id }) => id === text);
   if (standard !== undefined) return standard;
   const asked = { what: "workspace", text, list: "aptove workspace list" };
-  if (text === defaultWorkspaceId) return theOnly([], asked);
-  refuseShort(text);
-  return theOnly(
-    workspaces.filter(({ id }) => matches(id, text)),
-    asked,
-  );
+  const fits = isPart(text) ? workspaces.filter(({ id }) => matches(id, text)) : [];
+  const near = fits.length === 0 ? nearWorkspace(workspaces, text) : null;
+  if (near !== null) {
+    const named = near.name == null ? "" : `, ${JSON.stringify(near.name)}`;
+    throw new CommandFailed(
+      "not_found",
+      `there is no workspace "${text}"`,
+      `did you mean ${shortId(near.id)}${named}?`,
+    );
+  }
+  if (text !== defaultWorkspaceId) refuseShort(text);
+  return theOnly(fits, asked);
+}
+
+/** The one whose name, or whose short id, is like what was typed. */
+function nearWorkspace<T extends { id: string; name?: string | null }>(
+  workspaces: readonly T[],
+  text: string,
+): T | null {
+  if (text.length < 3 || text.length > limits.workspaceNameCharactersMax) return null;
+  const wanted = text.toLowerCase();
+  const away = ({ id, name }: T): number =>
+    Math.min(...[name ?? "", shortId(id)].map((known) => distance(known.toLowerCase(), wanted)));
+  const [nearest] = workspaces.map((each) => ({ each, steps: away(each) })).toSorted((a, b) => a.steps - b.steps);
+  return nearest !== undefined && nearest.steps <= Math.min(2, text.length / 3) ? nearest.each : null;
 }
 
 async function* eachSession(client: AptoveClient, max: number): AsyncGenerator<WireSession> {
@@ -143,8 +166,12 @@ async function* eachSession(client: AptoveClient, max: number): AsyncGenerator<W
   }
 }
 
+function isPart(text: string): boolean {
+  return /^[0-9a-f-]{4,36}$/i.test(text);
+}
+
 function refuseShort(text: string): void {
-  if (/^[0-9a-f-]{4,36}$/i.test(text)) return;
+  if (isPart(text)) return;
   throw new UsageError(`"${text}" is not an id`, "give at least 4 characters of its beginning or end");
 }
 

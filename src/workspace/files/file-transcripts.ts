@@ -164,7 +164,7 @@ class FileTranscripts implements TranscriptStore {
   #existing(workspaceId: string): WorkspacePaths {
     const paths = workspacePaths(this.#data, workspaceId);
     if (isFolder(paths.folder)) return paths;
-    throw new AptoveError("workspace_unknown", `there is no workspace ${workspaceId}`);
+    throw new AptoveError("workspace_unknown", `there is no workspace ${JSON.stringify(workspaceId)}`);
   }
 }
 

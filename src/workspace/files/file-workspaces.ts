@@ -249,5 +249,8 @@ function exists(id: string): AptoveError {
 }
 
 function unknown(id: string): AptoveError {
-  return new AptoveError("workspace_unknown", `there is no workspace ${id}; see: aptove workspace list`);
+  return new AptoveError(
+    "workspace_unknown",
+    `there is no workspace ${JSON.stringify(id)}; see: aptove workspace list`,
+  );
 }

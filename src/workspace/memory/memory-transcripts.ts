@@ -96,7 +96,8 @@ class MemoryTranscripts implements TranscriptStore {
 
   #check(workspaceId: string): void {
     checkWorkspaceId(workspaceId);
-    if (!this.#has(workspaceId)) throw new AptoveError("workspace_unknown", `there is no workspace ${workspaceId}`);
+    if (!this.#has(workspaceId))
+      throw new AptoveError("workspace_unknown", `there is no workspace ${JSON.stringify(workspaceId)}`);
   }
 }
 

@@ -105,6 +105,6 @@ class MemoryWorkspaces implements WorkspaceStore {
   #found(id: string): Kept {
     const kept = this.#kept.get(id);
     if (kept !== undefined) return kept;
-    throw new AptoveError("workspace_unknown", `there is no workspace ${id}`);
+    throw new AptoveError("workspace_unknown", `there is no workspace ${JSON.stringify(id)}`);
   }
 }

@@ -81,6 +81,20 @@ test("[W1] [L1] an id of a wrong form, of nothing or of several is told so, and 
   assert.match(unnamed.stderr, /must be one line/);
 });
 
+test("[W1] [L1] a name, or an id that was mistyped, is told with the workspace that is like it", async (t) => {
+  const world = await cliWorld(t);
+  const id = await create(world, "project-x");
+  const mistyped = `${id.slice(-8, -1)}${id.endsWith("0") ? "1" : "0"}`;
+  for (const text of ["project-x", "Projekt-x", mistyped]) {
+    const { exit, stderr } = await world.run(["workspace", "show", text]);
+    assert.equal(exit, 1);
+    assert.match(
+      stderr,
+      new RegExp(`there is no workspace "${text}" \\(not_found\\)\nfix: did you mean ${id.slice(-8)}, "project-x"\\?`),
+    );
+  }
+});
+
 test("[W1] [W2] [L1] damage is told with its place, and a damaged workspace can be deleted", async (t) => {
   const world = await cliWorld(t);
   const id = await create(world);
