@@ -67,9 +67,15 @@ class SqliteFileDriver implements Driver {
   }
 }
 
+/** Some times what the program has. */
+const statementsMax = 500;
+
 class SqliteFileConnection implements DatabaseConnection {
   readonly #database: Database.Database;
-  /** Each statement is prepared once. Their texts are few: all values are parameters. */
+  /**
+   * Each statement is prepared once. All values are parameters, but lists of them have as many places as values: of a search
+   * the text may be another each time, so the oldest go.
+   */
   readonly #statements = new Map<string, Database.Statement>();
 
   constructor(database: Database.Database) {
@@ -108,6 +114,8 @@ class SqliteFileConnection implements DatabaseConnection {
     if (statement === undefined) {
       statement = this.#database.prepare(text);
       this.#statements.set(text, statement);
+      const [oldest] = this.#statements.keys();
+      if (this.#statements.size > statementsMax && oldest !== undefined) this.#statements.delete(oldest);
     }
     return statement;
   }
