@@ -71,6 +71,8 @@ export interface AptoveOptions {
   transcripts?: TranscriptStore;
   /** For what goes wrong behind the scenes; absent: the log, as the configuration says. */
   report?: (message: string, error?: unknown) => void;
+  /** True: whoever gave a command reads the log at their terminal, so it has warnings only, as text. */
+  isCommand?: boolean;
   /** Takes a line of the log; absent: standard error. */
   writeLog?: (line: string) => void;
   /** Told what begins and ends, beside what the configuration asks for. */

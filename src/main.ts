@@ -9,12 +9,12 @@ import { runCli } from "./doors/cli/run-cli.ts";
 import type { CliIo, CliPorts, LocalEngine, LocalSetup } from "./doors/cli/ports.ts";
 import { aptoveVersion, packageFolder } from "./version.ts";
 
-async function openLocal({ dataDir, env, overrides, writeLog }: LocalSetup): Promise<LocalEngine> {
+async function openLocal({ writeLog, isCommand = false, ...setup }: LocalSetup): Promise<LocalEngine> {
   const [{ createAptove }, { localClients }] = await Promise.all([
     import("./compose.ts"),
     import("./compose/local-clients.ts"),
   ]);
-  const aptove = await createAptove({ dataDir, env, overrides, ...(writeLog !== undefined && { writeLog }) });
+  const aptove = await createAptove({ ...setup, isCommand, ...(writeLog !== undefined && { writeLog }) });
   const { engine, configuration, report, observing } = aptove;
   const owner = await engine.keys.owner();
   const { host, allowedHosts, allowedOrigins } = configuration.serve;

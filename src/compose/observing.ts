@@ -14,6 +14,7 @@ export interface ObservingRequest {
     report?: OperatorLog["report"];
     /** Takes a line of the log. */
     writeLog?: (line: string) => void;
+    isCommand?: boolean;
     observer?: Partial<Observer>;
   };
 }
@@ -29,7 +30,8 @@ export interface Observing {
 export async function startObserving(request: ObservingRequest): Promise<Observing> {
   const { configuration, version, now, options } = request;
   const write = options.writeLog ?? ((line) => process.stderr.write(`${line}\n`));
-  const { log: form, metrics: at, traces } = configuration;
+  const { metrics: at, traces } = configuration;
+  const form = options.isCommand === true ? commandForm(configuration.log) : configuration.log;
   const { operatorLog } = await import("../telemetry/log/operator-log.ts");
   const log = operatorLog({ ...form, write, now, secrets: secretsOf(request) });
   const metrics = at.port === null ? null : await openMetrics();
@@ -42,6 +44,11 @@ export async function startObserving(request: ObservingRequest): Promise<Observi
     metrics,
     close: async () => await spans?.close(),
   };
+}
+
+/** What a server tells whoever collects its log is in the way of a command's own answer. */
+function commandForm({ level }: Configuration["log"]): Configuration["log"] {
+  return { format: "text", level: level === "error" ? level : "warn" };
 }
 
 async function openMetrics(): Promise<Metrics> {

@@ -91,7 +91,8 @@ export async function acceptRequest(
   parts: EngineParts,
   { caller, request, session, subagent, mail = [], subagentTools, inherited }: AcceptInput,
 ): Promise<AcceptedRequest> {
-  if (caller.role === "reader") throw new AptoveError("forbidden", "a reader may not run turns");
+  if (caller.role === "reader")
+    throw new AptoveError("forbidden", "a reader may not run turns; ask an admin of the org for another role");
   const instruction = withTexts(request.instruction, request.input ?? []);
   checkInstruction(instruction, (request.toolResults ?? []).length > 0);
   checkFeedback(request.toolResults ?? []);

@@ -6,20 +6,20 @@ import type { EngineParts } from "./parts.ts";
 
 /** `what` says what others may not. A device may not either: whoever found a lost one would hold the org. */
 export function adminOnly(caller: Caller, what: string): void {
-  if (caller.role !== "admin") throw new AptoveError("forbidden", `only an admin may ${what}`);
-  if (caller.deviceId !== undefined) throw new AptoveError("forbidden", `a device may not ${what}`);
+  if (caller.role !== "admin") throw new AptoveError("forbidden", `only an admin may ${what}; ask one of the org`);
+  if (caller.deviceId !== undefined) throw new AptoveError("forbidden", `a device may not ${what}; use an API key`);
 }
 
 /** Asked first, before what is there is looked at: a reader is told nothing by a refusal. */
 export function noReader(caller: Caller, what: string): void {
-  if (caller.role === "reader") throw new AptoveError("forbidden", `a reader may not ${what}`);
+  if (caller.role === "reader") throw new AptoveError("forbidden", `a reader may not ${what}; ask an admin of the org`);
 }
 
 /** What is about all orgs at once is for those who run the program: the admins of the data's first org. */
 export function operatorOnly(caller: Caller, what: string): void {
   adminOnly(caller, what);
   if (runsTheServer(caller)) return;
-  throw new AptoveError("forbidden", `only whoever runs the server may ${what}`);
+  throw new AptoveError("forbidden", `only whoever runs the server, an admin of its first org, may ${what}; ask them`);
 }
 
 /**

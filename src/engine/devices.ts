@@ -49,7 +49,8 @@ async function pair(
   { workspaceId = null }: { workspaceId?: string | null },
 ): Promise<{ id: string; code: string; expiresAt: number }> {
   mayWrite(caller);
-  if (caller.deviceId !== undefined) throw new AptoveError("forbidden", "a device may not pair another one");
+  if (caller.deviceId !== undefined)
+    throw new AptoveError("forbidden", "a device may not pair another one; use an API key");
   if (workspaceId !== null) await knownWorkspaces(parts, caller, workspaceId);
   // 32 signs: five bits of each byte give each of them as often.
   const code = [...randomBytes(pairingCodeLength)].map((byte) => pairingAlphabet[byte & 31]).join("");
@@ -135,12 +136,12 @@ function isSeenBy(caller: Caller, token: Token): boolean {
 }
 
 async function revoke(parts: EngineParts, caller: Caller, id: string): Promise<void> {
-  noReader(caller, "revoke devices; ask an admin of the org");
+  noReader(caller, "revoke devices");
   const token = (await tokensOf(parts, caller)).find((each) => each.id === id);
   if (token === undefined) throw new AptoveError("not_found", `there is no device ${JSON.stringify(id)}`);
   // Whoever found a lost device must not lock its owner out of the others.
   if (caller.deviceId !== undefined && caller.deviceId !== token.deviceId) {
-    throw new AptoveError("forbidden", "a device may revoke itself only");
+    throw new AptoveError("forbidden", "a device may revoke itself only; use an API key");
   }
   await parts.records.revokeKey(caller.orgId, id, parts.now());
 }

@@ -23,8 +23,10 @@ const touchEveryMs = 60_000;
 export function keyRing(parts: EngineParts, watch: KeyWatch): KeyRing {
   return {
     create: (caller, key) =>
-      audited(parts, { by: caller, action: "key.create", target: (made) => made.key.id }, () =>
-        createKey(parts, caller, key),
+      audited(
+        parts,
+        { by: caller, action: "key.create", target: (made) => made.key.id, facts: ownerFact(caller, key.userId) },
+        () => createKey(parts, caller, key),
       ),
     list: async (caller, { userId, ...page } = {}) => {
       noDevice(caller);
@@ -45,14 +47,20 @@ export function keyRing(parts: EngineParts, watch: KeyWatch): KeyRing {
   };
 }
 
+/** Whom a key is made for. */
+function ownerFact(caller: Caller, userId = caller.userId): Record<string, string> {
+  return userId !== operatorId && isId(userId) ? { userId } : {};
+}
+
 /** A key that a lost device made would outlive the device's own token. */
 function noDevice(caller: Caller): void {
-  if (caller.deviceId !== undefined) throw new AptoveError("forbidden", "a device may not see or change keys");
+  if (caller.deviceId !== undefined)
+    throw new AptoveError("forbidden", "a device may not see or change keys; use an API key");
 }
 
 async function revokeKey({ records, now }: EngineParts, caller: Caller, id: string): Promise<void> {
   noDevice(caller);
-  noReader(caller, "revoke keys; ask an admin of the org");
+  noReader(caller, "revoke keys");
   const key = isId(id) ? await records.getKey(id) : null;
   const isTheirs = key?.orgId === caller.orgId && (caller.role === "admin" || key.userId === caller.userId);
   if (!isTheirs || !(await records.revokeKey(caller.orgId, id, now()))) {
@@ -76,7 +84,7 @@ async function createKey(
   { name, userId = caller.userId, expiresAt = null }: { name: string; userId?: string; expiresAt?: number | null },
 ): Promise<{ key: ApiKey; secret: string }> {
   noDevice(caller);
-  noReader(caller, "make keys; ask an admin of the org");
+  noReader(caller, "make keys");
   if (userId === operatorId) throw new AptoveError("request_invalid", "say whose key it is to be: --user <user>");
   if (userId !== caller.userId) await mayMakeKeysFor(parts, caller, userId);
   if (expiresAt !== null && expiresAt <= parts.now()) {

@@ -203,5 +203,6 @@ export async function readMailbox(
 export function mayWrite(caller: Caller): void {
   if (caller.userId === operatorId)
     throw new AptoveError("forbidden", "the operator has no sessions; use a person's key");
-  if (caller.role === "reader") throw new AptoveError("forbidden", "a reader may not change anything");
+  if (caller.role === "reader")
+    throw new AptoveError("forbidden", "a reader may not change anything; ask an admin of the org for another role");
 }

@@ -74,7 +74,7 @@ export function deviceOf({ deviceId }: Pick<AcpPorts, "deviceId">, meta: SetupRe
   if (named === undefined || named === null || named === "") return deviceId;
   if (typeof named !== "string") throw new AptoveError("request_invalid", "the device id is not a text");
   if (deviceId === null || named === deviceId) return named;
-  throw new AptoveError("forbidden", "this connection belongs to another device");
+  throw new AptoveError("forbidden", "this connection belongs to another device; open one of your own");
 }
 
 /** The workspace that counts for a session; a session may carry a label that is none of ours. */

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { symlinkSync, writeFileSync } from "node:fs";
+import { mkdirSync, symlinkSync, writeFileSync } from "node:fs";
 import { basename, join } from "node:path";
 import { test } from "node:test";
 import type { TestContext } from "node:test";
@@ -33,7 +33,7 @@ test("[L1] [L3] ask: the answer alone goes to standard output, everything about 
   assert.match(stdout, /src\/greet.ts:1-3/);
   assert.match(
     stderr,
-    /^retrieved 2 chunks, sent 2\n— session [0-9a-f]{8} · turn [0-9a-f]{8} · \d+ tokens · \d+ ms\n$/,
+    /^retrieved 2 chunks, sent 2\n— session [0-9a-f]{8} · turn [0-9a-f]{8} · \d+ tokens · [\d.]+ m?s\n$/,
   );
   assert.equal((await lastTurn(world)).instructionSummary, "how is somebody greeted?");
 });
@@ -162,6 +162,13 @@ test("[L1] [Q5] a turn that fails is exit code 1 and tells the mend", async (t) 
   const { exit, stderr } = await world.run(["ask", "--repo", "elsewhere", "anything"]);
   assert.equal(exit, 1);
   assert.match(stderr, /error: .*\(index_missing\)\nfix: index the repository first: aptove index\n$/);
+});
+
+test("[L1] what a server tells whoever collects its log is not told to whoever gives a command", async (t) => {
+  const world = await cliWorld(t);
+  mkdirSync(world.dataDir, { mode: 0o700 });
+  writeFileSync(join(world.dataDir, "config.toml"), '[log]\nformat = "json"\nlevel = "debug"\n');
+  assert.doesNotMatch((await world.run(["ask", "greet"])).stderr, /^(?:aptove:|\{)/m);
 });
 
 test("[L1] [Q3] a repository that was never indexed is indexed by the first question, and only by it", async (t) => {

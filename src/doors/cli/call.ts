@@ -101,11 +101,11 @@ export class Call {
   }
 
   /** The engine in this process; for what only the machine of the data folder can do. */
-  local(task: string): Promise<LocalEngine> {
+  local(task: string, { isServer = false } = {}): Promise<LocalEngine> {
     if (this.server() !== null) {
       throw new UsageError(`${task} works on this machine's own data`, "leave out --server (and APTOVE_SERVER)");
     }
-    return (this.#local ??= this.#openLocal());
+    return (this.#local ??= this.#openLocal(!isServer));
   }
 
   /** Whoever runs the turns: the named server, the server of this data folder where it runs, else this process. */
@@ -154,12 +154,13 @@ export class Call {
     return (this.#shared ??= readSharedLayers({ dataDir: this.folder().dir, env, overrides: this.#overrides }));
   }
 
-  async #openLocal(): Promise<LocalEngine> {
+  async #openLocal(isCommand: boolean): Promise<LocalEngine> {
     this.loaded();
     return await this.#ports.openLocal({
       dataDir: this.folder().dir,
       env: this.io.env,
       overrides: this.#overrides,
+      isCommand,
       writeLog: (line) => this.output.note(this.output.safeNote(line)),
     });
   }

@@ -65,7 +65,6 @@ const fixes: Partial<Record<ErrorCode | "unreachable" | "stream_cut" | "answer_i
   last_admin: "make somebody else an admin first: aptove user role <user> admin",
   identity_unavailable: "try again in a moment, or use an API key",
   pairing_refused: "make another code: aptove device pair",
-  forbidden: "use the key of someone with another role",
   runner_lost: "ask again: the session continues from its last finished turn",
   interrupted: "ask again when you like",
   unreachable: "check that the server runs and that --server names its address",
@@ -74,7 +73,13 @@ const fixes: Partial<Record<ErrorCode | "unreachable" | "stream_cut" | "answer_i
   internal: "please report this; APTOVE_DEBUG=1 shows where it happened",
 };
 
-export function fixOf(code: string): string | null {
+/** Only on the server's own machine can its index be made (Q1). */
+export const indexThereFix =
+  "ask whoever runs the server to index it there (aptove index --org <your org>), or ask outside of a git repository";
+
+/** `server`: the address of the named server, where the error comes from one. */
+export function fixOf(code: string, server: string | null): string | null {
+  if (server !== null && (code === "index_missing" || code === "index_mismatch")) return indexThereFix;
   return Object.hasOwn(fixes, code) ? (fixes[code as ErrorCode] ?? null) : null;
 }
 
@@ -86,7 +91,7 @@ interface Told {
 }
 
 /** Errors of the engine and of the client both carry `code` and `detail`. */
-function tell(error: unknown): Told {
+function tell(error: unknown, server: string | null): Told {
   if (error instanceof UsageError) {
     return { code: "usage", message: error.message, fix: error.fix, exit: exitCodes.wrongUse };
   }
@@ -95,7 +100,7 @@ function tell(error: unknown): Told {
   }
   const message = error instanceof Error ? error.message : String(error);
   const code = isCoded(error) ? error.code : "internal";
-  return { code, message, fix: fixOf(code), exit: exitCodes.failed };
+  return { code, message, fix: fixOf(code, server), exit: exitCodes.failed };
 }
 
 function isCoded(error: unknown): error is { code: string } {
@@ -104,8 +109,12 @@ function isCoded(error: unknown): error is { code: string } {
 }
 
 /** Prints a failure and gives the exit code. No stack, unless APTOVE_DEBUG is set. */
-export function reportFailure(error: unknown, output: Output, options: { json: boolean; debug: boolean }): ExitCode {
-  const { code, message, fix, exit } = tell(error);
+export function reportFailure(
+  error: unknown,
+  output: Output,
+  options: { json: boolean; debug: boolean; server?: string | null },
+): ExitCode {
+  const { code, message, fix, exit } = tell(error, options.server ?? null);
   if (options.json) {
     output.json({ error: { code, message, ...(fix === null ? {} : { fix }) } });
   } else {

@@ -108,6 +108,8 @@ export interface LocalSetup {
   env: CliIo["env"];
   /** Values of options, in the form of `config.toml` (W7). */
   overrides: Record<string, unknown>;
+  /** Whether it is a command at somebody's terminal, rather than a server: the log then has warnings only, as text. */
+  isCommand?: boolean;
   /** Takes a line for the operator; absent: it goes to standard error. */
   writeLog?: (line: string) => void;
 }

@@ -84,7 +84,7 @@ async function runBody(call: Call, body: (call: Call) => Promise<ExitCode> | Exi
   } catch (error) {
     // Whoever stops a second time does not want to wait for anything.
     if (error instanceof StoppedAtOnce) return exitCodes.interrupted;
-    exit = reportFailure(error, call.output, { json: call.json, debug });
+    exit = reportFailure(error, call.output, { json: call.json, debug, server: call.server() });
   }
   try {
     await call.close();

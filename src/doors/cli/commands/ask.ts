@@ -187,7 +187,8 @@ function aboutOf(copy: WorkingCopy, namedRepo: string | undefined): Pick<Execute
 
 export function printTurnFailure(call: Call, answer: ExecuteAnswer): void {
   const code = answer.errorCode ?? "internal";
-  printFailure({ code, message: answer.errorMessage ?? "the turn failed", fix: fixOf(code) }, call.output);
+  const fix = fixOf(code, call.server());
+  printFailure({ code, message: answer.errorMessage ?? "the turn failed", fix }, call.output);
 }
 
 function exitOf(answer: ExecuteAnswer, wasStopped: boolean): ExitCode {

@@ -1,13 +1,15 @@
 /** `aptove audit`: what the people of an org did, and were refused (H4). */
-import type { WireAuditEntry } from "../../../client/client.ts";
+import type { AptoveClient, WireAuditEntry } from "../../../client/client.ts";
 import { auditActions, type AuditAction } from "../../../domain/audit.ts";
 import { limits } from "../../../domain/limits.ts";
 import type { Call } from "../call.ts";
 import { localTime } from "../explain.ts";
 import { exitCodes, UsageError } from "../failure.ts";
 import type { ExitCode } from "../failure.ts";
+import { isId } from "../../../domain/ids.ts";
+import { shortId } from "../find-by-id.ts";
 import { columns } from "../output.ts";
-import { clientOf, findUser, type OrgOption } from "./people.ts";
+import { allUsers, clientOf, findUser, type OrgOption } from "./people.ts";
 
 export interface AuditOptions extends OrgOption {
   limit: number;
@@ -21,20 +23,25 @@ export async function showAudit(call: Call, options: AuditOptions): Promise<Exit
   if (options.action !== undefined && action === undefined) {
     throw new UsageError(`there is no action "${options.action}"`, `they are: ${auditActions.join(", ")}`);
   }
-  const entries = await readEntries(call, options, action);
+  const client = await clientOf(call, options);
+  const entries = await readEntries(client, options, action);
   const { output } = call;
-  if (call.json) output.json({ entries });
-  else for (const line of columns(entries.map(rowOf))) output.line(output.safe(line));
-  if (!call.json && entries.length === options.limit) output.note(`there may be more: --limit ${options.limit * 2}`);
+  if (call.json) {
+    output.json({ entries });
+    return exitCodes.fine;
+  }
+  if (entries.length === 0) output.note("the log has no such entry");
+  const names = new Map(entries.length === 0 ? [] : (await allUsers(client)).map(({ id, name }) => [id, name]));
+  for (const line of columns(entries.map((entry) => rowOf(entry, names)))) output.line(output.safe(line));
+  if (entries.length === options.limit) output.note(`there may be more: --limit ${options.limit * 2}`);
   return exitCodes.fine;
 }
 
 async function readEntries(
-  call: Call,
-  { limit, user, target, ...where }: AuditOptions,
+  client: AptoveClient,
+  { limit, user, target }: AuditOptions,
   action: AuditAction | undefined,
 ): Promise<WireAuditEntry[]> {
-  const client = await clientOf(call, where);
   const query = {
     ...(user !== undefined && { userId: (await findUser(client, user)).id }),
     ...(action !== undefined && { action }),
@@ -54,14 +61,20 @@ async function readEntries(
   return found;
 }
 
-function rowOf({ at, userId, action, targetId, outcome, keyId, facts }: WireAuditEntry): string[] {
-  const said = Object.entries(facts).map(([name, value]) => `${name}=${value}`);
+/** People by their names, and other ids by their ends, as in every list; `--json` has all of them. */
+function rowOf(entry: WireAuditEntry, names: ReadonlyMap<string, string>): string[] {
+  const { at, userId, action, targetId, outcome, keyId, facts } = entry;
+  const shown = (value: string | number | boolean): string => {
+    const text = String(value);
+    return names.get(text) ?? (isId(text) ? shortId(text) : text);
+  };
+  const said = Object.entries(facts).map(([name, value]) => `${name}=${shown(value)}`);
   return [
     localTime(at),
-    userId ?? "operator",
+    userId === null ? "operator" : shown(userId),
     action,
-    targetId ?? "-",
+    targetId === null ? "-" : shown(targetId),
     outcome,
-    [...(keyId === null ? [] : [`key=${keyId}`]), ...said].join(" "),
+    [...(keyId === null ? [] : [`key=${shortId(keyId)}`]), ...said].join(" "),
   ];
 }

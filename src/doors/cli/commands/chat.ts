@@ -131,7 +131,8 @@ async function attempt<T>(state: Chat, body: () => Promise<T>): Promise<T | null
   try {
     return await body();
   } catch (error) {
-    reportFailure(error, call.output, { json: call.json, debug: (call.io.env["APTOVE_DEBUG"] ?? "") !== "" });
+    const debug = (call.io.env["APTOVE_DEBUG"] ?? "") !== "";
+    reportFailure(error, call.output, { json: call.json, debug, server: call.server() });
     state.lastFailed = true;
     await leaveServer(state, error);
     return null;

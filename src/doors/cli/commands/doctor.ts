@@ -111,6 +111,8 @@ async function checkGit(call: Call): Promise<Check> {
 
 async function checkStores(call: Call): Promise<Check> {
   const health = await (await call.client()).health();
+  // What works behind a server is told to those who run it only, and not to be told is no failure.
+  if (health.records === undefined) return { name: "stores", state: "ok", detail: `the server is ${health.status}` };
   const { url } = call.loaded().configuration.blobs;
   // What a server's own configuration says is not known here.
   const where = url === null || call.server() !== null ? "" : ` in ${url}`;

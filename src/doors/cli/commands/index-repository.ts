@@ -3,7 +3,7 @@ import { realpathSync, statSync } from "node:fs";
 import { resolve } from "node:path";
 import { isId } from "../../../domain/ids.ts";
 import type { Call } from "../call.ts";
-import { exitCodes, UsageError } from "../failure.ts";
+import { exitCodes, indexThereFix, UsageError } from "../failure.ts";
 import type { ExitCode } from "../failure.ts";
 import { findWorkingCopy } from "../git.ts";
 import type { WorkingCopy } from "../git.ts";
@@ -21,6 +21,7 @@ export interface IndexOptions {
 }
 
 export async function indexCommand(call: Call, path: string | undefined, options: IndexOptions): Promise<ExitCode> {
+  if (call.server() !== null) throw new UsageError("an index is made on the machine of its server", indexThereFix);
   const copy = path === undefined ? await call.copy() : await findWorkingCopy(existingFolder(call.io.cwd, path));
   // Whatever one person is working on is no index for all.
   if (options.commit === undefined && call.loaded().configuration.retrieval.store !== "local") {

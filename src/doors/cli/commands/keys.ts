@@ -5,9 +5,9 @@ import type { Call } from "../call.ts";
 import { localTime } from "../explain.ts";
 import { CommandFailed, exitCodes, UsageError } from "../failure.ts";
 import type { ExitCode } from "../failure.ts";
-import { shortIds } from "../find-by-id.ts";
+import { shortId, shortIds } from "../find-by-id.ts";
 import { columns } from "../output.ts";
-import { clientOf, findUser, type OrgOption } from "./people.ts";
+import { allUsers, clientOf, findUser, type OrgOption } from "./people.ts";
 
 export interface KeyOptions extends OrgOption {
   user?: string;
@@ -60,19 +60,19 @@ export async function allKeys(client: AptoveClient, userId?: string): Promise<Wi
 
 export async function listKeys(call: Call, options: KeyOptions): Promise<ExitCode> {
   const client = await clientOf(call, options);
-  const keys = await allKeys(
-    client,
-    options.user === undefined ? undefined : (await findUser(client, options.user)).id,
-  );
+  const userId = options.user === undefined ? undefined : (await findUser(client, options.user)).id;
+  const keys = await allKeys(client, userId);
   if (call.json) {
     call.output.json({ keys });
     return exitCodes.fine;
   }
   if (keys.length === 0) call.output.note("there are no keys; make one: aptove key create <name>");
   const short = shortIds(keys.map((key) => key.id));
+  const owners = new Map((await allUsers(client)).map(({ id, name }) => [id, name]));
   const rows = keys.map((key) => [
     short.get(key.id) ?? key.id,
     `${key.prefix}…`,
+    owners.get(key.userId) ?? shortId(key.userId),
     keyState(key),
     `made ${localTime(key.createdAt).slice(0, 16)}`,
     key.lastUsedAt === null ? "never used" : `used ${localTime(key.lastUsedAt).slice(0, 16)}`,

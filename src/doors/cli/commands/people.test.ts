@@ -79,6 +79,26 @@ test("[H4] [L1] the operator makes an org and its admin, who goes on from anywhe
   assert.match((await world.run(["session", "share", session.id, ...there])).stdout, /all of the org/);
   assert.match((await world.run(["session", "unshare", session.id, ...there])).stdout, /private/);
 
+  // Only on the server's own machine is its index made, and only to those who run it is told what works behind it.
+  const unindexed = await world.run(["ask", "hello", "--repo", "elsewhere", ...there]);
+  assert.match(unindexed.stderr, /fix: ask whoever runs the server to index it there \(aptove index --org/);
+  assert.match(await fails("usage", "index", ...there), /^ask whoever runs the server/);
+  const doctor = await world.run(["doctor", ...there]);
+  assert.match(doctor.stdout, /^ok stores +the server is ready$/m);
+  assert.equal(doctor.exit, 0, doctor.stdout);
+
+  await json("key", "create", "laptop", "--user", "Grace", ...there);
+  assert.match(
+    (await world.run(["key", "list", ...there])).stdout,
+    /^[0-9a-f]{8} +aptove_\S+ +Grace +valid .*laptop$/m,
+  );
+  const keyMade = await world.run(["audit", "--action", "key.create", "--limit", "1", ...there]);
+  assert.match(keyMade.stdout, /Ada +key\.create +[0-9a-f]{8} +done +key=[0-9a-f]{8} userId=Grace\n$/);
+  const none = await world.run(["audit", "--action", "user.disable", "--user", "Grace", ...there]);
+  assert.deepEqual([none.stdout, none.stderr], ["", "the log has no such entry\n"]);
+  const denied = await world.run(["gc", ...there]);
+  assert.match(denied.stderr, /an admin of its first org, .*ask them \(forbidden\)\n$/);
+
   const audit = await world.run(["audit", ...there]);
   assert.match(
     audit.stdout,

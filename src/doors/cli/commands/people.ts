@@ -182,7 +182,7 @@ export async function findUser(client: AptoveClient, text: string): Promise<Wire
   return byEmail ?? theOnly(users, text, { what: "user", list: "aptove user list" });
 }
 
-async function allUsers(client: AptoveClient): Promise<WireUser[]> {
+export async function allUsers(client: AptoveClient): Promise<WireUser[]> {
   const found: WireUser[] = [];
   let cursor: string | null = "";
   while (cursor !== null) {

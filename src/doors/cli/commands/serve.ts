@@ -20,7 +20,7 @@ const firstKeyName = "first key";
 
 export async function serve(call: Call, options: ServeOptions): Promise<ExitCode> {
   call.override("serve", { ...options });
-  const local = await call.local("serving");
+  const local = await call.local("serving", { isServer: true });
   return await serveUntilStopped(call, local, (url) => {
     if (call.json) call.output.json({ url, pid: process.pid, dataDir: call.folder().dir });
     else call.output.line(`aptove ${call.version} serves at ${url} (pid ${process.pid}); Ctrl-C stops it`);
@@ -31,7 +31,7 @@ export async function serve(call: Call, options: ServeOptions): Promise<ExitCode
 export async function start(call: Call, options: ServeOptions): Promise<ExitCode> {
   call.override("serve", { ...options });
   await refuseSecondServer(call);
-  const local = await call.local("serving");
+  const local = await call.local("serving", { isServer: true });
   await indexHere(call);
   const key = await firstKey(local);
   const { product, version } = await local.recordsAbout();
