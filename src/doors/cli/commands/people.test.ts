@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
-import { cliWorld, type CliRun } from "../../../../testing/cli.ts";
+import { cliWorld, type CliRun, type CliWorld } from "../../../../testing/cli.ts";
 
 test("[H4] [L1] the operator makes an org and its admin, who goes on from anywhere with a key", async (t) => {
   const world = await cliWorld(t);
@@ -79,25 +79,8 @@ test("[H4] [L1] the operator makes an org and its admin, who goes on from anywhe
   assert.match((await world.run(["session", "share", session.id, ...there])).stdout, /all of the org/);
   assert.match((await world.run(["session", "unshare", session.id, ...there])).stdout, /private/);
 
-  // Only on the server's own machine is its index made, and only to those who run it is told what works behind it.
-  const unindexed = await world.run(["ask", "hello", "--repo", "elsewhere", ...there]);
-  assert.match(unindexed.stderr, /fix: ask whoever runs the server to index it there \(aptove index --org/);
-  assert.match(await fails("usage", "index", ...there), /^ask whoever runs the server/);
-  const doctor = await world.run(["doctor", ...there]);
-  assert.match(doctor.stdout, /^ok stores +the server is ready$/m);
-  assert.equal(doctor.exit, 0, doctor.stdout);
-
-  await json("key", "create", "laptop", "--user", "Grace", ...there);
-  assert.match(
-    (await world.run(["key", "list", ...there])).stdout,
-    /^[0-9a-f]{8} +aptove_\S+ +Grace +valid .*laptop$/m,
-  );
-  const keyMade = await world.run(["audit", "--action", "key.create", "--limit", "1", ...there]);
-  assert.match(keyMade.stdout, /Ada +key\.create +[0-9a-f]{8} +done +key=[0-9a-f]{8} userId=Grace\n$/);
-  const none = await world.run(["audit", "--action", "user.disable", "--user", "Grace", ...there]);
-  assert.deepEqual([none.stdout, none.stderr], ["", "the log has no such entry\n"]);
-  const denied = await world.run(["gc", ...there]);
-  assert.match(denied.stderr, /an admin of its first org, .*ask them \(forbidden\)\n$/);
+  await saysWhoHelps(world, there, fails);
+  await listsKeys(world, there);
 
   const audit = await world.run(["audit", ...there]);
   assert.match(
@@ -114,4 +97,30 @@ test("[H4] [L1] the operator makes an org and its admin, who goes on from anywhe
 async function asked(run: (argv: string[]) => Promise<CliRun>, there: string[]): Promise<string> {
   const { stdout } = await run(["ask", "hello", "--json", ...there]);
   return (JSON.parse(stdout) as { sessionId: string }).sessionId;
+}
+
+type Fails = (code: string, ...argv: string[]) => Promise<string>;
+
+async function saysWhoHelps(world: CliWorld, there: string[], fails: Fails): Promise<void> {
+  // Only on the server's own machine is its index made, and only to those who run it is told what works behind it.
+  const unindexed = await world.run(["ask", "hello", "--repo", "elsewhere", ...there]);
+  assert.match(unindexed.stderr, /fix: ask whoever runs the server to index it there \(aptove index --org/);
+  assert.match(await fails("usage", "index", ...there), /^ask whoever runs the server/);
+  const doctor = await world.run(["doctor", ...there]);
+  assert.match(doctor.stdout, /^ok stores +the server is ready$/m);
+  assert.equal(doctor.exit, 0, doctor.stdout);
+  const denied = await world.run(["gc", ...there]);
+  assert.match(denied.stderr, /an admin of its first org, .*ask them \(forbidden\)\n$/);
+}
+
+async function listsKeys(world: CliWorld, there: string[]): Promise<void> {
+  await world.run(["key", "create", "laptop", "--user", "Grace", ...there]);
+  assert.match(
+    (await world.run(["key", "list", ...there])).stdout,
+    /^[0-9a-f]{8} +aptove_\S+ +Grace +valid .*laptop$/m,
+  );
+  const keyMade = await world.run(["audit", "--action", "key.create", "--limit", "1", ...there]);
+  assert.match(keyMade.stdout, /Ada +key\.create +[0-9a-f]{8} +done +key=[0-9a-f]{8} userId=Grace\n$/);
+  const none = await world.run(["audit", "--action", "user.disable", "--user", "Grace", ...there]);
+  assert.deepEqual([none.stdout, none.stderr], ["", "the log has no such entry\n"]);
 }
