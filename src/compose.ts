@@ -119,12 +119,12 @@ export async function createAptove(options: AptoveOptions = {}): Promise<Aptove>
     settle: (own) => settingsFrom(own, lazyProviders(own.providers, options.providers ?? [], providers), options),
   });
   const usual = { provider: configuration.provider, index: configuration.retrieval.store };
-  const records = options.records ?? (await openRecords(configuration, folder, observing));
+  const { records, blobs } = await openStores(options, { configuration, folder, env, observing });
   const live = await openLive({ configuration, folder, report, brought: options });
   const parts: EngineParts = {
     ...settings,
     records: observedStore(records, "records", observer),
-    blobs: observedStore(options.blobs ?? (await openBlobs(configuration, folder, env)), "blobs", observer),
+    blobs: observedStore(blobs, "blobs", observer),
     log: observedStore(live.log, "live", observer),
     ...(live.wakeUps !== undefined && { wakeUps: live.wakeUps }),
     retrievers: new Map(Object.entries({ ...lazyRetrievers({ configuration, folder, env }), ...options.retrievers })),
@@ -183,6 +183,32 @@ function settingsFrom(configuration: Configuration, providers: Providers, option
       conversationContextId: configuration.conversationContext,
     },
   };
+}
+
+interface Surroundings {
+  configuration: Configuration;
+  folder: DataFolder;
+  env: Readonly<Record<string, string | undefined>>;
+  observing: Observing;
+}
+
+/** Throws `blobs_foreign` where records that servers share are not those of the blobs. */
+async function openStores(
+  options: AptoveOptions,
+  { configuration, folder, env, observing }: Surroundings,
+): Promise<{ records: RecordStore; blobs: BlobStore }> {
+  const blobs = options.blobs ?? (await openBlobs(configuration, folder, env));
+  const records = options.records ?? (await openRecords(configuration, folder, observing));
+  const isConfigured = options.records === undefined && options.blobs === undefined;
+  if (!isConfigured || configuration.records.url === null) return { records, blobs };
+  const { checkSameBlobs } = await import("./compose/same-blobs.ts");
+  try {
+    await checkSameBlobs({ records, blobs, report: observing.report });
+  } catch (error) {
+    await records.close();
+    throw error;
+  }
+  return { records, blobs };
 }
 
 async function openRecords(

@@ -1,7 +1,10 @@
 /** Several servers on one PostgreSQL: an engine each, with records of its own connections, and blobs and log in common. */
 import assert from "node:assert/strict";
+import { cpSync } from "node:fs";
+import { join } from "node:path";
 import { after, before, test, type TestContext } from "node:test";
 import pg from "pg";
+import { createAptove, type Aptove } from "../src/compose.ts";
 import { memoryBlobs } from "../src/blobs/memory/memory-blobs.ts";
 import { AptoveError } from "../src/domain/errors.ts";
 import type { SequencedEvent } from "../src/domain/events.ts";
@@ -14,6 +17,7 @@ import type { Tool } from "../src/tools/tool.ts";
 import { startCuttingProxy, type CuttingProxy } from "./cutting-proxy.ts";
 import { alice, all, testEngine, testRunner, type TestEngine, type TestEngineOptions } from "./engine.ts";
 import { startPostgres, type TestPostgres } from "./postgres.ts";
+import { temporaryFolder } from "./temporary-folder.ts";
 
 let database: TestPostgres;
 let proxy: CuttingProxy;
@@ -225,4 +229,19 @@ test("[S7] [T1] clocks that are minutes apart make no list repeat or skip, and t
     [],
     "nothing that was there is skipped",
   );
+});
+
+test("[B4] a server whose blobs lie in a folder of its own is refused; one that shares the folder starts", async (context) => {
+  const env = {};
+  const start = (dataDir: string): Promise<Aptove> =>
+    createAptove({ dataDir, env, overrides: { records: { url: database.url } }, report: () => undefined });
+  const [first, second] = [await temporaryFolder(context), await temporaryFolder(context)];
+  const closing = async ({ engine, observing }: Aptove): Promise<void> => {
+    await engine.close({ graceMs: 0 });
+    await observing.close();
+  };
+  await closing(await start(first));
+  await assert.rejects(start(second), { code: "blobs_foreign" });
+  cpSync(join(first, "blobs"), join(second, "blobs"), { recursive: true });
+  await closing(await start(second));
 });

@@ -98,6 +98,7 @@ export const errorCatalogue = {
   blob_missing: entry(500, "A stored blob is missing"),
   blob_damaged: entry(500, "A stored blob is damaged"),
   blob_exists: entry(500, "Another blob has this name"),
+  blobs_foreign: entry(500, "The blobs are not those of the records"),
   storage_full: entry(507, "There is no room left on the device", true),
   storage_failed: entry(500, "The store failed", true),
   data_newer: entry(500, "The data folder was written by a newer version"),

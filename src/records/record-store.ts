@@ -161,6 +161,11 @@ export interface RecordStore extends PeopleStore {
   /** Newest first, without what they say. `before` is exclusive. */
   listContextVersions(of: ContextName, page: { before?: number; limit: number }): Promise<ContextVersionFacts[]>;
 
+  /** Keeps the id of the blob store that belongs to these records, the first for ever. Gives back the one that is kept. */
+  claimBlobStore(id: string): Promise<string>;
+  /** Null: none was claimed yet. */
+  blobStoreId(): Promise<string | null>;
+
   /** What the store is, for the operator. */
   about(): Promise<StoreAbout>;
   /** Bytes that the whole store takes, as well as the driver can tell (B7). */

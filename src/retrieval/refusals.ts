@@ -2,7 +2,10 @@
 import { AptoveError } from "../domain/errors.ts";
 
 export function notIndexed(repo: string): AptoveError {
-  return new AptoveError("index_missing", `${repo} is not indexed; run \`aptove index\` in its folder`);
+  return new AptoveError(
+    "index_missing",
+    `${repo} is not indexed; run \`aptove index\` in its folder, on the machine of the server that answers`,
+  );
 }
 
 interface Embedding {

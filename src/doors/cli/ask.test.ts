@@ -161,7 +161,10 @@ test("[L1] [Q5] a turn that fails is exit code 1 and tells the mend", async (t) 
   const world = await cliWorld(t);
   const { exit, stderr } = await world.run(["ask", "--repo", "elsewhere", "anything"]);
   assert.equal(exit, 1);
-  assert.match(stderr, /error: .*\(index_missing\)\nfix: index the repository first: aptove index\n$/);
+  assert.match(
+    stderr,
+    /error: .*\(index_missing\)\nfix: index the repository first, on the machine of the server if one answers: aptove index\n$/,
+  );
 });
 
 test("[L1] what a server tells whoever collects its log is not told to whoever gives a command", async (t) => {

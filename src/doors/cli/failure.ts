@@ -49,7 +49,7 @@ const fixes: Partial<Record<ErrorCode | "unreachable" | "stream_cut" | "answer_i
   turn_not_running: 'say it as the next instruction: aptove ask --continue "…"',
   turn_not_continuable: "continue another turn: aptove session log --graph",
   import_conflict: "look at what is here: aptove session verify",
-  index_missing: "index the repository first: aptove index",
+  index_missing: "index the repository first, on the machine of the server if one answers: aptove index",
   index_mismatch: "build the index again: aptove index --rebuild",
   provider_unauthenticated: "check the key: aptove config check",
   provider_unknown: "check the provider and its key: aptove config check",

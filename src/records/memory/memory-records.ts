@@ -17,6 +17,8 @@ import { sessionRecords } from "./sessions.ts";
 import { treeRecords } from "./tree.ts";
 import { turnRecords } from "./turns.ts";
 
+const blobStore = "blob_store";
+
 /** An empty store. Its data ends with it. `now` is the clock by which leases run out (R1). */
 export function memoryRecords({ now = Date.now }: { now?: () => number } = {}): RecordStore {
   const rows = emptyRows();
@@ -32,6 +34,8 @@ export function memoryRecords({ now = Date.now }: { now?: () => number } = {}): 
     ...limitRecords(rows, now),
     ...contextRecords(rows),
     ...auditRecords(rows),
+    claimBlobStore: (id: string) => Promise.resolve(rows.storeFacts.getOrInsert(blobStore, id)),
+    blobStoreId: () => Promise.resolve(rows.storeFacts.get(blobStore) ?? null),
     about: () => Promise.resolve({ product: "memory", version: 0, known: 0, oldest: 0 }),
     size: () => Promise.resolve(bytesOf(rows)),
     close: () => Promise.resolve(),

@@ -36,6 +36,7 @@ export interface Rows {
   devices: Map<string, DeviceOwner>;
   pairingCodes: Map<string, PairingCode>;
   /** By scope. */
+  storeFacts: Map<string, string>;
   rates: Map<string, { slot: number; used: number; previous: number }>;
   /** By org, kind and id: all versions, oldest first. */
   contexts: Map<string, ContextVersion[]>;
@@ -60,6 +61,7 @@ export function emptyRows(): Rows {
     keys: new Map(),
     devices: new Map(),
     pairingCodes: new Map(),
+    storeFacts: new Map(),
     rates: new Map(),
     contexts: new Map(),
     audit: new Map(),

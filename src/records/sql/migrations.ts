@@ -207,6 +207,7 @@ export const migrations: readonly Migration[] = [
         used bigint not null,
         previous bigint not null
       )`,
+      `create table store_facts (name text not null primary key, value text not null)`,
       ...peopleTables(id),
     ],
     rewrite: knownOrgs,

@@ -17,6 +17,7 @@ import { peopleRecords } from "./people.ts";
 import { runRecords } from "./runs.ts";
 import { searchRecords } from "./search.ts";
 import { sessionRecords } from "./sessions.ts";
+import { storeFacts } from "./store-facts.ts";
 import type { Tables } from "./tables.ts";
 import { treeRecords } from "./tree.ts";
 import { turnRecords } from "./turns.ts";
@@ -50,6 +51,7 @@ export async function sqlRecords(engine: SqlEngine, list: readonly Migration[] =
     ...limitRecords(db, dialect),
     ...contextRecords(db),
     ...auditRecords(db),
+    ...storeFacts(db),
     open: () => migrate(engine, list),
     about: async () => ({ product: await engine.product(), known: list.length, ...(await engine.readVersion(db)) }),
     size: () => engine.size(),

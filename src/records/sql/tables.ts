@@ -30,6 +30,7 @@ export interface Tables {
   contexts: ContextRow;
   context_versions: ContextVersionRow;
   audit: AuditRow;
+  store_facts: { name: string; value: string };
 }
 
 export const tableNames = Object.keys({
@@ -52,6 +53,7 @@ export const tableNames = Object.keys({
   contexts: true,
   context_versions: true,
   audit: true,
+  store_facts: true,
 } satisfies Record<keyof Tables, true>);
 
 export interface SessionRow {
