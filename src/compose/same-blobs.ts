@@ -56,13 +56,17 @@ async function identify(blobs: Belonging["blobs"]): Promise<string | null> {
 async function identityOf(blobs: Belonging["blobs"]): Promise<string | null> {
   const bytes = await blobs.get(identityKey);
   if (bytes === null) return null;
+  const id = idIn(Buffer.from(bytes).toString());
+  if (id !== null) return id;
+  const facts = { key: identityKey };
+  throw new AptoveError("blob_damaged", `${identityKey} does not say whose blobs these are`, { facts });
+}
+
+function idIn(text: string): string | null {
   try {
-    const { id } = JSON.parse(Buffer.from(bytes).toString()) as { id?: unknown };
-    if (typeof id === "string") return id;
+    const { id } = JSON.parse(text) as { id?: unknown };
+    return typeof id === "string" ? id : null;
   } catch {
-    // Told below, as one that is JSON and has no id.
+    return null;
   }
-  throw new AptoveError("blob_damaged", `${identityKey} does not say whose blobs these are`, {
-    facts: { key: identityKey },
-  });
 }
