@@ -8,22 +8,45 @@ import { faultKinds, type FaultKind } from "../testing/cluster/nemesis.ts";
 import { runCluster } from "../testing/cluster/run.ts";
 import { missingPackages } from "../testing/servers/programs.ts";
 
-const { values } = parseArgs({
-  options: {
-    seconds: { type: "string", default: "60" },
-    servers: { type: "string", default: "3" },
-    people: { type: "string", default: "24" },
-    faults: { type: "string", default: "kill,pause,partition,stall,drain" },
-    seed: { type: "string" },
-    "no-s3": { type: "boolean", default: false },
-    "no-redis": { type: "boolean", default: false },
-    json: { type: "boolean", default: false },
-  },
-});
+const usage = `npm run cluster -- [options]
 
-function wholeNumber(name: "seconds" | "servers" | "people"): number {
-  const text = values[name];
-  if (/^[1-9]\d{0,5}$/.test(text)) return Number(text);
+  --seconds <n>     how long people work; 60
+  --servers <n>     how many servers; 3
+  --people <n>      how many people work at once; 24
+  --faults <names>  of ${faultKinds.join(", ")}, with commas, or none
+  --seed <n>        the same load and faults as that run
+  --no-s3           blobs in a folder
+  --no-redis        wake-ups and live events by PostgreSQL
+  --json            the report as one value
+  --help            this`;
+
+const options = {
+  seconds: { type: "string", default: "60" },
+  servers: { type: "string", default: "3" },
+  people: { type: "string", default: "24" },
+  faults: { type: "string", default: "kill,pause,partition,stall,drain" },
+  seed: { type: "string" },
+  "no-s3": { type: "boolean", default: false },
+  "no-redis": { type: "boolean", default: false },
+  json: { type: "boolean", default: false },
+  help: { type: "boolean", default: false },
+} as const;
+const values = readArguments();
+if (values.help) {
+  console.log(usage);
+  process.exit(0);
+}
+
+function readArguments() {
+  try {
+    return parseArgs({ options }).values;
+  } catch (error) {
+    return wrongUse(`${error instanceof Error ? error.message : String(error)}\n\n${usage}`);
+  }
+}
+
+function wholeNumber(name: "seconds" | "servers" | "people" | "seed", text: string): number {
+  if (/^[1-9]\d{0,9}$/.test(text)) return Number(text);
   return wrongUse(`--${name} takes a whole number, not ${JSON.stringify(text)}`);
 }
 
@@ -45,10 +68,10 @@ if (missing.length > 0) {
   wrongUse(`these are not installed: apt-get install ${missing.join(" ")}; or run with --no-s3 --no-redis`);
 }
 const report = await runCluster({
-  seed: values.seed === undefined ? Date.now() % 2 ** 31 : Number(values.seed),
-  seconds: wholeNumber("seconds"),
-  servers: wholeNumber("servers"),
-  people: wholeNumber("people"),
+  seed: values.seed === undefined ? Date.now() % 2 ** 31 : wholeNumber("seed", values.seed),
+  seconds: wholeNumber("seconds", values.seconds),
+  servers: wholeNumber("servers", values.servers),
+  people: wholeNumber("people", values.people),
   faults: faults(),
   s3: !values["no-s3"],
   redis: !values["no-redis"],

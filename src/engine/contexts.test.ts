@@ -75,7 +75,8 @@ test("[G1] [E8] a context is what config.toml takes, and names what the configur
   const { engine } = await testEngine(t);
   const faults: [kind: "agent" | "conversation", entry: Record<string, unknown>, detail: RegExp][] = [
     ["agent", { provider: "nobody" }, /^provider: "nobody" is not configured; configured are: "scripted"$/],
-    ["agent", { api_key: "sk-1" }, /^api_key is not known; did you mean "/],
+    ["agent", { api_key: "sk-1" }, /^api_key is not known in such a context$/],
+    ["conversation", { provider: "scripted" }, /^provider is not known in such a context$/],
     ["conversation", { boot_promt: "x" }, /^boot_promt is not known; did you mean "boot_prompt"\?$/],
     ["conversation", { settings: { temperature: 9 }, history: 1 }, /^settings\.temperature must .*; history must be/],
     ["conversation", { boot_prompt: "x".repeat(200_000) }, /may have 131072$/],

@@ -3,7 +3,7 @@ import { z } from "zod";
 import type { AgentContext, ContextVersionFacts, ConversationContext } from "../domain/context.ts";
 import { isoTime } from "../domain/ids.ts";
 import { limits } from "../domain/limits.ts";
-import { modelSettings, time } from "./values.ts";
+import { modelSettings, time, queryNumber } from "./values.ts";
 
 const kind = z.enum(["agent", "conversation"]);
 
@@ -86,19 +86,14 @@ export const contextVersions = z
   .meta({ id: "ContextVersions" });
 
 export const contextQuery = z.strictObject({
-  version: z.coerce.number().int().min(1).optional().describe("Of the org's record; also one that no longer counts."),
+  version: queryNumber(1).optional().describe("Of the org's record; also one that no longer counts."),
 });
 export const retireQuery = z.strictObject({
-  expectedVersion: z.coerce
-    .number()
-    .int()
-    .min(1)
-    .optional()
-    .describe("Only if this is the newest; also by `If-Match`."),
+  expectedVersion: queryNumber(1).optional().describe("Only if this is the newest; also by `If-Match`."),
 });
 export const versionsQuery = z.strictObject({
-  before: z.coerce.number().int().min(2).optional().describe("Only versions before this one."),
-  limit: z.coerce.number().int().min(1).max(limits.pageSizeMax).optional(),
+  before: queryNumber(2).optional().describe("Only versions before this one."),
+  limit: queryNumber(1, limits.pageSizeMax).optional(),
 });
 
 export function toWireVersion({

@@ -4,7 +4,7 @@ import { isoTime } from "../domain/ids.ts";
 import { limits } from "../domain/limits.ts";
 import type { MailboxMessage } from "../domain/mailbox.ts";
 import { isoTimeOrNull } from "./session.ts";
-import { id, queryFlag, time } from "./values.ts";
+import { id, queryFlag, time, queryNumber } from "./values.ts";
 
 export const mailboxKind = z.enum(["subagent_result", "subagent_failed"]);
 
@@ -24,8 +24,8 @@ export type WireMailboxMessage = z.infer<typeof message>;
 
 export const mailboxQuery = z.strictObject({
   waiting: queryFlag().optional().describe("Only those that wait."),
-  after: z.coerce.number().int().min(0).optional().describe("Only messages with a larger number."),
-  limit: z.coerce.number().int().min(1).max(limits.pageSizeMax).optional(),
+  after: queryNumber(0).optional().describe("Only messages with a larger number."),
+  limit: queryNumber(1, limits.pageSizeMax).optional(),
 });
 
 export const mailbox = z

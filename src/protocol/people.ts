@@ -5,7 +5,7 @@ import type { Org, User } from "../domain/caller.ts";
 import { isoTime } from "../domain/ids.ts";
 import { limits } from "../domain/limits.ts";
 import { isoTimeOrNull, session } from "./session.ts";
-import { columnText, errorCode, id, role, time } from "./values.ts";
+import { columnText, errorCode, id, role, time, queryNumber } from "./values.ts";
 
 export const org = z
   .object({
@@ -59,7 +59,7 @@ export type WireUserChange = z.input<typeof userChange>;
 
 const nextCursor = z.string().nullable().describe("Null on the last page.");
 export const pageQuery = {
-  limit: z.coerce.number().int().min(1).max(limits.pageSizeMax).optional(),
+  limit: queryNumber(1, limits.pageSizeMax).optional(),
   cursor: z.string().optional().describe("`nextCursor` of the page before."),
 };
 

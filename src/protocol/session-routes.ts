@@ -1,5 +1,6 @@
 /** The routes of sessions and of their tree. */
 import { z } from "zod";
+import { queryNumber } from "./values.ts";
 import { limits } from "../domain/limits.ts";
 import { verifyReport } from "./explain.ts";
 import type { RouteName } from "./paths.ts";
@@ -113,8 +114,8 @@ export const sessionRoutes = {
     summary: "Turns of a session, newest first.",
     access: "read",
     query: z.strictObject({
-      before: z.coerce.number().int().min(1).optional().describe("Only turns with a smaller sequence number."),
-      limit: z.coerce.number().int().min(1).max(limits.pageSizeMax).optional(),
+      before: queryNumber(1).optional().describe("Only turns with a smaller sequence number."),
+      limit: queryNumber(1, limits.pageSizeMax).optional(),
     }),
     status: 200,
     answer: turnList,

@@ -4,7 +4,7 @@ import { isoTime } from "../domain/ids.ts";
 import type { Millis } from "../domain/ids.ts";
 import { limits } from "../domain/limits.ts";
 import type { Session } from "../domain/session.ts";
-import { columnText, id, metadata, queryFlag, time, turnStatus } from "./values.ts";
+import { columnText, id, metadata, queryFlag, time, turnStatus, queryNumber } from "./values.ts";
 
 export const session = z
   .object({
@@ -134,7 +134,7 @@ export type WireSessionPatch = z.input<typeof sessionPatch>;
 
 export const sessionListQuery = z
   .strictObject({
-    limit: z.coerce.number().int().min(1).max(limits.pageSizeMax).optional(),
+    limit: queryNumber(1, limits.pageSizeMax).optional(),
     cursor: z.string().optional().describe("`nextCursor` of the page before."),
     archived: queryFlag().optional(),
     removed: queryFlag()

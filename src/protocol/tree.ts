@@ -3,7 +3,7 @@ import { z } from "zod";
 import { limits } from "../domain/limits.ts";
 import { session } from "./session.ts";
 import { turnSummary } from "./turn.ts";
-import { columnText, id } from "./values.ts";
+import { columnText, id, queryNumber } from "./values.ts";
 
 export const headMove = z
   .strictObject({
@@ -49,7 +49,7 @@ export const searchQuery = z.strictObject({
   q: columnText().describe(
     "Words that all must be there, each anywhere in the session; every character is plain text.",
   ),
-  limit: z.coerce.number().int().min(1).max(limits.pageSizeMax).optional(),
+  limit: queryNumber(1, limits.pageSizeMax).optional(),
 });
 
 export const searchHits = z

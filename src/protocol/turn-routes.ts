@@ -6,9 +6,9 @@ import { turnDiff } from "./explain.ts";
 import type { RouteName } from "./paths.ts";
 import { events, resume, type RouteSpec, stored } from "./route-spec.ts";
 import { interruption, steer, steering, turn, turnContext, turnSummary } from "./turn.ts";
-import { id } from "./values.ts";
+import { id, queryNumber } from "./values.ts";
 
-const step = z.strictObject({ step: z.coerce.number().int().min(1).describe("Model calls of the turn, from 1.") });
+const step = z.strictObject({ step: queryNumber(1).describe("Model calls of the turn, from 1.") });
 const runs = [
   "not_found",
   "instruction_empty",

@@ -92,3 +92,10 @@ export const modelSettings = z
 export function queryFlag() {
   return z.stringbool({ truthy: ["true"], falsy: ["false"], case: "sensitive" }).meta({ enum: ["true", "false"] });
 }
+
+/** A number of the query: it comes as text, and what is none is told in the query's words. */
+export function queryNumber(min: number, max?: number) {
+  const error = `the query parameter takes a whole number from ${min}${max === undefined ? " on" : ` to ${max}`}`;
+  const number = z.coerce.number({ error }).int({ error }).min(min, { error });
+  return max === undefined ? number : number.max(max, { error });
+}

@@ -35,8 +35,14 @@ export function readContextEntry({
 }
 
 function contextInvalid(prefix: string, faults: readonly ConfigFault[]): AptoveError {
+  // A key of the file that is no key of such a context is no suggestion.
+  const suggested = /; did you mean "([^"]+)"\?$/;
+  const fitting = (text: string): string =>
+    suggested.exec(text)?.[1]?.startsWith(`${prefix}.`) === false
+      ? text.replace(suggested, " in such a context")
+      : text;
   const inEntry = (text: string): string => text.replaceAll(`${prefix}.`, "");
-  const told = faults.map(({ key, message }) => ({ key: inEntry(key), message: inEntry(message) }));
+  const told = faults.map(({ key, message }) => ({ key: inEntry(key), message: inEntry(fitting(message)) }));
   return new AptoveError("context_invalid", told.map(({ key, message }) => `${key} ${message}`).join("; "), {
     facts: { faults: told },
   });

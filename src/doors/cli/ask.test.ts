@@ -321,6 +321,8 @@ test("[I1] [L1] --attach gives files by path or name, --inline puts them into th
   assert.match((await world.run(["session", "show"])).stdout, /input\n +outside\.txt|input\n +notes\/log\.txt/);
   assert.match((await world.run(["ask", "x", "--attach", "gone.txt"])).stderr, /--attach gone\.txt: does not exist/);
   assert.match((await world.run(["ask", "x", "--inline"])).stderr, /--inline is for what is attached/);
+  await world.write("fake.png", "text");
+  assert.match((await world.run(["ask", "x", "--attach", "fake.png"])).stderr, /\(input_part_invalid\)/);
   const refused = await world.run(["--json", "ask", "x", "--attach", "http://127.0.0.1:9/"]);
   assert.match(refused.stdout + refused.stderr, /url_refused/);
 });

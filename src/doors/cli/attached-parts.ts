@@ -1,6 +1,6 @@
 /** What `--attach` names, as parts of the input (I1): addresses, files of the working copy by their path, and other files by their name. */
 import { readFileSync, statSync } from "node:fs";
-import { basename, isAbsolute, relative, resolve, sep } from "node:path";
+import { basename, extname, isAbsolute, relative, resolve, sep } from "node:path";
 import type { ExecuteRequest } from "../../client/client.ts";
 import { limits } from "../../domain/limits.ts";
 import { UsageError } from "./failure.ts";
@@ -17,6 +17,15 @@ export interface Attaching {
   mode: "file" | "inline";
 }
 
+/** A file that is called an image is given as one, so that one that is none is refused. */
+const imageTypes: Readonly<Record<string, string>> = {
+  ".png": "image/png",
+  ".jpg": "image/jpeg",
+  ".jpeg": "image/jpeg",
+  ".gif": "image/gif",
+  ".webp": "image/webp",
+};
+
 export function attachedParts({ root, cwd, named, mode }: Attaching): WirePart[] {
   return named.map((name) => {
     if (/^https?:\/\//i.test(name)) return { type: "url", url: name, mode };
@@ -24,8 +33,10 @@ export function attachedParts({ root, cwd, named, mode }: Attaching): WirePart[]
     const base64 = readAttached(full, name);
     const path = relative(root, full).split(sep).join("/");
     const isInside = path !== ".." && !path.startsWith("../") && !isAbsolute(path);
-    if (isInside) return { type: "file", path, contentBase64: base64, mode };
-    return { type: "binary", data: base64, name: basename(full), mode };
+    const said = imageTypes[extname(full).toLowerCase()];
+    const mediaType = said === undefined ? {} : { mediaType: said };
+    if (isInside) return { type: "file", path, contentBase64: base64, mode, ...mediaType };
+    return { type: "binary", data: base64, name: basename(full), mode, ...mediaType };
   });
 }
 

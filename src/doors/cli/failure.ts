@@ -98,9 +98,15 @@ function tell(error: unknown, server: string | null): Told {
   if (error instanceof CommandFailed) {
     return { code: error.code, message: error.message, fix: error.fix, exit: exitCodes.failed };
   }
-  const message = error instanceof Error ? error.message : String(error);
   const code = isCoded(error) ? error.code : "internal";
+  const message = wordsOf(error, code);
   return { code, message, fix: fixOf(code, server), exit: exitCodes.failed };
+}
+
+/** What is not there is named by its detail alone: that it may be hidden as well helps nobody who mistyped it. */
+function wordsOf(error: unknown, code: string): string {
+  if (!(error instanceof Error)) return String(error);
+  return code === "not_found" && "detail" in error ? String(error.detail) : error.message;
 }
 
 function isCoded(error: unknown): error is { code: string } {

@@ -97,7 +97,7 @@ function addWorkCommands(program: Command, run: Run): void {
     .option("--rebuild", "throw the index away and build it anew")
     .option("--repo <name>", "name to index it under")
     .option("--commit [name]", "index what a commit holds, and not the files as they are; without a name: HEAD")
-    .option("--org <id>", "organisation that the index is for; without it: this data folder's own")
+    .option("--org <id>", "organisation that the index is for, an id or a name; without it: this data folder's own")
     .action((path: string | undefined, options: IndexOptions) =>
       run(async (call) => (await import("./commands/index-repository.ts")).indexCommand(call, path, options)),
     );

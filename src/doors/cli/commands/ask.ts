@@ -52,7 +52,8 @@ export async function ask(call: Call, words: string[], options: AskOptions): Pro
   const instruction = await read(call.io, words, call.output);
   const client = await call.client();
   const copy = await call.copy();
-  if (!(await indexFirst(call, options.repo))) return exitCodes.interrupted;
+  // What a session's mailbox is about was settled when the session began.
+  if (options.fire !== true && !(await indexFirst(call, options.repo))) return exitCodes.interrupted;
   const place = await chosenPlace(client, options, options.repo ?? copy.repo);
   const request = {
     ...(await turnRequest(call, options)),

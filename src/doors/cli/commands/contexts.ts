@@ -63,6 +63,7 @@ export async function setContext(call: Call, { kind, id }: Named, options: SetOp
   if ((file === undefined) === (Object.keys(fields).length === 0)) {
     throw new UsageError("a context is set from a file or by its keys", "give --file, or one of --name, --model, …");
   }
+  refuseOfOther(kind, fields);
   const client = await call.client();
   const counts = await existing(client, { kind, id });
   const content =
@@ -74,6 +75,22 @@ export async function setContext(call: Call, { kind, id }: Named, options: SetOp
   if (call.json) call.output.json(written);
   else call.output.line(call.output.safe(`${kind} context ${id} is at version ${written.version}`));
   return exitCodes.fine;
+}
+
+/** What only the other kind of context says. */
+function refuseOfOther(kind: WireContext["kind"], fields: Omit<SetOptions, "file" | "expect">): void {
+  const { name: _name, provider, ...ofConversation } = fields;
+  const [other] = Object.keys(ofConversation);
+  if (kind === "agent" && other !== undefined) {
+    const option = other.replaceAll(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
+    throw new UsageError(`--${option} is of a conversation context`, "an agent context has --name and --provider");
+  }
+  if (kind === "conversation" && provider !== undefined) {
+    throw new UsageError(
+      "--provider is of an agent context",
+      "set it there: aptove context set agent <id> --provider …",
+    );
+  }
 }
 
 /** Null: there is none of that id, so that it is a new one. */

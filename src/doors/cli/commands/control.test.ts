@@ -64,6 +64,7 @@ test("[T5] [T10] [L1] ask --interrupt stops the running turn first, which keeps 
   assert.deepEqual([cut.exit, cut.stdout], [130, "slowly begins\n"]);
   const [, stopped, last] = await turns(world);
   assert.deepEqual([stopped?.stopReason, last?.instructionSummary], ["interrupted", "instead"]);
+  assert.match((await world.run(["session", "log"])).stdout, /^ +2 +[0-9a-f]{8} +interrupted .* slowly$/m);
 });
 
 test("[T5] [V4] [R3] [L1] ask --steer tells the running turn of another process, and gives its answer", async (t) => {

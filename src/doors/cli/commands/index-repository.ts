@@ -1,7 +1,6 @@
 /** `aptove index`: reads a repository into the index that retrieval searches (Q1, Q2). */
 import { realpathSync, statSync } from "node:fs";
 import { resolve } from "node:path";
-import { isId } from "../../../domain/ids.ts";
 import type { Call } from "../call.ts";
 import { exitCodes, indexThereFix, UsageError } from "../failure.ts";
 import type { ExitCode } from "../failure.ts";
@@ -10,6 +9,7 @@ import type { WorkingCopy } from "../git.ts";
 import { bytes, duration, plural } from "../output.ts";
 import type { IndexInfo, IndexSummary } from "../ports.ts";
 import { ProgressBar } from "../progress-bar.ts";
+import { orgIdOf } from "./people.ts";
 import { listenForStop } from "../stop-signals.ts";
 
 export interface IndexOptions {
@@ -27,13 +27,11 @@ export async function indexCommand(call: Call, path: string | undefined, options
   if (options.commit === undefined && call.loaded().configuration.retrieval.store !== "local") {
     throw new UsageError("the index is shared, so it is made from a commit", "aptove index --commit");
   }
-  if (options.org !== undefined && !isId(options.org)) {
-    throw new UsageError(`--org ${options.org}: is no id of an organisation`, "see the organisations: aptove org list");
-  }
+  const org = options.org === undefined ? {} : { org: await orgIdOf(call, options.org) };
   const named = options.repo === undefined ? copy : { ...copy, repo: options.repo };
   const stopping = listenForStop(call.io.signals);
   try {
-    const summary = await indexWorkingCopy(call, named, { ...options, signal: stopping.first });
+    const summary = await indexWorkingCopy(call, named, { ...options, ...org, signal: stopping.first });
     if (call.json) call.output.json(summary);
     else for (const line of summaryLines(summary)) call.output.line(call.output.safe(line));
     return exitCodes.fine;

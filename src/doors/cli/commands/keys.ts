@@ -17,6 +17,9 @@ export interface KeyOptions extends OrgOption {
 
 export async function createKey(call: Call, name: string, options: KeyOptions): Promise<ExitCode> {
   const expiresAt = expiryOf(options);
+  if (options.org !== undefined && options.user === undefined) {
+    throw new UsageError("with --org it must be said whose key it is to be", "add --user <user>: see aptove user list");
+  }
   const client = await clientOf(call, options);
   const userId = options.user === undefined ? undefined : (await findUser(client, options.user)).id;
   const created = await client.keys.create({
@@ -39,6 +42,8 @@ function expiryOf({ days, expires }: KeyOptions): string | null {
   if (expires === undefined) return null;
   const at = Date.parse(expires);
   if (Number.isNaN(at)) throw new UsageError(`--expires ${expires}: is no time`, "write it as 2027-01-31");
+  if (at <= Date.now())
+    throw new UsageError(`--expires ${expires}: is past`, "give a later time; a date is its 00:00 UTC");
   return new Date(at).toISOString();
 }
 

@@ -17,6 +17,8 @@ test("[H4] [L1] the operator makes an org and its admin, who goes on from anywhe
     return error.fix ?? "";
   };
   const org = await json<{ id: string }>("org", "create", "Engines");
+  assert.equal((await world.run(["index", "--org", "Engines"])).exit, 0);
+  assert.match(await fails("not_found", "index", "--org", "Nobody"), /org list/);
   assert.match((await world.run(["org", "list"])).stdout, /local[\s\S]*Engines/);
   const ada = await json<{ id: string }>(
     "user",
@@ -47,7 +49,8 @@ test("[H4] [L1] the operator makes an org and its admin, who goes on from anywhe
   ]);
   const secret = made.stdout.trim();
   assert.match(secret, /^aptove_/);
-  await fails("request_invalid", "key", "create", "x", "--org", "Engines");
+  assert.match(await fails("usage", "key", "create", "x", "--org", "Engines"), /--user/);
+  assert.match(await fails("usage", "key", "create", "x", "--expires", "2020-01-01"), /later time/);
   assert.match(await fails("usage", "key", "create", "x", "--expires", "soon"), /2027/);
 
   const serving = world.start(["serve", "--port", "0", "--json"]);
@@ -80,7 +83,6 @@ test("[H4] [L1] the operator makes an org and its admin, who goes on from anywhe
   assert.match((await world.run(["session", "unshare", session.id, ...there])).stdout, /private/);
 
   await saysWhoHelps(world, there, fails);
-  await listsKeys(world, there);
 
   const audit = await world.run(["audit", ...there]);
   assert.match(
@@ -88,6 +90,7 @@ test("[H4] [L1] the operator makes an org and its admin, who goes on from anywhe
     /session\.unshare[\s\S]*org\.rename[\s\S]*operator +key\.create[\s\S]*operator +org\.create/,
   );
   assert.match(await fails("usage", "audit", "--action", "fly", ...there), /user\.create/);
+  await listsKeys(world, there);
   await world.run(["org", "suspend", "Analytical"]);
   await fails("unauthenticated", "user", "list", ...there);
   serving.signals.emit("SIGTERM");
@@ -121,6 +124,10 @@ async function listsKeys(world: CliWorld, there: string[]): Promise<void> {
   );
   const keyMade = await world.run(["audit", "--action", "key.create", "--limit", "1", ...there]);
   assert.match(keyMade.stdout, /Ada +key\.create +[0-9a-f]{8} +done +key=[0-9a-f]{8} userId=Grace\n$/);
-  const none = await world.run(["audit", "--action", "user.disable", "--user", "Grace", ...there]);
+  const second = await world.run(["user", "add", "Grace", ...there]);
+  assert.match(second.stderr, /^warning: there is another user "Grace"; name both by their ids/);
+  const ada = await world.run(["audit", "--action", "user.create", "--limit", "1", "--user", "Ada", ...there]);
+  assert.match(ada.stdout, /Ada +user\.create +Grace +done/);
+  const none = await world.run(["audit", "--action", "user.disable", "--user", "ada@example.org", ...there]);
   assert.deepEqual([none.stdout, none.stderr], ["", "the log has no such entry\n"]);
 }

@@ -1,6 +1,7 @@
 /** `aptove org create | list | show | rename | suspend | resume` and `aptove user add | list | show | change | role | disable | enable` (H4). */
 import type { AptoveClient, WireOrg, WireUser } from "../../../client/client.ts";
 import type { Role } from "../../../domain/caller.ts";
+import { isId } from "../../../domain/ids.ts";
 import { limits } from "../../../domain/limits.ts";
 import { toWireOrg } from "../../../protocol/people.ts";
 import type { Call } from "../call.ts";
@@ -25,13 +26,20 @@ export async function clientOf(call: Call, { org }: OrgOption): Promise<AptoveCl
 
 export async function createOrg(call: Call, name: string): Promise<ExitCode> {
   const { operator } = await call.local("making an org");
+  const isTaken = (await allOrgs(operator)).some((other) => other.name === name);
   const org = toWireOrg(await operator.createOrg(name));
+  if (isTaken) warnOfName(call, "org", name);
   if (call.json) call.output.json(org);
   else {
     call.output.line(`${org.id} ${call.output.safe(org.name)}`);
     call.output.note(`add its first admin: aptove user add "<name>" --role admin --org ${org.id}`);
   }
   return exitCodes.fine;
+}
+
+/** Names are people's own matter; but who has one twice is found by it no more. */
+function warnOfName({ output }: Call, what: "org" | "user", name: string): void {
+  output.note(`warning: there is another ${what} "${output.safeNote(name)}"; name both by their ids from now on`);
 }
 
 export async function listOrgs(call: Call): Promise<ExitCode> {
@@ -83,6 +91,11 @@ async function namedOrg(call: Call, text: string): Promise<WireOrg> {
   return theOnly([await ownOrg(call)], text, { what: "org", list: "aptove org list" });
 }
 
+/** Of what `--org` names for an index: an id as it is, because a shared index may be made where no org is kept; or a name. */
+export async function orgIdOf(call: Call, text: string): Promise<string> {
+  return isId(text) ? text : (await findOrg((await call.local("--org")).operator, text)).id;
+}
+
 async function findOrg(operator: LocalEngine["operator"], text: string): Promise<WireOrg> {
   return theOnly(await allOrgs(operator), text, { what: "org", list: "aptove org list" });
 }
@@ -107,7 +120,10 @@ export interface UserOptions extends OrgOption {
 
 export async function addUser(call: Call, name: string, options: UserOptions): Promise<ExitCode> {
   const { org: _org, ...facts } = options;
-  const user = await (await clientOf(call, options)).people.add({ ...facts, name });
+  const client = await clientOf(call, options);
+  const isTaken = (await allUsers(client)).some((other) => other.name === name);
+  const user = await client.people.add({ ...facts, name });
+  if (isTaken) warnOfName(call, "user", name);
   if (call.json) call.output.json(user);
   else {
     call.output.line(call.output.safe(`${user.id} ${user.name}, ${user.role}`));

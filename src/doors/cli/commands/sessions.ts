@@ -162,13 +162,19 @@ async function showGraph(call: Call, graph: WireSessionGraph, limit: number): Pr
   return exitCodes.fine;
 }
 
+/** A turn that was stopped is complete with what it had said; its reader wants to know that it was. */
+function turnState({ status, failures, stopReason }: WireTurn): string {
+  if (status === "failed") return `failed ${failures[0]?.code ?? ""}`;
+  return status === "completed" && stopReason === "interrupted" ? stopReason : status;
+}
+
 function logTable(turns: WireTurn[], session: WireSession): string[] {
   const short = shortIds(turns.map((turn) => turn.id));
   const rows = turns.map((turn) => [
     turn.id === session.headTurnId ? "*" : " ",
     String(turn.sequence),
     short.get(turn.id) ?? turn.id,
-    turn.status === "failed" ? `failed ${turn.failures[0]?.code ?? ""}` : turn.status,
+    turnState(turn),
     localTime(turn.createdAt),
     turn.run === null ? "" : duration(turn.run.durationMs),
     turnCounts(turn),
