@@ -130,7 +130,7 @@ test("[L1] --server with a key uses that server; what needs this machine's data 
   assert.match(listed.stdout, /greet$/m);
   const index = await world.run(["index", ...remote]);
   assert.equal(index.exit, 2);
-  assert.match(index.stderr, /indexing works on this machine's own data .*\nfix: leave out --server/);
+  assert.match(index.stderr, /an index is made on the machine of its server .*\nfix: ask whoever runs the server/);
   const wrong = await world.run(["session", "list", "--server", server.url, "--key", "nonsense"]);
   assert.equal(wrong.exit, 1);
   assert.match(wrong.stderr, /\(unauthenticated\)\nfix: give a key/);

@@ -77,7 +77,7 @@ test("[L1] [H4] key create shows the secret once, key list never, key revoke mak
   assert.match(created.stderr, /only time that the key is shown/);
   await world.run(["key", "create", "phone"]);
   const listed = await world.run(["key", "list"]);
-  assert.match(listed.stdout, /^[0-9a-f]{8} +aptove_\S+… +until \d{4}-\d\d-\d\d +made .* +never used +laptop$/m);
+  assert.match(listed.stdout, /^[0-9a-f]{8} +aptove_\S+… +owner +until \d{4}-\d\d-\d\d +made .* +never used +laptop$/m);
   assert.ok(!listed.stdout.includes(secret));
   assert.equal((await world.run(["key", "revoke", "laptop"])).exit, 0);
   assert.match((await world.run(["key", "list"])).stdout, / revoked .* laptop$/m);
@@ -118,7 +118,7 @@ test("[L1] [Q1] index --commit takes what the commit holds, for whom it is told,
   assert.match(unknown.stderr, /git knows no commit "nowhere".*\(repository_invalid\)/s);
   const org = "00000000-0000-7000-8000-00000000000f";
   assert.match((await world.run(["index", "--commit", head, "--org", org])).stdout, /\n[1-9]\d* changed/);
-  assert.match((await world.run(["index", "--org", "acme"])).stderr, /--org acme: is no id/);
+  assert.match((await world.run(["index", "--org", "acme"])).stderr, /there is no org "acme"/);
   const shared = await world.run(["index"], { env: { APTOVE_RETRIEVAL_STORE: "qdrant" } });
   assert.equal(shared.exit, 2);
   assert.match(shared.stderr, /the index is shared.*aptove index --commit/s);
