@@ -1,5 +1,6 @@
 /** Where a bucket is: from `s3://bucket/prefix` and the address of the server to the address of a blob. */
 import { AptoveError } from "../../domain/errors.ts";
+import { readS3Url } from "../../domain/s3-url.ts";
 
 export interface S3PlaceOptions {
   /** `s3://bucket` or `s3://bucket/some/prefix`. */
@@ -21,17 +22,9 @@ export interface S3Place {
   address: string;
 }
 
-const bucketPattern = /^[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]$/;
-const prefixPattern = /^(?:[A-Za-z0-9_-][A-Za-z0-9._-]*\/)*$/;
-
 /** Throws `config_invalid`, naming the key of `[blobs]` that is wrong. */
 export function s3Place({ url, endpoint, region, pathStyle }: S3PlaceOptions): S3Place {
-  const [, bucket = "", path = ""] = /^s3:\/\/([^/?#]*)\/?([^?#]*)$/.exec(url) ?? [];
-  if (!bucketPattern.test(bucket)) throw invalid("blobs.url must be s3://<bucket>/<prefix>");
-  const prefix = path === "" || path.endsWith("/") ? path : `${path}/`;
-  if (prefix.length > 200 || !prefixPattern.test(prefix)) {
-    throw invalid("the prefix in blobs.url may have names of letters, digits and ._- with / between them, 200 in all");
-  }
+  const { bucket, prefix } = readS3Url(url);
   if (endpoint === null && region === null) throw invalid("blobs.region is missing, for example eu-central-1");
   const server = serverAt(endpoint ?? `https://s3.${region}.amazonaws.com`);
   // No certificate is good for a name with more dots.

@@ -8,7 +8,7 @@ import type { Configuration, LoadedConfiguration, SharedLayers } from "../../wor
 import { dataFolderPath, openDataFolder } from "../../workspace/data-folder.ts";
 import type { DataFolder } from "../../workspace/data-folder.ts";
 import type { OpenedWorkspaces } from "../../workspace/opened-workspaces.ts";
-import { UsageError } from "./failure.ts";
+import { CommandFailed, UsageError } from "./failure.ts";
 import type { WorkingCopy } from "./git.ts";
 import type { Output } from "./output.ts";
 import type {
@@ -129,12 +129,14 @@ export class Call {
     if (this.server() !== null) {
       throw new UsageError("acp works on this machine's own data", "leave out --server (and APTOVE_SERVER)");
     }
+    await this.#refuseOtherRecords();
     const { env, stdin, stdout, stderr } = this.io;
     const setup = { dataDir: this.folder().dir, env, overrides: this.#overrides };
     await this.#ports.serveAcp({ ...setup, ...asked, io: { stdin, stdout, stderr } });
   }
 
   async backup(request: BackupRequest): Promise<BackupReport> {
+    await this.#refuseOtherRecords();
     return await this.#ports.backup(this.folder(), request);
   }
 
@@ -155,7 +157,7 @@ export class Call {
   }
 
   async #openLocal(isCommand: boolean): Promise<LocalEngine> {
-    this.loaded();
+    await this.#refuseOtherRecords();
     return await this.#ports.openLocal({
       dataDir: this.folder().dir,
       env: this.io.env,
@@ -184,6 +186,31 @@ export class Call {
     if (key === "") throw new UsageError(`${url} needs a key`, "give --key, or set APTOVE_KEY");
     const { createClient } = await import("../../client/client.ts");
     return createClient({ url, key });
+  }
+
+  /** Where the records are, without user and password. */
+  recordsPlace(): string {
+    const { url } = this.loaded().configuration.records;
+    if (url === null) return "SQLite in the data folder";
+    const { host, pathname, searchParams } = new URL(url);
+    return `PostgreSQL at ${host || (searchParams.get("host") ?? "")}${pathname}`;
+  }
+
+  /**
+   * A shell that lacks the server's APTOVE_RECORDS_URL would begin other records beside it, with keys that open nothing. Two
+   * addresses of PostgreSQL may be names of one database: then it is only said.
+   */
+  async #refuseOtherRecords(): Promise<void> {
+    const own = this.recordsPlace();
+    const { answersAt, findServer } = await import("./server-file.ts");
+    const running = findServer(this.folder());
+    if (running?.records === undefined || running.records === own) return;
+    if (!(await answersAt(running.url))) return;
+    const message = `the server of this data folder (pid ${running.pid}) has its records in ${running.records}, and this command in ${own}`;
+    const fix = "set APTOVE_RECORDS_URL and records.url here as for the server, or APTOVE_DATA_DIR to another folder";
+    const isPostgres = (place: string): boolean => place.startsWith("PostgreSQL");
+    if (isPostgres(own) !== isPostgres(running.records)) throw new CommandFailed("other_records", message, fix);
+    this.output.note(`warning: ${this.output.safeNote(message)}; if these are two databases: ${fix}`);
   }
 
   /** Tells whether another process with this data folder would do exactly the same. */

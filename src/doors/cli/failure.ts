@@ -24,6 +24,7 @@ export const ownCodes = [
   "port_in_use",
   "cannot_listen",
   "no_server",
+  "other_records",
 ] as const;
 type OwnCode = (typeof ownCodes)[number];
 
@@ -91,7 +92,7 @@ interface Told {
 }
 
 /** Errors of the engine and of the client both carry `code` and `detail`. */
-function tell(error: unknown, server: string | null): Told {
+export function tell(error: unknown, server: string | null): Told {
   if (error instanceof UsageError) {
     return { code: "usage", message: error.message, fix: error.fix, exit: exitCodes.wrongUse };
   }

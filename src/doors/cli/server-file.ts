@@ -16,6 +16,8 @@ export interface ServerFile {
   keyId: string;
   /** Fingerprint of the configuration that it runs with. */
   configuration: string;
+  /** Where its records are, without a password. Absent: a server of a version that did not say it. */
+  records?: string;
 }
 
 function serverFile(folder: DataFolder): string {

@@ -1,6 +1,7 @@
 /** `aptove config init | show | check` (W7). */
 import { existsSync } from "node:fs";
 import { AptoveError } from "../../../domain/errors.ts";
+import { readS3Url } from "../../../domain/s3-url.ts";
 import { starterConfig, effectiveValues } from "../../../workspace/config-text.ts";
 import type { Configuration, LoadedConfiguration } from "../../../workspace/configuration.ts";
 import { callableProviders, providerFault } from "../../../workspace/configured-providers.ts";
@@ -127,7 +128,19 @@ export function configurationProblems(configuration: Configuration, env: Call["i
   const stores = new Set([retrieval.store, ...agentContexts.map(({ index }) => index)]);
   const qdrant = stores.has("qdrant") ? qdrantFault(retrieval.qdrant, env) : null;
   if (qdrant !== null) problems.push(`the index store qdrant ${qdrant}`);
+  const blobs = blobsFault(configuration.blobs.url);
+  if (blobs !== null) problems.push(blobs);
   return [...problems, ...configuredMcpServers(configuration, env).faults];
+}
+
+function blobsFault(url: string | null): string | null {
+  try {
+    if (url !== null) readS3Url(url);
+    return null;
+  } catch (error) {
+    if (error instanceof AptoveError) return error.detail;
+    throw error;
+  }
 }
 
 /** The default's name, and those that could answer as well. */

@@ -3,7 +3,7 @@ import { once } from "node:events";
 import { accessSync, constants, statSync } from "node:fs";
 import { connect } from "node:net";
 import type { Call } from "../call.ts";
-import { exitCodes } from "../failure.ts";
+import { exitCodes, tell } from "../failure.ts";
 import type { ExitCode } from "../failure.ts";
 import { headCommit } from "../git.ts";
 import { columns } from "../output.ts";
@@ -20,6 +20,7 @@ interface Check {
 /** The oldest Node that runs the program's sources as they are. */
 const nodeMajorMin = 26;
 const reachMs = 3_000;
+const storesFix = "check the disk, and that what records.url and blobs.url name runs: aptove config show";
 
 export async function doctor(call: Call): Promise<ExitCode> {
   const checks: Check[] = [];
@@ -27,8 +28,7 @@ export async function doctor(call: Call): Promise<ExitCode> {
     try {
       checks.push(await check());
     } catch (error) {
-      const detail = error instanceof Error ? error.message : String(error);
-      checks.push({ name, state: "failed", detail });
+      checks.push(failed(name, error, checks));
     }
   };
   await run("node", checkNode);
@@ -43,6 +43,15 @@ export async function doctor(call: Call): Promise<ExitCode> {
   await run("server", () => checkServer(call));
   report(call, checks);
   return checks.some((check) => check.state === "failed") ? exitCodes.failed : exitCodes.fine;
+}
+
+/** What one fault does to several checks is told once, with its mend. */
+function failed(name: string, error: unknown, before: readonly Check[]): Check {
+  const { message, code, fix } = tell(error, null);
+  const cause = before.find(({ state, detail }) => state === "failed" && message.endsWith(detail));
+  if (cause !== undefined) return { name, state: "note", detail: `not looked at, because of: ${cause.name}` };
+  const mend = fix ?? (code === "storage_failed" ? storesFix : null);
+  return { name, state: "failed", detail: message, ...(mend !== null && { fix: mend }) };
 }
 
 function report(call: Call, checks: Check[]): void {
@@ -79,7 +88,8 @@ function checkFolder(call: Call): Check {
 function checkConfiguration(call: Call): Check {
   const { configuration } = call.loaded();
   const [problem] = configurationProblems(configuration, call.io.env);
-  if (problem !== undefined) return { name: "configuration", state: "failed", detail: problem };
+  const fix = "correct it, and see all that is wrong: aptove config check";
+  if (problem !== undefined) return { name: "configuration", state: "failed", detail: problem, fix };
   if (configuration.provider !== "offline") {
     return { name: "configuration", state: "ok", detail: answering(configuration) };
   }
@@ -122,7 +132,7 @@ async function checkStores(call: Call): Promise<Check> {
     name: "stores",
     state: "failed",
     detail,
-    fix: "check the disk, records.url and blobs.url: aptove config show",
+    fix: storesFix,
   };
 }
 
@@ -142,6 +152,8 @@ async function checkLive(call: Call): Promise<Check> {
   if (call.server() !== null) return { name: "live log", state: "note", detail: "is the server's own matter" };
   const { records, live } = call.loaded().configuration;
   const behind = records.url === null ? "in files" : "in PostgreSQL";
+  // It was opened with the records; where they do not answer, it does not either.
+  if (records.url !== null) await call.local("looking at the live log");
   if (live.redis === null) return { name: "live log", state: "ok", detail: behind };
   const { hostname, port, host } = new URL(live.redis);
   if (await canBeReached({ host: hostname.replace(/^\[|\]$/g, ""), port: Number(port || 6379) }))

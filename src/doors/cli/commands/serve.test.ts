@@ -204,3 +204,26 @@ test("[L1] outside of a repository start serves all the same", async (t) => {
   assert.equal(exit, 0);
   assert.match(stderr, /not in a git repository, so there is nothing to index/);
 });
+
+test("[L1] [B1] a command that would begin records beside those of the running server is refused, and doctor says so", async (t) => {
+  const world = await cliWorld(t);
+  const server = await serving(world);
+  assert.equal(serverFile(world).records, "SQLite in the data folder");
+  // As a server writes it that was started with APTOVE_RECORDS_URL.
+  const file = { ...serverFile(world), records: "PostgreSQL at db.example.org/aptove", configuration: "another" };
+  writeFileSync(join(world.dataDir, "server.json"), JSON.stringify(file));
+  for (const argv of [["key", "create", "mine"], ["backup", join(world.dataDir, "..", "copy")], ["doctor"]]) {
+    const { exit, stdout, stderr } = await world.run(argv);
+    assert.equal(exit, 1, argv.join(" "));
+    assert.match(
+      stdout + stderr,
+      /has its records in PostgreSQL at db.example.org\/aptove, and this command in SQLite/,
+    );
+    assert.match(stdout + stderr, /fix: set APTOVE_RECORDS_URL/);
+    assert.doesNotMatch(stdout, /aptove_/);
+  }
+  // Whoever is gone holds up nobody.
+  writeFileSync(join(world.dataDir, "server.json"), JSON.stringify({ ...file, url: "http://127.0.0.1:1" }));
+  assert.equal((await world.run(["key", "create", "mine"])).exit, 0);
+  await stop(server);
+});

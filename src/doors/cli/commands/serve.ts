@@ -144,7 +144,14 @@ async function announce(call: Call, local: LocalEngine, url: string): Promise<vo
   const keys = await allKeys(local.client);
   const isKept = keys.some((key) => key.id === former?.keyId && key.revokedAt === null);
   const { key, keyId } = former !== null && isKept ? former : await newLocalKey(local);
-  writeServerFile(call.folder(), { pid: process.pid, url, key, keyId, configuration: call.fingerprint() });
+  writeServerFile(call.folder(), {
+    pid: process.pid,
+    url,
+    key,
+    keyId,
+    configuration: call.fingerprint(),
+    records: call.recordsPlace(),
+  });
 }
 
 async function newLocalKey(local: LocalEngine): Promise<{ key: string; keyId: string }> {

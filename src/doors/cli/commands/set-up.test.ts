@@ -222,3 +222,23 @@ test("[B2] [L1] a data folder of a newer version is refused by every command", a
   }
   assert.ok(!existsSync(join(world.dataDir, "records.db")));
 });
+
+test("[L1] doctor tells a fault of a store once, with its mend, and what it does to other checks", async (t) => {
+  const world = await cliWorld(t);
+  const faults: [env: Record<string, string>, line: RegExp][] = [
+    [{ APTOVE_BLOBS_URL: "s3://ab/x" }, /^!! configuration +the bucket "ab" in blobs.url .*\n {3}fix: /m],
+    [{ APTOVE_BLOBS_URL: "s3://bucket/x" }, /^!! stores .*blobs.region is missing.*\n {3}fix: /m],
+    // Nobody listens there.
+    [{ APTOVE_RECORDS_URL: "postgres://me@127.0.0.1:1/x" }, /^!! stores .*\n {3}fix: .*records.url/m],
+  ];
+  const env = { AWS_ACCESS_KEY_ID: "id", AWS_SECRET_ACCESS_KEY: "secret" };
+  const runs = await Promise.all(faults.map(([own]) => world.run(["doctor"], { env: { ...env, ...own } })));
+  for (const [at, { exit, stdout }] of runs.entries()) {
+    const [own, line] = faults[at] ?? assert.fail();
+    assert.equal(exit, 1);
+    assert.match(stdout, line);
+    assert.equal(stdout.match(/^!!/gm)?.length, 1, stdout);
+    assert.match(stdout, /^-- records +not looked at, because of: (?:stores|configuration)$/m);
+    if ("APTOVE_RECORDS_URL" in own) assert.match(stdout, /^-- live log +not looked at, because of: stores$/m);
+  }
+});
