@@ -7,7 +7,7 @@ import { runTests } from "./test-run/run-tests.ts";
 
 process.exitCode = await runTests({
   suffix: ".test.ts",
-  // One more than can compute at once: many of them wait for a process or a disk.
-  concurrency: availableParallelism() + 1,
+  // More than can compute at once: many of them wait for a process, a server or a disk.
+  concurrency: availableParallelism() + 2,
   args: process.argv.slice(2),
 });

@@ -129,7 +129,8 @@ export class Call {
     if (this.server() !== null) {
       throw new UsageError("acp works on this machine's own data", "leave out --server (and APTOVE_SERVER)");
     }
-    await this.#refuseOtherRecords();
+    // A fault of the configuration is the editor's to hear, from the session that it begins.
+    if (this.#hasConfiguration()) await this.#refuseOtherRecords();
     const { env, stdin, stdout, stderr } = this.io;
     const setup = { dataDir: this.folder().dir, env, overrides: this.#overrides };
     await this.#ports.serveAcp({ ...setup, ...asked, io: { stdin, stdout, stderr } });
@@ -186,6 +187,15 @@ export class Call {
     if (key === "") throw new UsageError(`${url} needs a key`, "give --key, or set APTOVE_KEY");
     const { createClient } = await import("../../client/client.ts");
     return createClient({ url, key });
+  }
+
+  #hasConfiguration(): boolean {
+    try {
+      this.loaded();
+      return true;
+    } catch {
+      return false;
+    }
   }
 
   /** Where the records are, without user and password. */

@@ -192,7 +192,7 @@ test("[B4] two runs at once wait for each other, and one that waits can be stopp
   const { fake, repository, open } = await world(context);
   const files = repository(former);
   // Neither takes the other for dead, however slow the machine is.
-  const [one, two] = ["one", "two"].map((name) => open(name, { times: { leaseMs: 60_000 } })) as [Retriever, Retriever];
+  const [one, two] = ["one", "two"].map((name) => open(name, { times: { leaseMs: 2_000 } })) as [Retriever, Retriever];
   const both = await Promise.all([one.index(job(files)), two.index(job(files))]);
   assert.deepEqual(both.map(({ chunksWritten }) => chunksWritten > 0).toSorted(), [false, true]);
   const goOn = Promise.withResolvers<void>();
