@@ -59,34 +59,50 @@ test("[H1] [H2] [V3] the door works over a socket, streams too", async (t) => {
   assert.deepEqual([head.status, await head.text()], [200, ""]);
 });
 
-for (const [how, size] of [
-  ["that announces its 50 MB", 52_428_800],
-  ["of 50 MB in chunks", null],
+for (const [how, length, frame] of [
+  ["that announces its 50 MB", "content-length: 52428800", (piece: Buffer) => [piece]],
+  [
+    "of 50 MB in chunks",
+    "transfer-encoding: chunked",
+    (piece: Buffer) => [`${piece.length.toString(16)}\r\n`, piece, "\r\n"],
+  ],
 ] as const) {
-  test(`[H5] a body ${how} gets its refusal, and the server goes on`, async (t) => {
+  test(`[H5] a body ${how} gets its refusal, also when its client reads only once all is sent`, async (t) => {
     const door = await served(t);
-    const type = { "content-type": "text/plain" };
-    const length = size === null ? { "transfer-encoding": "chunked" } : { "content-length": String(size) };
-    const sending = httpRequest(`${door.server.url}${execute}`, {
-      method: "POST",
-      headers: { ...door.headers, ...type, ...length },
-    });
-    // The server may close once it has answered; what counts is that the answer arrives.
-    sending.on("error", () => sending.destroy());
-    const answered = once(sending, "response");
+    const socket = connect(door.server.port, "127.0.0.1");
+    const failed = new Promise<never>((_, reject) => socket.once("error", reject));
+    socket.write(`POST ${execute} HTTP/1.1\r\nhost: localhost\r\nauthorization: ${door.headers["authorization"]}\r\n`);
+    socket.write(`content-type: text/plain\r\n${length}\r\n\r\n`);
     const piece = Buffer.alloc(1_048_576, 0x61);
-    for (let n = 0; n < 50 && !sending.destroyed; n++) {
-      await Promise.race([new Promise((resolve) => sending.write(piece, resolve)), answered]);
-    }
-    sending.end();
-    const [response] = (await answered) as [import("node:http").IncomingMessage];
-    let text = "";
-    for await (const chunk of response) text += String(chunk);
-    assert.equal(response.statusCode, 413);
-    assert.partialDeepStrictEqual(JSON.parse(text), { code: "body_too_large", limitBytes: 16_777_216 });
+    for (let n = 0; n < 50; n++)
+      for (const part of frame(piece))
+        await Promise.race([new Promise((resolve) => socket.write(part, resolve)), failed]);
+    const pieces: Buffer[] = [];
+    socket.on("data", (bytes: Buffer) => pieces.push(bytes));
+    await Promise.race([once(socket, "end"), failed]);
+    const answer = Buffer.concat(pieces).toString();
+    const [head, body] = answer.split("\r\n\r\n");
+    assert.match(head ?? "", /^HTTP\/1\.1 413 [\s\S]*connection: close/i);
+    assert.match(body ?? "", /"code":"body_too_large"/);
+    assert.match(body ?? "", /"limitBytes":16777216/);
     await isServing(door);
   });
 }
+
+test("[H5] a client that sends without end after its refusal is cut off", async (t) => {
+  const door = await served(t);
+  const socket = connect(door.server.port, "127.0.0.1");
+  const closed = new Promise((resolve) => socket.once("close", resolve));
+  socket.on("error", () => socket.destroy());
+  socket.write(`POST ${execute} HTTP/1.1\r\nhost: localhost\r\nauthorization: ${door.headers["authorization"]}\r\n`);
+  socket.write("content-type: text/plain\r\ncontent-length: 99999999999\r\n\r\n");
+  const piece = Buffer.alloc(1_048_576, 0x61);
+  const send = () => void (socket.writable && socket.write(piece, send));
+  send();
+  await closed;
+  assert.ok(socket.bytesWritten < 1_073_741_824, `${socket.bytesWritten} bytes were taken`);
+  await isServing(door);
+});
 
 test("[H5] an answer to a body that is still on its way ends the connection: no later request is lost with it", async (t) => {
   const door = await served(t);

@@ -6,6 +6,7 @@ import { getRequestListener } from "@hono/node-server";
 import { AptoveError } from "../../domain/errors.ts";
 import { newId } from "../../domain/ids.ts";
 import type { HttpDoor } from "./door.ts";
+import { lingerOnClose } from "./linger.ts";
 import { problemAnswer } from "./problem-answer.ts";
 
 export interface Listening {
@@ -33,7 +34,10 @@ export async function listen(door: HttpDoor, { host, port }: { host: string; por
   // Any other upgrade that a client proposes, to HTTP/2 for example, may be ignored, and the request is answered.
   const server = createServer(
     { shouldUpgradeCallback: (incoming) => door.takesUpgrade(incoming) },
-    (incoming, outgoing) => void listener(incoming, outgoing),
+    (incoming, outgoing) => {
+      lingerOnClose(incoming, outgoing);
+      void listener(incoming, outgoing);
+    },
   );
   const upgraded = new Set<Duplex>();
   server.on("upgrade", (incoming, socket, head) => {
