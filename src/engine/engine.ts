@@ -165,6 +165,8 @@ export type ApprovalAnswer = { approved: true } | { approved: false; reason?: st
 export interface RunningTurn {
   sessionId: string;
   turnId: string;
+  /** The session as the turn found it, with the name that its first turn gave it (S2). Null for a repeat. */
+  session: Pick<Session, "name" | "activeAt" | "costUsd"> | null;
   model: string;
   /** True where an earlier request made this turn: one with the same idempotency key (T13), or the one that was steered (T5). */
   isRepeat: boolean;

@@ -49,6 +49,9 @@ export interface LiveTurn {
   logDropped: Promise<void>;
 }
 
+/** Made once: an abort without a reason makes an error with a stack, of each turn. */
+const turnIsOver = new Error("the turn is over");
+
 /** Without a watch nobody is told of it. */
 type Beginning = Pick<LiveTurn, "turnId" | "sessionId" | "visibleBy" | "startedBy"> &
   Partial<Pick<LiveTurn, "watch" | "subagent">>;
@@ -63,7 +66,7 @@ export class LiveTurns {
     const opening = Promise.withResolvers<void>();
     const ending = Promise.withResolvers<void>();
     const over = new AbortController();
-    this.#waiting.set(turnId, { opened: opening.resolve, stored: () => over.abort(), ended: ending.resolve });
+    this.#waiting.set(turnId, { opened: opening.resolve, stored: () => over.abort(turnIsOver), ended: ending.resolve });
     const live: LiveTurn = {
       ...begun,
       subagent,

@@ -11,7 +11,7 @@ import { summarize, type PendingTurn, type TurnDraft } from "../domain/turn.ts";
 import type { OpenResult, TurnOpening } from "../records/record-store.ts";
 import { requestHash, type AcceptedRequest } from "./accept.ts";
 import type { EngineCore } from "./core.ts";
-import type { TurnRequest } from "./engine.ts";
+import type { RunningTurn, TurnRequest } from "./engine.ts";
 import type { LiveTurn } from "./live-turns.ts";
 import type { Place } from "./place-turn.ts";
 import { bareManifest, type Prepared } from "./plan-turn.ts";
@@ -29,7 +29,9 @@ export interface Opening {
 }
 
 /** `repeats`: another request with the same idempotency key was quicker (T13). */
-export type Opened = { pending: PendingTurn; openingHash: string } | { repeats: string };
+export type Opened =
+  | { pending: PendingTurn; openingHash: string; session: RunningTurn["session"] }
+  | { repeats: string };
 
 export async function openTurn(core: EngineCore, opening: Opening): Promise<Opened> {
   const { live } = opening;
@@ -47,8 +49,9 @@ export async function openTurn(core: EngineCore, opening: Opening): Promise<Open
     result = await openRow(core, live, attempt);
   }
   if (result.outcome === "opened") {
-    await nameBlankSession(core, opening);
-    return { pending: result.turn, openingHash: sha256(bytes) };
+    const found = (await nameBlankSession(core, opening)) ?? attempt.newSession;
+    const session = found === null ? null : { ...found, activeAt: result.turn.createdAt };
+    return { pending: result.turn, openingHash: sha256(bytes), session };
   }
   for (const written of [key, ...parts.map((part) => part.key)]) await core.parts.blobs.delete(written);
   if (result.outcome === "idempotent") {
@@ -98,10 +101,12 @@ function openingKey({ live, place: { session } }: Opening): string {
   return blobKeys.opening(live.turnId, session?.lastSequence === 0 ? newId() : null);
 }
 
-/** S2: a session that was made before there was anything to ask is named by its first instruction. */
-async function nameBlankSession(core: EngineCore, { place: { session }, accepted }: Opening): Promise<void> {
-  if (session === null || session.nameIsSet || session.lastSequence > 0) return;
-  await core.parts.records.nameSession(session.id, sessionName(accepted.instruction));
+/** S2: a session that was made before there was anything to ask is named by its first instruction. Gives it with its name. */
+async function nameBlankSession(core: EngineCore, { place: { session }, accepted }: Opening): Promise<Session | null> {
+  if (session === null || session.nameIsSet || session.lastSequence > 0) return session;
+  const name = sessionName(accepted.instruction);
+  await core.parts.records.nameSession(session.id, name);
+  return { ...session, name };
 }
 
 export function checkSameRequest(earlierHash: string, request: TurnRequest): void {

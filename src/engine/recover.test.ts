@@ -113,19 +113,20 @@ test("[R2] the log of a turn whose process died before it was dropped goes at th
   assert.deepEqual(await parts.log.list(), []);
 });
 
-test("[R1] [T11] a process that slept through its lease stops its turn when it wakes, and its listeners are told an end", async (t) => {
+test("[R1] [T11] a process that slept through its lease stops its turn when it wakes, and lets its listeners go to where they are told an end", async (t) => {
   t.mock.timers.enable({ apis: ["setInterval"] });
   const { parts, cut, engine: old, runOut } = await crashed();
   t.after(() => old.close({ graceMs: 0 }));
-  const listening = all(cut.events());
+  const listening = assert.rejects(all(cut.events()), { code: "runner_lost" });
   runOut();
   const { engine } = await testEngine(t, { ...parts, runner: testRunner(), isAlive: () => null });
   t.mock.timers.tick(limits.leaseRenewMs);
   const turn = await cut.finished;
   assert.equal(turn.status === "failed" && turn.failures[0].code, "runner_lost");
   assert.deepEqual(await engine.getTurn(alice, turn.id), turn);
-  const ends = (await listening).filter(({ event }) => isTerminal(event));
-  assert.equal(ends.length, 1);
+  await listening;
+  const again = await all(await engine.turnEvents(alice, turn.id, { afterSeq: 0 }));
+  assert.equal(again.filter(({ event }) => isTerminal(event)).length, 1);
 });
 
 test("[R2] a turn that cannot be recovered holds up neither the others nor the start", async (t) => {

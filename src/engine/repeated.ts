@@ -38,6 +38,7 @@ export async function repeatedTurn(core: EngineCore, turnId: string): Promise<Ru
   return {
     sessionId: turn.sessionId,
     turnId,
+    session: null,
     model: turn.model,
     isRepeat: true,
     events: (signal) => eventsOf(core, turnId, { afterSeq: 0, signal }),

@@ -101,6 +101,7 @@ async function openAndRun(core: EngineCore, start: Start): Promise<RunningTurn> 
   return {
     sessionId,
     turnId,
+    session: opened.session,
     model: accepted.model,
     isRepeat: false,
     events: (signal) => eventsOf(core, turnId, { afterSeq: 0, signal }),

@@ -13,6 +13,7 @@ export class Watch {
   #limitMs = 0;
   #onLimit: Failure | null = null;
   #ranOut = false;
+  #isRead = false;
 
   constructor(caller: AbortSignal) {
     this.#caller = caller;
@@ -42,6 +43,7 @@ export class Watch {
       yield piece;
       this.#restart();
     }
+    this.#isRead = true;
   }
 
   /** Whether the caller gave up. */
@@ -56,10 +58,10 @@ export class Watch {
     return failure(networkCode, networkReason(error));
   }
 
-  /** Ends the exchange, if it is still open. */
+  /** Ends the exchange, if it is still open: of one that was read to its end there is nothing to abort. */
   end(): void {
     clearTimeout(this.#timer);
-    this.#own.abort();
+    if (!this.#isRead) this.#own.abort();
   }
 }
 

@@ -4,7 +4,7 @@
  */
 import { closeSync, fsyncSync, lstatSync, mkdirSync, openSync, realpathSync } from "node:fs";
 import { realpath, rmdir } from "node:fs/promises";
-import { dirname, join } from "node:path";
+import { dirname, sep } from "node:path";
 import { setImmediate as endOfThisRound } from "node:timers/promises";
 import { AptoveError } from "../../domain/errors.ts";
 import { systemCode } from "../../domain/storage-fault.ts";
@@ -31,8 +31,9 @@ export class Folders {
     for (let made = this.root; made !== last; made = dirname(made)) syncFolderNow(dirname(made));
   }
 
+  /** For each file of each turn; what `join` tidies up is in no name. */
   pathOf(name: string): string {
-    return join(this.root, name);
+    return name === "" ? this.root : `${this.root}${sep}${name}`;
   }
 
   /** Makes a folder and its parents. Gives the folders to `sync` before a file that was put in it is durable. */

@@ -46,7 +46,7 @@ export async function followTurn(following: Following, running: RunningTurn): Pr
       send: (update) => session.update(update),
       onStart: async (parentTurnId) => {
         await catchUp(following, parentTurnId);
-        costs.begin({ model: running.model, spentUsd: await tellName(following) });
+        costs.begin({ model: running.model, spentUsd: await tellName(following, running) });
       },
     });
     if (end === null) return null;
@@ -109,8 +109,9 @@ async function catchUp({ opened, client, session }: Following, parentTurnId: str
 }
 
 /** The session is named by its first turn (S2), or by somebody meanwhile. Gives what it has cost so far. */
-async function tellName({ opened, session }: Following): Promise<number> {
-  const { name, activeAt, costUsd } = await opened.engine.getSession(opened.caller, session.facts.id);
+async function tellName({ opened, session }: Following, running: RunningTurn): Promise<number> {
+  const found = running.session ?? (await opened.engine.getSession(opened.caller, session.facts.id));
+  const { name, activeAt, costUsd } = found;
   if (name !== session.name) {
     session.name = name;
     await session.update({ sessionUpdate: "session_info_update", title: name, updatedAt: isoTime(activeAt) });

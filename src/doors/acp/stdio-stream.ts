@@ -62,11 +62,17 @@ async function readAll(input: Readable, bytesMax: number, { state, write }: Read
   }
 }
 
-/** Resolves when the reader of the output has room for more. */
+/** What is ready at the same time leaves in one write. Resolves when there is room for more; of an answer or a question, when it is out. */
 async function writeLine(output: Writable, message: object): Promise<void> {
-  const line = `${JSON.stringify(message)}\n`;
+  if (output.writableCorked === 0) {
+    output.cork();
+    process.nextTick(() => output.uncork());
+  }
   await new Promise<void>((resolve, reject) => {
-    output.write(line, (error) => (error == null ? resolve() : reject(error)));
+    const hasRoom = output.write(`${JSON.stringify(message)}\n`, (error) =>
+      error == null ? resolve() : reject(error),
+    );
+    if (hasRoom && !("id" in message)) resolve();
   });
 }
 

@@ -62,6 +62,7 @@ export function claimOutput(stdout: Writable, stderr: Writable): Writable {
   const own = new Writable({
     decodeStrings: false,
     write: (chunk: string, encoding, done) => void write(chunk, encoding, done),
+    writev: (chunks, done) => void write(chunks.map(({ chunk }) => String(chunk)).join(""), "utf8", done),
   });
   // A client that closed its end: whoever writes is told, and the connection ends.
   stdout.on("error", (error) => own.destroy(error));

@@ -6,7 +6,7 @@
  * Readers in the runner's process are woken by the append itself; those in others look every
  * `livePollMs`, and read only what was added.
  */
-import { constants, mkdirSync, rmSync } from "node:fs";
+import { constants, mkdirSync, unlinkSync } from "node:fs";
 import { open, readdir } from "node:fs/promises";
 import { join } from "node:path";
 import type { SequencedEvent, TurnEvent } from "../../domain/events.ts";
@@ -127,8 +127,9 @@ class FileEventLog implements EventLog {
     this.#ends.delete(turnId);
     try {
       own?.close();
-      rmSync(path, { force: true });
+      unlinkSync(path);
     } catch (error) {
+      if (systemCode(error) === "ENOENT") return;
       throw storageFault(`the live log of the turn ${turnId} could not be dropped`, error);
     } finally {
       this.#waiters.wake(turnId);

@@ -105,7 +105,7 @@ async function grow(tx: Transaction<Tables>, growth: SessionGrowth): Promise<voi
       last_sequence: growth.lastSequence,
       last_turn_status: growth.lastTurnStatus,
       last_turn_at: growth.lastTurnAt,
-      active_at: latest(eb.ref("active_at"), growth.activeAt),
+      active_at: latest(growth.activeAt),
       tokens_total: eb("tokens_total", "+", growth.tokens),
       cost_usd: eb("cost_usd", "+", growth.costUsd),
     }))

@@ -18,8 +18,12 @@ export function fullJson(text: string, unsaid: Template): Record<string, unknown
   return fill(JSON.parse(text) as Record<string, unknown>, unsaid);
 }
 
+function isObject(value: unknown): value is object {
+  return typeof value === "object" && value !== null;
+}
+
 function isRecord(value: unknown): value is Record<string, unknown> {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
+  return isObject(value) && !Array.isArray(value);
 }
 
 function drop(value: object, unsaid: Template): Record<string, unknown> {
@@ -38,7 +42,7 @@ function fill(kept: Record<string, unknown>, unsaid: Template): Record<string, u
   const value = { ...kept };
   for (const [field, usual] of Object.entries(unsaid)) {
     const content = value[field];
-    if (content === undefined) value[field] = structuredClone(usual);
+    if (content === undefined) value[field] = isObject(usual) ? structuredClone(usual) : usual;
     else if (isRecord(content) && isRecord(usual)) value[field] = fill(content, usual);
   }
   return value;

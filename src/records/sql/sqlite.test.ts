@@ -241,6 +241,23 @@ test("[K1] a fork, a rerun, a continue and a head move write as many rows below 
   ]);
 });
 
+test("[K1] a turn has no statement of its own: whatever its values are, those of earlier turns do", async (context) => {
+  const database = openDatabase(await temporaryFile(context));
+  const prepare = context.mock.method(database, "prepare");
+  const store = await sqlRecords(sqliteEngine(database));
+  context.after(() => store.close());
+  const { id } = await startSession(store);
+  const runOne = async (at: number): Promise<void> => {
+    const turn = await open(store, openingOf(draftOf(await read(store, id), { createdAt: at })));
+    await finish(store, { ...completed(turn), statusAt: at + 1 });
+  };
+  await runOne(1_000);
+  const before = prepare.mock.callCount();
+  for (let at = 2_000; at < 5_000; at += 1_000) await runOne(at);
+  const own = prepare.mock.calls.slice(before).map(({ arguments: [text] }) => text);
+  assert.deepEqual(own, []);
+});
+
 test("[B3] a full device is storage_full; nothing is half written, and the store works again with room", async (context) => {
   const file = await temporaryFile(context);
   const database = openDatabase(file);

@@ -2,7 +2,7 @@
  * Turns in SQL. Opening a turn writes first and asks later: the update of the session and the unique indexes
  * decide (T1, T5, T13), whatever other processes do in between, and only a refused opening is looked into.
  */
-import { sql, type ExpressionWrapper, type Kysely, type RawBuilder, type Transaction } from "kysely";
+import { sql, type Kysely, type RawBuilder, type Transaction } from "kysely";
 import { AptoveError } from "../../domain/errors.ts";
 import { mayBeParent, type PendingTurn, type Turn } from "../../domain/turn.ts";
 import type {
@@ -203,31 +203,24 @@ interface Place {
   ownerId: string;
 }
 
-/** The next sequence number of a session that is open for turns of this person, and has the expected head (T1, S5, S7). */
+/**
+ * The next sequence number of a session that is open for turns of this person, and has the expected head (T1, S5, S7).
+ * As text: this and the growth at a turn's end are long, run with every turn, and cost more to build than to carry out.
+ */
 async function takePlace(tx: Transaction<Tables>, { turn, expectedHead }: TurnOpening): Promise<Place | null> {
-  let update = tx
-    .updateTable("sessions")
-    .set((eb) => ({
-      last_sequence: eb("last_sequence", "+", 1),
-      last_turn_status: turn.status,
-      last_turn_at: turn.createdAt,
-      active_at: latest(eb.ref("active_at"), turn.createdAt),
-    }))
-    .where("id", "=", turn.sessionId)
-    .where("archived_at", "is", null)
-    .where("deleted_at", "is", null)
-    .where((eb) =>
-      eb.or([
-        eb("user_id", "=", turn.createdBy),
-        eb(
-          "id",
-          "in",
-          eb.selectFrom("participants as p").select("p.session_id").where("p.user_id", "=", turn.createdBy),
-        ),
-      ]),
-    );
-  if (turn.subagent === undefined) update = update.where("head_turn_id", "is not distinct from", expectedHead);
-  const session = await update.returning(["last_sequence", "user_id"]).executeTakeFirst();
+  const { sessionId, createdBy: userId, createdAt, status } = turn;
+  const atHead = turn.subagent === undefined ? sql`and head_turn_id is not distinct from ${expectedHead}` : sql``;
+  const { rows } = await sql<{ last_sequence: number; user_id: string }>`
+    update sessions set
+      last_sequence = last_sequence + 1,
+      last_turn_status = ${status},
+      last_turn_at = ${createdAt},
+      active_at = ${latest(createdAt)}
+    where id = ${sessionId} and archived_at is null and deleted_at is null
+      and (user_id = ${userId} or id in (select session_id from participants where user_id = ${userId}))
+      ${atHead}
+    returning last_sequence, user_id`.execute(tx);
+  const session = rows[0];
   return session === undefined ? null : { sequence: session.last_sequence, ownerId: session.user_id };
 }
 
@@ -289,7 +282,7 @@ async function refusalBySession(db: Kysely<Tables>, opening: TurnOpening): Promi
 }
 
 async function finishTurn(tx: Transaction<Tables>, dialect: SqlDialect, finish: TurnFinish): Promise<FinishResult> {
-  const { turn, steps, text, runnerId, head: headMove } = finish;
+  const { turn, steps, text, runnerId } = finish;
   // Held before controls are looked for, so that nobody sends one between that and the end (R3).
   const own = await tx
     .selectFrom("turns")
@@ -311,31 +304,33 @@ async function finishTurn(tx: Transaction<Tables>, dialect: SqlDialect, finish: 
     const row = { session_id: turn.sessionId, sequence: turn.sequence, ...textToRow(text) };
     await tx.insertInto("texts").values(row).execute();
   }
-  await tx
-    .updateTable("sessions")
-    .set((eb) => {
-      const isNewest = eb("last_sequence", "=", turn.sequence);
-      const head = eb.ref("head_turn_id");
-      return {
-        tokens_total: eb("tokens_total", "+", turn.run.usage.total),
-        cost_usd: eb("cost_usd", "+", turn.run.usage.costUsd ?? 0),
-        active_at: latest(eb.ref("active_at"), turn.statusAt),
-        last_turn_status: eb.case().when(isNewest).then(turn.status).else(eb.ref("last_turn_status")).end(),
-        last_turn_at: eb.case().when(isNewest).then(turn.statusAt).else(eb.ref("last_turn_at")).end(),
-        head_turn_id:
-          headMove !== null && mayBeParent(turn)
-            ? eb.case().when(head, "is not distinct from", headMove.from).then(turn.id).else(head).end()
-            : head,
-      };
-    })
-    .where("id", "=", turn.sessionId)
-    .execute();
+  await growSession(tx, finish);
   await settleMail(tx, turn);
   if (finish.message !== undefined) await putMessage(tx, finish.message);
   return { outcome: "finished" };
 }
 
-/** The later of a time that is stored and one that is new: activity never goes back (S7). */
-export function latest(stored: ExpressionWrapper<Tables, "sessions", number>, at: number): RawBuilder<number> {
-  return sql<number>`case when ${stored} < ${at} then ${at} else ${stored} end`;
+/** What its session has of a finished turn: its tokens and its cost, when it was last used, and maybe its head (S5). */
+async function growSession(tx: Transaction<Tables>, { turn, head }: TurnFinish): Promise<void> {
+  const { usage } = turn.run;
+  const ofNewest = (column: string, value: string | number) =>
+    sql`${sql.ref(column)} = case when last_sequence = ${turn.sequence} then ${value} else ${sql.ref(column)} end`;
+  const moved =
+    head !== null && mayBeParent(turn)
+      ? sql`, head_turn_id = case when head_turn_id is not distinct from ${head.from} then ${turn.id} else head_turn_id end`
+      : sql``;
+  await sql`
+    update sessions set
+      tokens_total = tokens_total + ${usage.total},
+      cost_usd = cost_usd + ${usage.costUsd ?? 0},
+      active_at = ${latest(turn.statusAt)},
+      ${ofNewest("last_turn_status", turn.status)},
+      ${ofNewest("last_turn_at", turn.statusAt)}
+      ${moved}
+    where id = ${turn.sessionId}`.execute(tx);
+}
+
+/** The later of the session's `active_at` and a time that is new: activity never goes back (S7). */
+export function latest(at: number): RawBuilder<number> {
+  return sql<number>`case when active_at < ${at} then ${at} else active_at end`;
 }
