@@ -29,6 +29,7 @@ export class KeyWatch {
   readonly #watchers = new Map<string, Set<Watcher>>();
   #timer: NodeJS.Timeout | null = null;
   #looks = 0;
+  #isFailing = false;
   #last: Promise<void> = Promise.resolve();
   readonly #sleep: (() => void) | undefined;
 
@@ -77,21 +78,27 @@ export class KeyWatch {
     } catch (error) {
       return this.#report(error);
     }
-    for (const secret of byHash.values()) await this.#lookAtToken(secret);
+    const looks = await Promise.all([...byHash.values()].map((secret) => this.#lookAtToken(secret)));
+    if (looks.every(Boolean)) this.#isFailing = false;
   }
 
-  /** What is neither a key nor a token of the identity provider never ends. */
-  async #lookAtToken(token: string): Promise<void> {
-    if (this.#parts.identities === undefined || !token.includes(".")) return;
+  /** What is neither a key nor a token of the identity provider never ends. False where it could not be looked at. */
+  async #lookAtToken(token: string): Promise<boolean> {
+    if (this.#parts.identities === undefined || !token.includes(".")) return true;
     try {
       this.#endAllBut(token, (await identifiedCaller(this.#parts, token))?.role ?? null);
+      return true;
     } catch (error) {
       this.#report(error);
+      return false;
     }
   }
 
+  /** Once, until a look goes well again: a store that is away for an hour is not told of seven thousand times. */
   #report(error: unknown): void {
-    this.#parts.report("whether keys of open connections are still valid could not be read", error);
+    if (!this.#isFailing)
+      this.#parts.report("whether keys of open connections are still valid could not be read", error);
+    this.#isFailing = true;
   }
 
   close(): void {
