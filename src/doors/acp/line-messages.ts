@@ -61,11 +61,13 @@ export class LineReader {
   }
 }
 
+const utf8 = new TextDecoder("utf-8", { fatal: true });
+
 function decode(pieces: readonly Uint8Array[]): string | null {
   const [first] = pieces;
   const bytes = pieces.length === 1 && first !== undefined ? first : Buffer.concat(pieces);
   try {
-    return new TextDecoder("utf-8", { fatal: true }).decode(bytes);
+    return utf8.decode(bytes);
   } catch {
     // The caller answers it.
     return null;
