@@ -2,22 +2,32 @@
  * Brings node_modules to what package-lock.json says, once, and only when needed. Plain JavaScript for any
  * Node from 20 on. Two at once are safe: the second waits for the first.
  */
-import { spawnSync } from "node:child_process";
+import { spawn } from "node:child_process";
 import { createHash } from "node:crypto";
-import { existsSync, linkSync, mkdirSync, readFileSync, renameSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import {
+  appendFileSync,
+  existsSync,
+  linkSync,
+  mkdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
 import { basename, join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
 import { findPinnedNode, installLock, pinnedVersion, platformPackages, root } from "./pinned-node.mjs";
 
 /** Installs in `folder` if something is missing. Ends the process with a clear error when it cannot. */
 export async function ensureInstalled(folder = root) {
-  if (isInstalled(folder)) return;
-  const release = await takeLock(folder);
+  if (isInstalled(folder)) return forgetDeadLock(folder);
+  const lock = await takeLock(folder);
   try {
     // Whoever held the lock may have done it meanwhile.
-    if (!isInstalled(folder)) install(folder);
+    if (!isInstalled(folder)) await install(folder, lock);
   } finally {
-    release();
+    lock.release();
   }
 }
 
@@ -64,29 +74,30 @@ function holdsWhatIsLocked(folder, lock) {
   });
 }
 
-function install(folder) {
+async function install(folder, lock) {
   const started = Date.now();
   console.error("aptove: installing what is missing (npm ci); this takes up to a minute the first time");
   const environment = { ...process.env };
   // npm takes an empty HOME literally and would make a folder "~" here; without it, it asks the system.
   if (environment.HOME === "") delete environment.HOME;
   const [command, args, shell] = npmCommand();
-  const done = spawnSync(command, [...args, "ci", "--no-audit", "--no-fund", "--loglevel=error"], {
+  const npm = spawn(command, [...args, "ci", "--no-audit", "--no-fund", "--loglevel=error"], {
     cwd: folder,
     env: environment,
     // What npm says is progress, not this program's output.
     stdio: ["ignore", process.stderr, process.stderr],
     shell,
   });
-  if (done.error !== undefined) {
-    fail(
-      "npm cannot be started",
-      done.error.code === "ENOENT" ? "install npm (it comes with Node)" : done.error.message,
-    );
+  const ending = endOf(npm);
+  // Should this process be killed, npm goes on: until it has ended too, nobody else installs.
+  if (npm.pid !== undefined) lock.shareWith(npm.pid);
+  const { error, code, signal } = await ending;
+  if (error !== null) {
+    fail("npm cannot be started", error.code === "ENOENT" ? "install npm (it comes with Node)" : error.message);
   }
-  if (done.status !== 0) {
+  if (code !== 0) {
     fail(
-      `npm ci failed (${done.signal ?? `exit code ${done.status}`})`,
+      `npm ci failed (${signal ?? `exit code ${code}`})`,
       "see npm's message above. ENOTFOUND, ETIMEDOUT: no network or a proxy is needed; EACCES: this folder or npm's cache belongs to another user; ENOSPC: the disk is full",
     );
   }
@@ -104,6 +115,23 @@ function install(folder) {
   );
   linkCommand(folder);
   console.error(`aptove: installed in ${Math.round((Date.now() - started) / 1000)} s`);
+}
+
+/** Whoever stops this process stops npm with it. */
+async function endOf(npm) {
+  const stops = ["SIGINT", "SIGTERM", "SIGHUP"].map((name) => {
+    const stop = () => npm.kill(name);
+    process.on(name, stop);
+    return () => process.off(name, stop);
+  });
+  try {
+    return await new Promise((resolve) => {
+      npm.on("error", (error) => resolve({ error, code: null, signal: null }));
+      npm.on("exit", (code, signal) => resolve({ error: null, code, signal }));
+    });
+  } finally {
+    for (const off of stops) off();
+  }
 }
 
 /** npm as it was called, if it was npm that called us; else the one on the path. */
@@ -133,11 +161,11 @@ export function linkCommand(folder = root) {
   }
 }
 
-/** Takes the lock file, which names its owner; a lock whose owner is dead is taken over. */
+/** Takes the lock file, which names its owners; a lock whose owners are all dead is taken over. */
 async function takeLock(folder) {
   const cache = join(folder, ".cache");
   const lock = installLock(folder);
-  const mine = join(cache, `install.${process.pid}`);
+  const mine = ownFile(folder);
   try {
     mkdirSync(cache, { recursive: true });
     writeFileSync(mine, String(process.pid));
@@ -149,13 +177,18 @@ async function takeLock(folder) {
     try {
       // A link appears with its content, so nobody reads a lock without an owner.
       linkSync(mine, lock);
-      return () => rmSync(lock, { force: true });
+      return {
+        // The two names are one file, which is at no moment without an owner.
+        shareWith: (pid) => appendFileSync(mine, ` ${pid}`),
+        release: () => rmSync(lock, { force: true }),
+      };
     } catch (error) {
       if (error.code !== "EEXIST") throw error;
     }
-    const owner = Number(readText(lock) ?? 0);
-    if (owner !== 0 && !isAlive(owner)) removeDeadLock(lock, mine);
-    else if (!hasSaid && owner !== 0) {
+    const owners = ownersOf(lock);
+    const owner = owners?.find(isAlive);
+    if (owners !== null && owner === undefined) removeDeadLock(lock, mine);
+    else if (!hasSaid && owner !== undefined) {
       console.error(`aptove: process ${owner} is installing already; waiting for it`);
       hasSaid = true;
     }
@@ -163,12 +196,28 @@ async function takeLock(folder) {
   }
 }
 
+/** Null: there is no lock. */
+function ownersOf(lock) {
+  const text = readText(lock);
+  return text === null ? null : text.split(" ").map(Number);
+}
+
+/** What a killed install left would make each later command look again whether somebody installs. */
+function forgetDeadLock(folder) {
+  const lock = installLock(folder);
+  if (ownersOf(lock)?.some(isAlive) === false) removeDeadLock(lock, ownFile(folder));
+}
+
+function ownFile(folder) {
+  return join(folder, ".cache", `install.${process.pid}`);
+}
+
 function removeDeadLock(lock, mine) {
   const aside = `${mine}.dead`;
   try {
     renameSync(lock, aside);
     // Between the look and the move a live owner may have come: then the lock goes back.
-    if (isAlive(Number(readText(aside)))) linkSync(aside, lock);
+    if (ownersOf(aside)?.some(isAlive) === true) linkSync(aside, lock);
   } catch (error) {
     if (error.code !== "ENOENT" && error.code !== "EEXIST") throw error;
   } finally {

@@ -28,6 +28,7 @@ const older = ["--import", "data:text/javascript,delete process.execve"];
 const fakeNpm = `
 const { appendFileSync, mkdirSync, copyFileSync, existsSync } = require("node:fs");
 appendFileSync("npm-calls", JSON.stringify({ args: process.argv.slice(2), home: process.env.HOME ?? null }) + "\\n");
+console.error("npm runs");
 if (existsSync("npm-fails")) process.exit(7);
 setTimeout(() => {
   mkdirSync("node_modules", { recursive: true });
@@ -135,6 +136,45 @@ test("the lock of a process that is gone is taken over", async (t) => {
   mkdirSync(join(folder, ".cache"));
   writeFileSync(join(folder, ".cache", "install.lock"), String(gone.pid));
   assert.equal(run().status, 0);
+});
+
+async function npmRuns({ stderr }: ChildProcess): Promise<void> {
+  let said = "";
+  for await (const chunk of stderr ?? assert.fail("no output")) {
+    said += String(chunk);
+    if (said.includes("npm runs")) return;
+  }
+}
+
+test("where the launcher is killed while npm installs, the next one waits for that npm", async (t) => {
+  const { folder, start, run, npmCalls } = await clone(t);
+  const killed = start();
+  await npmRuns(killed);
+  killed.kill("SIGKILL");
+  await once(killed, "exit");
+  const next = run();
+  assert.deepEqual([next.status, next.stdout], [0, "ran\n"]);
+  assert.match(next.stderr, /process \d+ is installing already/);
+  assert.equal(npmCalls().length, 1);
+  assert.ok(!existsSync(join(folder, ".cache", "install.lock")));
+});
+
+test("the lock of an install that was killed at its end is forgotten", async (t) => {
+  const { folder, run } = await clone(t);
+  run();
+  const gone = spawnSync(process.execPath, ["-e", ""]);
+  writeFileSync(join(folder, ".cache", "install.lock"), `${gone.pid} ${gone.pid}`);
+  assert.equal(run().status, 0);
+  assert.ok(!existsSync(join(folder, ".cache", "install.lock")));
+});
+
+test("who stops the launcher stops npm with it", async (t) => {
+  const { folder, start } = await clone(t);
+  const stopped = start();
+  await npmRuns(stopped);
+  stopped.kill("SIGTERM");
+  assert.deepEqual(await once(stopped, "exit"), [1, null]);
+  assert.ok(!existsSync(join(folder, "node_modules", ".package-lock.json")));
 });
 
 test("an empty HOME does not reach npm, which would make a folder of that name", async (t) => {
