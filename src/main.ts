@@ -83,6 +83,7 @@ const ports: CliPorts = {
     const { checkMcpServers } = await import("./compose/check-mcp-servers.ts");
     return await checkMcpServers({ ...request, version });
   },
+  redisFault: async (url) => await (await import("./compose/open-live.ts")).redisFault(url),
 };
 
 /** A socket is a program's pipe, which may stay silent for ever; a pipe or file of the shell ends. */

@@ -12,6 +12,7 @@ import { localClients } from "../src/compose/local-clients.ts";
 import { createAptove } from "../src/compose.ts";
 import { makeBackup, restoreBackup } from "../src/compose/backup.ts";
 import { checkMcpServers } from "../src/compose/check-mcp-servers.ts";
+import { redisFault } from "../src/compose/open-live.ts";
 import { openWorkspaces } from "../src/compose/open-workspaces.ts";
 import type { AptoveOptions } from "../src/compose.ts";
 import { serveAcp } from "../src/compose/serve-acp.ts";
@@ -98,6 +99,7 @@ export async function cliWorld(
       warnings: () => [],
       close: async () => {},
     }),
+    redisFault,
     checkMcpServers: (request) => checkMcpServers({ ...request, version: "0.0.0-test" }),
     backup: (data, request) => makeBackup({ folder: data, version: "0.0.0-test", ...request }),
     restore: (data, request) => restoreBackup({ folder: data, version: "0.0.0-test", ...request }),

@@ -36,3 +36,8 @@ async function openBehind({
   const { openPostgresLive } = await import("../live/postgres/postgres-live.ts");
   return await openPostgresLive({ url, connectMs, keepAliveMs, applicationName, report });
 }
+
+/** Null: a Redis server answers at the address, and takes its name and password; else what is wrong. */
+export async function redisFault(url: string): Promise<string | null> {
+  return await (await import("../live/redis/ask-redis.ts")).redisFault(url);
+}

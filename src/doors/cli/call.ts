@@ -95,6 +95,10 @@ export class Call {
     return await this.#ports.checkMcpServers({ ...request, env: this.io.env });
   }
 
+  async redisFault(url: string): Promise<string | null> {
+    return await this.#ports.redisFault(url);
+  }
+
   /** Address of another server, where one was named. */
   server(): string | null {
     return this.#options.server ?? (this.io.env["APTOVE_SERVER"] || null);

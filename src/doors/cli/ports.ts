@@ -55,6 +55,8 @@ export interface CliPorts {
   restore(folder: DataFolder, request: BackupRequest): Promise<BackupReport>;
   /** Starts MCP servers, waits until each is ready or has failed, and ends them again. Rejects when `stop` aborts. */
   checkMcpServers(request: McpCheckRequest): Promise<McpServerReport[]>;
+  /** Null: a Redis server answers at the address, and takes its name and password; else what is wrong. */
+  redisFault(url: string): Promise<string | null>;
 }
 
 export interface BackupRequest {

@@ -75,14 +75,7 @@ export class Connection {
   async #connect(): Promise<void> {
     const { url, channels, onMessage, onMissed } = this.#options;
     const { createClient } = await import("@redis/client");
-    const client: RedisClientType = createClient({
-      url,
-      RESP: 3,
-      disableOfflineQueue: true,
-      disableClientInfo: true,
-      maintNotifications: "disabled",
-      socket: { connectTimeout: limits.redisAnswerMsMax, reconnectStrategy: false },
-    });
+    const client: RedisClientType = createClient(clientOptions(url));
     const broken = new AbortController();
     client.on("error", (error) => broken.abort(error));
     const end = AbortSignal.any([broken.signal, this.#closing.signal]);
@@ -107,8 +100,20 @@ export class Connection {
   }
 }
 
+/** One that fails at once instead of trying again by itself. */
+export function clientOptions(url: string) {
+  return {
+    url,
+    RESP: 3,
+    disableOfflineQueue: true,
+    disableClientInfo: true,
+    maintNotifications: "disabled",
+    socket: { connectTimeout: limits.redisAnswerMsMax, reconnectStrategy: false },
+  } as const;
+}
+
 /** An answer that is there already counts, also where this process was too busy to read it. */
-async function inTime<T>(answer: Promise<T>): Promise<T> {
+export async function inTime<T>(answer: Promise<T>): Promise<T> {
   const late = Promise.withResolvers<never>();
   const fail = (): void => late.reject(new AptoveError("storage_failed", "Redis does not answer"));
   const timer = setTimeout(() => setImmediate(fail), limits.redisAnswerMsMax);

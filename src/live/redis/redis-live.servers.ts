@@ -20,6 +20,7 @@ import { fileEventLog } from "../files/file-event-log.ts";
 import { openPostgresLive } from "../postgres/postgres-live.ts";
 import type { Live } from "../wake-ups.ts";
 import { wakeUpsSuite } from "../wake-ups.suite.ts";
+import { redisFault } from "./ask-redis.ts";
 import { openRedisLive } from "./redis-live.ts";
 
 let redis: TestRedis;
@@ -30,6 +31,12 @@ before(async () => {
 after(() => Promise.all([redis.stop(), postgres.stop()]));
 
 const report = (): void => undefined;
+
+test("[B1] Redis says of an address whether it takes it", async () => {
+  assert.equal(await redisFault(redis.url), null);
+  const { host } = new URL(redis.url);
+  assert.match((await redisFault(`redis://nobody:s3cret@${host}`)) ?? "", /WRONGPASS|AUTH/);
+});
 
 /** Until Redis is there: before, everything goes to the log behind it. */
 async function open(context: TestContext, behind: Parameters<typeof openRedisLive>[0]["behind"]): Promise<Live> {

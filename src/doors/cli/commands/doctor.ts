@@ -1,7 +1,5 @@
 /** `aptove doctor`: what works here and what does not, each fault with its mend (L1). */
-import { once } from "node:events";
 import { accessSync, constants, statSync } from "node:fs";
-import { connect } from "node:net";
 import type { Call } from "../call.ts";
 import { exitCodes, tell } from "../failure.ts";
 import type { ExitCode } from "../failure.ts";
@@ -19,7 +17,6 @@ interface Check {
 
 /** The oldest Node that runs the program's sources as they are. */
 const nodeMajorMin = 26;
-const reachMs = 3_000;
 const storesFix = "check the disk, and that what records.url and blobs.url name runs: aptove config show";
 
 export async function doctor(call: Call): Promise<ExitCode> {
@@ -155,24 +152,11 @@ async function checkLive(call: Call): Promise<Check> {
   // It was opened with the records; where they do not answer, it does not either.
   if (records.url !== null) await call.local("looking at the live log");
   if (live.redis === null) return { name: "live log", state: "ok", detail: behind };
-  const { hostname, port, host } = new URL(live.redis);
-  if (await canBeReached({ host: hostname.replace(/^\[|\]$/g, ""), port: Number(port || 6379) }))
-    return { name: "live log", state: "ok", detail: `in Redis at ${host}, behind it ${behind}` };
-  const detail = `${behind}, for Redis at ${host} cannot be reached`;
+  const { host } = new URL(live.redis);
+  const fault = await call.redisFault(live.redis);
+  if (fault === null) return { name: "live log", state: "ok", detail: `in Redis at ${host}, behind it ${behind}` };
+  const detail = `${behind}, for Redis at ${host} cannot be used: ${fault}`;
   return { name: "live log", state: "note", detail, fix: "check that it runs, and live.redis: aptove config show" };
-}
-
-async function canBeReached(address: { host: string; port: number }): Promise<boolean> {
-  const socket = connect({ ...address, timeout: reachMs });
-  socket.once("timeout", () => socket.destroy(new Error("timeout")));
-  try {
-    await once(socket, "connect");
-    return true;
-  } catch {
-    return false;
-  } finally {
-    socket.destroy();
-  }
 }
 
 async function checkIndex(call: Call): Promise<Check> {
