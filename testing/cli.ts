@@ -4,8 +4,9 @@
  */
 import { execFileSync } from "node:child_process";
 import { EventEmitter } from "node:events";
+import { mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { mkdir, writeFile } from "node:fs/promises";
-import { dirname, join } from "node:path";
+import { dirname, join, relative } from "node:path";
 import { PassThrough, Readable, Writable } from "node:stream";
 import type { TestContext } from "node:test";
 import { localClients } from "../src/compose/local-clients.ts";
@@ -83,11 +84,9 @@ export async function cliWorld(
     await writeFile(join(copy, path), content);
   };
   const git = (...args: string[]): string => runGit(copy, args);
-  git("init", "--quiet");
   await write("src/greet.ts", 'export function greet(name: string): string {\n  return "hello " + name;\n}\n');
   await write("README.md", "# Greeter\n\nGreets people by name.\n");
-  git("add", ".");
-  git("commit", "--quiet", "-m", "start");
+  commitAll(copy);
   const ports: CliPorts = {
     version: "0.0.0-test",
     bin: "/opt/aptove/bin/aptove.mjs",
@@ -106,6 +105,27 @@ export async function cliWorld(
   };
   const start = (argv: string[], more: RunOptions = {}): LiveCli => startCli(argv, ports, { dataDir, copy, more });
   return { dataDir, copy, write, git, start, run: (argv, more) => start(argv, more).finished };
+}
+
+/** What git made of the first world's files. Those of every world are the same, and git takes longer than many tests. */
+const committed = new Map<string, Buffer>();
+
+function commitAll(copy: string): void {
+  const folder = join(copy, ".git");
+  if (committed.size === 0) {
+    runGit(copy, ["init", "--quiet", "--template="]);
+    runGit(copy, ["add", "."]);
+    runGit(copy, ["commit", "--quiet", "-m", "start"]);
+    for (const entry of readdirSync(folder, { recursive: true, withFileTypes: true })) {
+      const path = join(entry.parentPath, entry.name);
+      if (entry.isFile()) committed.set(relative(folder, path), readFileSync(path));
+    }
+  }
+  for (const name of ["refs", "objects"]) mkdirSync(join(folder, name), { recursive: true });
+  for (const [name, bytes] of committed) {
+    mkdirSync(dirname(join(folder, name)), { recursive: true });
+    writeFileSync(join(folder, name), bytes);
+  }
 }
 
 /** Without anybody's own settings: a signing key or a hook would make the tests depend on the machine. */

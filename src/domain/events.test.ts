@@ -1,12 +1,13 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
+import { anyCharacter } from "../../testing/any-character.ts";
 import { joinDeltas, splitDeltas, type TurnEvent } from "./events.ts";
 import { noUsage } from "./usage.ts";
 
 const id = fc.constantFrom("m1", "m2", "c1");
 const plain = { noNullPrototype: true };
-const text = fc.string({ unit: "binary", maxLength: 12 });
+const text = fc.string({ unit: anyCharacter, maxLength: 12 });
 const event: fc.Arbitrary<TurnEvent> = fc.oneof(
   { weight: 6, arbitrary: fc.record({ type: fc.constant("text_delta" as const), messageId: id, delta: text }, plain) },
   {

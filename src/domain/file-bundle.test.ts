@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
+import { anyCharacter } from "../../testing/any-character.ts";
 import { parseBundleJson, parseFileBundle, planBundle } from "./file-bundle.ts";
 import type { CurrentFile, FileBundle, FileChange } from "./file-bundle.ts";
 import { sha256 } from "./ids.ts";
@@ -201,7 +202,7 @@ test("[X7] one conflict refuses the whole bundle, and every conflict is named", 
 
 test("[X7] whatever the text, no answer makes the parser throw", () => {
   const part = fc.oneof(
-    fc.string({ unit: "binary" }),
+    fc.string({ unit: anyCharacter }),
     fc.constantFrom("```", "```json\n", "\n```\n", '{"files":[{', "}]}", "~~~", '"path":"a",'),
   );
   fc.assert(

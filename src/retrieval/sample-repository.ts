@@ -38,7 +38,7 @@ export function sampleRepository(files: Record<string, string | Uint8Array> = {}
     },
     remove: () => rmSync(root, { recursive: true, force: true }),
   };
-  git("init", "--quiet");
+  git("init", "--quiet", "--template=");
   repository.write(files);
   return repository;
 }

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
+import { anyCharacter } from "../../../testing/any-character.ts";
 import type { Chunk } from "../../domain/chunk.ts";
 import { contextBlock, type ContextFile } from "./context-block.ts";
 
@@ -86,7 +87,7 @@ function readBlocks(block: string): ReadBlock[] {
 }
 
 const hostile = fc.oneof(
-  fc.string({ unit: "binary" }),
+  fc.string({ unit: anyCharacter }),
   fc
     .array(
       fc.constantFrom(

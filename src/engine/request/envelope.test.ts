@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
+import { anyCharacter } from "../../../testing/any-character.ts";
 import { AptoveError, type ErrorCode } from "../../domain/errors.ts";
 import { limits } from "../../domain/limits.ts";
 import type { DeferredCall } from "../../domain/tool.ts";
@@ -20,7 +21,7 @@ test("[E2] the message has two parts, or one when there is no context", () => {
 
 test("[E2] whatever an instruction holds, it reads back whole, behind its header", () => {
   fc.assert(
-    fc.property(fc.string({ unit: "binary" }), (instruction) => {
+    fc.property(fc.string({ unit: anyCharacter }), (instruction) => {
       const [first = ""] = userMessage("ask", `[MODE: edit]\n\n[INSTRUCTION]\n${instruction}`, null).parts;
       const header = "[MODE: ask]\n\n[INSTRUCTION]\n";
       assert.ok(first.startsWith(header));

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import * as fc from "fast-check";
+import { anyCharacter } from "../../../testing/any-character.ts";
 import { archiveTurn, type FinishedTurn, type PendingTurn, type Turn } from "../../domain/turn.ts";
 import { completed, draftOf, failed, parked, pendingOf, sessionOf } from "../suite/samples.ts";
 import { rowToTurn, turnToRow } from "./turn-row.ts";
@@ -9,7 +10,7 @@ const usage = fc.record(
   { input: fc.nat(), output: fc.nat(), cached: fc.nat(2), reasoning: fc.nat(2), total: fc.nat() },
   { noNullPrototype: true },
 );
-const anyText = fc.string({ unit: "binary" });
+const anyText = fc.string({ unit: anyCharacter });
 const model = fc.oneof(fc.constantFrom("m", "__proto__", "usage"), anyText);
 
 /** What the row leaves out, or tells in another way, is made to come up often. */

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import * as fc from "fast-check";
+import { anyCharacter } from "../../../testing/any-character.ts";
 import { limits } from "../../domain/limits.ts";
 import type { TranscriptMessage } from "../../domain/transcript.ts";
 import { parseTranscript, renderMessages, renderTranscript } from "./format.ts";
@@ -141,7 +142,7 @@ const line = fc.oneof(
       "\v## User",
     ],
   ),
-  fc.string({ unit: "binary", maxLength: 8 }),
+  fc.string({ unit: anyCharacter, maxLength: 8 }),
   fc.string({ unit: "grapheme", maxLength: 8 }),
 );
 const text = fc
