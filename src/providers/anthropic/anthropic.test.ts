@@ -272,8 +272,8 @@ test("[C7] a provider that says nothing, or falls silent, is given up", patience
 });
 
 test("[C7] a slow stream is not given up while it moves", patience, async (context) => {
-  const { fake, provider } = await wired(context, { idleMs: 150 });
-  fake.eventDelayMs = 30;
+  const { fake, provider } = await wired(context, { idleMs: 600 });
+  fake.eventDelayMs = 60;
   const text = "a b c d e f g h";
   fake.next(text);
   assert.equal(answerText(itemsOf(await ask(provider, callOf([user("a")])))), text);

@@ -267,15 +267,15 @@ test("[C7] a provider that says nothing, or falls silent, is given up", patience
 });
 
 test("[C7] a slow stream is not given up while it moves, nor for a slow reader", patience, async (context) => {
-  const { fake, provider } = await wired(context, { idleMs: 150 });
-  fake.eventDelayMs = 30;
+  const { fake, provider } = await wired(context, { idleMs: 600 });
+  fake.eventDelayMs = 60;
   const text = "a b c d e f g h";
   fake.next(text);
   const request = provider.prepare(callOf([user("a")]));
   const events: ProviderEvent[] = [];
   for await (const event of provider.send(request, never)) {
     // The reader's own time must not count.
-    if (events.push(event) === 3) await new Promise((resolve) => setTimeout(resolve, 200));
+    if (events.push(event) === 3) await new Promise((resolve) => setTimeout(resolve, 700));
   }
   assert.equal(answerText(itemsOf(events)), text);
   assert.equal(events.at(-1)?.type, "finished");

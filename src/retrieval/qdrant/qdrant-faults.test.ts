@@ -260,9 +260,16 @@ suite("a fault that passes costs nothing but another attempt", () => {
   }
 });
 
-const lasting: Record<string, { reply: FakeQdrantReply; words: RegExp }> = {
+interface Lasting {
+  reply: FakeQdrantReply;
+  words: RegExp;
+  /** Only where nobody answers is the limit waited for. */
+  requestMs?: number;
+}
+
+const lasting: Record<string, Lasting> = {
   "503": { reply: { status: 503, body: { status: { error: "out of disk" } } }, words: /503 out of disk/ },
-  "no answer": { reply: { silentUntil: new Promise(() => undefined) }, words: /no answer in time/ },
+  "no answer": { reply: { silentUntil: new Promise(() => undefined) }, words: /no answer in time/, requestMs: 40 },
   "an answer that is cut in half": { reply: { lost: "half" }, words: /no answer|cannot be read/ },
   "a page of a proxy": { reply: garbage(), words: /its answer cannot be read/ },
   "an answer of another form": {
@@ -272,11 +279,11 @@ const lasting: Record<string, { reply: FakeQdrantReply; words: RegExp }> = {
 };
 
 suite("a fault that stays", () => {
-  for (const [what, { reply, words }] of Object.entries(lasting)) {
+  for (const [what, { reply, words, requestMs }] of Object.entries(lasting)) {
     test(`[Q5] is retrieval_failed in good time: ${what}`, async (context) => {
       const { fake, repository, open } = await world(context);
       const files = repository(former);
-      const steady = open("steady", { times: { requestMs: 40 } });
+      const steady = open("steady", requestMs === undefined ? {} : { times: { requestMs } });
       await open("first").index(job(files));
       fake.intercept(() => reply);
       await failsWith(seenBy(steady), "retrieval_failed", words);

@@ -85,8 +85,12 @@ test("[P5] [E8] a key that a command found out all the same is in nothing that i
 test("[P5] a command that takes too long is ended, and what it said is kept", posix, async (t) => {
   const world = await toolWorld(t, { local });
   const command = "trap '' TERM; echo started; while :; do sleep 0.05; done";
-  const output = await world.fault("run", { command, timeout_ms: 100 });
+  const time = new AbortController();
+  const timeout = t.mock.method(AbortSignal, "timeout", () => time.signal);
+  const { output, isError } = await world.call("run", { command, timeout_ms: 100 }, { showOutput: () => time.abort() });
+  assert.deepEqual(timeout.mock.calls[0]?.arguments, [100]);
   assert.match(output, /^started\n\(ended: it took longer than 100 ms; timeout_ms may be up to 600000\)$/);
+  assert.ok(isError);
   assert.match(await world.fault("run", { command, timeout_ms: 600_001 }), /from 1 to 600000/);
 });
 
