@@ -10,8 +10,8 @@ import type { StoreKind } from "./stores.ts";
  * longer, and prints the seed of what it finds, which then is kept here.
  */
 const runs: readonly { stores: StoreKind; seed: number; steps: number }[] = [
-  { stores: "memory", seed: 1, steps: 700 },
-  { stores: "memory", seed: 2, steps: 700 },
+  { stores: "memory", seed: 1, steps: 400 },
+  { stores: "memory", seed: 2, steps: 400 },
   { stores: "sqlite", seed: 928338329, steps: 150 },
 ];
 

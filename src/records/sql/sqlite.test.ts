@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { spawn, type ChildProcess } from "node:child_process";
-import { mkdtemp, readFile, rm, stat, writeFile } from "node:fs/promises";
+import { mkdir, mkdtemp, readFile, rm, stat, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { createInterface } from "node:readline";
@@ -44,8 +44,22 @@ async function withDatabase<T>(file: string, work: (database: Database.Database)
   }
 }
 
+/** A file with the tables and nothing in them: to make them takes longer than most tests do. */
+let emptyFile: Buffer | undefined;
+
+async function placeEmptyFile(context: TestContext, file: string): Promise<void> {
+  if (emptyFile === undefined) {
+    const made = await temporaryFile(context);
+    await (await openSqliteRecords({ file: made })).close();
+    emptyFile = await readFile(made);
+  }
+  await mkdir(dirname(file), { mode: 0o700 });
+  await writeFile(file, emptyFile, { mode: 0o600 });
+}
+
 recordStoreSuite("records in SQLite", async (context) => {
   const file = await temporaryFile(context);
+  await placeEmptyFile(context, file);
   const store = await openSqliteRecords({ file });
   context.after(() => store.close());
   return { store, reopen: () => openSqliteRecords({ file }) };
