@@ -5,7 +5,7 @@
  */
 import { spawn, spawnSync, type ChildProcess } from "node:child_process";
 import { existsSync, globSync, realpathSync } from "node:fs";
-import { chown, cp, mkdtemp, rm } from "node:fs/promises";
+import { chown, cp, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { createRequire } from "node:module";
 import { tmpdir } from "node:os";
 import { delimiter, dirname, join } from "node:path";
@@ -15,6 +15,10 @@ import { text } from "node:stream/consumers";
 export interface TestPostgres {
   /** As `pg` takes it. Tests that share a server take a schema each. */
   url: string;
+  /** All its processes end at once, in the middle of whatever they do; what was committed is found by `start`. */
+  crash(): Promise<void>;
+  /** After `crash`: the same data at the same address. */
+  start(): Promise<void>;
   /** Ends the server and removes all that it wrote. */
   stop(): Promise<void>;
 }
@@ -104,7 +108,7 @@ async function makeCluster(place: Place): Promise<void> {
   if (code !== 0) throw new Error(`initdb ended with ${code}: ${said}`);
 }
 
-/** Runs the server until this process closes the pipe, or dies in whatever way: then it is stopped and removed. */
+/** Runs the server until this process closes the pipe, or dies in whatever way: then it is stopped and removed. One that crashed stays. */
 const keeper = `
 folder=$1; shift
 exec 3<&0
@@ -112,7 +116,7 @@ exec 3<&0
 server=$!
 { cat <&3 >/dev/null; kill -INT "$server"; } 2>/dev/null &
 wait "$server"
-rm -rf "$folder"
+[ -e "$folder/crashed" ] || rm -rf "$folder"
 `;
 
 async function startServer(place: Place, isDurable: boolean): Promise<TestPostgres> {
@@ -123,20 +127,41 @@ async function startServer(place: Place, isDurable: boolean): Promise<TestPostgr
     "max_connections=200",
   ];
   const server = ["postgres", ...settings.flatMap((setting) => ["-c", setting])];
+  let running = await startOne(place, server);
+  const crashed = join(place.folder, "crashed");
+  return {
+    url: `postgres://postgres@localhost/postgres?host=${encodeURIComponent(place.folder)}`,
+    async crash() {
+      await writeFile(crashed, "");
+      const [pid] = (await readFile(join(place.folder, "data", "postmaster.pid"), "utf8")).split("\n");
+      process.kill(Number(pid), "SIGQUIT");
+      await running.ended;
+      running.child.stdin?.end();
+    },
+    async start() {
+      await rm(crashed, { force: true });
+      running = await startOne(place, server);
+    },
+    async stop() {
+      running.child.stdin?.end();
+      await running.ended;
+      await rm(place.folder, { recursive: true, force: true });
+    },
+  };
+}
+
+/** Resolves when it takes connections. */
+async function startOne(
+  place: Place,
+  server: string[],
+): Promise<{ child: ChildProcess; ended: Promise<number | null> }> {
   const child = run(place, ["sh", "-c", keeper, "keeper", place.folder, ...server]);
   const ended = exitOf(child);
   await Promise.race([
     untilSaid(child, "database system is ready to accept connections"),
     ended.then((code) => Promise.reject(new Error(`PostgreSQL ended with ${code} while it was started`))),
   ]);
-  return {
-    url: `postgres://postgres@localhost/postgres?host=${encodeURIComponent(place.folder)}`,
-    async stop() {
-      child.stdin?.end();
-      await ended;
-      await rm(place.folder, { recursive: true, force: true });
-    },
-  };
+  return { child, ended };
 }
 
 function exitOf(child: ChildProcess): Promise<number | null> {

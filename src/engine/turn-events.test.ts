@@ -1,9 +1,10 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { alice, all, testEngine } from "../../testing/engine.ts";
+import { alice, all, testEngine, testParts } from "../../testing/engine.ts";
 import { memoryBlobs } from "../blobs/memory/memory-blobs.ts";
 import { isTerminal, type SequencedEvent } from "../domain/events.ts";
 import { newId } from "../domain/ids.ts";
+import { memoryRecords } from "../records/memory/memory-records.ts";
 
 const script = () => [
   { thinks: "hm, let me see" },
@@ -108,4 +109,23 @@ test("[R5] a listener that goes away ends its own reading only", async (t) => {
   await reading;
   held.resolve();
   assert.equal((await running.finished).status, "completed");
+});
+
+test("[R1] [V2] where the store has an end of the turn already, its listeners are told that one, and the process goes on", async (t) => {
+  const records = memoryRecords();
+  const { finishTurn, getTurn } = records;
+  records.finishTurn = async (finish) => {
+    await finishTurn.call(records, finish);
+    return { outcome: "refused", turn: null };
+  };
+  // As a real store's, its answers come in a later round of the event loop: who asks without waiting never gets there.
+  records.getTurn = async (id) => {
+    await new Promise((resolve) => setImmediate(resolve));
+    return await getTurn.call(records, id);
+  };
+  const { start } = await testEngine(t, testParts({ records }));
+  const turn = await start("one");
+  const [events, finished] = await Promise.all([all(turn.events()), turn.finished]);
+  assert.equal(finished.status, "completed");
+  assert.equal(events.at(-1)?.event.type, "run_finished");
 });

@@ -43,8 +43,8 @@ export async function* eventsOf(core: EngineCore, turnId: string, from: EventsFr
     const hasNews = batch !== null && batch.length > 0;
     // Of a turn that is known to run, nobody asks for the row while there is news.
     if (hasNews && !isRunning) continue;
-    // Of a turn that runs here, nobody but this process knows more than it.
-    if (!hasNews && live !== undefined && runsHere && holdsLease(core, live)) isRunning = true;
+    // Of a turn that runs here, nobody but this process knows more than it; one whose end was refused is in other hands.
+    if (!hasNews && live !== undefined && runsHere && !live.over.aborted && holdsLease(core, live)) isRunning = true;
     else if (!hasNews) {
       const end = await endOf(core, turnId, { seq, hasHeard: seq > from.afterSeq, runsHere });
       if (end !== null) {

@@ -13,6 +13,7 @@ export const faultKinds = [
   "redis-kill",
   "redis-pause",
   "s3-kill",
+  "postgres-crash",
 ] as const;
 export type FaultKind = (typeof faultKinds)[number];
 
@@ -49,7 +50,7 @@ function isPossible({ redis, s3 }: Cluster, kind: FaultKind): boolean {
 
 async function strike(options: NemesisOptions, kind: FaultKind, server: Server): Promise<void> {
   const { random, lastsMsMax, faults, now, onFault, signal, cluster } = options;
-  const isOfServer = !kind.startsWith("redis") && kind !== "s3-kill";
+  const isOfServer = !/^(?:redis|s3|postgres)-/.test(kind);
   const fault: Fault = { at: now(), server: isOfServer ? server.number : null, what: kind, healedAt: null };
   faults.push(fault);
   onFault(fault);
@@ -59,7 +60,11 @@ async function strike(options: NemesisOptions, kind: FaultKind, server: Server):
   fault.healedAt = now();
 }
 
-async function begin({ redis, s3 }: Cluster, kind: FaultKind, server: Server): Promise<() => Promise<unknown> | void> {
+async function begin(
+  { postgres, redis, s3 }: Cluster,
+  kind: FaultKind,
+  server: Server,
+): Promise<() => Promise<unknown> | void> {
   switch (kind) {
     case "kill":
       await server.kill();
@@ -85,5 +90,8 @@ async function begin({ redis, s3 }: Cluster, kind: FaultKind, server: Server): P
     case "s3-kill":
       await s3?.kill();
       return () => s3?.start();
+    case "postgres-crash":
+      await postgres.crash();
+      return () => postgres.start();
   }
 }
