@@ -76,7 +76,8 @@ export async function* followEvents(options: FollowOptions): AsyncGenerator<Stre
     }
     failures += 1;
     if (failures > options.retries) {
-      if (!wasOpen) throw fault;
+      // What the server itself said is clearer than that it was said several times.
+      if (!wasOpen || fault instanceof AptoveApiError) throw fault;
       throw new AptoveApiError("stream_cut", `the stream broke ${failures} times in a row`, { cause: fault });
     }
     const asked = fault instanceof AptoveApiError ? (fault.retryAfterMs ?? 0) : 0;

@@ -2,6 +2,7 @@
  * The turns that this process runs, for interrupting and for an orderly end (R3, R4). In memory only: it is
  * rebuilt from nothing, and the records say what is true.
  */
+import type { Failure } from "../domain/errors.ts";
 import type { TurnEvent } from "../domain/events.ts";
 import type { SubagentRef } from "../domain/subagent.ts";
 import type { FinishedTurn } from "../domain/turn.ts";
@@ -43,8 +44,10 @@ export interface LiveTurn {
   ended: Promise<void>;
   /** Aborts once the end is in the store, or could not be written: listeners need not wait for the log to tell them. */
   over: AbortSignal;
-  /** All that it said, once its end is in the store, or never will be from here: who listens here need not read that back. Null: not yet, or not known here. */
+  /** All that it said, once its end is in the store: who listens here need not read that back. Null: not yet, or not known here. */
   events: readonly TurnEvent[] | null;
+  /** Why its end could not be written: others will write one. Null: it was, or is not there yet. */
+  unwritten: Failure | null;
   /** Resolves when its live log is gone; nobody but an orderly end waits for that. */
   logDropped: Promise<void>;
 }
@@ -85,6 +88,7 @@ export class LiveTurns {
       ended: ending.promise,
       over: over.signal,
       events: null,
+      unwritten: null,
       logDropped: Promise.resolve(),
     };
     this.#byTurn.set(turnId, live);
@@ -103,9 +107,9 @@ export class LiveTurns {
     this.#waiting.get(live.turnId)?.stored();
   }
 
-  /** Its end could not be written, and others will write one. Who listens here is told these events, the end among them (T11). */
-  tellEnd(live: LiveTurn, events: readonly TurnEvent[]): void {
-    live.events = events;
+  /** Its end could not be written, and others will write one. Who listens here is told that (T11), and no end that nobody keeps (V2). */
+  leaveUnwritten(live: LiveTurn, reason: Failure): void {
+    live.unwritten = reason;
     this.#waiting.get(live.turnId)?.stored();
   }
 

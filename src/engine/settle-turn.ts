@@ -309,7 +309,7 @@ async function failWithoutBlobs(core: EngineCore, settling: Settling, reason: Fa
   } catch (error) {
     core.parts.report(`turn ${pending.id} could not be failed; it will be at the next recovery`, error);
     core.unsettled.add(pending.id);
-    core.live.tellEnd(settling.live, recorder.eventsWith(terminal));
+    core.live.leaveUnwritten(settling.live, reason);
   }
   return turn;
 }

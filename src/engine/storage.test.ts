@@ -6,6 +6,7 @@ import { replaceBlob } from "../../testing/replace-blob.ts";
 import type { BlobStore } from "../blobs/blob-store.ts";
 import { memoryBlobs } from "../blobs/memory/memory-blobs.ts";
 import { AptoveError } from "../domain/errors.ts";
+import type { SequencedEvent } from "../domain/events.ts";
 import { historyItems } from "../domain/lineage.ts";
 import { memoryEventLog } from "../live/memory/memory-event-log.ts";
 import type { ScriptedPart } from "../providers/scripted/scripted.ts";
@@ -81,7 +82,7 @@ test("[B1] [T11] if even the row cannot be written the turn is failed by the nex
   assert.equal(turn.status === "failed" && turn.failures[0].code, "runner_lost");
 });
 
-test("[T11] [R5] listeners are told the end also where neither log, blobs nor row can be written", async (t) => {
+test("[T11] [R5] [V2] where neither log, blobs nor row can be written listeners are told that, and no end that nobody keeps", async (t) => {
   const records = memoryRecords();
   const log = memoryEventLog();
   const { finishTurn } = records;
@@ -99,15 +100,26 @@ test("[T11] [R5] listeners are told the end also where neither log, blobs nor ro
   };
   const blobs = fullFor(memoryBlobs(), () => isFull);
   const script = (): ScriptedPart[] => [{ says: ["half ", held.promise, "an answer"] }];
-  const { start, engine } = await testEngine(t, { records, log, blobs, script });
+  const { start, ask, engine } = await testEngine(t, { records, log, blobs, script });
   const running = await start("one");
-  const heard = all(running.events());
+  const heard: SequencedEvent[] = [];
+  const hear = async (from: AsyncIterable<SequencedEvent>): Promise<void> => {
+    for await (const event of from) heard.push(event);
+  };
+  const told = assert.rejects(hear(running.events()), { code: "storage_full", message: /could not be stored/ });
   isFull = true;
   held.resolve();
-  assert.equal((await heard).at(-1)?.event.type, "run_failed");
-  const late = await all(await engine.turnEvents(alice, running.turnId, { afterSeq: 0 }));
-  assert.equal(late.at(-1)?.event.type, "run_failed");
+  await told;
+  await running.finished;
+  const again = (): Promise<void> =>
+    engine.turnEvents(alice, running.turnId, { afterSeq: heard.at(-1)?.seq ?? 0 }).then(hear);
+  await assert.rejects(again(), { code: "storage_failed", message: /could not be stored/ });
   isFull = false;
+  await ask("two", { sessionId: running.sessionId });
+  await again();
+  const whole = await all(await engine.turnEvents(alice, running.turnId, { afterSeq: 0 }));
+  assert.deepEqual(heard, whole);
+  assert.equal(whole.at(-1)?.event.type, "run_failed");
 });
 
 test("[D3] [K3] every request and response of a long conversation reads back byte for byte, from cold", async (t) => {

@@ -2,13 +2,13 @@
  * The events of a turn, from any place, while it runs and ever after (V2). A running turn's are read from the
  * live log, a finished one's from its run blob; a reader notices nothing of the change.
  */
-import { AptoveError, failure } from "../domain/errors.ts";
+import { AptoveError, failure, type Failure } from "../domain/errors.ts";
 import { isTerminal, splitDeltas, type SequencedEvent, type TurnEvent } from "../domain/events.ts";
 import type { FinishedTurn, Turn } from "../domain/turn.ts";
-import { noUsage } from "../domain/usage.ts";
 import { readAll } from "../live/event-log.ts";
 import type { EngineCore } from "./core.ts";
 import { holdsLease } from "./leases.ts";
+import type { LiveTurn } from "./live-turns.ts";
 import { readBlob } from "./turn-blobs.ts";
 
 export interface EventsFrom {
@@ -16,10 +16,21 @@ export interface EventsFrom {
   signal: AbortSignal | undefined;
 }
 
-/** Pull-based: a slow reader holds its own place and nothing else (R5). Ends after the terminal event. */
+/**
+ * Pull-based: a slow reader holds its own place and nothing else (R5). Ends after the terminal event. Throws where this
+ * process cannot tell how it ends, because it lost the turn or could not write its end: whoever comes back, here or at
+ * another server, hears the rest of what is kept, and nothing else (V2).
+ */
 export async function* eventsOf(core: EngineCore, turnId: string, from: EventsFrom): AsyncGenerator<SequencedEvent> {
   const signal = from.signal ?? new AbortController().signal;
   const live = core.live.get(turnId);
+  if (isLost(live)) {
+    // Others may have ended it by now, while the run here is still being let go.
+    const end = await endOf(core, turnId, { seq: from.afterSeq, hasHeard: false, runsHere: true });
+    if (end === null) throw letGo(turnId);
+    yield* end;
+    return;
+  }
   // R4: what runs elsewhere is followed elsewhere when this process ends; whoever listens comes back there.
   const news = AbortSignal.any([signal, live === undefined ? core.closing.signal : live.over]);
   let seq = from.afterSeq;
@@ -29,7 +40,8 @@ export async function* eventsOf(core: EngineCore, turnId: string, from: EventsFr
       yield* numbered(live.events).slice(seq);
       return;
     }
-    if (live?.isLost === true) throw letGo(turnId);
+    if (live !== undefined && live.unwritten !== null) throw unwritten(turnId, live.unwritten);
+    if (isLost(live)) throw letGo(turnId);
     // Asked before the log and the row are read: what they say then is the last word.
     const runsHere = core.live.get(turnId) !== undefined;
     const batch = await core.parts.log.read(turnId, seq);
@@ -58,6 +70,10 @@ export async function* eventsOf(core: EngineCore, turnId: string, from: EventsFr
   }
 }
 
+function isLost(live: LiveTurn | undefined): boolean {
+  return live?.isLost === true;
+}
+
 /** R1: others end the turn, and whoever resumes, here or at another server, hears the rest of what is kept (V2). */
 function letGo(turnId: string): AptoveError {
   return new AptoveError("runner_lost", `this process has lost turn ${turnId}; follow it again from the last event`);
@@ -76,17 +92,15 @@ async function endOf(core: EngineCore, turnId: string, heard: Heard): Promise<It
   const turn = await core.parts.records.getTurn(turnId);
   if (turn === null) throw new AptoveError("not_found", `there is no turn "${turnId}"`);
   if (turn.status !== "pending") return after(heard, turn, await keptEvents(core, turn));
-  if (!heard.runsHere && core.unsettled.has(turnId)) return [{ seq: heard.seq + 1, event: unwrittenEnd() }];
+  if (!heard.runsHere && core.unsettled.has(turnId))
+    throw unwritten(turnId, failure("storage_failed", "the store did not take it"));
   return null;
 }
 
 /** T11: the run is over and its end could not be written anywhere. The next recovery fails the turn (R2); nobody waits for that. */
-function unwrittenEnd(): TurnEvent {
-  const reason = failure(
-    "storage_failed",
-    "the end of this turn could not be stored; it is failed as soon as it can be",
-  );
-  return { type: "run_failed", failure: reason, usage: noUsage };
+function unwritten(turnId: string, { code, message }: Failure): AptoveError {
+  const mend = "the turn is failed as soon as it can be; then follow it again from the last event";
+  return new AptoveError(code, `the end of turn ${turnId} could not be stored: ${message}; ${mend}`);
 }
 
 /** V2: refuses a place that the turn has not reached; whoever names it has the events of another turn. */
