@@ -129,3 +129,19 @@ test("[R1] [V2] where the store has an end of the turn already, its listeners ar
   assert.equal(finished.status, "completed");
   assert.equal(events.at(-1)?.event.type, "run_finished");
 });
+
+test("[R1] [V2] where another process has taken the turn and not ended it yet, its listeners are let go", async (t) => {
+  const records = memoryRecords();
+  let isTaken = true;
+  const { finishTurn } = records;
+  records.finishTurn = async (finish) =>
+    isTaken ? { outcome: "refused", turn: null } : await finishTurn.call(records, finish);
+  const { start, engine } = await testEngine(t, testParts({ records }));
+  const turn = await start("one");
+  await assert.rejects(all(turn.events()), { code: "runner_lost", message: /follow it again/ });
+  await turn.finished;
+  isTaken = false;
+  await engine.runTurn(alice, { sessionId: turn.sessionId, instruction: "two" });
+  const events = await all(await engine.turnEvents(alice, turn.turnId, { afterSeq: 0 }));
+  assert.equal(events.at(-1)?.event.type, "run_failed");
+});

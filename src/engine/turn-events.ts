@@ -63,6 +63,8 @@ export async function* eventsOf(core: EngineCore, turnId: string, from: EventsFr
         yield* end;
         return;
       }
+      // It is over here, and in other hands: there is no news to wait for.
+      if (live?.over.aborted === true) throw letGo(turnId);
       isRunning = true;
     }
     if (live === undefined && core.closing.signal.aborted) return;
