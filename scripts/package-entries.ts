@@ -1,6 +1,7 @@
 /**
  * `node scripts/package-entries.ts dist|src`: what the entries in package.json point to. In a checkout they are the
- * sources, and there is no `dist/`; in the package that `npm pack` makes they are the compiled files. The rest of the
+ * sources, and there is no `dist/`; in the package that `npm pack` makes they are the compiled files. A checkout brings
+ * its own Node, and any from 20 on starts it; the package is a library for whoever has a new one. The rest of the
  * manifest stays as it is. Safe to run again, so `npm run postpack` mends a checkout whose packing was killed.
  */
 import { readFileSync, rmSync, writeFileSync } from "node:fs";
@@ -8,14 +9,17 @@ import { readFileSync, rmSync, writeFileSync } from "node:fs";
 const manifest = new URL("../package.json", import.meta.url);
 const text = readFileSync(manifest, "utf8");
 
+const ofClone = '"node": ">=20"';
+const ofPackage = '"node": ">=26"';
+
 const [, , to] = process.argv;
 if (to === "dist") {
   const packed = text.replaceAll(/"\.\/src\/(.+)\.ts"/g, '"./dist/$1.js"');
   // It is for clones; as an install script of a package npm would warn of it.
-  writeFileSync(manifest, packed.replace('"prepare":', '"prepare-clone":'));
+  writeFileSync(manifest, packed.replace('"prepare":', '"prepare-clone":').replace(ofClone, ofPackage));
 } else if (to === "src") {
   const unpacked = text.replaceAll(/"\.\/dist\/(.+)\.js"/g, '"./src/$1.ts"');
-  writeFileSync(manifest, unpacked.replace('"prepare-clone":', '"prepare":'));
+  writeFileSync(manifest, unpacked.replace('"prepare-clone":', '"prepare":').replace(ofPackage, ofClone));
   rmSync(new URL("../dist", import.meta.url), { recursive: true, force: true });
 } else {
   console.error("error: say whether the entries are to be dist or src");

@@ -10,6 +10,7 @@ import { fileURLToPath } from "node:url";
 
 interface Manifest {
   version: string;
+  engines: { node: string };
   exports: Record<string, string>;
   dependencies: Record<string, string>;
   optionalDependencies: Record<string, string>;
@@ -92,6 +93,11 @@ test("[Y1] an installed package exports what the sources export, and builds an e
     const module = (await import(new URL(path, new URL("../", import.meta.url)).href)) as object;
     assert.deepEqual(names[entry], Object.keys(module).toSorted(), entry);
   }
+});
+
+test("[Y1] npm warns whoever installs the package on an old Node, and nobody who starts a clone with one", () => {
+  const packed = JSON.parse(readFileSync(join(installed, "package.json"), "utf8")) as Manifest;
+  assert.deepEqual([manifest.engines.node, packed.engines.node], [">=20", ">=26"]);
 });
 
 test("[Y1] an installed package has its types", () => {
