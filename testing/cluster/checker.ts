@@ -71,15 +71,18 @@ function checkPromise(operation: TurnOperation, turns: ReadonlyMap<string, Final
   if (told !== stored) note("T2", `turn ${turnId} (${word}) was told as "${told}", and is stored as "${stored}"`);
   // A message to a turn that failed is lost with it, and the failure says so.
   if (turn.status === "failed") return;
-  const given = (turn.events[0] ?? []).flatMap(({ event }) => (isSteered(event) ? [event.value.text] : []));
+  const given = (turn.events[0] ?? []).flatMap(({ event }) => recordedMessage(event) ?? []);
   for (const message of steered) {
     const times = given.filter((taken) => taken.includes(message)).length;
     if (times !== 1) note("V4", `message ${message} to turn ${turnId} was taken, and is in its record ${times} times`);
   }
 }
 
-function isSteered(event: AgUiEvent): event is Extract<AgUiEvent, { name: "aptove.steered" }> {
-  return event.type === "CUSTOM" && event.name === "aptove.steered";
+/** V4: handed in, or told to have come too late. */
+function recordedMessage(event: AgUiEvent): string | null {
+  if (event.type !== "CUSTOM") return null;
+  if (event.name === "aptove.steered") return event.value.text;
+  return event.name === "aptove.warning" && event.value.code === "steer_undelivered" ? event.value.message : null;
 }
 
 /** V2: what one client heard, over all its connections, is the whole from its beginning. */
