@@ -71,11 +71,11 @@ async function startRows(at: Surroundings): Promise<BenchRow[]> {
 async function promptRows(at: Surroundings): Promise<BenchRow[]> {
   const agent = startAgent(at, "prompts");
   await agent.initialize();
-  const long = await newSession(agent, at);
+  const long = await openSession(agent, at);
   const first = await prompts(agent, at, { sessionId: long, turns: 20 });
   const memory = residentBytes(agent.pid);
   const later = await prompts(agent, at, { sessionId: long, turns: turnsTotal - 20 });
-  const second = await prompts(agent, at, { sessionId: await newSession(agent, at), turns: 20 });
+  const second = await prompts(agent, at, { sessionId: await openSession(agent, at), turns: 20 });
   await agent.end();
   const row = (which: string, values: readonly number[], turn: number): BenchRow => ({
     name: `${which} prompt over the provider's time at turn ${turn.toLocaleString("en")}`,
@@ -90,7 +90,7 @@ async function promptRows(at: Surroundings): Promise<BenchRow[]> {
   ];
 }
 
-async function newSession(agent: Agent, at: Surroundings): Promise<string> {
+async function openSession(agent: Agent, at: Surroundings): Promise<string> {
   const session = (await agent.request("session/new", { cwd: at.project, mcpServers: [] })) as { sessionId: string };
   return session.sessionId;
 }
