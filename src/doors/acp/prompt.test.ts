@@ -3,6 +3,8 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { RequestError, type SessionUpdate } from "@agentclientprotocol/sdk";
 import { acpTest, type AcpTest } from "../../../testing/acp/acp-test.ts";
+import { AptoveError } from "../../domain/errors.ts";
+import { memoryRecords } from "../../records/memory/memory-records.ts";
 import type { Tool } from "../../tools/tool.ts";
 import type { OpenedPorts } from "./agent.ts";
 
@@ -110,6 +112,26 @@ test("[P4] a cancellation right behind its prompt is not lost", async (t) => {
     await connection.agent.notify("session/cancel", { sessionId });
     assert.equal((await prompt).stopReason, "cancelled");
   }
+});
+
+test("[P4] [T11] a cancelled prompt whose turn's end cannot be stored resolves cancelled too", async (t) => {
+  const records = memoryRecords();
+  let isFull = true;
+  const { finishTurn } = records;
+  records.finishTurn = (finish) =>
+    isFull ? Promise.reject(new AptoveError("storage_full", "no room")) : finishTurn.call(records, finish);
+  const held = Promise.withResolvers<void>();
+  t.after(() => held.resolve());
+  const script = () => [{ says: "x" }, { waits: held.promise }];
+  const { connect, reports } = await acpTest(t, { script, aptove: { records } });
+  const connection = await connect();
+  const { sessionId } = await connection.begin();
+  const prompt = connection.prompt(sessionId, "go");
+  await connection.until(() => connection.said(sessionId) === "x");
+  await connection.agent.notify("session/cancel", { sessionId });
+  assert.equal((await prompt).stopReason, "cancelled");
+  assert.ok(reports.some((said) => /could not be told.*could not be stored/.test(said)));
+  isFull = false;
 });
 
 test("[P1] [S2] the title is told when there is one, and when it changes", async (t) => {

@@ -119,8 +119,12 @@ async function start({ ports, opened, session, run }: Prompting, turn: TurnReque
 }
 
 async function follow(prompting: Prompting, running: RunningTurn): Promise<PromptResponse> {
-  const { run } = prompting;
-  const end = await followTurn(prompting, running);
+  const { run, ports } = prompting;
+  const end = await followTurn(prompting, running).catch((error: unknown) => {
+    if (!run.signal.aborted) throw error;
+    ports.report(`the end of the cancelled turn ${running.turnId} could not be told`, error);
+    return null;
+  });
   const meta = metaOf({ [metaKeys.turnId]: running.turnId });
   // Whatever it came to: the client that cancelled is told so, and never an error (P4).
   if (run.signal.aborted || end === null) return { stopReason: "cancelled", ...meta };
