@@ -1,4 +1,5 @@
 /** What the files of the engine share: its parts and its memory. */
+import type { Failure } from "../domain/errors.ts";
 import { limits } from "../domain/limits.ts";
 import { BoundedCache } from "./bounded-cache.ts";
 import { Histories } from "./histories.ts";
@@ -20,8 +21,8 @@ export interface EngineCore {
   readonly keptPrompts: BoundedCache<true>;
   /** Tools by which the model begins subagents and tells them what to do (A1). */
   readonly subagentTools: readonly Tool[];
-  /** Turns that may be pending in the store and run nowhere: what was to become of them could not be written. */
-  readonly unsettled: Set<string>;
+  /** Turns that may be pending in the store and run nowhere: what was to become of them could not be written, and why. */
+  readonly unsettled: Map<string, Failure>;
   isShuttingDown: boolean;
   /** Aborts when the process begins to end (R4). */
   readonly closing: AbortController;
@@ -41,7 +42,7 @@ export function engineCore(
     lines: new Map(),
     transcriber: new Transcriber(parts),
     keptPrompts: new BoundedCache(limits.keptPromptsMax),
-    unsettled: new Set(),
+    unsettled: new Map(),
     isShuttingDown: false,
     closing: new AbortController(),
   };

@@ -22,7 +22,7 @@ import { sharing, updateOrShare } from "./sharing.ts";
 import { transfer } from "./transfer/transfer.ts";
 import { tree } from "./tree.ts";
 import { subagentTools } from "./subagents/subagent-tools.ts";
-import { checkPlace, eventsOf } from "./turn-events.ts";
+import { checkEnd, checkPlace, eventsOf } from "./turn-events.ts";
 import { lineage } from "./turn-order.ts";
 import { turnReader } from "./turn-reader.ts";
 import { workspaceSessions } from "./workspace-sessions.ts";
@@ -39,6 +39,7 @@ export async function createEngine(parts: EngineParts): Promise<Engine> {
     runTurn: (caller, request) => runTurn(core, caller, request),
     turnEvents: async (caller, turnId, { afterSeq, signal }) => {
       await checkPlace(core, await visibleTurn(parts, caller, turnId), afterSeq);
+      await checkEnd(core, turnId, afterSeq);
       return eventsOf(core, turnId, { afterSeq, signal });
     },
     interrupt: (caller, target) => interrupt(core, caller, target),

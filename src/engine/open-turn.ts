@@ -2,7 +2,7 @@
  * Opens a turn: its opening blob first, then its row, and only if the head is still the expected one and
  * nobody else runs (T5, S5). A refused opening leaves nothing behind.
  */
-import { AptoveError } from "../domain/errors.ts";
+import { AptoveError, failureOf } from "../domain/errors.ts";
 import { newId, sha256 } from "../domain/ids.ts";
 import { limits } from "../domain/limits.ts";
 import { sessionName, type Session } from "../domain/session.ts";
@@ -85,7 +85,7 @@ async function openOrFind(core: EngineCore, attempt: TurnOpening): Promise<OpenR
   try {
     return await records.openTurn(attempt);
   } catch (error) {
-    core.unsettled.add(id);
+    core.unsettled.set(id, failureOf(error));
     const turn = await records.getTurn(id).catch(() => null);
     if (turn?.status !== "pending" || turn.runnerId !== runnerId || turn.blobs.opening !== blobs.opening) throw error;
     core.unsettled.delete(id);

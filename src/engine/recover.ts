@@ -3,6 +3,7 @@
  * event is told. A live runner's turn is never touched. A lost turn is taken over first, so that of many recoveries at
  * once one does the work, and a runner that was only asleep cannot write any more (R1).
  */
+import { failureOf } from "../domain/errors.ts";
 import { joinDeltas, type TurnEvent } from "../domain/events.ts";
 import { newId } from "../domain/ids.ts";
 import { limits } from "../domain/limits.ts";
@@ -34,7 +35,7 @@ export async function recoverLostTurns(core: EngineCore): Promise<number> {
 /** Turns of this process of which the store could not be told what became of them. */
 async function recoverOwn(core: EngineCore): Promise<number> {
   let recovered = 0;
-  for (const id of [...core.unsettled]) {
+  for (const id of [...core.unsettled.keys()]) {
     if (core.live.get(id) !== undefined) continue;
     const turn = await core.parts.records.getTurn(id);
     if (turn?.status !== "pending" || turn.runnerId !== core.parts.runner.id) core.unsettled.delete(id);
@@ -78,7 +79,7 @@ async function failAll(core: EngineCore, turns: readonly PendingTurn[]): Promise
         // Its log may be damaged, or the disk full.
         if (!core.unsettled.has(turn.id))
           core.parts.report(`turn ${turn.id} could not be recovered; it will be tried again`, error);
-        core.unsettled.add(turn.id);
+        core.unsettled.set(turn.id, failureOf(error));
       }
     }
   };

@@ -308,7 +308,9 @@ async function failWithoutBlobs(core: EngineCore, settling: Settling, reason: Fa
     await recorder.flushed();
   } catch (error) {
     core.parts.report(`turn ${pending.id} could not be failed; it will be at the next recovery`, error);
-    core.unsettled.add(pending.id);
+    core.unsettled.set(pending.id, reason);
+    // What the log took is kept by whoever ends the turn.
+    await recorder.flushed();
     core.live.leaveUnwritten(settling.live, reason);
   }
   return turn;

@@ -113,7 +113,7 @@ test("[T11] [R5] [V2] where neither log, blobs nor row can be written listeners 
   await running.finished;
   const again = (): Promise<void> =>
     engine.turnEvents(alice, running.turnId, { afterSeq: heard.at(-1)?.seq ?? 0 }).then(hear);
-  await assert.rejects(again(), { code: "storage_failed", message: /could not be stored/ });
+  await assert.rejects(again(), { code: "storage_full", message: /could not be stored/ });
   isFull = false;
   await ask("two", { sessionId: running.sessionId });
   await again();

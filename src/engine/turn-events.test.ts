@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { alice, all, testEngine, testParts } from "../../testing/engine.ts";
 import { memoryBlobs } from "../blobs/memory/memory-blobs.ts";
+import { AptoveError } from "../domain/errors.ts";
 import { isTerminal, type SequencedEvent } from "../domain/events.ts";
 import { newId } from "../domain/ids.ts";
 import { memoryRecords } from "../records/memory/memory-records.ts";
@@ -128,6 +129,30 @@ test("[R1] [V2] where the store has an end of the turn already, its listeners ar
   const [events, finished] = await Promise.all([all(turn.events()), turn.finished]);
   assert.equal(finished.status, "completed");
   assert.equal(events.at(-1)?.event.type, "run_finished");
+});
+
+test("[V2] [T11] a slow listener of a turn whose end cannot be written hears all that it said first", async (t) => {
+  const records = memoryRecords();
+  let isFull = true;
+  const { finishTurn } = records;
+  records.finishTurn = (finish) =>
+    isFull ? Promise.reject(new AptoveError("storage_full", "no room")) : finishTurn.call(records, finish);
+  const { start, ask, engine } = await testEngine(t, { records, script });
+  const turn = await start("one");
+  const heard: SequencedEvent[] = [];
+  const listening = async (): Promise<void> => {
+    for await (const event of turn.events()) {
+      heard.push(event);
+      await turn.finished;
+    }
+  };
+  await assert.rejects(listening(), { code: "storage_full", message: /could not be stored/ });
+  const again = (): Promise<unknown> => engine.turnEvents(alice, turn.turnId, { afterSeq: heard.length });
+  await assert.rejects(again(), { code: "storage_full", message: /could not be stored/ });
+  isFull = false;
+  await ask("two", { sessionId: turn.sessionId });
+  const whole = await all(await engine.turnEvents(alice, turn.turnId, { afterSeq: 0 }));
+  assert.deepEqual(heard, whole.slice(0, -1));
 });
 
 test("[R1] [V2] where another process has taken the turn and not ended it yet, its listeners are let go", async (t) => {

@@ -40,10 +40,10 @@ export async function* eventsOf(core: EngineCore, turnId: string, from: EventsFr
       yield* numbered(live.events).slice(seq);
       return;
     }
-    if (live !== undefined && live.unwritten !== null) throw unwritten(turnId, live.unwritten);
     if (isLost(live)) throw letGo(turnId);
     // Asked before the log and the row are read: what they say then is the last word.
     const runsHere = core.live.get(turnId) !== undefined;
+    const reason = live?.unwritten ?? null;
     const batch = await core.parts.log.read(turnId, seq);
     for (const sequenced of batch ?? []) {
       // What a process says that has lost the turn, perhaps while it was paused, nobody keeps.
@@ -55,6 +55,7 @@ export async function* eventsOf(core: EngineCore, turnId: string, from: EventsFr
     const hasNews = batch !== null && batch.length > 0;
     // Of a turn that is known to run, nobody asks for the row while there is news.
     if (hasNews && !isRunning) continue;
+    if (!hasNews && reason !== null) throw unwritten(turnId, reason);
     // Of a turn that runs here, nobody but this process knows more than it; one whose end was refused is in other hands.
     if (!hasNews && live !== undefined && runsHere && !live.over.aborted && holdsLease(core, live)) isRunning = true;
     else if (!hasNews) {
@@ -64,7 +65,7 @@ export async function* eventsOf(core: EngineCore, turnId: string, from: EventsFr
         return;
       }
       // It is over here, and in other hands: there is no news to wait for.
-      if (live?.over.aborted === true) throw letGo(turnId);
+      if (live?.over.aborted === true && live.unwritten === null) throw letGo(turnId);
       isRunning = true;
     }
     if (live === undefined && core.closing.signal.aborted) return;
@@ -94,8 +95,8 @@ async function endOf(core: EngineCore, turnId: string, heard: Heard): Promise<It
   const turn = await core.parts.records.getTurn(turnId);
   if (turn === null) throw new AptoveError("not_found", `there is no turn "${turnId}"`);
   if (turn.status !== "pending") return after(heard, turn, await keptEvents(core, turn));
-  if (!heard.runsHere && core.unsettled.has(turnId))
-    throw unwritten(turnId, failure("storage_failed", "the store did not take it"));
+  const reason = heard.runsHere ? undefined : core.unsettled.get(turnId);
+  if (reason !== undefined) throw unwritten(turnId, reason);
   return null;
 }
 
@@ -103,6 +104,13 @@ async function endOf(core: EngineCore, turnId: string, heard: Heard): Promise<It
 function unwritten(turnId: string, { code, message }: Failure): AptoveError {
   const mend = "the turn is failed as soon as it can be; then follow it again from the last event";
   return new AptoveError(code, `the end of turn ${turnId} could not be stored: ${message}; ${mend}`);
+}
+
+/** T11: refuses who has had all that there is of a turn whose end could not be stored: a stream would only break once more. */
+export async function checkEnd(core: EngineCore, turnId: string, seq: number): Promise<void> {
+  if (!core.unsettled.has(turnId) || core.live.get(turnId) !== undefined) return;
+  const rest = await core.parts.log.read(turnId, seq);
+  if (rest === null || rest.length === 0) await endOf(core, turnId, { seq, hasHeard: false, runsHere: false });
 }
 
 /** V2: refuses a place that the turn has not reached; whoever names it has the events of another turn. */
