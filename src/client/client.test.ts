@@ -3,12 +3,19 @@ import assert from "node:assert/strict";
 import { once } from "node:events";
 import { createServer, type AddressInfo } from "node:net";
 import { test } from "node:test";
+import { AptoveError } from "../domain/errors.ts";
 import { newId } from "../domain/ids.ts";
+import { memoryRecords } from "../records/memory/memory-records.ts";
 import { testDoor, type TestDoor } from "../../testing/http-door.ts";
 import { AptoveApiError, createClient, isTerminal, type StreamedEvent } from "./client.ts";
 
 function failed(code: string): (error: unknown) => boolean {
   return (error) => error instanceof AptoveApiError && error.code === code;
+}
+
+function problemOf(code: "shutting_down"): Response {
+  const value = { type: "about:blank", title: "away", status: 503, code, retryable: true };
+  return Response.json(value, { status: 503, headers: { "content-type": "application/problem+json" } });
 }
 
 /** A connection that breaks after so many bytes of every stream; `breaks` tells how it does. */
@@ -185,6 +192,32 @@ test("[V2] a stream that stays broken is given up after the retries, and the tur
   await assert.rejects(door.client({ fetch, retries: 3 }).execute({ instruction: "x" }), failed("stream_cut"));
   assert.equal(opened.length, 4);
   assert.equal((await door.client().sessions.list()).sessions.length, 1);
+});
+
+test("[V2] a stream that breaks without a word is told as that, whatever a server said before", async (t) => {
+  const door = await testDoor(t);
+  const { fetch, opened } = flaky(door, 1, "end");
+  const away = problemOf("shutting_down");
+  const restarting = (request: Request) => (opened.length === 1 ? (opened.push("away"), away) : fetch(request));
+  const client = door.client({ fetch: async (request) => restarting(request), retries: 2 });
+  await assert.rejects(client.execute({ instruction: "x" }), failed("stream_cut"));
+  assert.equal(opened[1], "away");
+});
+
+test("[T11] a turn whose end cannot be stored is told as that, after all that it said", async (t) => {
+  const records = memoryRecords();
+  const { finishTurn } = records;
+  let isFull = true;
+  records.finishTurn = (finish) =>
+    isFull ? Promise.reject(new AptoveError("storage_full", "no room")) : finishTurn.call(records, finish);
+  const door = await testDoor(t, { records, script: () => [{ says: ["half ", "an ", "answer"] }] });
+  let said = "";
+  const onEvent = ({ event }: StreamedEvent): void => {
+    if (event.type === "TEXT_MESSAGE_CONTENT") said += event.delta;
+  };
+  await assert.rejects(door.client().execute({ instruction: "x" }, { onEvent }), failed("storage_full"));
+  assert.equal(said, "half an answer");
+  isFull = false;
 });
 
 test("[V2] a stream that was never open is no stream that broke: nobody could be reached", async (t) => {

@@ -57,8 +57,9 @@ export async function* followEvents(options: FollowOptions): AsyncGenerator<Stre
   let lastId = options.after ?? null;
   let wasOpen = false;
   let failures = 0;
-  let fault: unknown;
   for (;;) {
+    // Of this try alone: what a server said an hour ago does not tell why a stream breaks now.
+    let fault: unknown;
     try {
       const response = await options.open(lastId);
       wasOpen = true;
