@@ -19,6 +19,9 @@ import { basename, join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
 import { findPinnedNode, installLock, pinnedVersion, platformPackages, root } from "./pinned-node.mjs";
 
+/** What is said of a clone that only others may write. */
+const readOnlyCodes = ["EACCES", "EROFS", "EPERM"];
+
 /** Installs in `folder` if something is missing. Ends the process with a clear error when it cannot. */
 export async function ensureInstalled(folder = root) {
   if (isInstalled(folder)) return forgetDeadLock(folder);
@@ -57,7 +60,7 @@ function writeStamp(folder, hash) {
     writeFileSync(stampFile(folder), hash);
   } catch (error) {
     // A folder that only others may write works as well; the packages are compared at each start then.
-    if (error.code !== "EACCES" && error.code !== "EROFS" && error.code !== "EPERM") throw error;
+    if (!readOnlyCodes.includes(error.code)) throw error;
   }
 }
 
@@ -157,7 +160,7 @@ export function linkCommand(folder = root) {
     else symlinkSync(join("..", "..", "bin", "aptove"), link);
   } catch (error) {
     // Two at once, or a folder that only others may write: bin/aptove works without the link.
-    if (!["EEXIST", "EACCES", "EROFS", "EPERM"].includes(error.code)) throw error;
+    if (error.code !== "EEXIST" && !readOnlyCodes.includes(error.code)) throw error;
   }
 }
 
@@ -205,7 +208,13 @@ function ownersOf(lock) {
 /** What a killed install left would make each later command look again whether somebody installs. */
 function forgetDeadLock(folder) {
   const lock = installLock(folder);
-  if (ownersOf(lock)?.some(isAlive) === false) removeDeadLock(lock, ownFile(folder));
+  if (ownersOf(lock)?.some(isAlive) !== false) return;
+  try {
+    removeDeadLock(lock, ownFile(folder));
+  } catch (error) {
+    // Nothing is missing here; who may write forgets it.
+    if (!readOnlyCodes.includes(error.code)) throw error;
+  }
 }
 
 function ownFile(folder) {
@@ -226,6 +235,8 @@ function removeDeadLock(lock, mine) {
 }
 
 function isAlive(pid) {
+  // A lock that a power loss emptied names nobody, and 0 would be this process's own group.
+  if (!(pid > 0)) return false;
   try {
     process.kill(pid, 0);
     return true;

@@ -4,6 +4,7 @@ import { spawn, spawnSync } from "node:child_process";
 import type { ChildProcess } from "node:child_process";
 import { once } from "node:events";
 import {
+  chmodSync,
   cpSync,
   existsSync,
   mkdirSync,
@@ -57,7 +58,7 @@ async function clone(t: TestContext): Promise<Clone> {
   const environment = (env: Record<string, string> = {}) => ({ PATH: process.env["PATH"], npm_execpath: npm, ...env });
   return {
     folder,
-    run: (env) => spawnSync(process.execPath, argv, { env: environment(env), encoding: "utf8" }),
+    run: (env) => spawnSync(process.execPath, argv, { env: environment(env), encoding: "utf8", timeout: 30_000 }),
     start: () => spawn(process.execPath, argv, { env: environment(), stdio: ["ignore", "pipe", "pipe"] }),
     npmCalls: () =>
       (existsSync(join(folder, "npm-calls")) ? readFileSync(join(folder, "npm-calls"), "utf8") : "")
@@ -130,12 +131,29 @@ test("two at once install once", async (t) => {
   assert.equal(npmCalls().length, 1);
 });
 
-test("the lock of a process that is gone is taken over", async (t) => {
+test("the lock of a process that is gone is taken over, and one that a power loss emptied", async (t) => {
   const { folder, run } = await clone(t);
   const gone = spawnSync(process.execPath, ["-e", ""]);
   mkdirSync(join(folder, ".cache"));
-  writeFileSync(join(folder, ".cache", "install.lock"), String(gone.pid));
-  assert.equal(run().status, 0);
+  for (const owners of [String(gone.pid), ""]) {
+    rmSync(join(folder, "node_modules"), { recursive: true, force: true });
+    writeFileSync(join(folder, ".cache", "install.lock"), owners);
+    assert.equal(run().status, 0);
+  }
+});
+
+test("a clone that only others may write works also with the lock of a killed install in it", async (t) => {
+  const { folder, run } = await clone(t);
+  run();
+  const lock = join(folder, ".cache", "install.lock");
+  writeFileSync(lock, String(spawnSync(process.execPath, ["-e", ""]).pid));
+  for (const place of [dirname(folder), folder]) chmodSync(place, 0o755);
+  chmodSync(dirname(lock), 0o555);
+  const nobody = "--import data:text/javascript,process.seteuid(65534)";
+  const { status, stdout, stderr } = run(process.getuid?.() === 0 ? { NODE_OPTIONS: nobody } : {});
+  chmodSync(dirname(lock), 0o755);
+  assert.deepEqual([status, stdout, stderr], [0, "ran\n", ""]);
+  assert.ok(existsSync(lock));
 });
 
 async function npmRuns({ stderr }: ChildProcess): Promise<void> {
