@@ -105,6 +105,21 @@ test("[R2] [F10] several recoveries at once finish a turn of another server once
   );
 });
 
+test("[R2] [V2] a recovery that another one has overtaken leaves the log to it", async (t) => {
+  const { parts, cut, die, engine: old } = await crashed();
+  t.after(() => old.close({ graceMs: 0 }));
+  die();
+  const overtaken = t.mock.method(
+    parts.records,
+    "finishTurn",
+    async () => ({ outcome: "refused", turn: null }) as const,
+  );
+  await testEngine(t, { ...parts, runner: testRunner() });
+  assert.equal(overtaken.mock.callCount(), 1);
+  overtaken.mock.restore();
+  assert.notEqual(await parts.log.read(cut.turnId, 0), null);
+});
+
 test("[R2] the log of a turn whose process died before it was dropped goes at the next start", async (t) => {
   const { ask, parts } = await testEngine(t);
   const turn = await ask("one");

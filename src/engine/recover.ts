@@ -126,8 +126,10 @@ async function failLost(core: EngineCore, turn: PendingTurn): Promise<boolean> {
     // Whoever waits for a subagent is told (A2).
     ...tellingMailbox(failed),
   });
+  // Taken over in its turn: whoever has the turn now keeps what is in the log.
+  if (result.outcome !== "finished") return false;
   await parts.log.drop(turn.id);
-  return result.outcome === "finished";
+  return true;
 }
 
 /** What the steps that ended had used. */

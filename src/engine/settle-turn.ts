@@ -16,6 +16,7 @@ import {
   failTurn,
   messageOf,
   parkTurn,
+  type FailedTurn,
   type FinishedTurn,
   type PendingTurn,
   type ProviderChain,
@@ -274,22 +275,33 @@ async function dropLog(core: EngineCore, recorder: RunRecorder): Promise<void> {
   }
 }
 
-/** R1: another process took the turn for lost and finished it. Its word counts; ours is dropped. */
-async function lostTurn(core: EngineCore, { pending, recorder }: Settling, ours: FinishedTurn): Promise<FinishedTurn> {
+/**
+ * R1: another process took the turn for lost, and finished it or is about to. Its word counts; ours is dropped. The live
+ * log is not, while that process may still keep what it says, nor where it could keep nothing: listeners have heard it (V2).
+ */
+async function lostTurn(core: EngineCore, settling: Settling, ours: FinishedTurn): Promise<FinishedTurn> {
+  const { pending, recorder } = settling;
   core.parts.report(
-    `turn ${pending.id} is finished in the store already: this process had lost its lease, or an answer`,
+    `turn ${pending.id} is another's in the store, or finished: this process had lost its lease, or an answer`,
   );
-  await dropLog(core, recorder);
   const stored = await core.parts.records.getTurn(pending.id);
-  return stored !== null && stored.status !== "pending" && stored.status !== "archived" ? stored : ours;
+  if (stored?.status === "pending") return failedTurn(core, settling, runnerLost);
+  if (stored === null || stored.blobs.run !== null) await dropLog(core, recorder);
+  return stored !== null && stored.status !== "archived" ? stored : ours;
+}
+
+/** One that nothing is kept of but its row. */
+function failedTurn(core: EngineCore, settling: Settling, reason: Failure): FailedTurn {
+  const { pending } = settling;
+  const end = runEnd(core, settling, { ...pending.blobs, run: null, state: null });
+  return failTurn(pending, reason, { ...end, chain: noChain, digest: null });
 }
 
 /** The last resort, for example on a full disk: the row alone. If even that fails, recovery finishes the turn later (R2). */
 async function failWithoutBlobs(core: EngineCore, settling: Settling, reason: Failure): Promise<FinishedTurn> {
   const { pending, recorder } = settling;
   const terminal: RunFailed = { type: "run_failed", failure: reason, usage: recorder.usage };
-  const end = runEnd(core, settling, { ...pending.blobs, run: null, state: null });
-  const turn = failTurn(pending, reason, { ...end, chain: noChain, digest: null });
+  const turn = failedTurn(core, settling, reason);
   try {
     const result = await core.parts.records.finishTurn({
       turn,

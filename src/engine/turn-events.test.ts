@@ -163,10 +163,17 @@ test("[R1] [V2] where another process has taken the turn and not ended it yet, i
     isTaken ? { outcome: "refused", turn: null } : await finishTurn.call(records, finish);
   const { start, engine } = await testEngine(t, testParts({ records }));
   const turn = await start("one");
-  await assert.rejects(all(turn.events()), { code: "runner_lost", message: /follow it again/ });
-  await turn.finished;
+  const heard: SequencedEvent[] = [];
+  const hear = async (from: AsyncIterable<SequencedEvent>): Promise<void> => {
+    for await (const event of from) heard.push(event);
+  };
+  await assert.rejects(hear(turn.events()), { code: "runner_lost", message: /follow it again/ });
+  const ended = await turn.finished;
+  assert.equal(ended.status === "failed" && ended.failures[0].code, "runner_lost");
   isTaken = false;
   await engine.runTurn(alice, { sessionId: turn.sessionId, instruction: "two" });
+  await hear(await engine.turnEvents(alice, turn.turnId, { afterSeq: heard.at(-1)?.seq ?? 0 }));
   const events = await all(await engine.turnEvents(alice, turn.turnId, { afterSeq: 0 }));
+  assert.deepEqual(heard, events);
   assert.equal(events.at(-1)?.event.type, "run_failed");
 });

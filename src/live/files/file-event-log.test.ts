@@ -11,6 +11,7 @@ import { temporaryFolder } from "../../../testing/temporary-folder.ts";
 import { AptoveError } from "../../domain/errors.ts";
 import type { SequencedEvent, TurnEvent } from "../../domain/events.ts";
 import { newId } from "../../domain/ids.ts";
+import { limits } from "../../domain/limits.ts";
 import type { EventLog } from "../event-log.ts";
 import { eventLogSuite } from "../event-log.suite.ts";
 import { fileEventLog } from "./file-event-log.ts";
@@ -54,6 +55,21 @@ suite("the files of the live log", () => {
     assert.equal((await stat(folder)).mode & 0o777, 0o700);
     await log.drop(turnId);
     assert.deepEqual(await readdir(folder), []);
+  });
+
+  test("[R1] a turn that another process has ended and dropped is not waited for without end, and not held on to", async (context) => {
+    const { open } = await openFolder(context);
+    const [log, other] = [open(), open()];
+    const turnId = newId();
+    await log.append(turnId, [text("one")]);
+    await other.drop(turnId);
+    context.mock.timers.enable({ apis: ["setTimeout"] });
+    const waited = log.wait(turnId, 1, new AbortController().signal);
+    context.mock.timers.tick(limits.livePollHeardMs);
+    await waited;
+    assert.deepEqual(await log.list(), [turnId]);
+    await log.drop(turnId);
+    assert.deepEqual([await log.list(), await log.read(turnId, 0)], [[], null]);
   });
 
   test("[R2] wherever a crash cut the file, what is read is an unbroken beginning, and a new process goes on behind it", async (context) => {

@@ -96,7 +96,8 @@ class FileEventLog implements EventLog {
     if (own === undefined) return this.#waitForOthers(turnId, afterSeq, signal);
     // From here to the waiting nothing else runs, so no append goes by unheard.
     if (own.events.length > afterSeq) return;
-    await this.#waiters.wait(turnId, signal);
+    // Not for ever: where this process lost the turn, another one ends it.
+    await this.#waiters.wait(turnId, signal, limits.livePollHeardMs);
   }
 
   /** Looks until another process has appended or dropped, but not for ever: it may not have been able to drop. Where there is no log it looks once. */
@@ -114,7 +115,9 @@ class FileEventLog implements EventLog {
   async list(): Promise<string[]> {
     try {
       const names = await readdir(this.#folder);
-      return names.flatMap((name) => (name.endsWith(".ndjson") ? [name.slice(0, -".ndjson".length)] : [])).filter(isId);
+      const found = names.flatMap((name) => (name.endsWith(".ndjson") ? [name.slice(0, -".ndjson".length)] : []));
+      // Its own also where another process has taken the file away: they are held until they are dropped here.
+      return [...new Set([...found.filter(isId), ...this.#own.keys()])];
     } catch (error) {
       throw storageFault(`the live logs in ${this.#folder} could not be listed`, error);
     }
