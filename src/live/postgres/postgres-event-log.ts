@@ -114,7 +114,8 @@ export class PostgresEventLog implements EventLog {
 
   async list(): Promise<string[]> {
     try {
-      return await this.#parts.table.list();
+      // Its own also where another process has dropped the rows: they are held until they are dropped here.
+      return [...new Set([...(await this.#parts.table.list()), ...this.#own.keys()])];
     } catch (error) {
       throw fault("the live logs could not be listed", error);
     }

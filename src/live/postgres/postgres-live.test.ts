@@ -113,6 +113,9 @@ suite("the live log in PostgreSQL, when things go wrong", () => {
     await asleep.log.append(turnId, [text("two")]);
     assert.equal(await recovery.log.read(turnId, 0), null);
     assert.deepEqual(await recovery.log.list(), []);
+    assert.deepEqual(await asleep.log.list(), [turnId]);
+    await asleep.log.drop(turnId);
+    assert.deepEqual(await asleep.log.list(), []);
   });
 
   test("[B1] a full disk is storage_full; the events keep their place and are there when there is room", async (context) => {
