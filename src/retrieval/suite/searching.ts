@@ -1,0 +1,193 @@
+/** What a retriever must do when it is asked: order, filters, repositories and orgs that are apart, and its model (Q3, Q6, H4). */
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { limits } from "../../domain/limits.ts";
+import { lexicalEmbedder } from "../lexical-embedding.ts";
+import { sampleRepository } from "../sample-repository.ts";
+import { bench, farewell, greeting, ids, rejectsWith, tides, type RetrieverForTest } from "./bench.ts";
+
+const phrasings = {
+  "the name as it is": "greetPerson",
+  "another case": "greet_person",
+  "words of a sentence": "how are persons greeted?",
+  "a word of the comment": "greeting people by their names",
+};
+
+export function searchTests(forTest: RetrieverForTest): void {
+  for (const [what, question] of Object.entries(phrasings)) {
+    test(`[Q3] finds a function by ${what}`, async (context) => {
+      const { index, search } = await bench(context, forTest, { "a.ts": farewell, "b.ts": greeting, "c.md": tides });
+      await index();
+      assert.equal((await search(question))[0]?.path, "b.ts");
+    });
+  }
+
+  test("[Q3] the same question gives the same order, best first, at most as many as asked for", async (context) => {
+    const files = Object.fromEntries(Array.from({ length: 40 }, (_, at) => [`${at}.ts`, `${greeting}// ${at % 3}\n`]));
+    const { index, search, retriever } = await bench(context, forTest, files);
+    await index();
+    const found = await search("greetPerson name");
+    assert.equal(found.length, limits.retrievalCandidatesMax);
+    assert.equal(new Set(ids(found)).size, found.length);
+    assert.deepEqual(
+      found.map(({ score }) => score),
+      found.map(({ score }) => score).toSorted((a, b) => b - a),
+    );
+    assert.deepEqual(ids(await search("greetPerson name")), ids(found));
+    const few = await retriever.search({ text: "greetPerson name", orgId: "org", repo: "sample", candidates: 5 });
+    assert.equal(few.length, 5);
+  });
+
+  test("[Q3] no text of a question is an operator of the search", async (context) => {
+    const { index, search } = await bench(context, forTest, { "greet.ts": greeting });
+    await index();
+    const hostile = [
+      '"',
+      "'",
+      "*",
+      "greet*",
+      "path:greet",
+      "NEAR(greet person, 2)",
+      "greet AND NOT person",
+      "(((",
+      "AND OR NOT NEAR",
+      "-greet",
+      "^greet",
+      "{symbol}:greet",
+      "%_",
+      "\0greet\0",
+      "greet\uD800",
+      "', 1); DROP TABLE chunks; --",
+    ];
+    for (const text of hostile) {
+      const found = await search(text);
+      if (text.includes("greet")) assert.equal(found[0]?.path, "greet.ts", text);
+    }
+  });
+
+  test("[Q3] a question of nothing finds nothing; one of stop words alone, or without end, is no fault", async (context) => {
+    const { index, search } = await bench(context, forTest, { "greet.ts": greeting, "a.md": "to be or not to be\n" });
+    await index();
+    for (const text of ["", "   \n", "?!"]) assert.deepEqual(await search(text), []);
+    assert.equal((await search("to be or not to be"))[0]?.path, "a.md");
+    assert.equal((await search(`greetPerson ${"log line 4711 ".repeat(100_000)}`))[0]?.path, "greet.ts");
+  });
+}
+
+export function filterTests(forTest: RetrieverForTest): void {
+  test("[Q3] filters hold for every candidate: language, and files or folders", async (context) => {
+    const { index, search } = await bench(context, forTest, {
+      "src/a/greet.ts": greeting,
+      "src/ab/greet.ts": greeting,
+      "docs/greet.md": "# Greeting\n\nHow greetPerson works.\n",
+    });
+    await index();
+    const paths = async (filters: { language?: string; pathPrefixes?: string[] }) =>
+      (await search("greetPerson", filters)).map(({ path }) => path).toSorted();
+    assert.deepEqual(await paths({}), ["docs/greet.md", "src/a/greet.ts", "src/ab/greet.ts"]);
+    assert.deepEqual(await paths({ language: "markdown" }), ["docs/greet.md"]);
+    assert.deepEqual(await paths({ pathPrefixes: ["src/a"] }), ["src/a/greet.ts"]);
+    assert.deepEqual(await paths({ pathPrefixes: ["src/a/", "docs/greet.md"] }), ["docs/greet.md", "src/a/greet.ts"]);
+    assert.deepEqual(await paths({ pathPrefixes: ["src"], language: "markdown" }), []);
+    assert.deepEqual(await paths({ language: "cobol" }), []);
+  });
+
+  test("[Q1] repositories are apart: own chunks, own files, own statistics", async (context) => {
+    const { retriever, index, search, repository } = await bench(context, forTest, { "greet.ts": greeting });
+    const other = sampleRepository({ "greet.ts": greeting, "bye.ts": farewell });
+    context.after(() => other.remove());
+    await index();
+    await retriever.index({ root: other.root, orgId: "org", repo: "other" });
+    const listed = (await retriever.list("org")).map(({ repo, root, files, chunks }) => ({
+      repo,
+      root,
+      files,
+      chunks,
+    }));
+    assert.deepEqual(listed, [
+      { repo: "other", root: other.root, files: 2, chunks: 2 },
+      { repo: "sample", root: repository.root, files: 1, chunks: 1 },
+    ]);
+    const [mine] = await search("greetPerson");
+    const [theirs] = await retriever.search({ text: "greetPerson", orgId: "org", repo: "other", candidates: 1 });
+    assert.notEqual(mine?.id, theirs?.id);
+    assert.deepEqual(
+      (await search("farewell")).filter(({ path }) => path === "bye.ts"),
+      [],
+    );
+    other.write({ "greet.ts": null });
+    await retriever.index({ root: other.root, orgId: "org", repo: "other" });
+    assert.equal((await search("greetPerson"))[0]?.id, mine?.id);
+  });
+}
+
+export function orgTests(forTest: RetrieverForTest): void {
+  test("[H4] [Q1] an organisation finds and lists what it indexed itself, under the same name as another too", async (context) => {
+    const { repository, retriever, index, search } = await bench(context, forTest, { "greet.ts": greeting });
+    const other = sampleRepository({ "bye.ts": farewell });
+    context.after(() => other.remove());
+    await index();
+    const question = { text: "greetPerson sayFarewell", repo: "sample", candidates: 5 };
+    await rejectsWith("index_missing", retriever.search({ ...question, orgId: "another" }), /aptove index/);
+    assert.deepEqual(await retriever.list("another"), []);
+    await retriever.index({ root: other.root, orgId: "another", repo: "sample" });
+    const theirs = await retriever.search({ ...question, orgId: "another" });
+    assert.deepEqual(
+      theirs.map(({ path }) => path),
+      ["bye.ts"],
+    );
+    assert.deepEqual(
+      (await search(question.text)).map(({ path }) => path),
+      ["greet.ts"],
+    );
+    assert.deepEqual(
+      (await retriever.list("another")).map(({ root }) => root),
+      [other.root],
+    );
+    await retriever.index({ root: other.root, orgId: "another", repo: "sample", rebuild: true });
+    assert.deepEqual(
+      (await retriever.list("org")).map(({ root, chunks }) => [root, chunks]),
+      [[repository.root, 1]],
+    );
+    assert.equal((await search("greetPerson")).length, 1);
+  });
+}
+
+export function embeddingTests(forTest: RetrieverForTest): void {
+  test("[Q6] the model is recorded; another one is refused, with the command that rebuilds the index", async (context) => {
+    const { repository, open, index } = await bench(context, forTest, { "greet.ts": greeting });
+    await index();
+    const { embed, dimension } = lexicalEmbedder();
+    const other = await open({ model: "other", dimension, embed });
+    const job = { root: repository.root, orgId: "org", repo: "sample" };
+    const question = { text: "greetPerson", orgId: "org", repo: "sample", candidates: 3 };
+    await rejectsWith("index_mismatch", other.search(question), /aptove index --rebuild/);
+    await rejectsWith("index_mismatch", other.index(job), /aptove index --rebuild/);
+    await other.index({ ...job, rebuild: true });
+    assert.equal((await other.search(question)).length, 1);
+    assert.deepEqual((await other.list("org"))[0]?.embedding, { model: "other", dimension });
+  });
+
+  test("[Q6] a repository without an index is refused with the command that makes one", async (context) => {
+    const { search, retriever } = await bench(context, forTest, {});
+    await rejectsWith("index_missing", search("anything"), /aptove index/);
+    assert.deepEqual(await retriever.list("org"), []);
+  });
+
+  test("[B4] another reader of the same store sees a new index as soon as it is there", async (context) => {
+    const { repository, open, index } = await bench(context, forTest, { "greet.ts": greeting });
+    await index();
+    const reader = await open(lexicalEmbedder());
+    const question = { text: "farewell greet", orgId: "org", repo: "sample", candidates: 5 };
+    assert.deepEqual(
+      (await reader.search(question)).map(({ path }) => path),
+      ["greet.ts"],
+    );
+    repository.write({ "greet.ts": null, "bye.ts": farewell });
+    await index();
+    assert.deepEqual(
+      (await reader.search(question)).map(({ path }) => path),
+      ["bye.ts"],
+    );
+  });
+}
