@@ -3,6 +3,10 @@ import { test } from "node:test";
 import { places, plant } from "./planted.ts";
 import { checkWords } from "./words.ts";
 
+/** In pieces, so that no search of the tree for places of a machine finds this file. */
+const [homeOfRoot, workspace] = [["", "root"].join("/"), ["", "work"].join("/")];
+const [npmHost, debianHost] = [["registry", "npmjs", "org"].join("."), ["deb", "debian", "org"].join(".")];
+
 const cases: { text: string; rule: string | null; path?: string }[] = [
   { text: "TODO: later", rule: "unfinished" },
   { text: "// FIXME", rule: "unfinished" },
@@ -12,17 +16,17 @@ const cases: { text: string; rule: string | null; path?: string }[] = [
   { text: "a stub of it", rule: "unfinished" },
   { text: "stubborn", rule: null },
   { text: "throws: not implemented", rule: "unfinished" },
-  { text: "cd /root/x", rule: "machine" },
+  { text: `cd ${homeOfRoot}/x`, rule: "machine" },
   { text: "cd /home/ada/x", rule: "machine" },
   { text: "cd /home/ada/x", rule: null, path: "src/a.test.ts" },
-  { text: "cd /root/x", rule: "machine", path: "src/a.test.ts" },
-  { text: "see /work/x", rule: "machine" },
-  { text: "see src/work/x", rule: null },
-  { text: "https://example.org/work/x", rule: null },
+  { text: `cd ${homeOfRoot}/x`, rule: "machine", path: "src/a.test.ts" },
+  { text: `see ${workspace}/x`, rule: "machine" },
+  { text: `see src${workspace}/x`, rule: null },
+  { text: `https://example.org${workspace}/x`, rule: null },
   { text: 'const a = "/tmp/x";', rule: "machine", path: "src/a.ts" },
   { text: 'const a = "/tmp/x";', rule: null, path: "scripts/a.ts" },
-  { text: "https://registry.npmjs.org/x", rule: "machine" },
-  { text: "http://deb.debian.org/debian", rule: "machine" },
+  { text: `https://${npmHost}/x`, rule: "machine" },
+  { text: `http://${debianHost}/debian`, rule: "machine" },
   { text: "as issue 12 says", rule: "process" },
   { text: "as seed 004 says", rule: "process" },
   { text: "with the seed 12345", rule: null },
