@@ -23,7 +23,9 @@ if (node === process.execPath) {
 } else if (node !== null) {
   // The file beside this one says why.
   const isAgent = process.argv.includes("acp");
-  const flags = isAgent ? ["--min-semi-space-size=8", "--max-semi-space-size=8"] : ["--min-semi-space-size=16"];
+  const flags = isAgent
+    ? ["--min-semi-space-size=8", "--max-semi-space-size=8", "--no-lazy-feedback-allocation"]
+    : ["--min-semi-space-size=16"];
   await becomePinnedNode(node, [...flags, join(root, "bin", "run.mjs"), ...process.argv.slice(2)]);
 } else {
   console.error(`error: there is no Node ${pinnedVersion} for ${process.platform} ${process.arch} among the packages`);

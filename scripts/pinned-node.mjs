@@ -12,7 +12,7 @@ export const pinnedVersion = "26.10.0";
 /** Whether this is a clone, with the sources, and not the published package inside somebody's node_modules. */
 export const isCheckout = existsSync(join(root, "src", "main.ts"));
 
-/** Held while packages are installed; names its owner. */
+/** Held while packages are installed; names its owners. */
 export const installLock = (folder = root) => join(folder, ".cache", "install.lock");
 
 /** Whether packages are just being put in place, perhaps by another process: what is there may be half a file. */

@@ -1,12 +1,12 @@
 /** `aptove audit`: what the people of an org did, and were refused (H4). */
 import type { AptoveClient, WireAuditEntry } from "../../../client/client.ts";
 import { auditActions, type AuditAction } from "../../../domain/audit.ts";
+import { isId } from "../../../domain/ids.ts";
 import { limits } from "../../../domain/limits.ts";
 import type { Call } from "../call.ts";
 import { localTime } from "../explain.ts";
 import { exitCodes, UsageError } from "../failure.ts";
 import type { ExitCode } from "../failure.ts";
-import { isId } from "../../../domain/ids.ts";
 import { shortId } from "../find-by-id.ts";
 import { columns } from "../output.ts";
 import { allUsers, clientOf, findUser, type OrgOption } from "./people.ts";
