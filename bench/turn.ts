@@ -10,9 +10,9 @@ import type { BlobStore } from "../src/blobs/blob-store.ts";
 import { compressed } from "../src/blobs/compressed.ts";
 import { fileBlobs } from "../src/blobs/files/file-blobs.ts";
 import { createAptove, type Aptove } from "../src/index.ts";
-import { Histories } from "../src/engine/histories.ts";
+import { Histories } from "../src/engine/turn/kept/histories.ts";
 import { historyItems } from "../src/domain/lineage.ts";
-import { openSqliteRecords } from "../src/records/sql/sqlite.ts";
+import { openSqliteRecords } from "../src/records/sql/sqlite/sqlite.ts";
 import { instantProvider, text400 } from "./instant-provider.ts";
 import { median, type BenchRow } from "./rows.ts";
 

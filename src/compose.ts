@@ -19,7 +19,7 @@ import type { AgentContext, ConversationContext } from "./domain/context.ts";
 import { modelInfo } from "./domain/models.ts";
 import { createEngine } from "./engine/create-engine.ts";
 import type { Engine } from "./engine/engine.ts";
-import type { EngineParts, Providers, WorkspaceSettings } from "./engine/parts.ts";
+import type { EngineDependencies, Providers, WorkspaceSettings } from "./engine/dependencies.ts";
 import type { EventLog } from "./live/event-log.ts";
 import type { WakeUps } from "./live/wake-ups.ts";
 import type { Provider } from "./providers/provider.ts";
@@ -32,9 +32,9 @@ import type { OpenSessionTools } from "./tools/session-tools.ts";
 import type { Tool } from "./tools/tool.ts";
 import { aptoveVersion } from "./version.ts";
 import type { BindingStore } from "./workspace/binding-store.ts";
-import { readContextEntry } from "./workspace/context-entry.ts";
-import { mergeLayers, readSharedLayers, type Configuration } from "./workspace/configuration.ts";
-import { dataFolderPath, openDataFolder, type DataFolder } from "./workspace/data-folder.ts";
+import { readContextEntry } from "./configuration/context-entry.ts";
+import { mergeLayers, readSharedLayers, type Configuration } from "./configuration/configuration.ts";
+import { dataFolderPath, openDataFolder, type DataFolder } from "./configuration/data-folder.ts";
 import type { OpenedWorkspaces } from "./workspace/opened-workspaces.ts";
 import type { TranscriptStore } from "./workspace/transcript-store.ts";
 import type { Transcripts } from "./workspace/transcript/transcripts.ts";
@@ -121,7 +121,7 @@ export async function createAptove(options: AptoveOptions = {}): Promise<Aptove>
   const usual = { provider: configuration.provider, index: configuration.retrieval.store };
   const { records, blobs } = await openStores(options, { configuration, folder, env, observing });
   const live = await openLive({ configuration, folder, report, brought: options });
-  const parts: EngineParts = {
+  const deps: EngineDependencies = {
     ...settings,
     records: observedStore(records, "records", observer),
     blobs: observedStore(blobs, "blobs", observer),
@@ -159,7 +159,7 @@ export async function createAptove(options: AptoveOptions = {}): Promise<Aptove>
     report,
   };
   return {
-    engine: await createEngine(parts),
+    engine: await createEngine(deps),
     configuration,
     folder,
     workspaces: () => workspaces.opened(),
@@ -218,10 +218,10 @@ async function openRecords(
 ): Promise<RecordStore> {
   const { url, ...settings } = configuration.records;
   if (url === null) {
-    const { openSqliteRecords } = await import("./records/sql/sqlite.ts");
+    const { openSqliteRecords } = await import("./records/sql/sqlite/sqlite.ts");
     return await openSqliteRecords({ file: folder.records });
   }
-  const { openPostgresRecords } = await import("./records/sql/postgres.ts");
+  const { openPostgresRecords } = await import("./records/sql/postgres/postgres.ts");
   return await openPostgresRecords({ ...settings, url, ...(metrics && { onPool: metrics.watchPool }) });
 }
 

@@ -5,9 +5,9 @@
  */
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { RouteName } from "../src/protocol/paths.ts";
-import { paths } from "../src/protocol/paths.ts";
-import { routes } from "../src/protocol/routes.ts";
+import type { RouteName } from "../src/protocol/routes/paths.ts";
+import { paths } from "../src/protocol/routes/paths.ts";
+import { routes } from "../src/protocol/routes/routes.ts";
 import { accessWorld, people, type AccessWorld, type Case, type Outcome, type Who } from "./access-world.ts";
 
 /** How somebody stands to the owner's session. */

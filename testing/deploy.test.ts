@@ -4,9 +4,9 @@ import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test, type TestContext } from "node:test";
 import { parse, parseAllDocuments } from "yaml";
-import { paths } from "../src/protocol/paths.ts";
-import { knownKeys } from "../src/workspace/config-fields.ts";
-import { loadConfiguration, type Configuration } from "../src/workspace/configuration.ts";
+import { paths } from "../src/protocol/routes/paths.ts";
+import { knownKeys } from "../src/configuration/config-fields.ts";
+import { loadConfiguration, type Configuration } from "../src/configuration/configuration.ts";
 import { temporaryFolder } from "./temporary-folder.ts";
 
 interface Node {

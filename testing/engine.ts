@@ -11,16 +11,16 @@ import { limits } from "../src/domain/limits.ts";
 import type { FinishedTurn } from "../src/domain/turn.ts";
 import { createEngine } from "../src/engine/create-engine.ts";
 import type { Engine, RunningTurn, TurnRequest } from "../src/engine/engine.ts";
-import type { EngineParts } from "../src/engine/parts.ts";
+import type { EngineDependencies } from "../src/engine/dependencies.ts";
 import { memoryEventLog } from "../src/live/memory/memory-event-log.ts";
 import type { Provider } from "../src/providers/provider.ts";
 import { scriptedProvider, type Script, type ScriptedProvider } from "../src/providers/scripted/scripted.ts";
-import { readContextEntry } from "../src/workspace/context-entry.ts";
+import { readContextEntry } from "../src/configuration/context-entry.ts";
 import { noObserver } from "../src/telemetry/observer.ts";
 import { memoryRecords } from "../src/records/memory/memory-records.ts";
 import type { Runner } from "../src/records/record-store.ts";
 
-export interface TestEngineOptions extends Partial<EngineParts> {
+export interface TestEngineOptions extends Partial<EngineDependencies> {
   script?: Script;
   /** Whether the scripted provider keeps chains. */
   remembers?: boolean;
@@ -32,7 +32,7 @@ export interface TestEngineOptions extends Partial<EngineParts> {
 
 export interface TestEngine {
   engine: Engine;
-  parts: EngineParts;
+  deps: EngineDependencies;
   provider: ScriptedProvider;
   caller: Caller;
   /** What was reported to the operator. */
@@ -65,7 +65,7 @@ export function testRunner(more: Partial<Runner> = {}): Runner {
 /** An admin of the data's own org, as its owner is. */
 export const alice: Caller = { orgId: localOrgId, userId: newId(), role: "admin" };
 
-export function testParts(options: TestEngineOptions = {}): EngineParts & { scripted: ScriptedProvider } {
+export function testParts(options: TestEngineOptions = {}): EngineDependencies & { scripted: ScriptedProvider } {
   const { script, remembers = true, provider, otherProviders = [], conversation, ...parts } = options;
   const scripted = scriptedProvider({ remembers, ...(script !== undefined && { script }) });
   const answering = provider ?? scripted;
@@ -103,15 +103,15 @@ export function testParts(options: TestEngineOptions = {}): EngineParts & { scri
 
 export async function testEngine(context: TestContext, options: TestEngineOptions = {}): Promise<TestEngine> {
   const reports: string[] = [];
-  const parts = testParts({ report: (message) => void reports.push(message), ...options });
-  const engine = await createEngine(parts);
+  const deps = testParts({ report: (message) => void reports.push(message), ...options });
+  const engine = await createEngine(deps);
   context.after(() => engine.close({ graceMs: 0 }));
   const start = (instruction: string, more: Partial<TurnRequest> = {}) =>
     engine.runTurn(alice, { instruction, ...more });
   return {
     engine,
-    parts,
-    provider: parts.scripted,
+    deps,
+    provider: deps.scripted,
     caller: alice,
     reports,
     start,

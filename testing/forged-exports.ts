@@ -1,7 +1,7 @@
 /** Files of exports that were changed by somebody who knows how they are sealed. */
 import assert from "node:assert/strict";
 import { sha256 } from "../src/domain/ids.ts";
-import { turnDigest } from "../src/engine/turn-digest.ts";
+import { turnDigest } from "../src/engine/turn/kept/turn-digest.ts";
 import type { BlobLine, ExportLine, SessionLine, TurnLine } from "../src/engine/transfer/format.ts";
 
 /** The lines of a file, to be changed. */

@@ -12,13 +12,13 @@ import type { ErrorCode } from "../src/domain/errors.ts";
 import { newId, sha256 } from "../src/domain/ids.ts";
 import { httpDoor } from "../src/doors/http/door.ts";
 import type { HttpDoor, HttpDoorOptions } from "../src/doors/http/door.ts";
-import { routeErrors } from "../src/protocol/openapi.ts";
-import { paths } from "../src/protocol/paths.ts";
-import type { RouteName } from "../src/protocol/paths.ts";
+import { routeErrors } from "../src/protocol/routes/openapi.ts";
+import { paths } from "../src/protocol/routes/paths.ts";
+import type { RouteName } from "../src/protocol/routes/paths.ts";
 import { problem } from "../src/protocol/problem.ts";
 import type { WireProblem } from "../src/protocol/problem.ts";
-import { routes } from "../src/protocol/routes.ts";
-import type { RouteSpec } from "../src/protocol/routes.ts";
+import { routes } from "../src/protocol/routes/routes.ts";
+import type { RouteSpec } from "../src/protocol/routes/routes.ts";
 import { addUser } from "./people.ts";
 import { testEngine, type TestEngine, type TestEngineOptions } from "./engine.ts";
 
@@ -57,14 +57,13 @@ export async function testDoor(
   { door: options, ...engineOptions }: TestDoorOptions = {},
 ): Promise<TestDoor> {
   const tested = await testEngine(context, engineOptions);
-  const { engine, parts } = tested;
+  const { engine, deps } = tested;
   const door = httpDoor({
     engine,
     report: (message, error) => void tested.reports.push(`${message} ${String(error)}`),
     ...options,
   });
-  const person = (role: Role, orgId = tested.caller.orgId): Promise<Person> =>
-    addPerson(parts.records, { orgId, role });
+  const person = (role: Role, orgId = tested.caller.orgId): Promise<Person> => addPerson(deps.records, { orgId, role });
   const admin = await person("admin");
   const send = async (line: string, more: CallOptions = {}): Promise<Response> => {
     const request = requestOf(line, { as: admin, ...more });
@@ -98,7 +97,7 @@ export async function testDoor(
 }
 
 async function addPerson(
-  records: TestEngine["parts"]["records"],
+  records: TestEngine["deps"]["records"],
   { orgId, role }: { orgId: string; role: Role },
 ): Promise<Person> {
   const key = `aptove_${newId()}`;

@@ -174,10 +174,10 @@ test("[I1] [K3] [D3] [C5] an image and a document go over every wire, are kept o
     assert.deepEqual(Buffer.from(await reader.request(1)), sent, name);
   }
   // Five turns, ten requests that hold both: each content once, and little beside.
-  const keys = await world.parts.blobs.list("turns/");
+  const keys = await world.deps.blobs.list("turns/");
   assert.equal(keys.filter((key) => key.includes("/part-")).length, 2);
   const others = keys.filter((key) => !key.includes("/part-"));
-  const sizes = await Promise.all(others.map(async (key) => (await world.parts.blobs.size(key)) ?? 0));
+  const sizes = await Promise.all(others.map(async (key) => (await world.deps.blobs.size(key)) ?? 0));
   assert.ok(Math.max(...sizes) < 30_000, String(Math.max(...sizes)));
   const { fault } = await world.engine.explain.verify(world.caller, sessionId ?? "");
   assert.equal(fault, null);

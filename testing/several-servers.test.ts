@@ -12,7 +12,7 @@ import { limits } from "../src/domain/limits.ts";
 import type { RunningTurn } from "../src/engine/engine.ts";
 import { memoryEventLog } from "../src/live/memory/memory-event-log.ts";
 import type { SessionCursor } from "../src/records/record-store.ts";
-import { openPostgresRecords } from "../src/records/sql/postgres.ts";
+import { openPostgresRecords } from "../src/records/sql/postgres/postgres.ts";
 import type { Tool } from "../src/tools/tool.ts";
 import { startCuttingProxy, type CuttingProxy } from "./cutting-proxy.ts";
 import { alice, all, testEngine, testRunner, type TestEngine, type TestEngineOptions } from "./engine.ts";

@@ -3,7 +3,7 @@
  * a line what the store has acknowledged, right after it has: the turn's id and the status that it has now.
  */
 import { writeSync } from "node:fs";
-import { openSqliteRecords } from "../src/records/sql/sqlite.ts";
+import { openSqliteRecords } from "../src/records/sql/sqlite/sqlite.ts";
 import { completed, draftOf, finish, open, openingOf, read, startSession } from "../src/records/suite/samples.ts";
 
 const [file = ""] = process.argv.slice(2);

@@ -26,7 +26,8 @@ const headFolders = /^src\/(?:\w+\/suite|retrieval\/chunking|workspace\/transcri
 
 /**
  * The zone of a source file. `records` is the contract's level, `records/sql` a driver; `engine.ts` with its
- * `api/` is `engine-api`, what doors may see of the engine; everything outside src is `outside`.
+ * `api/` is `engine-api`, what doors may see of the engine; `engine/turn/request` is `engine-request`, which is pure;
+ * `pure-system` is the part of `system` that touches no operating system; everything outside src is `outside`.
  */
 function zoneOf(path: string): string {
   const [top, first, second, third] = path.split("/");
@@ -35,8 +36,12 @@ function zoneOf(path: string): string {
   if (second === undefined) return rootZones[first] ?? "root";
   if (areas.includes(first)) return third === undefined || headFolders.test(path) ? first : `${first}/${second}`;
   if (path === "src/engine/engine.ts" || path.startsWith("src/engine/api/")) return "engine-api";
-  return path.startsWith("src/engine/request/") ? "engine-request" : first;
+  if (pureSystem.includes(path)) return "pure-system";
+  return path.startsWith("src/engine/turn/request/") ? "engine-request" : first;
 }
+
+/** Files of the ground floor that the engine may use too: they compute, and touch nothing outside the process. */
+const pureSystem = ["src/system/bounded-cache.ts"];
 
 /** Files at the top of src; any other stands on nothing, and only what puts the parts together may use it. */
 const rootZones: Record<string, string> = {
@@ -49,32 +54,37 @@ const rootZones: Record<string, string> = {
 const contracts = ["identity", "records", "blobs", "providers", "retrieval", "live", "tools", "telemetry"];
 
 /** What a zone may import beside itself. `*`: everything. A driver also has the level above it. */
+const floor = ["domain", "system", "pure-system"];
+const beneathDoors = ["engine-api", "protocol", "workspace", "configuration", "tools", "telemetry", ...floor];
 const mayImport: Record<string, readonly string[]> = {
   domain: [],
-  contract: ["domain"],
-  driver: ["domain"],
-  workspace: ["domain"],
+  system: ["pure-system"],
+  "pure-system": [],
+  contract: floor,
+  driver: floor,
+  workspace: floor,
+  configuration: floor,
   "engine-api": ["domain", ...contracts],
-  engine: ["domain", ...contracts, "engine-api", "engine-request"],
-  "engine-request": ["domain", ...contracts],
+  engine: ["domain", "pure-system", ...contracts, "engine-api", "engine-request"],
+  "engine-request": ["domain", "pure-system", ...contracts],
   protocol: ["domain"],
   client: ["protocol"],
-  doors: ["engine-api", "protocol", "domain", "workspace", "tools", "telemetry"],
-  door: ["engine-api", "protocol", "domain", "workspace", "tools", "telemetry"],
-  "doors/cli": ["engine-api", "protocol", "domain", "workspace", "tools", "telemetry", "client"],
+  doors: beneathDoors,
+  door: beneathDoors,
+  "doors/cli": [...beneathDoors, "client"],
   web: ["protocol", "client"],
   root: [],
-  main: ["compose", "root", "engine-api", "protocol", "client", "domain", "workspace", "doors", "door", "doors/cli"],
+  main: ["compose", "root", "client", ...beneathDoors, "doors", "door", "doors/cli"],
   compose: ["*"],
   entry: ["*"],
   outside: ["*"],
 };
 
 /** Zones that run anywhere, or must stay pure: no `node:` module but the ones named here by file. */
-const withoutNode = ["domain", "engine-request", "protocol", "client", "web"];
+const withoutNode = ["domain", "pure-system", "engine-request", "protocol", "client", "web"];
 const nodeModuleAllowed: Record<string, string> = { "src/domain/ids.ts": "node:crypto" };
 /** Zones that stand on the language alone: no package either. */
-const withoutPackages = ["domain", "engine", "engine-api", "engine-request"];
+const withoutPackages = ["domain", "pure-system", "engine", "engine-api", "engine-request"];
 
 function kindOf(zone: string): string {
   if (zone in mayImport) return zone;

@@ -13,8 +13,8 @@ import type {
 import type { ExecuteAccepted, ExecuteAnswer, ExecuteRequest } from "../protocol/execute.ts";
 import type { WireReadiness } from "../protocol/health.ts";
 import type { WireMe } from "../protocol/key.ts";
-import type { RouteName } from "../protocol/paths.ts";
-import type { AnswerOf, QueryOf } from "../protocol/routes.ts";
+import type { RouteName } from "../protocol/routes/paths.ts";
+import type { AnswerOf, QueryOf } from "../protocol/routes/routes.ts";
 import type { WireGarbageReport, WireSearchHits } from "../protocol/tree.ts";
 import { AptoveApiError } from "./api-error.ts";
 import { contextMethods } from "./contexts.ts";

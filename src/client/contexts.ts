@@ -1,6 +1,6 @@
 /** What the client does with contexts (G1). */
 import type { WireContext, WireContextEdit, WireContextVersion } from "../protocol/context.ts";
-import type { QueryOf } from "../protocol/routes.ts";
+import type { QueryOf } from "../protocol/routes/routes.ts";
 import type { Call } from "./send.ts";
 
 type Kind = WireContext["kind"];

@@ -1,7 +1,7 @@
 /** What the client does with orgs, people, keys and the audit log (H4). */
 import type { WireApiKey, WireCreatedKey, WireKeyStart } from "../protocol/key.ts";
 import type { WireAuditEntry, WireOrg, WireUser, WireUserChange, WireUserStart } from "../protocol/people.ts";
-import type { AnswerOf, QueryOf } from "../protocol/routes.ts";
+import type { AnswerOf, QueryOf } from "../protocol/routes/routes.ts";
 import type { WireSessionList } from "../protocol/session.ts";
 import type { Call, Send } from "./send.ts";
 

@@ -1,7 +1,7 @@
 /** One request of the client: a route by name, with types inferred from the route table. */
-import { paths } from "../protocol/paths.ts";
-import type { RouteName } from "../protocol/paths.ts";
-import type { AnswerOf, BodyOf, ParamsOf, QueryOf } from "../protocol/routes.ts";
+import { paths } from "../protocol/routes/paths.ts";
+import type { RouteName } from "../protocol/routes/paths.ts";
+import type { AnswerOf, BodyOf, ParamsOf, QueryOf } from "../protocol/routes/routes.ts";
 import { AptoveApiError, apiErrorOf } from "./api-error.ts";
 
 export interface SendOptions<N extends RouteName> {

@@ -1,5 +1,5 @@
 /** The client's methods about sessions and their tree. */
-import type { QueryOf } from "../protocol/routes.ts";
+import type { QueryOf } from "../protocol/routes/routes.ts";
 import type { WireVerifyReport } from "../protocol/explain.ts";
 import type { WireMailbox } from "../protocol/mailbox.ts";
 import type { WireSession, WireSessionList, WireSessionPatch, WireSessionStart } from "../protocol/session.ts";

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { test, type TestContext } from "node:test";
 import { scriptedProvider } from "../providers/scripted/scripted.ts";
 import { createAptove, type Aptove } from "../compose.ts";
-import { dataFolderAt } from "../workspace/data-folder.ts";
+import { dataFolderAt } from "../configuration/data-folder.ts";
 import { temporaryFolder } from "../../testing/temporary-folder.ts";
 import { cliWorld } from "../../testing/cli.ts";
 import { makeBackup, restoreBackup } from "./backup.ts";

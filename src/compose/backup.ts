@@ -19,7 +19,7 @@ import { join } from "node:path";
 import type { BlobStore } from "../blobs/blob-store.ts";
 import { AptoveError } from "../domain/errors.ts";
 import { storageFault } from "../domain/storage-fault.ts";
-import { dataFolderAt, writePrivateFile, type DataFolder } from "../workspace/data-folder.ts";
+import { dataFolderAt, writePrivateFile, type DataFolder } from "../configuration/data-folder.ts";
 
 export interface BackupReport {
   folder: string;
@@ -85,7 +85,7 @@ interface Copying {
 
 /** Gives how many turns there are. */
 async function copyUntilWhole({ from, to, stores, onBlob }: Copying): Promise<number> {
-  const { snapshotSqlite } = await import("../records/sql/sqlite-snapshot.ts");
+  const { snapshotSqlite } = await import("../records/sql/sqlite/sqlite-snapshot.ts");
   for (let attempt = 1; attempt <= attemptsMax; attempt += 1) {
     for (const file of [to, `${to}-wal`, `${to}-shm`]) rmSync(file, { force: true });
     snapshotSqlite({ from, to });
@@ -112,8 +112,8 @@ async function copyBlobs({ from, to }: Copying["stores"], onBlob: Copying["onBlo
 async function lookThrough(file: string, blobs: BlobStore): Promise<{ turns: number; missing: string | null }> {
   const [{ compressed }, { openSqliteRecords }, { turnIdsIn }] = await Promise.all([
     import("../blobs/compressed.ts"),
-    import("../records/sql/sqlite.ts"),
-    import("../records/sql/sqlite-snapshot.ts"),
+    import("../records/sql/sqlite/sqlite.ts"),
+    import("../records/sql/sqlite/sqlite-snapshot.ts"),
   ]);
   // As the engine names them: they are copied as they lie, which is compressed.
   const had = new Set(await compressed(blobs).list(""));
@@ -153,7 +153,7 @@ export async function restoreBackup({ folder, copy, onBlob }: BackupJob): Promis
 
 /** Looks at a copy of the rows, which then is the one that is put in place: the backup stays as it is. */
 async function lookThroughCopy(records: string, folder: DataFolder, blobs: BlobStore): ReturnType<typeof lookThrough> {
-  const { snapshotSqlite } = await import("../records/sql/sqlite-snapshot.ts");
+  const { snapshotSqlite } = await import("../records/sql/sqlite/sqlite-snapshot.ts");
   const aside = asideOf(folder);
   for (const file of [aside, `${aside}-wal`, `${aside}-shm`]) rmSync(file, { force: true });
   snapshotSqlite({ from: records, to: aside });

@@ -2,7 +2,7 @@
 import { limits } from "../domain/limits.ts";
 import type { McpServer } from "../tools/session-tools.ts";
 import { type McpServerStatus, openMcpTools } from "../tools/mcp/open-mcp-tools.ts";
-import type { DataFolder } from "../workspace/data-folder.ts";
+import type { DataFolder } from "../configuration/data-folder.ts";
 import { workspacePaths } from "../workspace/files/workspace-paths.ts";
 
 export interface CheckMcpServers {

@@ -3,10 +3,10 @@
  * are read at every turn, so that a change counts at the next one; what they come to is worked out once for the same words.
  */
 import { limits } from "../domain/limits.ts";
-import { BoundedCache } from "../engine/bounded-cache.ts";
-import type { WorkspaceSettings } from "../engine/parts.ts";
-import { mergeLayers, workspaceWords } from "../workspace/configuration.ts";
-import type { Configuration, SharedLayers } from "../workspace/configuration.ts";
+import { BoundedCache } from "../system/bounded-cache.ts";
+import type { WorkspaceSettings } from "../engine/dependencies.ts";
+import { mergeLayers, workspaceWords } from "../configuration/configuration.ts";
+import type { Configuration, SharedLayers } from "../configuration/configuration.ts";
 import { isWorkspaceId } from "../workspace/workspace-store.ts";
 import type { WorkspaceStore } from "../workspace/workspace-store.ts";
 

@@ -1,8 +1,8 @@
 /** The configured identity provider, loaded when the first token comes: most callers bring an API key (H4). */
 import type { IdentityProvider } from "../identity/identity-provider.ts";
 import type { OidcOptions } from "../identity/oidc/oidc.ts";
-import type { Configuration } from "../workspace/configuration.ts";
-import { checkOidc } from "../workspace/oidc-settings.ts";
+import type { Configuration } from "../configuration/configuration.ts";
+import { checkOidc } from "../configuration/oidc-settings.ts";
 
 export function identitiesOf(
   { oidc }: Configuration,

@@ -2,7 +2,7 @@
 import type { Millis } from "../domain/ids.ts";
 import type { TranscribedTurn } from "../domain/transcript.ts";
 import type { BindingStore } from "../workspace/binding-store.ts";
-import type { DataFolder } from "../workspace/data-folder.ts";
+import type { DataFolder } from "../configuration/data-folder.ts";
 import type { OpenedWorkspaces } from "../workspace/opened-workspaces.ts";
 import type { TranscriptStore } from "../workspace/transcript-store.ts";
 import type { Transcripts } from "../workspace/transcript/transcripts.ts";

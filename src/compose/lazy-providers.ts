@@ -1,10 +1,10 @@
 /** The providers of a configuration, each opened when the first turn needs it: most commands run none. */
 import assert from "node:assert/strict";
 import { isDeepStrictEqual } from "node:util";
-import type { Providers } from "../engine/parts.ts";
+import type { Providers } from "../engine/dependencies.ts";
 import type { Provider } from "../providers/provider.ts";
-import { callableProviders } from "../workspace/configured-providers.ts";
-import type { ConfiguredProviders, KeyedProvider } from "../workspace/configured-providers.ts";
+import { callableProviders } from "../configuration/configured-providers.ts";
+import type { ConfiguredProviders, KeyedProvider } from "../configuration/configured-providers.ts";
 
 export interface LazyProviders extends Providers {
   /** What they were made from. */

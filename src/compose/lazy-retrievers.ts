@@ -2,9 +2,9 @@
 import { AptoveError } from "../domain/errors.ts";
 import type { Embedder } from "../retrieval/embedding.ts";
 import type { Retriever } from "../retrieval/retriever.ts";
-import { qdrantFault, qdrantKey, type IndexStore } from "../workspace/configured-index.ts";
-import type { Configuration } from "../workspace/configuration.ts";
-import type { DataFolder } from "../workspace/data-folder.ts";
+import { qdrantFault, qdrantKey, type IndexStore } from "../configuration/configured-index.ts";
+import type { Configuration } from "../configuration/configuration.ts";
+import type { DataFolder } from "../configuration/data-folder.ts";
 
 export interface RetrieverSetup {
   configuration: Configuration;

@@ -2,7 +2,7 @@
 import type { OperatorLog } from "../telemetry/log/operator-log.ts";
 import { observers, type Observer } from "../telemetry/observer.ts";
 import type { Metrics } from "../telemetry/prometheus/metrics.ts";
-import type { Configuration } from "../workspace/configuration.ts";
+import type { Configuration } from "../configuration/configuration.ts";
 
 export interface ObservingRequest {
   configuration: Configuration;

@@ -1,8 +1,8 @@
 /** The blobs that the configuration names: files of the data folder, or a bucket of S3. Compressed in both. */
 import type { BlobStore } from "../blobs/blob-store.ts";
 import { AptoveError } from "../domain/errors.ts";
-import type { Configuration } from "../workspace/configuration.ts";
-import type { DataFolder } from "../workspace/data-folder.ts";
+import type { Configuration } from "../configuration/configuration.ts";
+import type { DataFolder } from "../configuration/data-folder.ts";
 
 /** Throws `config_invalid` where a bucket is named without what leads to it. The bucket itself is not asked yet. */
 export async function openBlobs(

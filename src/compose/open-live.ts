@@ -1,8 +1,8 @@
 /** Where the events of running turns go, and how processes wake each other: as far as the turns themselves reach. */
 import type { EventLog } from "../live/event-log.ts";
 import type { WakeUps } from "../live/wake-ups.ts";
-import type { Configuration } from "../workspace/configuration.ts";
-import type { DataFolder } from "../workspace/data-folder.ts";
+import type { Configuration } from "../configuration/configuration.ts";
+import type { DataFolder } from "../configuration/data-folder.ts";
 
 export interface LiveRequest {
   /** What the caller has of it. */

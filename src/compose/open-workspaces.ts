@@ -1,7 +1,7 @@
 /** The workspaces of a data folder, with all that belongs to them, in its files but where a store was brought (Y1). */
 import type { Millis } from "../domain/ids.ts";
 import type { BindingStore } from "../workspace/binding-store.ts";
-import type { DataFolder } from "../workspace/data-folder.ts";
+import type { DataFolder } from "../configuration/data-folder.ts";
 import { fileBindings } from "../workspace/files/file-bindings.ts";
 import { fileTranscripts } from "../workspace/files/file-transcripts.ts";
 import { fileWorkspaces } from "../workspace/files/file-workspaces.ts";

@@ -1,6 +1,6 @@
 /** What people and orgs may ask for, by the configuration (H5). */
-import type { Quotas } from "../engine/parts.ts";
-import type { Configuration } from "../workspace/configuration.ts";
+import type { Quotas } from "../engine/dependencies.ts";
+import type { Configuration } from "../configuration/configuration.ts";
 
 export function quotasOf({ limits, records }: Configuration): Quotas {
   const all = {

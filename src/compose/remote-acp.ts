@@ -1,11 +1,11 @@
 /** The ACP door at the server's `/acp`, over the engine that serves HTTP too (P3). */
 import type { Aptove } from "../compose.ts";
 import { acpAgent, type OpenedPorts } from "../doors/acp/agent.ts";
-import type { RemoteLimits } from "../doors/acp/remote-connections.ts";
-import { remoteAcp, type RemoteAcp } from "../doors/acp/remote.ts";
+import type { RemoteLimits } from "../doors/acp/transport/remote-connections.ts";
+import { remoteAcp, type RemoteAcp } from "../doors/acp/transport/remote.ts";
 import { aptoveVersion } from "../version.ts";
 import { acpParts } from "./acp-parts.ts";
-import { headCommit } from "../doors/cli/git.ts";
+import { headCommit } from "../doors/cli/working-copy/git.ts";
 import { repositoryOf } from "./serve-acp.ts";
 
 export function servedAcp(aptove: Aptove, limits: Partial<RemoteLimits> = {}): RemoteAcp {

@@ -1,7 +1,7 @@
 /** `aptove acp`: the ACP door on standard input and output, over an engine of this process. */
-import { findWorkingCopy, headCommit } from "../doors/cli/git.ts";
+import { findWorkingCopy, headCommit } from "../doors/cli/working-copy/git.ts";
 import type { AcpSetup } from "../doors/cli/ports.ts";
-import { claimOutput, serveStdio, type Closable } from "../doors/acp/stdio.ts";
+import { claimOutput, serveStdio, type Closable } from "../doors/acp/transport/stdio.ts";
 import type { OpenedPorts } from "../doors/acp/agent.ts";
 import { aptoveVersion } from "../version.ts";
 
@@ -26,7 +26,7 @@ async function load(): Promise<void> {
   await Promise.all([
     import("../compose.ts"),
     import("./acp-parts.ts"),
-    import("../records/sql/sqlite.ts"),
+    import("../records/sql/sqlite/sqlite.ts"),
     import("../blobs/compressed.ts"),
     import("../blobs/files/file-blobs.ts"),
     import("../live/files/file-event-log.ts"),

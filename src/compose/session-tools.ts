@@ -4,9 +4,9 @@
  */
 import type { Tool } from "../tools/tool.ts";
 import type { McpServer, OpenSessionTools, SessionToolsRequest } from "../tools/session-tools.ts";
-import type { Configuration } from "../workspace/configuration.ts";
-import type { DataFolder } from "../workspace/data-folder.ts";
-import { configuredMcpServers } from "../workspace/mcp-servers.ts";
+import type { Configuration } from "../configuration/configuration.ts";
+import type { DataFolder } from "../configuration/data-folder.ts";
+import { configuredMcpServers } from "../configuration/mcp-servers.ts";
 import { isWorkspaceContent, workspacePaths } from "../workspace/files/workspace-paths.ts";
 import type { ConfiguredWorkspaces } from "./configured-workspaces.ts";
 

@@ -13,7 +13,7 @@ import { createAptove } from "../compose.ts";
 import type { Aptove, AptoveOptions } from "../compose.ts";
 import type { FinishedTurn } from "../domain/turn.ts";
 import type { TurnRequest } from "../engine/engine.ts";
-import { dataFolderAt } from "../workspace/data-folder.ts";
+import { dataFolderAt } from "../configuration/data-folder.ts";
 import { fileWorkspaces } from "../workspace/files/file-workspaces.ts";
 import { memoryBindings } from "../workspace/memory/memory-bindings.ts";
 import { memoryWorkspaces } from "../workspace/memory/memory-workspaces.ts";

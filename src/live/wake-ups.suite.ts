@@ -63,5 +63,5 @@ export function wakeUpsSuite(name: string, open: OpenWakeUpsForTest): void {
 }
 
 async function untilHearing(wakeUps: WakeUps): Promise<void> {
-  while (!wakeUps.isHearing()) await new Promise((resolve) => setTimeout(resolve, 1));
+  while (!wakeUps.isConnected()) await new Promise((resolve) => setTimeout(resolve, 1));
 }

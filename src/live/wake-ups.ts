@@ -18,7 +18,7 @@ export interface WakeUps {
   /** Calls `wake` at each send. It must neither throw nor do anything long. Gives what ends it. */
   on(topic: string, wake: () => void): () => void;
   /** Whether what other processes send arrives here now. While it does not, look often; while it does, now and then. */
-  isHearing(): boolean;
+  isConnected(): boolean;
 }
 
 /** What is sent, and when. */
@@ -43,7 +43,7 @@ export function checkTopic(topic: string): void {
 }
 
 /** Who wants to be woken at what in this process: the part that drivers have in common. */
-export class Sleepers {
+export class Subscribers {
   readonly #byTopic = new Map<string, Set<() => void>>();
 
   add(topic: string, wake: () => void): () => void {

@@ -6,7 +6,7 @@ import { spawn, type ChildProcessByStdio } from "node:child_process";
 import type { Readable, Writable } from "node:stream";
 import { pathFault } from "../domain/active-file.ts";
 import { AptoveError } from "../domain/errors.ts";
-import { gitQuestionEnvironment, gitQuestionOptions } from "../domain/git-questions.ts";
+import { gitQuestionEnvironment, gitQuestionOptions } from "../system/git-questions.ts";
 import { limits } from "../domain/limits.ts";
 import { folderRoot, git, trackedFiles, type FileFacts, type RepositoryFiles } from "./repository-files.ts";
 import type { IndexJob } from "./retriever.ts";

@@ -10,7 +10,7 @@ import { dirname, join, sep } from "node:path";
 import { promisify } from "node:util";
 import { pathFault } from "../domain/active-file.ts";
 import { AptoveError } from "../domain/errors.ts";
-import { gitQuestionEnvironment, gitQuestionOptions } from "../domain/git-questions.ts";
+import { gitQuestionEnvironment, gitQuestionOptions } from "../system/git-questions.ts";
 
 const run = promisify(execFile);
 const listingBytesMax = 1_073_741_824;

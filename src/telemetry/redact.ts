@@ -4,7 +4,7 @@
  * usual providers, and the password in an address.
  */
 
-import { hideSecretForms } from "../domain/secret-forms.ts";
+import { hideSecretForms } from "../system/secret-forms.ts";
 
 /** Shorter ones ("ollama", "none") stand in any text, and are no secrets. */
 const secretCharactersMin = 8;

@@ -9,7 +9,7 @@ import { temporaryFolder } from "../../testing/temporary-folder.ts";
 import { AptoveError } from "../domain/errors.ts";
 import { limits } from "../domain/limits.ts";
 import type { BindingStore } from "./binding-store.ts";
-import { dataFolderAt, type DataFolder } from "./data-folder.ts";
+import { dataFolderAt, type DataFolder } from "../configuration/data-folder.ts";
 import { fileBindings } from "./files/file-bindings.ts";
 import { fileWorkspaces } from "./files/file-workspaces.ts";
 import { workspacePaths } from "./files/workspace-paths.ts";

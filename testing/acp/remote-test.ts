@@ -11,7 +11,7 @@ import { createClient, type AptoveClient } from "../../src/client/client.ts";
 import { servedAcp } from "../../src/compose/remote-acp.ts";
 import type { Aptove } from "../../src/compose.ts";
 import type { Caller, Role } from "../../src/domain/caller.ts";
-import type { RemoteLimits } from "../../src/doors/acp/remote-connections.ts";
+import type { RemoteLimits } from "../../src/doors/acp/transport/remote-connections.ts";
 import { httpDoor } from "../../src/doors/http/door.ts";
 import type { HttpDoor, HttpDoorOptions } from "../../src/doors/http/door.ts";
 import { listen } from "../../src/doors/http/listen.ts";

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { planBundle } from "../../src/domain/file-bundle.ts";
 import type { CurrentFile, FileBundle } from "../../src/domain/file-bundle.ts";
 import { sha256 } from "../../src/domain/ids.ts";
-import { writeChanges } from "../../src/doors/cli/write-changes.ts";
+import { writeChanges } from "../../src/doors/cli/working-copy/write-changes.ts";
 
 const [root = "", bundle = "", dieAt = ""] = process.argv.slice(2);
 

@@ -4,7 +4,7 @@
  */
 import { once } from "node:events";
 import { writeSync } from "node:fs";
-import { dataFolderAt } from "../../src/workspace/data-folder.ts";
+import { dataFolderAt } from "../../src/configuration/data-folder.ts";
 import { fileBindings } from "../../src/workspace/files/file-bindings.ts";
 import { fileWorkspaces } from "../../src/workspace/files/file-workspaces.ts";
 import { Workspaces } from "../../src/workspace/workspaces.ts";

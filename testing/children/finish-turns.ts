@@ -7,7 +7,7 @@ import { writeSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { idOf } from "../../src/domain/ids.ts";
 import type { TranscribedTurn, TranscriptMessage } from "../../src/domain/transcript.ts";
-import { dataFolderAt } from "../../src/workspace/data-folder.ts";
+import { dataFolderAt } from "../../src/configuration/data-folder.ts";
 import { fileTranscripts } from "../../src/workspace/files/file-transcripts.ts";
 import { createTranscripts } from "../../src/workspace/transcript/transcripts.ts";
 import { asked } from "../conversations.ts";

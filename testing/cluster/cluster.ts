@@ -11,7 +11,7 @@ import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
 import { stringify } from "smol-toml";
 import { newId, sha256 } from "../../src/domain/ids.ts";
-import { openPostgresRecords } from "../../src/records/sql/postgres.ts";
+import { openPostgresRecords } from "../../src/records/sql/postgres/postgres.ts";
 import { startPostgres, type TestPostgres } from "../postgres.ts";
 import { createBucket, startRadosgw, type TestRadosgw } from "../servers/radosgw.ts";
 import { startRedis, type TestRedis } from "../servers/redis.ts";

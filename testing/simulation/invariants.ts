@@ -3,9 +3,9 @@ import assert from "node:assert/strict";
 import { Readable } from "node:stream";
 import type { Session } from "../../src/domain/session.ts";
 import { mayBeParent, type Turn } from "../../src/domain/turn.ts";
-import { engineCore, type EngineCore } from "../../src/engine/core.ts";
+import { engineCore, type EngineCore } from "../../src/engine/turn/live/engine-core.ts";
 import { transfer } from "../../src/engine/transfer/transfer.ts";
-import { verifySession } from "../../src/engine/verify.ts";
+import { verifySession } from "../../src/engine/explain/verify.ts";
 import { alice, all, testParts } from "../engine.ts";
 import { checkHeads } from "./head-path.ts";
 import type { NaiveSession, NaiveTurn } from "./naive-model.ts";
@@ -97,7 +97,7 @@ async function checkMove(world: World, sessionId: string): Promise<void> {
   for (const { sealed, sessionId: of, id } of world.model.turns.values()) {
     // What a full disk let nobody keep stays where it was: in the live log.
     if (of !== sessionId || sealed === null || sealed.row.blobs.run === null) continue;
-    const reading = await readingOf(engineCore(elsewhere.parts), sealed.row);
+    const reading = await readingOf(engineCore(elsewhere.deps), sealed.row);
     assert.equal(reading, sealed.reading, `the turn ${id} reads otherwise where it was moved to`);
   }
 }

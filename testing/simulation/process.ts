@@ -4,7 +4,7 @@ import { builtInModes, type ConversationContext } from "../../src/domain/context
 import { limits } from "../../src/domain/limits.ts";
 import { createEngine } from "../../src/engine/create-engine.ts";
 import type { Engine } from "../../src/engine/engine.ts";
-import type { EngineParts } from "../../src/engine/parts.ts";
+import type { EngineDependencies } from "../../src/engine/dependencies.ts";
 import type { Provider } from "../../src/providers/provider.ts";
 import type { Runner } from "../../src/records/record-store.ts";
 import type { Tool } from "../../src/tools/tool.ts";
@@ -92,7 +92,7 @@ export const agents = [
 export const models = ["large", "large-2026-01-01", "small"];
 const smallWindowTokens = 1_500;
 
-function partsOf(process: Process, stores: Stores, { calls, gates, ...world }: Surroundings): EngineParts {
+function partsOf(process: Process, stores: Stores, { calls, gates, ...world }: Surroundings): EngineDependencies {
   return {
     ...testParts(),
     records: calls.held(stores.records, process),

@@ -11,7 +11,7 @@ import { fileEventLog } from "../../src/live/files/file-event-log.ts";
 import { memoryEventLog } from "../../src/live/memory/memory-event-log.ts";
 import { memoryRecords } from "../../src/records/memory/memory-records.ts";
 import type { RecordStore } from "../../src/records/record-store.ts";
-import { openSqliteRecords } from "../../src/records/sql/sqlite.ts";
+import { openSqliteRecords } from "../../src/records/sql/sqlite/sqlite.ts";
 
 export type StoreKind = "memory" | "sqlite";
 

@@ -210,8 +210,8 @@ test("[B1] the address of a bucket, by path and by host, and what is none", () =
   const wrong: [Partial<typeof given & { endpoint: string; region: null }>, RegExp][] = [
     [{ url: "s3://" }, /blobs.url/],
     [{ url: "https://host/bucket" }, /blobs.url/],
-    [{ url: "s3://Upper" }, /bucket "Upper" in blobs.url/],
-    [{ url: "s3://ab/x" }, /bucket "ab" in blobs.url is no name of one: 3 to 63/],
+    [{ url: "s3://Upper" }, /blobs.url: "Upper" is no name of a bucket/],
+    [{ url: "s3://ab/x" }, /blobs.url: "ab" is no name of a bucket: 3 to 63/],
     [{ url: "s3://user:word@bucket" }, /blobs.url/],
     [{ url: "s3://bucket/../up" }, /prefix/],
     [{ url: "s3://bucket/a//b" }, /prefix/],

@@ -1,6 +1,6 @@
 /** Where a bucket is: from `s3://bucket/prefix` and the address of the server to the address of a blob. */
 import { AptoveError } from "../../domain/errors.ts";
-import { readS3Url } from "../../domain/s3-url.ts";
+import { readS3Url } from "../../system/s3-url.ts";
 
 export interface S3PlaceOptions {
   /** `s3://bucket` or `s3://bucket/some/prefix`. */
@@ -24,13 +24,15 @@ export interface S3Place {
 
 /** Throws `config_invalid`, naming the key of `[blobs]` that is wrong. */
 export function s3Place({ url, endpoint, region, pathStyle }: S3PlaceOptions): S3Place {
-  const { bucket, prefix } = readS3Url(url);
+  const address = readS3Url(url);
+  if ("fault" in address) throw invalid(`blobs.url: ${address.fault}`);
+  const { bucket, prefix } = address;
   if (endpoint === null && region === null) throw invalid("blobs.region is missing, for example eu-central-1");
   const server = serverAt(endpoint ?? `https://s3.${region}.amazonaws.com`);
   // No certificate is good for a name with more dots.
   const isInPath = pathStyle ?? (endpoint !== null || bucket.includes("."));
-  const address = isInPath ? `${server.origin}/${bucket}` : `${server.protocol}//${bucket}.${server.host}`;
-  return { bucket, region: region ?? "us-east-1", prefix, address };
+  const root = isInPath ? `${server.origin}/${bucket}` : `${server.protocol}//${bucket}.${server.host}`;
+  return { bucket, region: region ?? "us-east-1", prefix, address: root };
 }
 
 function serverAt(endpoint: string): URL {

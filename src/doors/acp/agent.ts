@@ -12,7 +12,7 @@ import {
   type RequestError,
   type Stream,
 } from "@agentclientprotocol/sdk";
-import { Client } from "./client.ts";
+import { Client } from "./client/client.ts";
 import { AcpDoor } from "./door.ts";
 import { forkRequest, type ForkRequest } from "./fork-request.ts";
 import { metaKeys } from "./meta.ts";

@@ -3,13 +3,13 @@ import { createHash } from "node:crypto";
 import type { AptoveClient } from "../../client/client.ts";
 import { AptoveError } from "../../domain/errors.ts";
 import type { SessionTools, SessionToolsRequest } from "../../tools/session-tools.ts";
-import { mergeLayers, readSharedLayers, workspaceWords } from "../../workspace/configuration.ts";
-import type { Configuration, LoadedConfiguration, SharedLayers } from "../../workspace/configuration.ts";
-import { dataFolderPath, openDataFolder } from "../../workspace/data-folder.ts";
-import type { DataFolder } from "../../workspace/data-folder.ts";
+import { mergeLayers, readSharedLayers, workspaceWords } from "../../configuration/configuration.ts";
+import type { Configuration, LoadedConfiguration, SharedLayers } from "../../configuration/configuration.ts";
+import { dataFolderPath, openDataFolder } from "../../configuration/data-folder.ts";
+import type { DataFolder } from "../../configuration/data-folder.ts";
 import type { OpenedWorkspaces } from "../../workspace/opened-workspaces.ts";
 import { CommandFailed, UsageError } from "./failure.ts";
-import type { WorkingCopy } from "./git.ts";
+import type { WorkingCopy } from "./working-copy/git.ts";
 import type { Output } from "./output.ts";
 import type {
   AcpSetup,
@@ -124,7 +124,7 @@ export class Call {
   }
 
   async copy(): Promise<WorkingCopy> {
-    this.#copy ??= import("./git.ts").then(({ findWorkingCopy }) => findWorkingCopy(this.io.cwd));
+    this.#copy ??= import("./working-copy/git.ts").then(({ findWorkingCopy }) => findWorkingCopy(this.io.cwd));
     return await this.#copy;
   }
 

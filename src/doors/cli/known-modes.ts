@@ -1,6 +1,6 @@
 /** A mode that nobody configured is refused where it is named, and not at each line after it (G2). */
 import type { AptoveClient } from "../../client/client.ts";
-import type { LoadedConfiguration } from "../../workspace/configuration.ts";
+import type { LoadedConfiguration } from "../../configuration/configuration.ts";
 import { defaultWorkspaceId } from "../../workspace/workspace-store.ts";
 import type { Call } from "./call.ts";
 import { CommandFailed } from "./failure.ts";

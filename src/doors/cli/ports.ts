@@ -6,8 +6,8 @@ import type { Readable, Writable } from "node:stream";
 import type { AptoveClient } from "../../client/client.ts";
 import type { Engine, Indexes, Operator } from "../../engine/engine.ts";
 import type { McpServer, SessionTools, SessionToolsRequest } from "../../tools/session-tools.ts";
-import type { Configuration } from "../../workspace/configuration.ts";
-import type { DataFolder } from "../../workspace/data-folder.ts";
+import type { Configuration } from "../../configuration/configuration.ts";
+import type { DataFolder } from "../../configuration/data-folder.ts";
 import type { OpenedWorkspaces } from "../../workspace/opened-workspaces.ts";
 
 /** The surroundings of one call; tests bring their own. */

@@ -10,7 +10,7 @@ import { exitCodes, reportFailure, UsageError } from "./failure.ts";
 import type { ExitCode } from "./failure.ts";
 import { Output } from "./output.ts";
 import type { CliIo, CliPorts } from "./ports.ts";
-import { buildProgram } from "./program.ts";
+import { buildProgram } from "./declarations/program.ts";
 import { StoppedAtOnce } from "./stop-signals.ts";
 
 export type { CliIo, CliPorts, LocalEngine, LocalSetup } from "./ports.ts";

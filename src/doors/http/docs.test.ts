@@ -4,9 +4,9 @@ import { spawn, spawnSync } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
-import { paths } from "../../protocol/paths.ts";
-import type { RouteName } from "../../protocol/paths.ts";
-import { routes } from "../../protocol/routes.ts";
+import { paths } from "../../protocol/routes/paths.ts";
+import type { RouteName } from "../../protocol/routes/paths.ts";
+import { routes } from "../../protocol/routes/routes.ts";
 import { testDoor } from "../../../testing/http-door.ts";
 import { listen } from "./listen.ts";
 

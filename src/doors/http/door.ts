@@ -11,37 +11,37 @@ import { isId } from "../../domain/ids.ts";
 import { limits as defaults } from "../../domain/limits.ts";
 import type { Engine } from "../../engine/engine.ts";
 import { parse } from "../../protocol/parse.ts";
-import { paths } from "../../protocol/paths.ts";
-import type { RouteName } from "../../protocol/paths.ts";
-import { routes } from "../../protocol/routes.ts";
-import { takesBody } from "../../protocol/route-spec.ts";
-import type { RouteSpec } from "../../protocol/routes.ts";
+import { paths } from "../../protocol/routes/paths.ts";
+import type { RouteName } from "../../protocol/routes/paths.ts";
+import { routes } from "../../protocol/routes/routes.ts";
+import { takesBody } from "../../protocol/routes/route-spec.ts";
+import type { RouteSpec } from "../../protocol/routes/routes.ts";
 import { z } from "zod";
 import { noObserver } from "../../telemetry/observer.ts";
 import type { Observer } from "../../telemetry/observer.ts";
-import { isUnread, readBody, readJson } from "./body.ts";
-import type { Call, Door, Handler, Handlers, HttpLimits } from "./call.ts";
-import { deviceHandlers } from "./device-handlers.ts";
-import { createEntrance } from "./entrance.ts";
-import type { Entrance, Visitor } from "./entrance.ts";
-import { executeHandler } from "./execute-handler.ts";
-import { contextHandlers } from "./context-handlers.ts";
-import { corsHeaders, preflightHeaders } from "./guard.ts";
+import { isUnread, readBody, readJson } from "./request/body.ts";
+import type { Call, Door, Handler, Handlers, HttpLimits } from "./handlers/call.ts";
+import { deviceHandlers } from "./handlers/devices.ts";
+import { createAuthentication } from "./admission/authentication.ts";
+import type { Authentication, AuthenticatedRequest } from "./admission/authentication.ts";
+import { executeHandler } from "./handlers/execute.ts";
+import { contextHandlers } from "./handlers/contexts.ts";
+import { corsHeaders, preflightHeaders } from "./admission/guard.ts";
 import { handshakeHeaders, handshakeRequest, refuseHandshake } from "./mount.ts";
 import type { Handshake, Mount } from "./mount.ts";
-import { mailboxHandlers } from "./mailbox-handlers.ts";
-import { peopleHandlers } from "./people-handlers.ts";
+import { mailboxHandlers } from "./handlers/mailbox.ts";
+import { peopleHandlers } from "./handlers/people.ts";
 import { problemAnswer } from "./problem-answer.ts";
-import { readQuery } from "./query.ts";
-import { RunSlots } from "./quotas.ts";
-import { serverHandlers } from "./server-handlers.ts";
-import { sessionHandlers } from "./session-handlers.ts";
-import { streamHandlers } from "./stream-handlers.ts";
-import { transferHandlers } from "./transfer-handlers.ts";
-import { treeHandlers } from "./tree-handlers.ts";
-import { turnHandlers } from "./turn-handlers.ts";
-import { newVisit, visitBegun, visitEnded } from "./visit.ts";
-import type { Visit, VisitBindings } from "./visit.ts";
+import { readQuery } from "./request/query.ts";
+import { RunSlots } from "./admission/quotas.ts";
+import { serverHandlers } from "./handlers/server.ts";
+import { sessionHandlers } from "./handlers/sessions.ts";
+import { streamHandlers } from "./handlers/streams.ts";
+import { transferHandlers } from "./handlers/transfer.ts";
+import { treeHandlers } from "./handlers/tree.ts";
+import { turnHandlers } from "./handlers/turns.ts";
+import { newRequestInfo, visitBegun, visitEnded } from "./admission/request-info.ts";
+import type { RequestInfo, RequestInfoBindings } from "./admission/request-info.ts";
 
 export interface HttpDoorOptions {
   engine: Engine;
@@ -73,7 +73,7 @@ export interface HttpDoor {
 
 export function httpDoor(options: HttpDoorOptions): HttpDoor {
   const door = doorOf(options);
-  const entrance = createEntrance({
+  const entrance = createAuthentication({
     authenticate: options.authenticate ?? ((secret) => options.engine.keys.authenticate(secret)),
     allowedHosts: options.allowedHosts ?? [],
     allowedOrigins: options.allowedOrigins ?? [],
@@ -81,7 +81,7 @@ export function httpDoor(options: HttpDoorOptions): HttpDoor {
     takeRequest: (caller) => options.engine.takeRequest(caller),
     now: options.now ?? (() => performance.now()),
   });
-  const app = new Hono<VisitBindings>();
+  const app = new Hono<RequestInfoBindings>();
   const handlers: Handlers<RouteName> = {
     ...executeHandler(door),
     ...sessionHandlers(door),
@@ -117,7 +117,7 @@ export function httpDoor(options: HttpDoorOptions): HttpDoor {
   const mountAt = (incoming: IncomingMessage) => mounts.get((incoming.url ?? "").split("?")[0] ?? "");
   return {
     fetch: (request) => {
-      const visit = newVisit(request);
+      const visit = newRequestInfo(request);
       const activity = door.observer.request(visitBegun(visit, request));
       return activity.within(async () => {
         const response = await enter(request, { visit, app, entrance, door });
@@ -152,7 +152,12 @@ function doorOf(options: HttpDoorOptions): Door {
 /** What holds for every request and every answer, whatever the route. */
 async function enter(
   request: Request,
-  { visit, app, entrance, door }: { visit: Visit; app: Hono<VisitBindings>; entrance: Entrance; door: Door },
+  {
+    visit,
+    app,
+    entrance,
+    door,
+  }: { visit: RequestInfo; app: Hono<RequestInfoBindings>; entrance: Authentication; door: Door },
 ): Promise<Response> {
   let origin: string | null = null;
   let response: Response;
@@ -175,11 +180,14 @@ async function enter(
 interface Serving {
   name: RouteName;
   door: Door;
-  entrance: Entrance;
+  entrance: Authentication;
   handler: Handler<never>;
 }
 
-async function serve(context: Context<VisitBindings>, { name, door, entrance, handler }: Serving): Promise<Response> {
+async function serve(
+  context: Context<RequestInfoBindings>,
+  { name, door, entrance, handler }: Serving,
+): Promise<Response> {
   const request = context.req.raw;
   const { visit } = context.env;
   const spec: RouteSpec = routes[name];
@@ -216,14 +224,22 @@ function paramsOf({ params }: RouteSpec, context: Context): object {
 }
 
 /** Of an open route nobody, unless it tells more to some. */
-async function visitorOf(request: Request, spec: RouteSpec, entrance: Entrance): Promise<Visitor | null> {
+async function visitorOf(
+  request: Request,
+  spec: RouteSpec,
+  entrance: Authentication,
+): Promise<AuthenticatedRequest | null> {
   if (spec.access !== "open") return await entrance.identify(request);
   if (spec.greets !== true) return null;
   // Who cannot be told by now, be it that the records do not answer, is a stranger.
   return request.headers.has("authorization") ? await entrance.identify(request).catch(() => null) : null;
 }
 
-async function serveMount(context: Context<VisitBindings>, mount: Mount, entrance: Entrance): Promise<Response> {
+async function serveMount(
+  context: Context<RequestInfoBindings>,
+  mount: Mount,
+  entrance: Authentication,
+): Promise<Response> {
   const { visit } = context.env;
   const request = context.req.raw;
   visit.route = mount.path;
@@ -237,12 +253,12 @@ async function serveMount(context: Context<VisitBindings>, mount: Mount, entranc
 
 async function upgrade(
   handshake: Handshake,
-  { mount, entrance, door }: { mount: Mount | undefined; entrance: Entrance; door: Door },
+  { mount, entrance, door }: { mount: Mount | undefined; entrance: Authentication; door: Door },
 ): Promise<void> {
   // Until somebody has it, its errors are nobody's.
   handshake.socket.on("error", () => handshake.socket.destroy());
   const headers = handshakeHeaders(handshake);
-  const visit = { ...newVisit({ headers }), route: mount?.path ?? null };
+  const visit = { ...newRequestInfo({ headers }), route: mount?.path ?? null };
   const activity = door.observer.request(visitBegun(visit, { method: "GET", headers }));
   try {
     const request = handshakeRequest(handshake, headers);
@@ -259,7 +275,11 @@ async function upgrade(
 }
 
 /** A known path with a method that it does not have, and the questions that browsers ask before they call. */
-async function otherMethod({ req }: Context<VisitBindings>, entrance: Entrance, allowed: string[]): Promise<Response> {
+async function otherMethod(
+  { req }: Context<RequestInfoBindings>,
+  entrance: Authentication,
+  allowed: string[],
+): Promise<Response> {
   const allow = [...allowed, "OPTIONS"].join(", ");
   const origin = entrance.checkOrigin(req.raw);
   const isPreflight = req.method === "OPTIONS" && req.header("access-control-request-method") !== undefined;

@@ -7,7 +7,7 @@ import type { ErrorCode } from "../../domain/errors.ts";
 import { problem } from "../../protocol/problem.ts";
 import { testDoor, type CallOptions } from "../../../testing/http-door.ts";
 import { problemAnswer } from "./problem-answer.ts";
-import { RequestRates, RunSlots } from "./quotas.ts";
+import { RequestRates, RunSlots } from "./admission/quotas.ts";
 
 const execute = "/api/ai/agent/execute";
 
@@ -217,7 +217,7 @@ const refusals: [code: ErrorCode, what: string, options: CallOptions][] = [
 ];
 
 test("[H3] [H5] [E4] [X5] bad requests are refused, each by its code, and nothing is left behind", async (t) => {
-  const { refused, engine, admin, parts, provider } = await testDoor(t);
+  const { refused, engine, admin, deps, provider } = await testDoor(t);
   for (const [code, what, options] of refusals) {
     const { detail } = await refused(code, `POST ${execute}`, options).catch((error: Error) =>
       assert.fail(`${what}: ${error.message}`),
@@ -225,7 +225,7 @@ test("[H3] [H5] [E4] [X5] bad requests are refused, each by its code, and nothin
     assert.ok(detail.length > 0 && detail.length < 2_000, what);
   }
   assert.deepEqual((await engine.listSessions(admin, {})).sessions, []);
-  assert.deepEqual(await parts.blobs.list(""), []);
+  assert.deepEqual(await deps.blobs.list(""), []);
   assert.equal(provider.exchanges.length, 0);
 });
 

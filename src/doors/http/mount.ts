@@ -6,19 +6,19 @@ import { STATUS_CODES } from "node:http";
 import type { IncomingMessage } from "node:http";
 import type { Duplex } from "node:stream";
 import { AptoveError } from "../../domain/errors.ts";
-import type { Visitor } from "./entrance.ts";
+import type { AuthenticatedRequest } from "./admission/authentication.ts";
 import { problemAnswer } from "./problem-answer.ts";
 import type { Report } from "./problem-answer.ts";
-import type { Visit } from "./visit.ts";
+import type { RequestInfo } from "./admission/request-info.ts";
 
 export interface Mount {
   path: `/${string}`;
   methods: readonly string[];
   bodyBytesMax: number;
   /** The body of the request is within the limit, and read. What is thrown becomes a problem. */
-  fetch(request: Request, visitor: Visitor): Promise<Response>;
+  fetch(request: Request, visitor: AuthenticatedRequest): Promise<Response>;
   /** Takes the socket over, or rejects and has not touched it. */
-  upgrade(handshake: Handshake, visitor: Visitor): Promise<void>;
+  upgrade(handshake: Handshake, visitor: AuthenticatedRequest): Promise<void>;
 }
 
 /** A request to go on as a WebSocket. */
@@ -47,7 +47,7 @@ export function handshakeRequest({ incoming }: Handshake, headers: Headers): Req
 
 interface Refusal {
   thrown: unknown;
-  visit: Visit;
+  visit: RequestInfo;
   report: Report;
 }
 

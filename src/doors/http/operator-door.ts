@@ -4,7 +4,7 @@
  */
 import type { Engine } from "../../engine/engine.ts";
 import type { HttpDoor } from "./door.ts";
-import { readyAnswer } from "./server-handlers.ts";
+import { readyAnswer } from "./handlers/server.ts";
 
 export interface OperatorDoorOptions {
   engine: Engine;

@@ -1,12 +1,16 @@
 /** Any thrown value as problem details (H3). What was not thrown on purpose is `internal`, and tells nothing of itself. */
 import { AptoveError } from "../../domain/errors.ts";
 import { problemMediaType, toProblem } from "../../protocol/problem.ts";
-import type { Visit } from "./visit.ts";
+import type { RequestInfo } from "./admission/request-info.ts";
 
 export type Report = (message: string, error?: unknown) => void;
 
 /** `visit` learns the code. */
-export function problemAnswer(thrown: unknown, visit: Pick<Visit, "requestId" | "code">, report: Report): Response {
+export function problemAnswer(
+  thrown: unknown,
+  visit: Pick<RequestInfo, "requestId" | "code">,
+  report: Report,
+): Response {
   const { requestId } = visit;
   const isMeant = thrown instanceof AptoveError && thrown.code !== "internal";
   const error = isMeant ? thrown : unexpected(thrown, requestId, report);

@@ -10,14 +10,14 @@ import type { SubagentRef } from "../../domain/subagent.ts";
 import { summarize, type FinishedTurn, type Turn } from "../../domain/turn.ts";
 import { ToolFault } from "../../tools/tool-fault.ts";
 import type { ToolContext } from "../../tools/tool.ts";
-import { acceptRequest } from "../accept.ts";
-import type { EngineCore } from "../core.ts";
+import { acceptRequest } from "../turn/prepare/accept.ts";
+import type { EngineCore } from "../turn/live/engine-core.ts";
 import type { RunningTurn, TurnRequest } from "../engine.ts";
-import type { LiveTurn } from "../live-turns.ts";
-import { newRoot, type SubagentPlace } from "../place-turn.ts";
-import { launchTurn } from "../run-turn.ts";
-import { continuableSession } from "../sessions.ts";
-import type { Parent } from "../turn-plan.ts";
+import type { LiveTurn } from "../turn/live/live-turns.ts";
+import { newRoot, type SubagentPlace } from "../turn/place-turn.ts";
+import { launchTurn } from "../turn/run-turn.ts";
+import { continuableSession } from "../access/visible.ts";
+import type { Parent } from "../turn/prepare/turn-plan.ts";
 
 /** The turn that calls one of the tools, while it runs. */
 export interface Spawner {
@@ -83,9 +83,9 @@ export async function continueSubagent(
 }
 
 /** A turn that failed goes on where that one began; null: there is nothing to go on from. */
-async function lastGoodTurn({ parts }: EngineCore, newest: Turn): Promise<Parent | null> {
+async function lastGoodTurn({ deps }: EngineCore, newest: Turn): Promise<Parent | null> {
   if (newest.status === "completed") return newest;
-  const before = newest.parentId === null ? null : await parts.records.getTurn(newest.parentId);
+  const before = newest.parentId === null ? null : await deps.records.getTurn(newest.parentId);
   if (before === null && newest.parentId === null) return null;
   if (before?.status === "completed") return before;
   throw new AptoveError("history_unavailable", `the turn ${newest.parentId} of the subagent is no longer there`);
@@ -102,12 +102,12 @@ async function startTurnOf(core: EngineCore, spawner: Spawner, start: Start): Pr
   const { caller } = spawner.run.accepted;
   const { ref } = start.place;
   spawner.signal.throwIfAborted();
-  const session = await continuableSession(core.parts, caller, spawner.live.sessionId);
+  const session = await continuableSession(core.deps, caller, spawner.live.sessionId);
   const request = requestOf(core, spawner, start);
   const { subagentTools } = core;
   const inherited = await core.histories.readableBefore(start.parent);
   const asked = { caller, request, session, subagent: ref, subagentTools, inherited };
-  const accepted = await acceptRequest(core.parts, asked);
+  const accepted = await acceptRequest(core.deps, asked);
   const place = { ...newRoot, session, model: session, parent: start.parent, subagent: start.place };
   const running = await launchTurn(core, { place, request, accepted });
   // Whoever stopped the call meanwhile was told that it was not run.

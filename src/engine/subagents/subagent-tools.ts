@@ -13,8 +13,8 @@ import { describedTool } from "../../tools/described-tool.ts";
 import { optional, text } from "../../tools/parameters.ts";
 import { ToolFault } from "../../tools/tool-fault.ts";
 import type { Tool, ToolResult } from "../../tools/tool.ts";
-import { steer } from "../control.ts";
-import type { EngineCore } from "../core.ts";
+import { steer } from "../turn/live/control.ts";
+import type { EngineCore } from "../turn/live/engine-core.ts";
 import { beginSubagent, continueSubagent, spawnerOf, type Spawner } from "./begin.ts";
 
 export function subagentTools(core: EngineCore): Tool[] {
@@ -109,7 +109,7 @@ async function steerSubagent(
 }
 
 async function newestTurn(core: EngineCore, { live }: Spawner, id: string): Promise<SubagentTurn> {
-  const [newest] = await core.parts.records.subagentTurns(live.sessionId, { subagentId: id, limit: 1 });
+  const [newest] = await core.deps.records.subagentTurns(live.sessionId, { subagentId: id, limit: 1 });
   if (newest !== undefined && isSubagents(newest) && mayTell(live.subagent, newest.subagent)) return newest;
   throw new ToolFault(`there is no subagent "${id.slice(0, 64)}" that you began; list_subagents lists them`);
 }
@@ -138,7 +138,7 @@ function listTool(core: EngineCore): Tool {
 }
 
 async function subagentList(core: EngineCore, { live }: Spawner): Promise<string> {
-  const { records } = core.parts;
+  const { records } = core.deps;
   const limit = limits.subagentTurnsPerSessionMax;
   const turns = (await records.subagentTurns(live.sessionId, { limit })).filter(isSubagents);
   const waiting = await records.listMailbox(live.sessionId, { waiting: true, limit });

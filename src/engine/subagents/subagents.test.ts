@@ -55,13 +55,13 @@ async function team(
 
 type Team = TestEngine & ReturnType<typeof looking>;
 
-function looking({ parts }: Pick<TestEngine, "parts">) {
+function looking({ deps }: Pick<TestEngine, "deps">) {
   const turns = async (sessionId: string): Promise<Turn[]> =>
-    (await parts.records.subagentTurns(sessionId, { limit: 100 })).toReversed();
+    (await deps.records.subagentTurns(sessionId, { limit: 100 })).toReversed();
   return {
     /** Of subagents, oldest first. */
     turns,
-    mail: (sessionId: string): Promise<MailboxMessage[]> => parts.records.listMailbox(sessionId, { limit: 100 }),
+    mail: (sessionId: string): Promise<MailboxMessage[]> => deps.records.listMailbox(sessionId, { limit: 100 }),
     /** Waits until no subagent of the session runs. */
     quiet: async (engine: TestEngine["engine"], sessionId: string): Promise<Turn[]> => {
       for (const { id } of await turns(sessionId)) await all(await engine.turnEvents(alice, id, { afterSeq: 0 }));
@@ -335,14 +335,14 @@ test("[A2] [T5] of many who fire at once one turn has the messages; those who wa
 });
 
 test("[A2] [T9] fire brings answers to the calls that the head waits for, and may change the conversation context", async (t) => {
-  const parts = testParts({ conversation: { subagents: true } });
-  const other = { ...(parts.conversationContexts[0] ?? assert.fail()), id: "other", bootPrompt: "Be brief." };
+  const deps = testParts({ conversation: { subagents: true } });
+  const other = { ...(deps.conversationContexts[0] ?? assert.fail()), id: "other", bootPrompt: "Be brief." };
   const answers: Record<string, ScriptedAnswer> = {
     go: spawn("work"),
     ask: [{ calls: "client_tool", callId: "c1" }],
   };
   const tools = [{ name: "client_tool", parameters: { type: "object" } }];
-  const contexts = { conversationContexts: [...parts.conversationContexts, other] };
+  const contexts = { conversationContexts: [...deps.conversationContexts, other] };
   const { engine, start, quiet, provider } = await team(t, answers, contexts);
   const { sessionId } = await (await start("go", { tools })).finished;
   await quiet(engine, sessionId);
@@ -367,7 +367,7 @@ test("[A2] [T9] fire brings answers to the calls that the head waits for, and ma
 test("[A2] [R2] a subagent that is lost with its process is told as failed; a lost continuation gives back, and all once", async (t) => {
   const never = new Promise<void>(() => {});
   const dead = new Set<string>();
-  const parts = testParts({
+  const deps = testParts({
     script: acting({
       go: [...(spawn("stuck") as []), ...(spawn("quick") as [])],
       stuck: [{ waits: never }],
@@ -376,17 +376,17 @@ test("[A2] [R2] a subagent that is lost with its process is told as failed; a lo
     conversation: { subagents: true },
     isAlive: (runner) => !dead.has(runner.id),
   });
-  const old = await createEngine(parts);
-  const { quiet, mail, turns } = looking({ parts });
+  const old = await createEngine(deps);
+  const { quiet, mail, turns } = looking({ deps });
   const head = await (await old.runTurn(alice, { instruction: "go" })).finished;
   const { sessionId } = head;
   const [stuck, quick] = await turns(sessionId);
   for await (const { event } of await old.turnEvents(alice, quick?.id ?? "", { afterSeq: 0 }))
     if (event.type === "run_finished") break;
   const cut = await old.runTurn(alice, { instruction: "hang", fire: true, sessionId });
-  dead.add(parts.runner.id);
+  dead.add(deps.runner.id);
 
-  const restarted = await testEngine(t, { ...parts, runner: testRunner() });
+  const restarted = await testEngine(t, { ...deps, runner: testRunner() });
   t.after(() => old.close({ graceMs: 0 }));
   await quiet(restarted.engine, sessionId);
   const messages = await mail(sessionId);
@@ -409,7 +409,7 @@ test("[A2] [R2] a subagent that is lost with its process is told as failed; a lo
 });
 
 test("[A1] [A2] [D2] a session is verified, exported and imported with its subagents, and the mailbox is made anew from them", async (t) => {
-  const { engine, start, quiet, mail, turns, parts } = await team(t, {
+  const { engine, start, quiet, mail, turns, deps } = await team(t, {
     go: [...(spawn("early") as []), ...(spawn("also early") as [])],
     more: spawn("late"),
   });
@@ -463,5 +463,5 @@ test("[A1] [A2] [D2] a session is verified, exported and imported with its subag
   }
   await engine.tree.remove(alice, sessionId);
   await engine.tree.purge(alice, sessionId);
-  assert.deepEqual([await mail(sessionId), await parts.blobs.list("turns/")], [[], []]);
+  assert.deepEqual([await mail(sessionId), await deps.blobs.list("turns/")], [[], []]);
 });

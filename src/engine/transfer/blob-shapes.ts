@@ -10,9 +10,9 @@ import type {
   ToolLocation,
   ToolPermission,
 } from "../../domain/tool.ts";
-import type { DeliveredMessage } from "../request/mailbox-block.ts";
-import type { RecipePiece, RequestRecipe } from "../request/recipe.ts";
-import type { OpeningBlob, PartBlob, RequestBlob, RunBlob } from "../turn-blobs.ts";
+import type { DeliveredMessage } from "../turn/request/mailbox-block.ts";
+import type { RecipePiece, RequestRecipe } from "../turn/request/recipe.ts";
+import type { OpeningBlob, PartBlob, RequestBlob, RunBlob } from "../turn/kept/turn-blobs.ts";
 import { deferredCall, failure, historySource, partRef, stopReason, usage, warning } from "./row-shapes.ts";
 import {
   count,

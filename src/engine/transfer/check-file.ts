@@ -4,7 +4,7 @@
  */
 import { AptoveError } from "../../domain/errors.ts";
 import { limits } from "../../domain/limits.ts";
-import { turnDigest } from "../turn-digest.ts";
+import { turnDigest } from "../turn/kept/turn-digest.ts";
 import { checkBlob, type CheckedBlob } from "./check-blob.ts";
 import { lineageFault, mailFacts, type MailFacts } from "./check-subagent.ts";
 import { checkBases, namedBlobs, outcomeOf, type Ancestor } from "./check-turn.ts";

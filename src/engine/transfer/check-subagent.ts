@@ -4,7 +4,7 @@
  */
 import type { MailboxDraft } from "../../domain/mailbox.ts";
 import { messageOf } from "../../domain/turn.ts";
-import type { StoredTurn } from "../turn-order.ts";
+import type { StoredTurn } from "../turn/kept/turn-order.ts";
 import { outcomeOf, type Ancestor } from "./check-turn.ts";
 
 /** What the mailbox needs to know of a turn of the file. */

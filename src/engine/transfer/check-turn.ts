@@ -4,8 +4,8 @@
  */
 import { baseDepth } from "../../domain/lineage.ts";
 import { partBlobs } from "../../domain/turn.ts";
-import type { BlobHashes } from "../turn-digest.ts";
-import type { StoredTurn } from "../turn-order.ts";
+import type { BlobHashes } from "../turn/kept/turn-digest.ts";
+import type { StoredTurn } from "../turn/kept/turn-order.ts";
 import type { CheckedBlob } from "./check-blob.ts";
 import type { TurnLine } from "./format.ts";
 

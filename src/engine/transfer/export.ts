@@ -5,10 +5,11 @@ import { sha256 } from "../../domain/ids.ts";
 import { sessionKey, sessionName, type Session } from "../../domain/session.ts";
 import type { Step } from "../../domain/step.ts";
 import { mayBeParent, partBlobs, type Turn } from "../../domain/turn.ts";
-import type { EngineCore } from "../core.ts";
-import { visibleSession, visibleTurn } from "../sessions.ts";
-import { turnDigest } from "../turn-digest.ts";
-import { ancestors, finishedTurns, lineage, turnsWithLineage, type StoredTurn } from "../turn-order.ts";
+import type { EngineCore } from "../turn/live/engine-core.ts";
+import { visibleTurn } from "../access/visible.ts";
+import { visibleSession } from "../access/visible.ts";
+import { turnDigest } from "../turn/kept/turn-digest.ts";
+import { ancestors, finishedTurns, lineage, turnsWithLineage, type StoredTurn } from "../turn/kept/turn-order.ts";
 import { blobLines, exportFormat, LineSeal, type ExportedSession, type ExportLine } from "./format.ts";
 
 export type ExportScope = { sessionId: string } | { turnId: string };
@@ -27,7 +28,7 @@ export async function* exportLines(core: EngineCore, caller: Caller, scope: Expo
     seal.add(text);
     return text;
   };
-  yield sealed({ aptove: "export", format: exportFormat, version: core.parts.version });
+  yield sealed({ aptove: "export", format: exportFormat, version: core.deps.version });
   for (const session of sessions) yield sealed({ kind: "session", session });
   const digests = new Map<string, string | null>();
   for await (const batch of finishedTurns(turns)) {
@@ -50,14 +51,14 @@ interface Content {
 }
 
 async function contentOf(core: EngineCore, caller: Caller, scope: ExportScope): Promise<Content> {
-  const { records } = core.parts;
+  const { records } = core.deps;
   if ("turnId" in scope) {
-    const turn = await visibleTurn(core.parts, caller, scope.turnId);
+    const turn = await visibleTurn(core.deps, caller, scope.turnId);
     if (turn.status === "pending") throw new AptoveError("turn_not_finished", `turn ${turn.id} is still running`);
     const sessions = await sessionsAbove(core, caller, turn.id);
     return { sessions, turns: lineage(records, turn.id) };
   }
-  const session = await visibleSession(core.parts, caller, scope.sessionId);
+  const session = await visibleSession(core.deps, caller, scope.sessionId);
   const above = session.originTurnId === null ? [] : await sessionsAbove(core, caller, session.originTurnId);
   return { sessions: [...above, exported(session)], turns: turnsWithLineage(records, session) };
 }
@@ -65,13 +66,13 @@ async function contentOf(core: EngineCore, caller: Caller, scope: ExportScope): 
 /** The sessions of a lineage, the root's first, each with its last turn of this lineage as its head. */
 async function sessionsAbove(core: EngineCore, caller: Caller, turnId: string): Promise<ExportedSession[]> {
   const parts = new Map<string, { head: string | null; first: Turn }>();
-  for await (const turn of ancestors(core.parts.records, turnId)) {
+  for await (const turn of ancestors(core.deps.records, turnId)) {
     const head = parts.get(turn.sessionId)?.head ?? (mayBeParent(turn) ? turn.id : null);
     parts.set(turn.sessionId, { head, first: turn });
   }
   const sessions: ExportedSession[] = [];
   for (const [id, { head, first }] of parts) {
-    const session = await core.parts.records.getSession(id);
+    const session = await core.deps.records.getSession(id);
     if (session === null) throw new AptoveError("history_unavailable", `the session ${id} is not stored`);
     const shown = (await maySee(core, caller, id)) ? exported(session) : nameless(session, first);
     sessions.unshift({ ...shown, headTurnId: head });
@@ -79,9 +80,9 @@ async function sessionsAbove(core: EngineCore, caller: Caller, turnId: string): 
   return sessions;
 }
 
-async function maySee({ parts }: EngineCore, caller: Caller, id: string): Promise<boolean> {
+async function maySee({ deps }: EngineCore, caller: Caller, id: string): Promise<boolean> {
   try {
-    await visibleSession(parts, caller, id);
+    await visibleSession(deps, caller, id);
     return true;
   } catch (error) {
     if (error instanceof AptoveError && error.code === "not_found") return false;
@@ -109,14 +110,14 @@ interface WholeTurn {
   blobs: Map<string, Uint8Array>;
 }
 
-async function readWhole({ parts }: EngineCore, turn: StoredTurn): Promise<WholeTurn> {
-  const steps = await parts.records.listSteps(turn.id);
+async function readWhole({ deps }: EngineCore, turn: StoredTurn): Promise<WholeTurn> {
+  const steps = await deps.records.listSteps(turn.id);
   const { opening, run, state } = turn.blobs;
   const own = partBlobs(turn).filter((key) => key.startsWith(`turns/${turn.id}/`));
   const keys = [opening, run, state, ...own, ...steps.map((step) => step.request.blob)].filter((key) => key !== null);
   const blobs = await Promise.all(
     [...new Set(keys)].map(async (key): Promise<[string, Uint8Array]> => {
-      const bytes = await parts.blobs.get(key);
+      const bytes = await deps.blobs.get(key);
       if (bytes === null) throw new AptoveError("blob_missing", `there is no blob ${key}`, { facts: { key } });
       return [key, bytes];
     }),

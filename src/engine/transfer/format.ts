@@ -7,7 +7,7 @@ import { createHash } from "node:crypto";
 import { sha256 } from "../../domain/ids.ts";
 import type { Session } from "../../domain/session.ts";
 import type { Step } from "../../domain/step.ts";
-import type { StoredTurn } from "../turn-order.ts";
+import type { StoredTurn } from "../turn/kept/turn-order.ts";
 
 export const exportFormat = 3;
 

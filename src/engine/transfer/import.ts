@@ -8,10 +8,10 @@ import { AptoveError } from "../../domain/errors.ts";
 import type { KeptEvent } from "../../domain/events.ts";
 import { newId } from "../../domain/ids.ts";
 import type { ImportedTurn, TurnText } from "../../records/record-store.ts";
-import type { EngineCore } from "../core.ts";
+import type { EngineCore } from "../turn/live/engine-core.ts";
 import type { ImportReport } from "../engine.ts";
-import { mayWrite } from "../sessions.ts";
-import type { OpeningBlob, RunBlob } from "../turn-blobs.ts";
+import { mayWrite } from "../access/visible.ts";
+import { importMarks, type OpeningBlob, type RunBlob } from "../turn/kept/turn-blobs.ts";
 import { checkFile, type CheckedFile, type FileBlob, type FileTurn } from "./check-file.ts";
 import { blobBytes, type BlobLine, type PartLine, type TurnLine } from "./format.ts";
 import { findStored, planImport, type ImportPlan } from "./place-import.ts";
@@ -45,7 +45,7 @@ export async function importLines(
 /** False: what the plan was made for has changed since. */
 async function write(core: EngineCore, spool: Spool, plan: ImportPlan): Promise<boolean> {
   if (plan.turns.length === 0 && plan.sessions.length === 0) return true;
-  const { blobs, records } = core.parts;
+  const { blobs, records } = core.deps;
   const mark = importMark();
   await blobs.put(mark, Buffer.from("{}"));
   try {
@@ -63,8 +63,6 @@ async function write(core: EngineCore, spool: Spool, plan: ImportPlan): Promise<
  * Says to whoever collects garbage that blobs are being written whose rows come later (K4). The id in it tells since
  * when, so that the mark of a process that was killed does not count for ever.
  */
-export const importMarks = "imports/";
-
 function importMark(): string {
   return `${importMarks}${newId()}`;
 }
@@ -73,7 +71,7 @@ async function putBlobs(core: EngineCore, spool: Spool, turns: readonly FileTurn
   const left = turns.values();
   const writer = async (): Promise<void> => {
     for (const { blobs } of left) {
-      await Promise.all(blobs.map(async (blob) => core.parts.blobs.put(blob.key, await bytesOf(spool, blob))));
+      await Promise.all(blobs.map(async (blob) => core.deps.blobs.put(blob.key, await bytesOf(spool, blob))));
     }
   };
   const ended = await Promise.allSettled(Array.from({ length: writersMax }, writer));

@@ -6,22 +6,22 @@ import { isoTime } from "../../domain/ids.ts";
 import type { Session } from "../../domain/session.ts";
 import type { ToolFeedback } from "../../domain/tool.ts";
 import type { Turn } from "../../domain/turn.ts";
-import type { EngineCore } from "../core.ts";
-import { visibleSession } from "../sessions.ts";
-import { readBlob } from "../turn-blobs.ts";
-import { keptEvents } from "../turn-events.ts";
-import { turnsWithLineage, type StoredTurn } from "../turn-order.ts";
+import type { EngineCore } from "../turn/live/engine-core.ts";
+import { visibleSession } from "../access/visible.ts";
+import { readBlob } from "../turn/kept/turn-blobs.ts";
+import { keptEvents } from "../turn/kept/kept-events.ts";
+import { turnsWithLineage, type StoredTurn } from "../turn/kept/turn-order.ts";
 import { code, details, fenced, inline, prose } from "./markdown-text.ts";
 import { outputBlocks } from "./markdown-output.ts";
 import { outcomeOf } from "./check-turn.ts";
 
 /** For reading, not for importing. Turns that still run are left out. Throws for a blob that cannot be read. */
 export async function markdownOf(core: EngineCore, caller: Caller, sessionId: string): Promise<string> {
-  const session = await visibleSession(core.parts, caller, sessionId);
+  const session = await visibleSession(core.deps, caller, sessionId);
   const blocks = headerOf(session);
   /** Of each turn, its place on the page. */
   const numbers = new Map<string, number>();
-  for await (const turn of turnsWithLineage(core.parts.records, session)) {
+  for await (const turn of turnsWithLineage(core.deps.records, session)) {
     if (turn.status === "pending") continue;
     const isInOrder = (turn.parentId === null ? 0 : numbers.get(turn.parentId)) === numbers.size;
     numbers.set(turn.id, numbers.size + 1);
@@ -50,8 +50,8 @@ interface Placement {
 }
 
 async function turnBlocks(core: EngineCore, turn: StoredTurn, placement: Placement): Promise<string[]> {
-  const opening = await readBlob<"opening">(core.parts.blobs, turn.blobs.opening, turn.id);
-  const events = (await keptEvents(core, turn)).map(({ event }) => event);
+  const opening = await readBlob<"opening">(core.deps.blobs, turn.blobs.opening, turn.id);
+  const events = (await keptEvents(core.deps, turn)).map(({ event }) => event);
   return [
     `## ${titleOf(turn, placement)}`,
     ...notesOf(turn, placement),

@@ -5,9 +5,11 @@ import { sha256 } from "../../domain/ids.ts";
 import type { Session } from "../../domain/session.ts";
 import type { Turn } from "../../domain/turn.ts";
 import type { ImportedRecords, SessionGrowth } from "../../records/record-store.ts";
-import type { EngineCore } from "../core.ts";
-import { mayContinue, maySee, visibleTurn } from "../sessions.ts";
-import { turnDigest } from "../turn-digest.ts";
+import type { EngineCore } from "../turn/live/engine-core.ts";
+import { mayContinue } from "../access/visible.ts";
+import { visibleTurn } from "../access/visible.ts";
+import { maySee } from "../access/visible.ts";
+import { turnDigest } from "../turn/kept/turn-digest.ts";
 import type { CheckedFile, FileTurn } from "./check-file.ts";
 import { outcomeOf, type Ancestor } from "./check-turn.ts";
 import type { ExportedSession } from "./format.ts";
@@ -28,9 +30,9 @@ export async function findStored(core: EngineCore, caller: Caller, id: string): 
   return { id: turn.id, depth: turn.depth, parent, digest: turn.digest, outcome, subagentId };
 }
 
-async function seenTurn({ parts }: EngineCore, caller: Caller, id: string): Promise<Turn | null> {
+async function seenTurn({ deps }: EngineCore, caller: Caller, id: string): Promise<Turn | null> {
   try {
-    return await visibleTurn(parts, caller, id);
+    return await visibleTurn(deps, caller, id);
   } catch (error) {
     if (error instanceof AptoveError && error.code === "not_found") return null;
     throw error;
@@ -44,7 +46,7 @@ export interface ImportPlan extends Required<Pick<ImportedRecords, "sessions" | 
 
 /** Throws `import_conflict`, `session_busy`, `session_archived`. */
 export async function planImport(core: EngineCore, caller: Caller, file: CheckedFile): Promise<ImportPlan> {
-  const stored = new Set(await core.parts.records.existingTurnIds([...file.turns.keys()]));
+  const stored = new Set(await core.deps.records.existingTurnIds([...file.turns.keys()]));
   for (const id of stored) await checkSame(core, file, id);
   const turns = [...file.turns.values()].filter((turn) => !stored.has(turn.id));
   const restOn = turns.flatMap((turn) => (turn.parentId !== null && stored.has(turn.parentId) ? [turn.parentId] : []));
@@ -52,11 +54,11 @@ export async function planImport(core: EngineCore, caller: Caller, file: Checked
   const plan: ImportPlan = { turns, parents, sessions: [], growths: [], mail: [] };
   for (const session of file.sessions.values()) {
     const news = turns.filter((turn) => turn.sessionId === session.id);
-    const here = await core.parts.records.getSession(session.id);
+    const here = await core.deps.records.getSession(session.id);
     if (here === null && (await isTurnElsewhere(core, session.id))) {
       throw conflict(`the id of the session ${session.id} is that of a turn here`);
     } else if (here === null) plan.sessions.push(newSession(caller, session, news));
-    else if (here.orgId !== caller.orgId || (news.length > 0 && !(await maySee(core.parts, caller, here)))) {
+    else if (here.orgId !== caller.orgId || (news.length > 0 && !(await maySee(core.deps, caller, here)))) {
       // Whose it is must not be told (H4).
       throw conflict(`the id of the session ${session.id} is taken here`);
     } else if (news.length > 0) plan.growths.push(await growthOf(core, caller, { here, session, news, file }));
@@ -66,8 +68,8 @@ export async function planImport(core: EngineCore, caller: Caller, file: Checked
 }
 
 /** S4: the session's first turn will want its id. */
-async function isTurnElsewhere({ parts }: EngineCore, id: string): Promise<boolean> {
-  const turn = await parts.records.getTurn(id);
+async function isTurnElsewhere({ deps }: EngineCore, id: string): Promise<boolean> {
+  const turn = await deps.records.getTurn(id);
   return turn !== null && turn.sessionId !== id;
 }
 
@@ -77,7 +79,7 @@ function conflict(detail: string): AptoveError {
 
 /** A turn that is stored already must be the one in the file, to the last byte. */
 async function checkSame(core: EngineCore, file: CheckedFile, id: string): Promise<void> {
-  const ours = await core.parts.records.getTurn(id);
+  const ours = await core.deps.records.getTurn(id);
   const theirs = file.turns.get(id);
   if (ours === null || theirs === undefined) return;
   if (ours.sessionId === theirs.sessionId && (await hasContent(core, ours, theirs))) return;
@@ -85,14 +87,14 @@ async function checkSame(core: EngineCore, file: CheckedFile, id: string): Promi
 }
 
 /** A digest tells; where a turn was never sealed it is computed as if it had been. */
-async function hasContent({ parts }: EngineCore, ours: Turn, theirs: FileTurn): Promise<boolean> {
+async function hasContent({ deps }: EngineCore, ours: Turn, theirs: FileTurn): Promise<boolean> {
   if (ours.status === "pending" || ours.digest !== theirs.digest) return false;
   if (ours.digest !== null) return true;
-  const hashOf = async (key: string): Promise<string> => sha256((await parts.blobs.get(key)) ?? "");
+  const hashOf = async (key: string): Promise<string> => sha256((await deps.blobs.get(key)) ?? "");
   const { opening, run, state } = ours.blobs;
   const digest = turnDigest(ours, {
     parent: theirs.parent?.digest ?? null,
-    steps: await parts.records.listSteps(ours.id),
+    steps: await deps.records.listSteps(ours.id),
     hashes: {
       opening: await hashOf(opening),
       run: run === null ? null : await hashOf(run),
@@ -140,18 +142,18 @@ interface Growing {
 async function growthOf(core: EngineCore, caller: Caller, growing: Growing): Promise<SessionGrowth> {
   const { here, news } = growing;
   if (here.deletedAt !== null) throw conflict(`the session ${here.id} was removed here; restore it first`);
-  if (!(await mayContinue(core.parts, caller, here))) {
+  if (!(await mayContinue(core.deps, caller, here))) {
     throw conflict(`the session ${here.id} belongs to somebody else here, and the file adds turns to it`);
   }
   if (here.archivedAt !== null) throw new AptoveError("session_archived", `unarchive the session ${here.id} first`);
-  const running = await core.parts.records.pendingTurn(here.id);
+  const running = await core.deps.records.pendingTurn(here.id);
   if (running !== null) {
     throw new AptoveError("session_busy", `turn ${running.id} is running; wait for it or interrupt it`, {
       facts: { turnId: running.id },
     });
   }
   for (const { sequence } of news) {
-    const [taken] = await core.parts.records.listTurns(here.id, { before: sequence + 1, limit: 1 });
+    const [taken] = await core.deps.records.listTurns(here.id, { before: sequence + 1, limit: 1 });
     if (taken?.sequence !== sequence) continue;
     throw conflict(`the session ${here.id} went on differently here: turn ${sequence} is ${taken.id}`);
   }

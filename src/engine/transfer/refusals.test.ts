@@ -16,10 +16,10 @@ async function* each(lines: readonly string[]): AsyncGenerator<string> {
 }
 
 /** What is stored, in whatever form: equal only where nothing was written. */
-async function stored({ parts, engine }: TestEngine): Promise<unknown> {
-  const keys = (await parts.blobs.list("turns/")).toSorted();
+async function stored({ deps, engine }: TestEngine): Promise<unknown> {
+  const keys = (await deps.blobs.list("turns/")).toSorted();
   const { sessions } = await engine.listSessions(alice, {});
-  const turns = await Promise.all(sessions.map(({ id }) => parts.records.listTurns(id, { limit: 100 })));
+  const turns = await Promise.all(sessions.map(({ id }) => deps.records.listTurns(id, { limit: 100 })));
   return { keys, sessions, turns, ofCarol: (await engine.listSessions(carol, {})).sessions };
 }
 

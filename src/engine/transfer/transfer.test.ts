@@ -12,7 +12,7 @@ import { limits } from "../../domain/limits.ts";
 import { archiveTurn, type FinishedTurn } from "../../domain/turn.ts";
 import type { ModelCall } from "../../providers/provider.ts";
 import { memoryRecords } from "../../records/memory/memory-records.ts";
-import { openSqliteRecords } from "../../records/sql/sqlite.ts";
+import { openSqliteRecords } from "../../records/sql/sqlite/sqlite.ts";
 import { ForgedFile } from "../../../testing/forged-exports.ts";
 import { replaceBlob } from "../../../testing/replace-blob.ts";
 import type { ExportScope } from "./export.ts";
@@ -77,10 +77,10 @@ test("[D2] [S3] [B1] a session goes to another aptove with ids, digests, steps a
 
   for (const turn of turns) {
     assert.deepEqual(await there.engine.getTurn(bob, turn.id), turn);
-    assert.deepEqual(await there.parts.records.listSteps(turn.id), await here.parts.records.listSteps(turn.id));
+    assert.deepEqual(await there.deps.records.listSteps(turn.id), await here.deps.records.listSteps(turn.id));
   }
-  assert.deepEqual(await blobsOf(there.parts.blobs), await blobsOf(here.parts.blobs));
-  assert.equal(report.blobsImported, (await here.parts.blobs.list("turns/")).length);
+  assert.deepEqual(await blobsOf(there.deps.blobs), await blobsOf(here.deps.blobs));
+  assert.equal(report.blobsImported, (await here.deps.blobs.list("turns/")).length);
   const ours = await here.engine.getSession(alice, sessionId);
   const { orgId, userId } = bob;
   assert.deepEqual(await there.engine.getSession(bob, sessionId), { ...ours, orgId, userId, isPublic: false });
@@ -117,12 +117,12 @@ test("importing twice changes nothing, on every store", async (t) => {
     const there = await testEngine(t, { records });
     await there.engine.transfer.import(bob, each(lines));
     const session = await there.engine.getSession(bob, first.sessionId);
-    const blobs = await blobsOf(there.parts.blobs);
+    const blobs = await blobsOf(there.deps.blobs);
     const again = await there.engine.transfer.import(bob, each(lines));
     assert.deepEqual([again.turnsImported, again.turnsKnown, again.blobsImported], [0, 5, 0]);
     assert.deepEqual(again.sessions, [{ id: session.id, name: session.name, isNew: false }]);
     assert.deepEqual(await there.engine.getSession(bob, first.sessionId), session);
-    assert.deepEqual(await blobsOf(there.parts.blobs), blobs);
+    assert.deepEqual(await blobsOf(there.deps.blobs), blobs);
   }
 });
 
@@ -176,7 +176,7 @@ test("[T6] the branch of a turn is its lineage, also of a failed one", async (t)
   await other.engine.transfer.import(bob, each(await exported(here, { turnId: failed.id })));
   const session = await other.engine.getSession(bob, first.sessionId);
   assert.deepEqual([session.headTurnId, session.lastTurnStatus], [failed.parentId, "failed"]);
-  assert.equal(await other.parts.records.getTurn(again?.id ?? ""), null);
+  assert.equal(await other.deps.records.getTurn(again?.id ?? ""), null);
 });
 
 test("[H4] of a session that one may no longer see a fork takes its turns and not what its owner says of it", async (t) => {
@@ -200,7 +200,7 @@ test("[R1] [E8] runners, leases, keys of requests and owners are in no export; a
   const first = await here.ask("one", { idempotencyKey: "key-of-a-request" });
   const running = await here.start("two", { sessionId: first.sessionId });
   const text = (await exported(here, { sessionId: first.sessionId })).join("\n");
-  for (const secret of ["key-of-a-request", here.parts.runner.id, "lease", "runnerId", running.turnId, alice.orgId]) {
+  for (const secret of ["key-of-a-request", here.deps.runner.id, "lease", "runnerId", running.turnId, alice.orgId]) {
     assert.ok(!text.includes(secret), secret);
   }
   await assert.rejects(exported(here, { turnId: running.turnId }), refused("turn_not_finished"));
@@ -212,10 +212,10 @@ test("[B3] [D2] an export that cannot be whole is refused by the name of what is
   const second = await here.ask("two", { sessionId: first.sessionId });
   const scope = { sessionId: first.sessionId };
   const key = first.blobs.run ?? "";
-  const whole = (await here.parts.blobs.get(key)) ?? assert.fail();
-  await replaceBlob(here.parts.blobs, key, Buffer.from(Buffer.from(whole).toString().replace("answer 1", "answer 7")));
+  const whole = (await here.deps.blobs.get(key)) ?? assert.fail();
+  await replaceBlob(here.deps.blobs, key, Buffer.from(Buffer.from(whole).toString().replace("answer 1", "answer 7")));
   await assert.rejects(exported(here, scope), refused("blob_damaged", new RegExp(first.id)));
-  await here.parts.blobs.delete(key);
+  await here.deps.blobs.delete(key);
   await assert.rejects(exported(here, { turnId: second.id }), refused("blob_missing", new RegExp(key)));
 });
 
@@ -232,11 +232,11 @@ test("[T2] a turn that was put away is exported as it is, and still has its dige
     parents: [],
     turns: (async function* () {
       for (const turn of turns) {
-        yield { turn, steps: await here.parts.records.listSteps(turn.id), text: { instruction: "", answer: "" } };
+        yield { turn, steps: await here.deps.records.listSteps(turn.id), text: { instruction: "", answer: "" } };
       }
     })(),
   });
-  const away = await testEngine(t, { records, blobs: here.parts.blobs });
+  const away = await testEngine(t, { records, blobs: here.deps.blobs });
   assert.deepEqual(await away.engine.explain.verify(alice, session.id), {
     sessionId: session.id,
     turnsChecked: 2,
@@ -284,14 +284,14 @@ test("blobs of any size go through, in lines that can be taken", async (t) => {
   assert.ok(Math.max(...lines.map((line) => line.length)) < limits.importLineBytesMax / 2);
   const there = await testEngine(t);
   await there.engine.transfer.import(bob, each(lines));
-  assert.deepEqual(await blobsOf(there.parts.blobs), await blobsOf(here.parts.blobs));
+  assert.deepEqual(await blobsOf(there.deps.blobs), await blobsOf(here.deps.blobs));
 });
 
 test("[B1] whoever dies between any two writes of an import leaves garbage only, and importing again completes it", async (t) => {
   const here = await testEngine(t, { script });
   const [first = assert.fail()] = await conversation(here);
   const lines = await exported(here, { sessionId: first.sessionId });
-  const expected = await blobsOf(here.parts.blobs);
+  const expected = await blobsOf(here.deps.blobs);
   for (let writes = 0; ; writes += 1) {
     const blobs = memoryBlobs();
     let left = writes;
@@ -339,17 +339,17 @@ test("[K4] while an import writes, its blobs are not taken for garbage, however 
     (await there.engine.tree.collectGarbage(admin, { dryRun: false })).keys;
   const { insertImported } = records;
   records.insertImported = async (imported) => {
-    assert.equal((await there.parts.blobs.list(`turns/${old}/`)).length, 3);
+    assert.equal((await there.deps.blobs.list(`turns/${old}/`)).length, 3);
     assert.deepEqual(await collect(), []);
     return await insertImported(imported);
   };
   await there.engine.transfer.import(bob, each(file.sealed()));
   assert.equal((await there.engine.explain.verify(bob, old)).fault, null);
-  assert.deepEqual(await there.parts.blobs.list("imports/"), []);
+  assert.deepEqual(await there.deps.blobs.list("imports/"), []);
 
   // The mark of a process that was killed an hour ago says nothing any more, and goes itself.
   const dead = "imports/01000000-0000-7000-8000-00000000000d";
-  await there.parts.blobs.put(dead, Buffer.from("{}"));
+  await there.deps.blobs.put(dead, Buffer.from("{}"));
   assert.deepEqual(await collect(), [dead]);
 });
 

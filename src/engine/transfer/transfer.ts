@@ -2,8 +2,8 @@
  * Sessions that leave for another aptove, come from one, or are put down for people to read. What does it is loaded
  * when it is called: most commands move no session.
  */
-import { audited } from "../audit.ts";
-import type { EngineCore } from "../core.ts";
+import { audited } from "../access/audit.ts";
+import type { EngineCore } from "../turn/live/engine-core.ts";
 import type { Transfer } from "../engine.ts";
 
 export function transfer(core: EngineCore): Transfer {
@@ -12,20 +12,18 @@ export function transfer(core: EngineCore): Transfer {
       const lines = (await import("./export.ts")).exportLines(core, caller, scope);
       const target = "turnId" in scope ? scope.turnId : scope.sessionId;
       // What may not be read is refused before the first line.
-      const first = await audited(core.parts, { by: caller, action: "session.export", target }, () => lines.next());
+      const first = await audited(core.deps, { by: caller, action: "session.export", target }, () => lines.next());
       if (first.done !== true) yield first.value;
       yield* lines;
     },
     import: async (caller, lines) => {
       const { importLines } = await import("./import.ts");
-      return await audited(core.parts, { by: caller, action: "session.import" }, () =>
-        importLines(core, caller, lines),
-      );
+      return await audited(core.deps, { by: caller, action: "session.import" }, () => importLines(core, caller, lines));
     },
     markdown: async (caller, sessionId) => {
       const { markdownOf } = await import("./markdown.ts");
       const act = { action: "session.export", target: sessionId } as const;
-      return await audited(core.parts, { by: caller, ...act }, () => markdownOf(core, caller, sessionId));
+      return await audited(core.deps, { by: caller, ...act }, () => markdownOf(core, caller, sessionId));
     },
   };
 }

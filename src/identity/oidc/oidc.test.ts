@@ -6,8 +6,8 @@ import { localOrgId } from "../../domain/caller.ts";
 import { newId } from "../../domain/ids.ts";
 import { limits } from "../../domain/limits.ts";
 import { testDoor } from "../../../testing/http-door.ts";
-import { MergedValues } from "../../workspace/merged-values.ts";
-import { checkOidc, settleOidc, type OidcSettings } from "../../workspace/oidc-settings.ts";
+import { MergedValues } from "../../configuration/merged-values.ts";
+import { checkOidc, settleOidc, type OidcSettings } from "../../configuration/oidc-settings.ts";
 import { openIdProvider, type OidcOptions } from "./oidc.ts";
 
 const issuer = "https://id.example.org";

@@ -19,15 +19,15 @@ export class Listening {
   readonly #options: ListeningOptions;
   readonly #closing = new AbortController();
   #keeping: Promise<void> | null = null;
-  #isHearing = false;
+  #isConnected = false;
   #isReported = false;
 
   constructor(options: ListeningOptions) {
     this.#options = options;
   }
 
-  get isHearing(): boolean {
-    return this.#isHearing;
+  get isConnected(): boolean {
+    return this.#isConnected;
   }
 
   start(): void {
@@ -71,14 +71,14 @@ export class Listening {
     try {
       await client.connect();
       await client.query(channels.map((channel) => `listen ${channel}`).join(";"));
-      this.#isHearing = true;
+      this.#isConnected = true;
       this.#isReported = false;
       onMissed();
       await this.#check(client, AbortSignal.any([broken.signal, this.#closing.signal]));
     } finally {
-      const wasHearing = this.#isHearing;
-      this.#isHearing = false;
-      if (wasHearing) onMissed();
+      const wasConnected = this.#isConnected;
+      this.#isConnected = false;
+      if (wasConnected) onMissed();
       this.#closing.signal.removeEventListener("abort", hangUp);
       hangUp();
     }

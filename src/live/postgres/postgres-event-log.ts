@@ -17,7 +17,7 @@ export interface PostgresEventLogParts {
   table: LiveTable;
   news: News;
   /** What wakes who waits; it is started when somebody waits. */
-  listening: { readonly isHearing: boolean; start(): void };
+  listening: { readonly isConnected: boolean; start(): void };
   /** Ends the connections. */
   close(): Promise<void>;
 }
@@ -108,7 +108,7 @@ export class PostgresEventLog implements EventLog {
     }
     if (this.#closing.signal.aborted) return;
     listening.start();
-    const ms = listening.isHearing ? limits.livePollHeardMs : limits.livePollUnheardMs;
+    const ms = listening.isConnected ? limits.livePollHeardMs : limits.livePollUnheardMs;
     await news.wait(turnId, afterSeq, { signal, ms });
   }
 

@@ -15,7 +15,7 @@ import { isTerminal, type SequencedEvent, type TurnEvent } from "../../domain/ev
 import { newId } from "../../domain/ids.ts";
 import { noUsage } from "../../domain/usage.ts";
 import type { ScriptedAnswer } from "../../providers/scripted/scripted.ts";
-import { openPostgresRecords } from "../../records/sql/postgres.ts";
+import { openPostgresRecords } from "../../records/sql/postgres/postgres.ts";
 import type { EventLog } from "../event-log.ts";
 import { eventLogSuite } from "../event-log.suite.ts";
 import { wakeUpsSuite } from "../wake-ups.suite.ts";
@@ -183,14 +183,14 @@ suite("two servers on one PostgreSQL", () => {
       assert.deepEqual([...whole.slice(0, split), ...(await turnEvents(split))], whole, `after it, split at ${split}`);
     }
     await assert.rejects(turnEvents(whole.length + 1), { code: "event_id_unknown" });
-    assert.deepEqual(await here.parts.log.list(), []);
+    assert.deepEqual(await here.deps.log.list(), []);
   });
 
   test("[R3] [V4] a turn that runs on one is steered and stopped from the other, without anybody looking by itself", async (context) => {
     context.mock.timers.enable({ apis: ["setInterval"] });
     const never = new Promise<void>(() => undefined);
     const [here, there] = await twoServers(context, { script: () => [{ says: ["one ", never] }] });
-    while (here.parts.wakeUps?.isHearing() !== true) await new Promise((resolve) => setTimeout(resolve, 1));
+    while (here.deps.wakeUps?.isConnected() !== true) await new Promise((resolve) => setTimeout(resolve, 1));
     const running = await here.start("go");
     for await (const { event } of running.events()) if (event.type === "text_delta") break;
     await there.engine.steer(alice, { turnId: running.turnId, text: "and more" });

@@ -6,9 +6,9 @@
  */
 import { storageFault } from "../../domain/storage-fault.ts";
 import { limits } from "../../domain/limits.ts";
-import { asLibpq } from "../../domain/postgres-url.ts";
+import { asLibpq } from "../../system/postgres-url.ts";
 import { News, readNews } from "../news.ts";
-import { checkTopic, Sleepers, type Live } from "../wake-ups.ts";
+import { checkTopic, Subscribers, type Live } from "../wake-ups.ts";
 import { Listening } from "./listening.ts";
 import { LiveTable, newsChannel, wakeChannel } from "./live-table.ts";
 import { PostgresEventLog } from "./postgres-event-log.ts";
@@ -54,7 +54,7 @@ export async function openPostgresLive({ url, schema, report, ...given }: Postgr
     throw storageFault("the live log in PostgreSQL could not be opened", error);
   }
   const news = new News();
-  const sleepers = new Sleepers();
+  const sleepers = new Subscribers();
   const listening = new Listening({
     settings,
     channels: [newsChannel, wakeChannel],
@@ -84,7 +84,7 @@ export async function openPostgresLive({ url, schema, report, ...given }: Postgr
         listening.start();
         return sleepers.add(topic, wake);
       },
-      isHearing: () => listening.isHearing,
+      isConnected: () => listening.isConnected,
     },
   };
 }

@@ -30,7 +30,7 @@ export class Connection {
     this.#keeping = this.#keep();
   }
 
-  get isHearing(): boolean {
+  get isConnected(): boolean {
     return this.#open !== null;
   }
 

@@ -96,7 +96,7 @@ export class RedisEventLog implements EventLog {
     const { news, behind, connection } = this.#parts;
     const over = new AbortController();
     const either = AbortSignal.any([signal, over.signal]);
-    const ms = connection.isHearing ? limits.livePollHeardMs : limits.livePollUnheardMs;
+    const ms = connection.isConnected ? limits.livePollHeardMs : limits.livePollUnheardMs;
     const waits = [news.wait(turnId, afterSeq, { signal: either, ms }), behind.wait(turnId, afterSeq, either)];
     await Promise.race(waits);
     over.abort();

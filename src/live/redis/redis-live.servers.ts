@@ -13,7 +13,7 @@ import { isTerminal, streamKey, type SequencedEvent, type TurnEvent } from "../.
 import { newId } from "../../domain/ids.ts";
 import { limits } from "../../domain/limits.ts";
 import { noUsage } from "../../domain/usage.ts";
-import { openPostgresRecords } from "../../records/sql/postgres.ts";
+import { openPostgresRecords } from "../../records/sql/postgres/postgres.ts";
 import type { EventLog } from "../event-log.ts";
 import { eventLogSuite } from "../event-log.suite.ts";
 import { fileEventLog } from "../files/file-event-log.ts";
@@ -47,7 +47,7 @@ async function open(context: TestContext, behind: Parameters<typeof openRedisLiv
 }
 
 async function untilHearing({ wakeUps }: Live): Promise<void> {
-  while (!wakeUps.isHearing()) await new Promise((resolve) => setTimeout(resolve, 1));
+  while (!wakeUps.isConnected()) await new Promise((resolve) => setTimeout(resolve, 1));
 }
 
 eventLogSuite("the live log in Redis, before files", async (context) => {

@@ -5,7 +5,7 @@
  */
 import type { EventLog } from "../event-log.ts";
 import { News, readNews } from "../news.ts";
-import { checkTopic, Sleepers, type Live, type WakeUps } from "../wake-ups.ts";
+import { checkTopic, Subscribers, type Live, type WakeUps } from "../wake-ups.ts";
 import { Connection } from "./connection.ts";
 import { RedisEventLog } from "./redis-event-log.ts";
 import { newsChannel, Streams, wakeChannel } from "./streams.ts";
@@ -20,7 +20,7 @@ export interface RedisLiveOptions {
 
 export function openRedisLive({ url, behind, report }: RedisLiveOptions): Live {
   const news = new News();
-  const sleepers = new Sleepers();
+  const sleepers = new Subscribers();
   const connection = new Connection({
     url,
     channels: [newsChannel, wakeChannel],
@@ -50,7 +50,7 @@ export function openRedisLive({ url, behind, report }: RedisLiveOptions): Live {
           for (const end of ends) end?.();
         };
       },
-      isHearing: () => connection.isHearing || behind.wakeUps?.isHearing() === true,
+      isConnected: () => connection.isConnected || behind.wakeUps?.isConnected() === true,
     },
   };
 }

@@ -5,11 +5,11 @@ import { inBatches } from "./batches.ts";
 import { isUniqueViolation } from "./faults.ts";
 import { importMail } from "./mailbox.ts";
 import { stepToRow } from "./runs.ts";
-import { sessionToRow } from "./session-row.ts";
+import { sessionToRow } from "./rows/session-row.ts";
 import type { SqlDialect } from "./sql-dialect.ts";
 import type { Tables } from "./tables.ts";
-import { textToRow } from "./text-row.ts";
-import { turnToRow } from "./turn-row.ts";
+import { textToRow } from "./rows/text-row.ts";
+import { turnToRow } from "./rows/turn-row.ts";
 import { latest } from "./turns.ts";
 
 /** Turns that are written with one statement for each table. */

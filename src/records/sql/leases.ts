@@ -5,7 +5,7 @@ import type { LeaseRenewal, LostTurnsTaking, RecordStore } from "../record-store
 import { inBatches } from "./batches.ts";
 import type { SqlDialect } from "./sql-dialect.ts";
 import type { Tables } from "./tables.ts";
-import { rowToTurn } from "./turn-row.ts";
+import { rowToTurn } from "./rows/turn-row.ts";
 import { pending } from "./turn-status.ts";
 
 export function leaseRecords(

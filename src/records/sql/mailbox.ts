@@ -5,7 +5,7 @@ import { mayBeParent, type FinishedTurn } from "../../domain/turn.ts";
 import type { ImportedMessage, OpenResult, RecordStore, TurnOpening } from "../record-store.ts";
 import { inBatches } from "./batches.ts";
 import type { MailboxRow, Tables } from "./tables.ts";
-import { rowToTurn } from "./turn-row.ts";
+import { rowToTurn } from "./rows/turn-row.ts";
 
 export function mailboxRecords(db: Kysely<Tables>): Pick<RecordStore, "subagentTurns" | "listMailbox"> {
   return {

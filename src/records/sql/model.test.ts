@@ -26,7 +26,7 @@ import {
   stepOf,
 } from "../suite/samples.ts";
 import { sqlRecords } from "./sql-records.ts";
-import { openDatabase, sqliteEngine } from "./sqlite.ts";
+import { openDatabase, sqliteEngine } from "./sqlite/sqlite.ts";
 
 /** What is said; it has the words that are searched, and what an engine might take for something else. */
 const texts = ["Grüße, 100% ÅRHUS", "ΟΔΥΣΣΕΥΣ snake_case", awkwardText, "İstanbul e\u0301", "plain words"];

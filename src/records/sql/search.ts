@@ -6,7 +6,7 @@ import { sql, type Expression, type Kysely, type RawBuilder } from "kysely";
 import type { RecordStore, TextHit, TextMatch, TextQuery } from "../record-store.ts";
 import { excerptOf, foldedWords, placesToTell, storableText, type Place } from "../search-text.ts";
 import { inBatches } from "./batches.ts";
-import { rowToSession } from "./session-row.ts";
+import { rowToSession } from "./rows/session-row.ts";
 import { isVisible } from "./sessions.ts";
 import type { SqlDialect } from "./sql-dialect.ts";
 import type { Tables } from "./tables.ts";

@@ -3,7 +3,7 @@ import type { ExpressionBuilder, Kysely } from "kysely";
 import type { SessionPatch } from "../../domain/session.ts";
 import type { RecordStore, SessionPage, SessionQuery } from "../record-store.ts";
 import { AptoveError } from "../../domain/errors.ts";
-import { rowToSession, sessionToRow } from "./session-row.ts";
+import { rowToSession, sessionToRow } from "./rows/session-row.ts";
 import type { SessionRow, Tables } from "./tables.ts";
 
 type SessionRecords = Pick<

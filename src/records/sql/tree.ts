@@ -5,7 +5,7 @@ import type { HeadMove, MoveResult, RecordStore } from "../record-store.ts";
 import { purgeSession, sharedTurnIds } from "./purge.ts";
 import { inBatches } from "./batches.ts";
 import { listSteps } from "./runs.ts";
-import { rowToSession } from "./session-row.ts";
+import { rowToSession } from "./rows/session-row.ts";
 import type { SqlDialect } from "./sql-dialect.ts";
 import type { HeadMoveRow, Tables } from "./tables.ts";
 import { agent, pending } from "./turn-status.ts";

@@ -17,11 +17,11 @@ import { isUniqueViolation } from "./faults.ts";
 import { besideRefusal, putMessage, settleMail, takeMail } from "./mailbox.ts";
 import { limitRefusal } from "./limits.ts";
 import { stepToRow } from "./runs.ts";
-import { sessionToRow } from "./session-row.ts";
+import { sessionToRow } from "./rows/session-row.ts";
 import type { SqlDialect } from "./sql-dialect.ts";
 import type { Tables } from "./tables.ts";
-import { textToRow } from "./text-row.ts";
-import { rowToTurn, turnToRow } from "./turn-row.ts";
+import { textToRow } from "./rows/text-row.ts";
+import { rowToTurn, turnToRow } from "./rows/turn-row.ts";
 import { agent, pending } from "./turn-status.ts";
 
 type TurnRecords = Pick<

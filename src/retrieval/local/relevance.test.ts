@@ -32,7 +32,7 @@ function ownSource(): Record<string, string> {
 const questions: Record<string, string[]> = {
   "where is the head of a session moved, and what guards it?": ["src/records/record-store.ts", "src/domain/session.ts"],
   "which characters may a path of an active file not have?": ["src/domain/active-file.ts"],
-  "how are at most eight chunks chosen within the token budget?": ["src/domain/choose-chunks.ts"],
+  "how are at most eight chunks chosen within the token budget?": ["src/engine/turn/prepare/choose-chunks.ts"],
   "what is the HTTP status of an error code?": ["src/domain/errors.ts"],
   "how is the name of a session made from its first instruction?": ["src/domain/session.ts"],
   "how much history does a state file hold, and what is its base?": ["src/domain/lineage.ts"],
@@ -47,7 +47,7 @@ const names: Record<string, string> = {
   addUsage: "src/domain/usage.ts",
   completeTurn: "src/domain/turn.ts",
   isBlobKey: "src/blobs/blob-store.ts",
-  "where is chooseChunks?": "src/domain/choose-chunks.ts",
+  "where is chooseChunks?": "src/engine/turn/prepare/choose-chunks.ts",
   "who calls openToolCalls, and why": "src/domain/history.ts",
 };
 

@@ -108,13 +108,13 @@ export function markable({ void: voided }: Manifest, ids: readonly string[]): Fi
 }
 
 /** What runs wrote that did not finish. Null: there were none. */
-export function bornVoid(manifest: Manifest): Filter | null {
+export function addedByUnfinishedGeneration(manifest: Manifest): Filter | null {
   const born = among("born", manifest.void);
   return born.length === 0 ? null : { must: [...ofIndex(manifest), ...born] };
 }
 
 /** What such runs marked as dead. Null: there were none. */
-export function diedVoid(manifest: Manifest): Filter | null {
+export function removedByUnfinishedGeneration(manifest: Manifest): Filter | null {
   const died = among("died", manifest.void);
   return died.length === 0 ? null : { must: [...ofIndex(manifest), ...died] };
 }

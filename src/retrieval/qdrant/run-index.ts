@@ -9,7 +9,13 @@ import type { Embedder } from "../embedding.ts";
 import { mismatch } from "../refusals.ts";
 import type { RepositoryFiles } from "../repository-files.ts";
 import type { IndexJob, IndexSummary } from "../retriever.ts";
-import { alive, bornUntil, bornVoid, deadAt, diedVoid } from "./chunk-points.ts";
+import {
+  alive,
+  bornUntil,
+  addedByUnfinishedGeneration,
+  deadAt,
+  removedByUnfinishedGeneration,
+} from "./chunk-points.ts";
 import { chunkCollection, ensureCollections } from "./collections.ts";
 import type { RequestBounds } from "./connection.ts";
 import { readFiles } from "./file-records.ts";
@@ -99,8 +105,8 @@ async function clearBefore(
     // What is seen lies in another collection, or there is nothing yet: all that is here was left.
     await drop(bornUntil(former, former.taken - 1));
   } else {
-    await drop(bornVoid(former));
-    const filter = diedVoid(former);
+    await drop(addedByUnfinishedGeneration(former));
+    const filter = removedByUnfinishedGeneration(former);
     const revive = { payload: { died: alive }, filter, wait: true, ordering: "strong" as const };
     if (filter !== null) await connection.ask(async (client) => await client.setPayload(collection, revive), bounds);
     await drop(deadAt(former, former.current));

@@ -7,7 +7,7 @@ import { spawn } from "node:child_process";
 import type { Dirent } from "node:fs";
 import { opendir } from "node:fs/promises";
 import { join } from "node:path";
-import { gitQuestionEnvironment, gitQuestionOptions } from "../../domain/git-questions.ts";
+import { gitQuestionEnvironment, gitQuestionOptions } from "../../system/git-questions.ts";
 import { limits } from "../../domain/limits.ts";
 import { systemCode } from "../../domain/storage-fault.ts";
 

@@ -3,7 +3,7 @@
  * result (E8). Hidden are the values of all headers, and of those variables, options and parts of its address whose
  * names say that they are secret.
  */
-import { secretName } from "../../domain/secret-forms.ts";
+import { secretName } from "../../system/secret-forms.ts";
 import type { McpServer } from "../session-tools.ts";
 
 /** Shorter ones stand in any text, and are no secrets. */

@@ -5,7 +5,7 @@ import { test, type TestContext } from "node:test";
 import { temporaryFolder } from "../../../testing/temporary-folder.ts";
 import { AptoveError } from "../../domain/errors.ts";
 import type { BindingStore } from "../binding-store.ts";
-import { dataFolderAt, type DataFolder } from "../data-folder.ts";
+import { dataFolderAt, type DataFolder } from "../../configuration/data-folder.ts";
 import { fileBindings } from "./file-bindings.ts";
 
 async function open(context: TestContext): Promise<{ store: BindingStore; folder: DataFolder }> {

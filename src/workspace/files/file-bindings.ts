@@ -1,16 +1,15 @@
 /** Bindings in `bindings.toml` of the data folder: read anew for every answer, replaced whole under one lock (W2, B4). */
-import type { DataFolder } from "../data-folder.ts";
 import { checkDeviceId, type Binding, type BindingStore } from "../binding-store.ts";
 import { withFileLock } from "../file-lock.ts";
 import { checkWorkspaceId, isWorkspaceId } from "../workspace-store.ts";
 import { TomlFile, type TomlTable } from "./toml-file.ts";
-import { bindingsLock } from "./workspace-paths.ts";
+import { bindingsLock, type WorkspaceFolders } from "./workspace-paths.ts";
 
 const heading = "Which workspace each device has; written by aptove.";
 const mend = "correct it, or move it away: then each device gets a new workspace when it connects next";
 
 /** Touches nothing before the first call. */
-export function fileBindings(data: Pick<DataFolder, "bindings" | "locks">): BindingStore {
+export function fileBindings(data: Pick<WorkspaceFolders, "bindings" | "locks">): BindingStore {
   return new FileBindings(data);
 }
 
@@ -24,7 +23,7 @@ class FileBindings implements BindingStore {
   readonly #file: TomlFile;
   readonly #lock: string;
 
-  constructor(data: Pick<DataFolder, "bindings" | "locks">) {
+  constructor(data: Pick<WorkspaceFolders, "bindings" | "locks">) {
     this.#file = new TomlFile(data.bindings, { code: "bindings_damaged", mend });
     this.#lock = bindingsLock(data);
   }

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import type { TestContext } from "node:test";
 import { temporaryFolder } from "../../../testing/temporary-folder.ts";
 import { bindingStoreSuite, type OpenBindings } from "../binding-store.suite.ts";
-import { dataFolderAt } from "../data-folder.ts";
+import { dataFolderAt } from "../../configuration/data-folder.ts";
 import { workspaceStoreSuite, type OpenWorkspaces } from "../workspace-store.suite.ts";
 import { fileBindings } from "./file-bindings.ts";
 import { fileWorkspaces } from "./file-workspaces.ts";

@@ -10,7 +10,7 @@ import { fileURLToPath } from "node:url";
 import { messagesOf } from "../../../testing/children/finish-turns.ts";
 import { temporaryFolder } from "../../../testing/temporary-folder.ts";
 import { newId } from "../../domain/ids.ts";
-import { dataFolderAt } from "../data-folder.ts";
+import { dataFolderAt } from "../../configuration/data-folder.ts";
 import { transcriptStoreSuite, type OpenTranscripts } from "../transcript-store.suite.ts";
 import { asideName, currentName, notesName, type TranscriptFile } from "../transcript-store.ts";
 import { parseTranscript } from "../transcript/format.ts";

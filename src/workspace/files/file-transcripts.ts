@@ -22,7 +22,6 @@ import { promisify } from "node:util";
 import { AptoveError } from "../../domain/errors.ts";
 import { limits } from "../../domain/limits.ts";
 import { storageFault, systemCode } from "../../domain/storage-fault.ts";
-import type { DataFolder } from "../data-folder.ts";
 import { withFileLock } from "../file-lock.ts";
 import {
   checkTranscriptName,
@@ -31,7 +30,7 @@ import {
   type TranscriptStore,
 } from "../transcript-store.ts";
 import { isAbsence, rmIfThere, smallBytesMax, syncFolder, writeAll, writeNew } from "./whole-file.ts";
-import { workspacePaths, type WorkspacePaths } from "./workspace-paths.ts";
+import { workspacePaths, type WorkspacePaths, type WorkspaceFolders } from "./workspace-paths.ts";
 
 /** Absent on Windows, where making a symbolic link needs a privilege. */
 const noFollow = constants.O_NOFOLLOW ?? 0;
@@ -42,14 +41,14 @@ const sessionsFolder = "sessions";
 const syncContent = promisify(fdatasync);
 const readElsewhere = promisify(read);
 
-export function fileTranscripts(data: Pick<DataFolder, "workspaces" | "locks">): TranscriptStore {
+export function fileTranscripts(data: Pick<WorkspaceFolders, "workspaces" | "locks">): TranscriptStore {
   return new FileTranscripts(data);
 }
 
 class FileTranscripts implements TranscriptStore {
-  readonly #data: Pick<DataFolder, "workspaces" | "locks">;
+  readonly #data: Pick<WorkspaceFolders, "workspaces" | "locks">;
 
-  constructor(data: Pick<DataFolder, "workspaces" | "locks">) {
+  constructor(data: Pick<WorkspaceFolders, "workspaces" | "locks">) {
     this.#data = data;
   }
 

@@ -6,7 +6,7 @@ import { test, type TestContext } from "node:test";
 import { temporaryFolder } from "../../../testing/temporary-folder.ts";
 import { AptoveError } from "../../domain/errors.ts";
 import { limits } from "../../domain/limits.ts";
-import { dataFolderAt, type DataFolder } from "../data-folder.ts";
+import { dataFolderAt, type DataFolder } from "../../configuration/data-folder.ts";
 import type { WorkspaceStore } from "../workspace-store.ts";
 import { fileWorkspaces } from "./file-workspaces.ts";
 import { workspacePaths, type WorkspacePaths } from "./workspace-paths.ts";

@@ -9,7 +9,6 @@ import { basename, dirname, join } from "node:path";
 import { AptoveError } from "../../domain/errors.ts";
 import { limits } from "../../domain/limits.ts";
 import { storageFault, systemCode } from "../../domain/storage-fault.ts";
-import type { DataFolder } from "../data-folder.ts";
 import { withFileLock } from "../file-lock.ts";
 import {
   checkPermission,
@@ -22,13 +21,13 @@ import {
 import { permissionsFile, readPermissions, writePermissions } from "./permissions-file.ts";
 import { isAbsence, readWhole, rmIfThere, syncFolder, writeNew } from "./whole-file.ts";
 import { readWorkspace, workspaceText, writeWorkspace, type WorkspaceFile } from "./workspace-file.ts";
-import { workspacePaths, type WorkspacePaths } from "./workspace-paths.ts";
+import { workspacePaths, type WorkspacePaths, type WorkspaceFolders } from "./workspace-paths.ts";
 
 /** What is made and what is deleted stands beside the workspaces under such names, which no id can have. */
 const newPrefix = ".new-";
 const deletedPrefix = ".deleted-";
 
-type Places = Pick<DataFolder, "workspaces" | "locks">;
+type Places = Pick<WorkspaceFolders, "workspaces" | "locks">;
 
 /** Touches nothing before the first call; the data folder itself must be there. */
 export function fileWorkspaces(data: Places): WorkspaceStore {

@@ -5,8 +5,17 @@
  * the workspace's, the transcript's, the bindings'.
  */
 import { join } from "node:path";
-import type { DataFolder } from "../data-folder.ts";
 import { checkWorkspaceId, isWorkspaceId } from "../workspace-store.ts";
+
+/** The folders and files of the data folder that workspaces use; all paths are absolute. */
+export interface WorkspaceFolders {
+  /** One folder for each workspace, by its id (W1). */
+  workspaces: string;
+  /** The file that says which workspace each device has (W2). */
+  bindings: string;
+  /** Lock files, which say nothing themselves (B4). */
+  locks: string;
+}
 
 export interface WorkspacePaths {
   folder: string;
@@ -27,7 +36,7 @@ export interface WorkspacePaths {
 }
 
 /** Throws `workspace_invalid` for what is not the id of a workspace. Touches nothing. */
-export function workspacePaths(data: Pick<DataFolder, "workspaces" | "locks">, id: string): WorkspacePaths {
+export function workspacePaths(data: Pick<WorkspaceFolders, "workspaces" | "locks">, id: string): WorkspacePaths {
   checkWorkspaceId(id);
   const folder = join(data.workspaces, id);
   return {
@@ -55,6 +64,6 @@ export function isWorkspaceContent(path: string): boolean {
   return top === "workspaces" && isWorkspaceId(id) && !ruling.includes(name.toLowerCase());
 }
 
-export function bindingsLock(data: Pick<DataFolder, "locks">): string {
+export function bindingsLock(data: Pick<WorkspaceFolders, "locks">): string {
   return join(data.locks, "bindings.lock");
 }

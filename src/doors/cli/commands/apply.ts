@@ -10,12 +10,12 @@ import type { BundleConflict, CurrentFile, FileBundle, PlannedChange } from "../
 import { sha256 } from "../../../domain/ids.ts";
 import type { Call } from "../call.ts";
 import { confirm } from "../confirm.ts";
-import { diffLines } from "../diff.ts";
+import { diffLines } from "../show/diff.ts";
 import { CommandFailed, exitCodes, UsageError } from "../failure.ts";
 import type { ExitCode } from "../failure.ts";
 import { findTurn } from "../find-by-id.ts";
 import { plural } from "../output.ts";
-import { repairWorkingCopy, writeChanges } from "../write-changes.ts";
+import { repairWorkingCopy, writeChanges } from "../working-copy/write-changes.ts";
 
 export interface ApplyOptions {
   dryRun?: boolean;

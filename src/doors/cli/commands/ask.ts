@@ -1,17 +1,17 @@
 /** `aptove ask`: one instruction, one answer (L1). */
 import type { AptoveClient, ExecuteAnswer, ExecuteRequest } from "../../../client/client.ts";
 import { folderKey } from "../../../domain/session.ts";
-import { gatherActiveFiles } from "../active-files.ts";
-import { attachedParts, type Attaching } from "../attached-parts.ts";
+import { gatherActiveFiles } from "../working-copy/active-files.ts";
+import { attachedParts, type Attaching } from "../working-copy/attached-parts.ts";
 import type { Call } from "../call.ts";
 import { exitCodes, fixOf, printFailure, UsageError } from "../failure.ts";
 import type { ExitCode } from "../failure.ts";
 import { findContinuable, findSession, findTurn, latestSession, shortId } from "../find-by-id.ts";
-import { headCommit } from "../git.ts";
-import type { WorkingCopy } from "../git.ts";
-import { indexFirst } from "../index-first.ts";
+import { headCommit } from "../working-copy/git.ts";
+import type { WorkingCopy } from "../working-copy/git.ts";
+import { indexFirst } from "./index-first.ts";
 import { readInstruction, readOptionalInstruction } from "../input.ts";
-import { runInstruction } from "../run-instruction.ts";
+import { runInstruction } from "../show/run-instruction.ts";
 import { listenForStop } from "../stop-signals.ts";
 
 /** Options of `ask` alone: other ways on from a turn, and what to do when one is running. */

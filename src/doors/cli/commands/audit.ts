@@ -4,7 +4,7 @@ import { auditActions, type AuditAction } from "../../../domain/audit.ts";
 import { isId } from "../../../domain/ids.ts";
 import { limits } from "../../../domain/limits.ts";
 import type { Call } from "../call.ts";
-import { localTime } from "../explain.ts";
+import { localTime } from "../show/explain.ts";
 import { exitCodes, UsageError } from "../failure.ts";
 import type { ExitCode } from "../failure.ts";
 import { shortId } from "../find-by-id.ts";

@@ -5,7 +5,7 @@ import { CommandFailed, exitCodes } from "../failure.ts";
 import type { ExitCode } from "../failure.ts";
 import { bytes, plural } from "../output.ts";
 import type { BackupReport } from "../ports.ts";
-import { ProgressBar } from "../progress-bar.ts";
+import { ProgressBar } from "../show/progress-bar.ts";
 
 export async function backup(call: Call, dir: string): Promise<ExitCode> {
   refuseElsewhere(call);

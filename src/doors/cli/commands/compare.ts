@@ -5,8 +5,8 @@ import { exitCodes } from "../failure.ts";
 import type { ExitCode } from "../failure.ts";
 import { findTurn, namedSession, shortId } from "../find-by-id.ts";
 import { plural } from "../output.ts";
-import { whileWaiting } from "../progress-bar.ts";
-import { turnDiffLines } from "../turn-diff.ts";
+import { whileWaiting } from "../show/progress-bar.ts";
+import { turnDiffLines } from "../show/turn-diff.ts";
 
 export async function diffTurns(
   call: Call,

@@ -6,7 +6,7 @@ import { test } from "node:test";
 import type { TestContext } from "node:test";
 import { cliWorld } from "../../../../testing/cli.ts";
 import type { CliWorld } from "../../../../testing/cli.ts";
-import { dataFolderAt } from "../../../workspace/data-folder.ts";
+import { dataFolderAt } from "../../../configuration/data-folder.ts";
 import { fileWorkspaces } from "../../../workspace/files/file-workspaces.ts";
 
 const first = "11111111-1111-4111-8111-111111111111";

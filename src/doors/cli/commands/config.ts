@@ -1,13 +1,13 @@
 /** `aptove config init | show | check` (W7). */
 import { existsSync } from "node:fs";
 import { AptoveError } from "../../../domain/errors.ts";
-import { readS3Url } from "../../../domain/s3-url.ts";
-import { starterConfig, effectiveValues } from "../../../workspace/config-text.ts";
-import type { Configuration, LoadedConfiguration } from "../../../workspace/configuration.ts";
-import { callableProviders, providerFault } from "../../../workspace/configured-providers.ts";
-import { writePrivateFile } from "../../../workspace/data-folder.ts";
-import { qdrantFault } from "../../../workspace/configured-index.ts";
-import { configuredMcpServers } from "../../../workspace/mcp-servers.ts";
+import { readS3Url } from "../../../system/s3-url.ts";
+import { starterConfig, effectiveValues } from "../../../configuration/config-text.ts";
+import type { Configuration, LoadedConfiguration } from "../../../configuration/configuration.ts";
+import { callableProviders, providerFault } from "../../../configuration/configured-providers.ts";
+import { writePrivateFile } from "../../../configuration/data-folder.ts";
+import { qdrantFault } from "../../../configuration/configured-index.ts";
+import { configuredMcpServers } from "../../../configuration/mcp-servers.ts";
 import type { Call } from "../call.ts";
 import { CommandFailed, exitCodes } from "../failure.ts";
 import type { ExitCode } from "../failure.ts";
@@ -134,13 +134,8 @@ export function configurationProblems(configuration: Configuration, env: Call["i
 }
 
 function blobsFault(url: string | null): string | null {
-  try {
-    if (url !== null) readS3Url(url);
-    return null;
-  } catch (error) {
-    if (error instanceof AptoveError) return error.detail;
-    throw error;
-  }
+  const address = url === null ? null : readS3Url(url);
+  return address !== null && "fault" in address ? `blobs.url: ${address.fault}` : null;
 }
 
 /** The default's name, and those that could answer as well. */

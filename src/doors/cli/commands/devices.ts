@@ -10,7 +10,7 @@ import type {
 import { given } from "../../../protocol/given.ts";
 import { defaultWorkspaceId } from "../../../workspace/workspace-store.ts";
 import type { Call } from "../call.ts";
-import { localTime } from "../explain.ts";
+import { localTime } from "../show/explain.ts";
 import { CommandFailed, exitCodes, UsageError } from "../failure.ts";
 import type { ExitCode } from "../failure.ts";
 import { findWorkspace, shortIds } from "../find-by-id.ts";

@@ -3,7 +3,7 @@ import { accessSync, constants, statSync } from "node:fs";
 import type { Call } from "../call.ts";
 import { exitCodes, tell } from "../failure.ts";
 import type { ExitCode } from "../failure.ts";
-import { headCommit } from "../git.ts";
+import { headCommit } from "../working-copy/git.ts";
 import { columns } from "../output.ts";
 import { findServer } from "../server-file.ts";
 import { answering, checkWorkspaces, configurationProblems } from "./config.ts";

@@ -4,11 +4,11 @@ import { resolve } from "node:path";
 import type { Call } from "../call.ts";
 import { exitCodes, indexThereFix, UsageError } from "../failure.ts";
 import type { ExitCode } from "../failure.ts";
-import { findWorkingCopy } from "../git.ts";
-import type { WorkingCopy } from "../git.ts";
+import { findWorkingCopy } from "../working-copy/git.ts";
+import type { WorkingCopy } from "../working-copy/git.ts";
 import { bytes, duration, plural } from "../output.ts";
 import type { IndexInfo, IndexSummary } from "../ports.ts";
-import { ProgressBar } from "../progress-bar.ts";
+import { ProgressBar } from "../show/progress-bar.ts";
 import { orgIdOf } from "./people.ts";
 import { listenForStop } from "../stop-signals.ts";
 

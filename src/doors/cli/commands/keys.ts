@@ -2,7 +2,7 @@
 import type { AptoveClient, WireApiKey } from "../../../client/client.ts";
 import { limits } from "../../../domain/limits.ts";
 import type { Call } from "../call.ts";
-import { localTime } from "../explain.ts";
+import { localTime } from "../show/explain.ts";
 import { CommandFailed, exitCodes, UsageError } from "../failure.ts";
 import type { ExitCode } from "../failure.ts";
 import { shortId, shortIds } from "../find-by-id.ts";

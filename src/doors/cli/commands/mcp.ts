@@ -1,7 +1,7 @@
 /** `aptove mcp list | test`: the MCP servers that a session would have here (P5). */
-import type { LoadedConfiguration } from "../../../workspace/configuration.ts";
-import { maskArguments, maskSecret } from "../../../workspace/mask-secret.ts";
-import { configuredMcpServers, type McpServerSettings } from "../../../workspace/mcp-servers.ts";
+import type { LoadedConfiguration } from "../../../configuration/configuration.ts";
+import { maskArguments, maskSecret } from "../../../system/mask-secret.ts";
+import { configuredMcpServers, type McpServerSettings } from "../../../configuration/mcp-servers.ts";
 import { defaultWorkspaceId } from "../../../workspace/workspace-store.ts";
 import type { Call } from "../call.ts";
 import { CommandFailed, exitCodes } from "../failure.ts";

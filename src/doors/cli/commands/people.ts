@@ -5,7 +5,7 @@ import { isId } from "../../../domain/ids.ts";
 import { limits } from "../../../domain/limits.ts";
 import { toWireOrg } from "../../../protocol/people.ts";
 import type { Call } from "../call.ts";
-import { localTime } from "../explain.ts";
+import { localTime } from "../show/explain.ts";
 import { CommandFailed, exitCodes, UsageError } from "../failure.ts";
 import type { ExitCode } from "../failure.ts";
 import { shortIds } from "../find-by-id.ts";

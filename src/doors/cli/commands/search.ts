@@ -1,7 +1,7 @@
 /** `aptove search`: sessions that hold all of the words (S8). */
 import type { WireSearchHits } from "../../../client/client.ts";
 import type { Call } from "../call.ts";
-import { localTime } from "../explain.ts";
+import { localTime } from "../show/explain.ts";
 import { exitCodes } from "../failure.ts";
 import type { ExitCode } from "../failure.ts";
 import { shortId } from "../find-by-id.ts";

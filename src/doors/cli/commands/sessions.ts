@@ -2,7 +2,7 @@
 import type { AptoveClient, WireSession, WireSessionGraph, WireTurn } from "../../../client/client.ts";
 import { limits } from "../../../domain/limits.ts";
 import type { Call } from "../call.ts";
-import { localTime, sessionLines, turnCounts, turnLines } from "../explain.ts";
+import { localTime, sessionLines, turnCounts, turnLines } from "../show/explain.ts";
 import { CommandFailed, exitCodes, UsageError } from "../failure.ts";
 import type { ExitCode } from "../failure.ts";
 import { namedSession, shortIds, turnNumbered } from "../find-by-id.ts";
@@ -154,7 +154,7 @@ async function showGraph(call: Call, graph: WireSessionGraph, limit: number): Pr
     output.json(graph);
     return exitCodes.fine;
   }
-  const { graphLines } = await import("../draw-graph.ts");
+  const { graphLines } = await import("../show/draw-graph.ts");
   output.line(output.style.bold(output.safe(graph.session.name)));
   for (const line of graphLines(graph, limit, output)) output.line(line);
   const nodes = graph.turns.length + graph.forks.length;

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { test } from "node:test";
 import { stripVTControlCharacters } from "node:util";
 import { cliWorld } from "../../../../testing/cli.ts";
-import { starterConfig } from "../../../workspace/config-text.ts";
+import { starterConfig } from "../../../configuration/config-text.ts";
 
 test("[L1] [W7] config init writes the commented file once, for its owner alone", async (t) => {
   const world = await cliWorld(t);

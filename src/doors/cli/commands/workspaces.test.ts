@@ -5,7 +5,7 @@ import { test, type TestContext } from "node:test";
 import { cliWorld, type CliWorld } from "../../../../testing/cli.ts";
 import { createAptove } from "../../../compose.ts";
 import { scriptedProvider } from "../../../providers/scripted/scripted.ts";
-import { dataFolderAt } from "../../../workspace/data-folder.ts";
+import { dataFolderAt } from "../../../configuration/data-folder.ts";
 import { openWorkspaces } from "../../../compose/open-workspaces.ts";
 
 const dayMs = 86_400_000;

@@ -8,7 +8,7 @@ import { defaultWorkspaceId } from "../../../workspace/workspace-store.ts";
 import type { Workspace } from "../../../workspace/workspace-store.ts";
 import type { Call } from "../call.ts";
 import { mayGoOn } from "../confirm.ts";
-import { localTime } from "../explain.ts";
+import { localTime } from "../show/explain.ts";
 import { CommandFailed, exitCodes, UsageError } from "../failure.ts";
 import type { ExitCode } from "../failure.ts";
 import { findWorkspace, shortId, shortIds } from "../find-by-id.ts";

@@ -1,0 +1,67 @@
+/** `session/list`: what the caller may see, newest activity first (P1, S7). */
+import { homedir } from "node:os";
+import type { ListSessionsRequest, ListSessionsResponse, SessionInfo } from "@agentclientprotocol/sdk";
+import { AptoveError } from "../../../domain/errors.ts";
+import { isId, isoTime } from "../../../domain/ids.ts";
+import { limits } from "../../../domain/limits.ts";
+import type { Session } from "../../../domain/session.ts";
+import type { SessionListRequest } from "../../../engine/engine.ts";
+import { metaKeys, metaOf } from "../meta.ts";
+import type { AcpPorts, OpenedPorts } from "../ports.ts";
+import { readMemory } from "./session-memory.ts";
+
+type Place = NonNullable<SessionListRequest["after"]>;
+
+/** A page may have fewer sessions than there are, or none, and a cursor all the same: the folder is not indexed. */
+export async function listSessions(
+  { ports, opened }: { ports: AcpPorts; opened: OpenedPorts },
+  { cwd, cursor }: ListSessionsRequest,
+): Promise<ListSessionsResponse> {
+  const { engine, caller, workspaces } = opened;
+  const workspaceId = ports.deviceId === null ? null : await workspaces.ofDevice(ports.deviceId);
+  const found: SessionInfo[] = [];
+  let after = cursor == null ? null : parseCursor(cursor);
+  for (let page = 0; page < pagesMax; page += 1) {
+    const { sessions, next } = await engine.listSessions(caller, {
+      archived: false,
+      limit: limits.pageSizeMax,
+      ...(workspaceId !== null && { workspaceId }),
+      ...(after !== null && { after }),
+    });
+    for (const session of sessions) {
+      const info = infoOf(session);
+      if (cwd != null && info.cwd !== cwd) continue;
+      found.push(info);
+      if (found.length === limits.pageSizeDefault) return { sessions: found, nextCursor: formatCursor(session) };
+    }
+    if (next === null) return { sessions: found };
+    after = next;
+  }
+  return { sessions: found, ...(after !== null && { nextCursor: formatCursor(after) }) };
+}
+
+/** Of the store, for one page of ours. */
+const pagesMax = 10;
+
+/** ACP wants a folder for every session. One that another door made without has the person's own. */
+function infoOf(session: Session): SessionInfo {
+  const { cwd, additionalDirectories } = readMemory(session);
+  return {
+    sessionId: session.id,
+    cwd: cwd ?? homedir(),
+    title: session.name,
+    updatedAt: isoTime(session.activeAt),
+    ...(additionalDirectories.length > 0 && { additionalDirectories }),
+    ...metaOf({ [metaKeys.workspaceId]: session.workspaceId }),
+  };
+}
+
+function formatCursor({ activeAt, id }: Place): string {
+  return Buffer.from(`${activeAt}.${id}`).toString("base64url");
+}
+
+function parseCursor(text: string): Place {
+  const [, activeAt, id = ""] = /^(\d{1,15})\.(.{36})$/.exec(Buffer.from(text, "base64url").toString()) ?? [];
+  if (!isId(id)) throw new AptoveError("request_invalid", `${JSON.stringify(text)} is not a cursor of this list`);
+  return { activeAt: Number(activeAt), id };
+}

@@ -1,0 +1,180 @@
+import assert from "node:assert/strict";
+import { existsSync } from "node:fs";
+import { join } from "node:path";
+import { test, type TestContext } from "node:test";
+import type { RequestPermissionRequest, RequestPermissionResponse } from "@agentclientprotocol/sdk";
+import { acpTest, type AcpTest, type ConnectOptions } from "../../../../testing/acp/acp-test.ts";
+
+/** Each odd call of the model writes a file, each even one ends the turn. */
+async function writing(t: TestContext): Promise<AcpTest> {
+  return await acpTest(t, {
+    script: (_call, n) => (n % 2 === 1 ? [{ calls: "write", with: { path: `${n}.txt`, content: "x\n" } }] : "done"),
+  });
+}
+
+const chosen = (optionId: string): RequestPermissionResponse => ({ outcome: { outcome: "selected", optionId } });
+
+/** What the model was told of its last call. */
+function told({ provider }: AcpTest): string {
+  const results = provider.exchanges
+    .at(-1)
+    ?.context.flatMap((item) => (item.type === "tool_result" ? [item.output] : []));
+  return results?.at(-1) ?? assert.fail("no call was answered");
+}
+
+test("[P4] nothing is written before the person was asked, and the question shows what it is about", async (t) => {
+  const world = await writing(t);
+  const questions: RequestPermissionRequest[] = [];
+  let wasThere = true;
+  const connection = await world.connect({
+    onPermission: async (question) => {
+      questions.push(question);
+      wasThere = existsSync(join(world.project, "1.txt"));
+      const seen = connection.updates(question.sessionId).map((update) => update.sessionUpdate);
+      assert.ok(seen.includes("tool_call") && seen.includes("tool_call_update"));
+      return chosen("allow_once");
+    },
+  });
+  const { sessionId } = await connection.begin();
+  await connection.prompt(sessionId, "write");
+  assert.equal(wasThere, false);
+  assert.equal(existsSync(join(world.project, "1.txt")), true);
+  const [question] = questions;
+  assert.equal(question?.toolCall.title, "Create 1.txt");
+  assert.equal(question.toolCall.kind, "edit");
+  const path = join(world.project, "1.txt");
+  assert.deepEqual(question.toolCall.content, [{ type: "diff", path, oldText: null, newText: "x\n" }]);
+  assert.deepEqual(
+    question.options.map(({ kind }) => kind),
+    ["allow_once", "allow_always", "reject_once"],
+  );
+  const statuses = connection
+    .updates(sessionId)
+    .flatMap((update) => (update.sessionUpdate === "tool_call_update" ? [update.status] : []));
+  assert.deepEqual(statuses, ["in_progress", "in_progress", "completed"]);
+});
+
+test("[P5] [P4] nobody is asked about a call that leads out of the folders, or that changes nothing", async (t) => {
+  const calls = [
+    { calls: "write", with: { path: "/etc/passwd", content: "x" } },
+    { calls: "edit", with: { path: "../elsewhere.txt", find: "a", replace: "b" } },
+    { calls: "run", with: { command: "ls", cwd: "/" } },
+    { calls: "edit", with: { path: "none.txt", find: "a", replace: "b" } },
+  ];
+  const world = await acpTest(t, { script: (_call, n) => (n === 1 ? calls : "done") });
+  const connection = await world.connect({ onPermission: () => assert.fail("a person was asked") });
+  const { sessionId } = await connection.begin();
+  assert.equal((await connection.prompt(sessionId, "out")).stopReason, "end_turn");
+  const outputs = world.provider.exchanges
+    .at(-1)
+    ?.context.flatMap((item) => (item.type === "tool_result" ? [item.output] : []));
+  assert.equal(outputs?.length, 4);
+  for (const output of outputs.slice(0, 3))
+    assert.match(output, /^failed: \S+ is not open to this session; its folders are: /);
+  assert.match(outputs[3] ?? "", /^failed: there is no none.txt/);
+});
+
+test("[P4] always is remembered for the workspace, over connections; once is not", async (t) => {
+  const world = await writing(t);
+  let asked = 0;
+  const answering = (optionId: string): ConnectOptions => ({
+    onPermission: async () => {
+      asked += 1;
+      return chosen(optionId);
+    },
+  });
+  const first = await world.connect(answering("allow_once"));
+  const { sessionId } = await first.begin();
+  await first.prompt(sessionId, "write");
+  await first.leave();
+  const second = await world.connect(answering("allow_always"));
+  await second.load(sessionId);
+  await second.prompt(sessionId, "write");
+  assert.equal(asked, 2);
+  await second.prompt(sessionId, "write");
+  const third = await world.connect(answering("reject_once"));
+  const other = await third.begin();
+  await third.prompt(other.sessionId, "write");
+  assert.equal(asked, 2);
+  assert.equal(existsSync(join(world.project, "7.txt")), true);
+});
+
+test("[P4] whatever is no clear yes is a no, with its reason for the model", async (t) => {
+  const world = await writing(t);
+  const cases: [unknown, RegExp][] = [
+    [chosen("reject_once"), /denied: the user did not allow/],
+    [{ outcome: { outcome: "cancelled" } }, /denied: the user cancelled the question/],
+    [chosen("allow_everything"), /denied: the client gave no answer that was offered/],
+    [{ outcome: { outcome: "granted" } }, /denied: the client gave no answer that was offered/],
+    [{}, /denied: the client gave no answer that was offered/],
+    [{ outcome: null }, /denied: the client gave no answer that was offered/],
+  ];
+  let answer: unknown = null;
+  const connection = await world.connect({ onPermission: async () => answer as RequestPermissionResponse });
+  const { sessionId } = await connection.begin();
+  for (const [given, reason] of cases) {
+    answer = given;
+    assert.equal((await connection.prompt(sessionId, "write")).stopReason, "end_turn");
+    assert.match(told(world), reason);
+  }
+  const failing = await world.connect({
+    onPermission: async () => {
+      throw new RangeError("the dialog broke");
+    },
+  });
+  await failing.load(sessionId);
+  assert.equal((await failing.prompt(sessionId, "write")).stopReason, "end_turn");
+  assert.match(told(world), /denied: the client could not be asked/);
+  for (let n = 1; n < 20; n += 2) assert.equal(existsSync(join(world.project, `${n}.txt`)), false);
+});
+
+test("[P4] [R5] a client that goes away in the middle of the question has not allowed anything, and the turn ends", async (t) => {
+  const world = await writing(t);
+  const asked = Promise.withResolvers<void>();
+  const connection = await world.connect({
+    onPermission: () => {
+      asked.resolve();
+      return new Promise(() => {});
+    },
+  });
+  const { sessionId } = await connection.begin();
+  const prompt = connection.prompt(sessionId, "write").catch(() => "gone");
+  await asked.promise;
+  await connection.leave();
+  assert.equal(await prompt, "gone");
+  const { engine } = world.aptove;
+  const session = await engine.getSession(await engine.keys.owner(), sessionId);
+  assert.equal(session.lastTurnStatus, "completed");
+  assert.match(told(world), /denied: the client that could have allowed it is gone/);
+  assert.equal(existsSync(join(world.project, "1.txt")), false);
+});
+
+test("[P4] a question is withdrawn with its turn", async (t) => {
+  const world = await writing(t);
+  const asked = Promise.withResolvers<void>();
+  const withdrawn = Promise.withResolvers<void>();
+  const connection = await world.connect({
+    onPermission: (_question, signal) => {
+      asked.resolve();
+      signal.addEventListener("abort", () => withdrawn.resolve(), { once: true });
+      return new Promise(() => {});
+    },
+  });
+  const { sessionId } = await connection.begin();
+  const prompt = connection.prompt(sessionId, "write");
+  await asked.promise;
+  await connection.agent.notify("session/cancel", { sessionId });
+  assert.equal((await prompt).stopReason, "cancelled");
+  await withdrawn.promise;
+  assert.equal(existsSync(join(world.project, "1.txt")), false);
+});
+
+test("[P4] in mode ask nothing is written, and nobody is asked whether it may be", async (t) => {
+  const world = await writing(t);
+  const connection = await world.connect({ onPermission: async () => assert.fail("asked") });
+  const { sessionId } = await connection.begin();
+  await connection.agent.request("session/set_mode", { sessionId, modeId: "ask" });
+  await connection.prompt(sessionId, "write");
+  assert.match(told(world), /mode "ask" does not allow the tool "write"/);
+  assert.equal(existsSync(join(world.project, "1.txt")), false);
+});

@@ -1,0 +1,177 @@
+/** A prompt's content blocks as an instruction and the files that belong to it (P1, X1). */
+import { readFile, realpath, stat } from "node:fs/promises";
+import { isAbsolute, relative, sep } from "node:path";
+import { fileURLToPath } from "node:url";
+import type { ContentBlock, EmbeddedResource, ResourceLink } from "@agentclientprotocol/sdk";
+import { type ActiveFile, decodeText, isTooLarge, pathFault } from "../../../domain/active-file.ts";
+import { AptoveError } from "../../../domain/errors.ts";
+import { isMedia, sniffedType, type InputPart } from "../../../domain/input-part.ts";
+import { languageOf } from "../../../domain/language.ts";
+import type { FileAccess } from "../../../tools/session-tools.ts";
+
+export interface PromptContent {
+  instruction: string;
+  activeFiles: ActiveFile[];
+  /** Images, and embedded files that are no text (I1). */
+  input: InputPart[];
+}
+
+/** Where a prompt's files are looked for. */
+export interface PromptPlace {
+  /** Absolute; active files are named relative to it. */
+  folder: string;
+  /** The client's own, where it offers them. */
+  files: Partial<FileAccess>;
+  signal: AbortSignal;
+}
+
+/** Throws `request_invalid` for what no model here can take. */
+export async function readPrompt(blocks: readonly ContentBlock[], place: PromptPlace): Promise<PromptContent> {
+  const parts: string[] = [];
+  const files = new Map<string, ActiveFile>();
+  const input: InputPart[] = [];
+  for (const block of blocks) {
+    const { text, file, part } = await readBlock(block, { ...place, number: input.length + 1 });
+    if (part !== undefined) input.push(part);
+    parts.push(parts.length > 0 && needsBreak(parts.at(-1) ?? "", text, block) ? `\n${text}` : text);
+    if (file !== null) files.set(file.path, file);
+  }
+  return { instruction: parts.join(""), activeFiles: [...files.values()], input };
+}
+
+/** Editors send a mention in the middle of a sentence as a block of its own; two texts are two paragraphs. */
+function needsBreak(before: string, text: string, block: ContentBlock): boolean {
+  return block.type === "text" && !before.startsWith("@") && !/\s$/.test(before) && !/^\s/.test(text);
+}
+
+interface ReadBlock {
+  text: string;
+  file: ActiveFile | null;
+  part?: InputPart;
+}
+
+/** `number`: what the next part is called where nothing else names it. */
+type BlockPlace = PromptPlace & { number: number };
+
+async function readBlock(block: ContentBlock, place: BlockPlace): Promise<ReadBlock> {
+  switch (block.type) {
+    case "text":
+      return { text: block.text, file: null };
+    case "image":
+      return readBytes({ ...block, base64: block.data }, place);
+    case "resource_link":
+      return await readLink(block, place);
+    case "resource":
+      return await readResource(block, place);
+    default:
+      throw new AptoveError("request_invalid", `a prompt cannot have content of the type "${block.type}"; send text`);
+  }
+}
+
+/** The whole file, where it is one of the folder; else only its name, which the model's tools may take. */
+async function readLink({ uri, name }: ResourceLink, place: PromptPlace): Promise<ReadBlock> {
+  const linked = filePath(uri);
+  if (linked === null) return { text: `@${uri}`, file: null };
+  const path = await pathInside(place.folder, linked.path);
+  if (path === "") return { text: `@${name}`, file: null };
+  if (path === null) return { text: `@${linked.path}${linked.lines}`, file: null };
+  return { text: `@${path}${linked.lines}`, file: activeFile(path, await readText(linked.path, place)) };
+}
+
+/** A whole file of the folder is an active file; an excerpt, or anything else, is part of the instruction. */
+async function readResource({ resource }: EmbeddedResource, place: BlockPlace): Promise<ReadBlock> {
+  if (!("text" in resource)) return readBytes({ ...resource, base64: resource.blob }, place);
+  const linked = filePath(resource.uri);
+  const path = linked === null ? null : await pathInside(place.folder, linked.path);
+  const content = Buffer.from(resource.text);
+  const file = linked?.lines === "" && path !== null ? activeFile(path, sendable(content)) : null;
+  if (file !== null) return { text: `@${file.path}`, file };
+  const source = linked === null ? { path: resource.uri, lines: "" } : { ...linked, path: path ?? linked.path };
+  return { text: excerpt(source, resource.text), file: null };
+}
+
+interface Bytes {
+  base64: string;
+  mimeType?: string | null;
+  uri?: string | null;
+}
+
+/** What the model sees goes into its context; anything else where it can be read with a tool. */
+function readBytes({ base64, mimeType, uri }: Bytes, { number }: BlockPlace): ReadBlock {
+  const content = Buffer.from(base64, "base64");
+  const mediaType = mimeType ?? "application/octet-stream";
+  const named =
+    URL.parse(uri ?? "")
+      ?.pathname.split("/")
+      .at(-1) ?? "";
+  const name = named === "" ? `attachment-${number}${extensionOf(mediaType)}` : decodedName(named);
+  const mode = isMedia(sniffedType(content) ?? mediaType) ? "inline" : "file";
+  return { text: `@${name}`, file: null, part: { type: "binary", content, mediaType, name, mode } };
+}
+
+function extensionOf(mediaType: string): string {
+  const found = /^image\/([a-z0-9]+)$/.exec(mediaType)?.[1];
+  return found === undefined ? "" : `.${found}`;
+}
+
+function decodedName(name: string): string {
+  try {
+    return decodeURIComponent(name);
+  } catch {
+    return name;
+  }
+}
+
+/** Null: it cannot be sent as a file of the folder (X5). */
+function activeFile(path: string, content: Uint8Array | null): ActiveFile | null {
+  if (content === null || pathFault(path) !== null) return null;
+  return { path, content, sha256: null, isTouched: false };
+}
+
+function excerpt({ path, lines }: { path: string; lines: string }, text: string): string {
+  const longest = Math.max(2, ...[...text.matchAll(/`+/g)].map(([run]) => run.length));
+  const fence = "`".repeat(longest + 1);
+  const end = text.endsWith("\n") ? "" : "\n";
+  return `\n@${path}${lines}\n${fence}${languageOf(path)}\n${text}${end}${fence}\n`;
+}
+
+/** The path of a `file:` address, and the lines that its fragment names; null: it is another address. */
+function filePath(uri: string): { path: string; lines: string } | null {
+  if (isAbsolute(uri)) return { path: uri, lines: "" };
+  const url = URL.parse(uri);
+  if (url?.protocol !== "file:") return null;
+  const lines = url.hash;
+  url.hash = "";
+  url.search = "";
+  try {
+    return { path: fileURLToPath(url), lines };
+  } catch {
+    // A file of another host, or bytes that are no path here.
+    return null;
+  }
+}
+
+/** Relative to the folder, with forward slashes, links resolved; null: it is outside. */
+async function pathInside(folder: string, path: string): Promise<string | null> {
+  const [from, to] = await Promise.all([realpath(folder).catch(() => folder), realpath(path).catch(() => path)]);
+  const inside = relative(from, to);
+  if (inside === ".." || inside.startsWith(`..${sep}`) || isAbsolute(inside)) return null;
+  return inside.split(sep).join("/");
+}
+
+/** Null: there is no text to send. Then the model is told the path, and its tools tell the rest. */
+async function readText(path: string, { files, signal }: PromptPlace): Promise<Uint8Array | null> {
+  try {
+    if (files.readText !== undefined) return sendable(Buffer.from(await files.readText(path, signal)));
+    const found = await stat(path);
+    // Reading a pipe or a device may never end.
+    return found.isFile() && !isTooLarge(found.size) ? sendable(await readFile(path)) : null;
+  } catch {
+    // A folder, a file that is gone, or one that nobody may read.
+    return null;
+  }
+}
+
+function sendable(content: Uint8Array): Uint8Array | null {
+  return isTooLarge(content.byteLength) || decodeText(content) === null ? null : content;
+}

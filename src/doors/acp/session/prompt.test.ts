@@ -1,0 +1,378 @@
+/** How prompts end, and what is told beside the answer (P1, P4). */
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { RequestError, type SessionUpdate } from "@agentclientprotocol/sdk";
+import { acpTest, type AcpTest } from "../../../../testing/acp/acp-test.ts";
+import { AptoveError } from "../../../domain/errors.ts";
+import { memoryRecords } from "../../../records/memory/memory-records.ts";
+import type { Tool } from "../../../tools/tool.ts";
+import type { OpenedPorts } from "../agent.ts";
+
+async function refused(request: Promise<unknown>): Promise<RequestError> {
+  const error: unknown = await request.then(
+    () => assert.fail("it was not refused"),
+    (thrown: unknown) => thrown,
+  );
+  assert.ok(error instanceof RequestError, String(error));
+  return error;
+}
+
+function withTools(tools: readonly Tool[]): Pick<OpenedPorts, "openSessionTools"> {
+  return { openSessionTools: async () => ({ tools: async () => tools, warnings: () => [], close: async () => {} }) };
+}
+
+const only = <K extends SessionUpdate["sessionUpdate"]>(updates: readonly SessionUpdate[], kind: K) =>
+  updates.filter((update): update is Extract<SessionUpdate, { sessionUpdate: K }> => update.sessionUpdate === kind);
+
+async function headOf({ aptove }: AcpTest, sessionId: string): Promise<string | null> {
+  return (await aptove.engine.getSession(await aptove.engine.keys.owner(), sessionId)).headTurnId;
+}
+
+test("[P1] the end of a turn is told as ACP's own word for it", async (t) => {
+  const ends = ["stop", "length", "content_filter"] as const;
+  const { connect } = await acpTest(t, {
+    script: (_call, n) => [{ says: "x" }, { stops: ends[n - 1] ?? "stop" }],
+  });
+  const connection = await connect();
+  const { sessionId } = await connection.begin();
+  const told = [];
+  for (const _end of ends) told.push((await connection.prompt(sessionId, "go")).stopReason);
+  assert.deepEqual(told, ["end_turn", "max_tokens", "refusal"]);
+});
+
+test("[P1] a model that never stops calling tools ends the turn at its limit", async (t) => {
+  const { connect } = await acpTest(t, { script: (_call, n) => [{ calls: "count", with: { n } }] });
+  const count: Tool = {
+    definition: { name: "count", parameters: { type: "object" }, effect: "read" },
+    needsApproval: () => false,
+    run: async () => ({ output: "counted", isError: false }),
+  };
+  const connection = await connect({ opened: withTools([count]) });
+  const { sessionId } = await connection.begin();
+  assert.equal((await connection.prompt(sessionId, "count")).stopReason, "max_turn_requests");
+});
+
+test("[P1] [T12] a failed turn is an error with our code, a refused one a refusal, and both are left behind", async (t) => {
+  const world = await acpTest(t, {
+    script: (_call, n) =>
+      n === 1
+        ? [{ fails: "provider_unauthenticated", message: "the key\nis wrong" }]
+        : n === 2
+          ? [{ fails: "provider_refused_content" }]
+          : "fine",
+  });
+  const connection = await world.connect();
+  const { sessionId } = await connection.begin();
+  const { code, message, data } = await refused(connection.prompt(sessionId, "one"));
+  assert.deepEqual([code, message], [-32603, "the key is wrong"]);
+  assert.equal((data as { code: string }).code, "provider_unauthenticated");
+  assert.equal((await connection.prompt(sessionId, "two")).stopReason, "refusal");
+  assert.equal((await connection.prompt(sessionId, "three")).stopReason, "end_turn");
+  assert.deepEqual(world.provider.exchanges.at(-1)?.context.filter((item) => item.type === "user").length, 1);
+});
+
+test("[P4] a turn that is stopped from elsewhere resolves cancelled too", async (t) => {
+  const held = Promise.withResolvers<void>();
+  t.after(() => held.resolve());
+  const world = await acpTest(t, { script: () => [{ waits: held.promise }, { says: "x" }] });
+  const connection = await world.connect();
+  const { sessionId } = await connection.begin();
+  const prompt = connection.prompt(sessionId, "go");
+  const { engine } = world.aptove;
+  const caller = await engine.keys.owner();
+  while ((await engine.interrupt(caller, { sessionId })) === null);
+  assert.equal((await prompt).stopReason, "cancelled");
+});
+
+test("[P1] a prompt is cancelled by its request's id too, and resolves cancelled", async (t) => {
+  const held = Promise.withResolvers<void>();
+  t.after(() => held.resolve());
+  const { connect } = await acpTest(t, { script: () => [{ says: ["one ", held.promise, "two"] }] });
+  const connection = await connect();
+  const { sessionId } = await connection.begin();
+  const cancelling = new AbortController();
+  const prompt = connection.agent.request(
+    "session/prompt",
+    { sessionId, prompt: [{ type: "text", text: "go" }] },
+    { cancellationSignal: cancelling.signal },
+  );
+  await connection.until(() => connection.said(sessionId) === "one ");
+  cancelling.abort();
+  assert.equal((await prompt).stopReason, "cancelled");
+});
+
+test("[P4] a cancellation right behind its prompt is not lost", async (t) => {
+  const held = Promise.withResolvers<void>();
+  t.after(() => held.resolve());
+  const { connect } = await acpTest(t, { script: () => [{ waits: held.promise }, { says: "x" }] });
+  const connection = await connect();
+  const { sessionId } = await connection.begin();
+  for (let n = 0; n < 5; n += 1) {
+    const prompt = connection.prompt(sessionId, "go");
+    await connection.agent.notify("session/cancel", { sessionId });
+    assert.equal((await prompt).stopReason, "cancelled");
+  }
+});
+
+test("[P4] [T11] a cancelled prompt whose turn's end cannot be stored resolves cancelled too", async (t) => {
+  const records = memoryRecords();
+  let isFull = true;
+  const { finishTurn } = records;
+  records.finishTurn = (finish) =>
+    isFull ? Promise.reject(new AptoveError("storage_full", "no room")) : finishTurn.call(records, finish);
+  const held = Promise.withResolvers<void>();
+  t.after(() => held.resolve());
+  const script = () => [{ says: "x" }, { waits: held.promise }];
+  const { connect, reports } = await acpTest(t, { script, aptove: { records } });
+  const connection = await connect();
+  const { sessionId } = await connection.begin();
+  const prompt = connection.prompt(sessionId, "go");
+  await connection.until(() => connection.said(sessionId) === "x");
+  await connection.agent.notify("session/cancel", { sessionId });
+  assert.equal((await prompt).stopReason, "cancelled");
+  assert.ok(reports.some((said) => /could not be told.*could not be stored/.test(said)));
+  isFull = false;
+});
+
+test("[P1] [S2] the title is told when there is one, and when it changes", async (t) => {
+  const { connect, aptove } = await acpTest(t);
+  const connection = await connect();
+  const { sessionId } = await connection.begin();
+  await connection.prompt(sessionId, "where is the head?\nexactly");
+  await connection.prompt(sessionId, "more");
+  const caller = await aptove.engine.keys.owner();
+  await aptove.engine.updateSession(caller, sessionId, { name: "Heads" });
+  await connection.prompt(sessionId, "more");
+  assert.deepEqual(
+    only(connection.updates(sessionId), "session_info_update").map(({ title }) => title),
+    ["where is the head?", "Heads"],
+  );
+});
+
+test("[P1] how full the window is, and what the session has cost, is told where it is known", async (t) => {
+  const usage = { input: 1_000, output: 500, cached: 0, reasoning: 0, total: 1_500 };
+  const { connect } = await acpTest(t, { script: () => [{ says: "x" }, { stops: "stop", usage }], model: "gpt-5.1" });
+  const connection = await connect();
+  const { sessionId } = await connection.begin();
+  await connection.prompt(sessionId, "one");
+  await connection.prompt(sessionId, "two");
+  const told = only(connection.updates(sessionId), "usage_update");
+  assert.deepEqual(
+    told.map(({ used, size, cost }) => [used, size, cost?.amount.toFixed(5), cost?.currency]),
+    [
+      [1_500, 400_000, "0.00625", "USD"],
+      [1_500, 400_000, "0.01250", "USD"],
+    ],
+  );
+  const before = connection.updates(sessionId).length;
+  await connection.load(sessionId);
+  const [again] = only(connection.updates(sessionId).slice(before), "usage_update");
+  assert.deepEqual(again, told.at(-1));
+});
+
+test("[P1] /rerun answers the last prompt again, beside its old answer", async (t) => {
+  const world = await acpTest(t);
+  const connection = await world.connect();
+  const { sessionId } = await connection.begin();
+  await connection.prompt(sessionId, "/rerun");
+  assert.match(connection.said(sessionId), /no prompt in this session/);
+  const first = await connection.prompt(sessionId, "where?");
+  const again = await connection.prompt(sessionId, "/rerun");
+  assert.notDeepEqual(again._meta, first._meta);
+  assert.equal(await headOf(world, sessionId), again._meta?.["aptove.dev/turnId"]);
+  const instructions = world.provider.exchanges.map(({ context }) => JSON.stringify(context.at(-1)));
+  assert.match(instructions.at(-1) ?? "", /where\?/);
+  await connection.prompt(sessionId, "/rerun when?");
+  assert.match(JSON.stringify(world.provider.exchanges.at(-1)?.context), /when\?/);
+  assert.doesNotMatch(JSON.stringify(world.provider.exchanges.at(-1)?.context), /where\?/);
+});
+
+test("[P1] [T6] /undo goes on from before the last prompt", async (t) => {
+  const world = await acpTest(t);
+  const connection = await world.connect();
+  const { sessionId } = await connection.begin();
+  await connection.prompt(sessionId, "one");
+  await connection.prompt(sessionId, "/undo");
+  assert.match(connection.said(sessionId), /nothing before the last prompt/);
+  await connection.prompt(sessionId, "two");
+  await connection.prompt(sessionId, "/undo");
+  await connection.prompt(sessionId, "three");
+  const context = JSON.stringify(world.provider.exchanges.at(-1)?.context);
+  assert.match(context, /one.*three/);
+  assert.doesNotMatch(context, /two/);
+});
+
+test("[P1] /title names the session; other text with a slash is a prompt", async (t) => {
+  const world = await acpTest(t);
+  const connection = await world.connect();
+  const { sessionId } = await connection.begin();
+  await connection.prompt(sessionId, "/title My own");
+  assert.equal((await connection.agent.request("session/list", {})).sessions[0]?.title, "My own");
+  assert.deepEqual(
+    only(connection.updates(sessionId), "session_info_update").map(({ title }) => title),
+    ["My own"],
+  );
+  await connection.prompt(sessionId, "/title");
+  assert.equal(world.provider.exchanges.length, 0);
+  for (const text of ["/usr/bin is empty", "/undoing things", "/TITLE x"]) await connection.prompt(sessionId, text);
+  assert.equal(world.provider.exchanges.length, 3);
+  const offers = () => only(connection.updates(sessionId), "available_commands_update");
+  await connection.until(() => offers().length > 0);
+  const [offered] = offers();
+  assert.deepEqual(
+    offered?.availableCommands.map(({ name }) => name),
+    ["rerun", "undo", "fire", "title"],
+  );
+});
+
+test("[P4] [V5] calls that no client here can answer are pending, and closed by the next prompt; a replay shows the same", async (t) => {
+  const tool = { name: "browser", parameters: { type: "object" } };
+  const world = await acpTest(t, {
+    script: (_call, n) => (n === 1 ? [{ calls: "browser", with: { url: "x" } }] : "fine"),
+    aptove: {
+      overrides: { provider: "scripted", conversation_contexts: { default: { retrieval: "off", tools: [tool] } } },
+    },
+  });
+  const connection = await world.connect();
+  const { sessionId } = await connection.begin();
+  assert.equal((await connection.prompt(sessionId, "open it")).stopReason, "end_turn");
+  const statuses = (): unknown[] => only(connection.updates(sessionId), "tool_call_update").map(({ status }) => status);
+  assert.deepEqual(statuses(), ["pending"]);
+  await connection.prompt(sessionId, "never mind");
+  assert.deepEqual(statuses(), ["pending", "failed"]);
+  await connection.load(sessionId);
+  assert.deepEqual(statuses(), ["pending", "failed", "pending", "failed"]);
+});
+
+test("[P4] [T9] the results that another client's tools had are shown when the session is loaded", async (t) => {
+  const world = await acpTest(t, { script: (_call, n) => (n === 1 ? [{ calls: "look", callId: "c1" }] : "seen") });
+  const { engine } = world.aptove;
+  const caller = await engine.keys.owner();
+  const tools = [{ name: "look", parameters: { type: "object" } }];
+  const first = await engine.runTurn(caller, { instruction: "look", tools });
+  await first.finished;
+  const toolResults = [{ callId: "c1", output: "a heron", isError: false }];
+  const next = await engine.runTurn(caller, { sessionId: first.sessionId, instruction: "", toolResults, tools });
+  await next.finished;
+  const connection = await world.connect();
+  await connection.load(first.sessionId);
+  const ended = only(connection.updates(first.sessionId), "tool_call_update").at(-1);
+  assert.deepEqual(
+    [ended?.toolCallId, ended?.status, ended?.rawOutput],
+    [`${first.turnId}:c1`, "completed", "a heron"],
+  );
+});
+
+test("[P1] a session whose tools cannot be opened says so at its prompt, and the connection goes on", async (t) => {
+  const { connect } = await acpTest(t);
+  const broken = { openSessionTools: () => Promise.reject(new RangeError("no tools today")) };
+  const connection = await connect({ opened: broken });
+  const { sessionId } = await connection.begin();
+  const { code, message } = await refused(connection.prompt(sessionId, "hi"));
+  assert.equal(code, -32603);
+  assert.doesNotMatch(message, /no tools today/);
+  await connection.agent.request("session/close", { sessionId });
+});
+
+test("[P5] [P1] what is wrong with a session's tools, and with its beginning, is told once to whoever takes notices", async (t) => {
+  const { connect, open, reports } = await acpTest(t);
+  const { engine } = await open();
+  const opened: Partial<OpenedPorts> = {
+    openSessionTools: async () => ({
+      tools: async () => [],
+      warnings: () => ["the server x did not start"],
+      close: async () => {},
+    }),
+    engine: {
+      ...engine,
+      workspaceSessions: {
+        ...engine.workspaceSessions,
+        begin: async (caller, start) => ({
+          ...(await engine.workspaceSessions.begin(caller, start)),
+          warnings: ["the transcript was set aside"],
+        }),
+      },
+    },
+  };
+  const told = ["the transcript was set aside", "the server x did not start"];
+  for (const notices of [{}, null]) {
+    const connection = await connect({ opened, capabilities: { session: { notices } } });
+    const { sessionId } = await connection.begin();
+    await connection.prompt(sessionId, "one");
+    await connection.prompt(sessionId, "two");
+    const seen = () => only(connection.updates(sessionId), "notice").map(({ title }) => title);
+    if (notices !== null) await connection.until(() => seen().length >= 2);
+    assert.deepEqual(seen().toSorted(), notices === null ? [] : told.toSorted());
+    for (const warning of told) assert.ok(reports.includes(`session ${sessionId}: ${warning}`));
+  }
+});
+
+test("[T5] [P1] closing a session does not wait for the turn of another door", async (t) => {
+  const held = Promise.withResolvers<void>();
+  const world = await acpTest(t, { script: () => [{ waits: held.promise }, { says: "x" }] });
+  const { engine } = world.aptove;
+  const caller = await engine.keys.owner();
+  const connection = await world.connect();
+  const { sessionId } = await connection.begin();
+  const other = await engine.runTurn(caller, { sessionId, instruction: "elsewhere" });
+  const waiting = connection.prompt(sessionId, "after you");
+  assert.deepEqual(await connection.agent.request("session/close", { sessionId }), {});
+  assert.equal((await waiting).stopReason, "cancelled");
+  held.resolve();
+  assert.equal((await other.finished).status, "completed");
+});
+
+test("[R5] a client that reads nothing holds up its own updates, and not the turn", async (t) => {
+  const world = await acpTest(t, { script: () => [{ says: Array.from({ length: 500 }, (_, n) => `${n} `) }] });
+  const { engine, caller } = await world.open();
+  const stuck = Promise.withResolvers<void>();
+  const connection = await world.connect({
+    holds: (message) => {
+      if (!JSON.stringify(message).includes("agent_message_chunk")) return undefined;
+      stuck.resolve();
+      return new Promise(() => {});
+    },
+  });
+  const { sessionId } = await connection.begin();
+  const prompt = connection.prompt(sessionId, "count").catch(() => "gone");
+  await stuck.promise;
+  // The first turn has the session's id (S4).
+  const events = await Array.fromAsync(await engine.turnEvents(caller, sessionId, { afterSeq: 0 }));
+  assert.equal(events.at(-1)?.event.type, "run_finished");
+  assert.equal(connection.said(sessionId), "");
+  await connection.leave();
+  assert.equal(await prompt, "gone");
+});
+
+test("[A1] [A2] [P1] a subagent works on after the prompt, its end is told, and /fire hands its answer over", async (t) => {
+  const held = Promise.withResolvers<void>();
+  const overrides = {
+    provider: "scripted",
+    conversation_contexts: { default: { retrieval: "off", subagents: true } },
+  };
+  const world = await acpTest(t, {
+    aptove: { overrides },
+    script: ({ items }) => {
+      const text = JSON.stringify(items.at(-1));
+      if (text.includes("begin one"))
+        return [{ calls: "spawn_subagent", with: { instruction: "work", name: "worker" } }];
+      if (text.includes("]\\nwork")) return [{ says: [held.promise, "it is done"] }];
+      return text.includes("it is done") ? "I see" : "well";
+    },
+  });
+  const connection = await world.connect({ capabilities: { session: { notices: {} } } });
+  const { sessionId } = await connection.begin();
+  const notices = () => only(connection.updates(sessionId), "notice").map(({ title }) => title);
+  assert.equal((await connection.prompt(sessionId, "begin one")).stopReason, "end_turn");
+  const titles = only(connection.updates(sessionId), "tool_call_update").flatMap(({ title }) => title ?? []);
+  assert.ok(titles.includes('Begin the subagent "worker"'));
+  await connection.prompt(sessionId, "/fire");
+  assert.match(connection.said(sessionId), /No subagent has ended/);
+  assert.deepEqual(notices(), []);
+  held.resolve();
+  await connection.until(() => notices().length > 0);
+  assert.match(notices()[0] ?? "", /^The subagent "worker" has ended: .*\/fire hands it over/);
+  await connection.prompt(sessionId, "/fire");
+  assert.match(connection.said(sessionId), /I see$/);
+  assert.deepEqual(world.reports, []);
+});

@@ -1,0 +1,110 @@
+/** Finished turns as the client would have seen them, for `session/load` and for what other doors added meanwhile (P4). */
+import type { SessionUpdate } from "@agentclientprotocol/sdk";
+import type { TurnEvent } from "../../../domain/events.ts";
+import { limits } from "../../../domain/limits.ts";
+import type { ToolFeedback } from "../../../domain/tool.ts";
+import type { Turn } from "../../../domain/turn.ts";
+import type { Usage } from "../../../domain/usage.ts";
+import type { OpenedPorts } from "../ports.ts";
+import { closeWaiting, textContent, TurnUpdates, type WaitingCalls } from "./turn-updates.ts";
+
+/**
+ * The turns that a session is shown by, oldest first: those that its next turn goes on from. Where there are none, because
+ * every turn so far failed, these: nothing goes on from them, and yet they are what the person said and was answered (T12).
+ */
+export async function shownTurns(
+  { engine, caller }: Pick<OpenedPorts, "engine" | "caller">,
+  { id, headTurnId }: { id: string; headTurnId: string | null },
+): Promise<Turn[]> {
+  if (headTurnId !== null) return await engine.lineage(caller, headTurnId);
+  const turns = await engine.listTurns(caller, id, { limit: limits.pageSizeMax, kind: "agent" });
+  return turns.filter(({ status }) => status !== "pending").toReversed();
+}
+
+export interface Replay {
+  turns: readonly Turn[];
+  /** Filled with what the last turn leaves open. */
+  waiting: WaitingCalls;
+  signal: AbortSignal;
+  /** What the last model call of a turn took. */
+  onUsage(usage: Usage, turn: Turn): void;
+}
+
+/** Read as they are asked for: a long conversation is never in memory as a whole. */
+export async function* replay(
+  { engine, caller }: Pick<OpenedPorts, "engine" | "caller">,
+  { turns, waiting, signal, onUsage }: Replay,
+): AsyncGenerator<SessionUpdate> {
+  for (const turn of turns) {
+    const reader = await engine.readTurn(caller, turn.id);
+    const text = await reader.instruction();
+    if (text !== "") {
+      yield {
+        sessionUpdate: "user_message_chunk",
+        content: { type: "text", text },
+        messageId: `${turn.id}:instruction`,
+      };
+    }
+    for (const answer of await reader.toolResults()) yield* answered(answer, waiting);
+    const stillWaiting = new Set(waiting.keys());
+    const usage = (step: Usage): [] => {
+      onUsage(step, turn);
+      return [];
+    };
+    const updates = new TurnUpdates({ turnId: turn.id, waiting, usage, live: null });
+    for await (const event of joined(await engine.turnEvents(caller, turn.id, { afterSeq: 0, signal }))) {
+      yield* updates.of(event);
+    }
+    yield* closeWaiting(taken(waiting, stillWaiting));
+  }
+}
+
+/** Moves these calls out of the ones that wait. */
+function taken(waiting: WaitingCalls, callIds: ReadonlySet<string>): WaitingCalls {
+  const out: WaitingCalls = new Map();
+  for (const callId of callIds) {
+    const id = waiting.get(callId);
+    if (id !== undefined) out.set(callId, id);
+    waiting.delete(callId);
+  }
+  return out;
+}
+
+/** What a turn brought to the calls of the turn before it (T9). A call that was allowed gets its result by running. */
+function* answered(answer: ToolFeedback, waiting: WaitingCalls): Generator<SessionUpdate> {
+  const id = waiting.get(answer.callId);
+  if (id === undefined || ("approved" in answer && answer.approved)) return;
+  waiting.delete(answer.callId);
+  const isError = "approved" in answer || answer.isError;
+  const output =
+    "approved" in answer ? `denied: ${answer.reason ?? "the user did not allow this call"}` : answer.output;
+  yield {
+    sessionUpdate: "tool_call_update",
+    toolCallId: id,
+    status: isError ? "failed" : "completed",
+    content: [textContent(output)],
+    rawOutput: output,
+  };
+}
+
+type TextDelta = Extract<TurnEvent, { type: "text_delta" | "reasoning_delta" }>;
+
+/** Neighbouring pieces of one text as one: a client need not see again how a model stuttered. */
+async function* joined(events: AsyncIterable<{ event: TurnEvent }>): AsyncGenerator<TurnEvent> {
+  let text: TextDelta | null = null;
+  for await (const { event } of events) {
+    const delta = event.type === "text_delta" || event.type === "reasoning_delta" ? event : null;
+    if (delta !== null && text?.type === delta.type && text.messageId === delta.messageId) {
+      text = withMore(text, delta.delta);
+      continue;
+    }
+    if (text !== null) yield text;
+    text = delta;
+    if (delta === null) yield event;
+  }
+  if (text !== null) yield text;
+}
+
+function withMore(text: TextDelta, more: string): TextDelta {
+  return { ...text, delta: text.delta + more };
+}

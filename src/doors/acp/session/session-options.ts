@@ -1,0 +1,184 @@
+/** What a person can set a session to in the editor: its mode and its model, as ACP's modes and config options (P1). */
+import type { SessionConfigOption, SessionModeState } from "@agentclientprotocol/sdk";
+import type { ConversationContext, Mode } from "../../../domain/context.ts";
+import { AptoveError } from "../../../domain/errors.ts";
+import type { Session } from "../../../domain/session.ts";
+import type { SessionChoices } from "../ports.ts";
+
+/** A model, and the agent context whose provider has it. */
+export interface ChosenModel {
+  agentContextId: string;
+  model: string;
+}
+
+interface ModelChoice extends ChosenModel {
+  /** What the client sends to choose it: the model's name, with its agent context where that is not the session's own. */
+  value: string;
+  name: string;
+}
+
+export const defaultMode = "edit";
+
+/** The choices of one session, and what it is set to. */
+export class SessionOptions {
+  readonly #modes: readonly Mode[];
+  readonly #models: readonly ModelChoice[];
+  #mode: string;
+  #model: ModelChoice | null;
+  #isModelChosen: boolean;
+
+  private constructor(known: { modes: readonly Mode[]; models: readonly ModelChoice[] }, set: SetOptions) {
+    this.#modes = known.modes;
+    this.#models = known.models;
+    this.#mode = set.mode;
+    this.#model = set.model;
+    this.#isModelChosen = set.isModelChosen;
+  }
+
+  /** What was remembered counts as long as it is still on offer. */
+  static async of(
+    session: Pick<Session, "agentContextId" | "conversationContextId">,
+    choices: SessionChoices,
+    remembered: { mode: string | null; model: ChosenModel | null },
+  ): Promise<SessionOptions> {
+    const conversation = conversationOf(session, choices);
+    const modes = conversation?.modes ?? [];
+    const models = await modelChoices(session, choices, conversation?.model ?? null);
+    const chosen = models.find(({ agentContextId, model }) => {
+      return agentContextId === remembered.model?.agentContextId && model === remembered.model.model;
+    });
+    const mode = modes.find(({ id }) => id === remembered.mode)?.id ?? modeByDefault(modes);
+    return new SessionOptions(
+      { modes, models },
+      { mode, model: chosen ?? models[0] ?? null, isModelChosen: chosen !== undefined },
+    );
+  }
+
+  get mode(): string {
+    return this.#mode;
+  }
+
+  /** Null: nobody chose one, so the session's contexts decide. */
+  get chosenModel(): ChosenModel | null {
+    if (!this.#isModelChosen || this.#model === null) return null;
+    const { agentContextId, model } = this.#model;
+    return { agentContextId, model };
+  }
+
+  /** Throws `mode_unknown`. */
+  setMode(id: string): void {
+    if (!this.#modes.some((mode) => mode.id === id))
+      throw unknown(
+        "mode",
+        id,
+        this.#modes.map((mode) => mode.id),
+      );
+    this.#mode = id;
+  }
+
+  /** Throws `mode_unknown` or `request_invalid`. */
+  setOption(configId: string, value: unknown): void {
+    if (typeof value !== "string") throw new AptoveError("request_invalid", `the option "${configId}" takes a text`);
+    if (configId === "mode") return this.setMode(value);
+    if (configId !== "model")
+      throw unknown(
+        "option",
+        configId,
+        this.list().map((option) => option.id),
+      );
+    const chosen = this.#models.find((model) => model.value === value);
+    if (chosen === undefined)
+      throw unknown(
+        "model",
+        value,
+        this.#models.map((model) => model.value),
+      );
+    this.#model = chosen;
+    this.#isModelChosen = true;
+  }
+
+  /** ACP's older form of the same choice; null: the session's context is gone. */
+  modes(): SessionModeState | null {
+    if (this.#modes.length === 0) return null;
+    return { currentModeId: this.#mode, availableModes: this.#modes.map(shownMode) };
+  }
+
+  /** Always all of them. */
+  list(): SessionConfigOption[] {
+    const modes = this.#modes.map(shownMode).map(({ id, ...shown }) => ({ value: id, ...shown }));
+    const models = this.#models.map(({ value, name }) => ({ value, name }));
+    return [
+      ...(modes.length === 0
+        ? []
+        : [select({ id: "mode", name: "Mode", category: "mode", currentValue: this.#mode, options: modes })]),
+      ...(this.#model === null
+        ? []
+        : [
+            select({ id: "model", name: "Model", category: "model", currentValue: this.#model.value, options: models }),
+          ]),
+    ];
+  }
+}
+
+interface SetOptions {
+  mode: string;
+  model: ModelChoice | null;
+  isModelChosen: boolean;
+}
+
+type SelectOption = Extract<SessionConfigOption, { type: "select" }>;
+
+function select(option: Omit<SelectOption, "type">): SessionConfigOption {
+  return { type: "select", ...option };
+}
+
+function conversationOf(
+  { conversationContextId }: Pick<Session, "conversationContextId">,
+  { conversationContexts }: SessionChoices,
+): ConversationContext | undefined {
+  return conversationContexts.find(({ id }) => id === conversationContextId);
+}
+
+/** The session's own agent context first, and in it the model that answers where nobody chooses. */
+async function modelChoices(
+  { agentContextId }: Pick<Session, "agentContextId">,
+  { agentContexts, models }: SessionChoices,
+  preferred: string | null,
+): Promise<ModelChoice[]> {
+  const own = agentContexts.filter(({ id }) => id === agentContextId);
+  const others = agentContexts.filter(({ id }) => id !== agentContextId);
+  const listed = await Promise.all(
+    [...own, ...others].map(async ({ id, name, provider }) => {
+      const known = await models(provider);
+      const isOwn = id === agentContextId;
+      const names = isOwn && preferred !== null ? [preferred, ...known] : known;
+      return [...new Set(names)].map((model) => ({
+        agentContextId: id,
+        model,
+        value: isOwn ? model : `${id}/${model}`,
+        name: isOwn ? model : `${model} (${name})`,
+      }));
+    }),
+  );
+  return listed.flat();
+}
+
+function modeByDefault(modes: readonly Mode[]): string {
+  return modes.find(({ id }) => id === defaultMode)?.id ?? modes[0]?.id ?? defaultMode;
+}
+
+const modeDescriptions: Record<string, string> = {
+  ask: "Answers and reads; writes and runs nothing",
+  edit: "Writes files and runs commands, and asks you first",
+};
+
+function shownMode({ id }: Mode): { id: string; name: string; description?: string } {
+  const name = id.charAt(0).toUpperCase() + id.slice(1).replaceAll(/[-_]/g, " ");
+  const description = modeDescriptions[id];
+  return { id, name, ...(description !== undefined && { description }) };
+}
+
+function unknown(kind: "mode" | "model" | "option", id: string, known: readonly string[]): AptoveError {
+  const detail = `there is no ${kind} ${JSON.stringify(id)}; known are: ${known.map((one) => `"${one}"`).join(", ")}`;
+  return new AptoveError(kind === "mode" ? "mode_unknown" : "request_invalid", detail);
+}

@@ -1,0 +1,292 @@
+/** The door on standard input and output: lines in, lines out, and how it ends (P1, R4). */
+import assert from "node:assert/strict";
+import { Console } from "node:console";
+import { PassThrough } from "node:stream";
+import { finished } from "node:stream/promises";
+import { text } from "node:stream/consumers";
+import { test, type TestContext } from "node:test";
+import type { AnyMessage } from "@agentclientprotocol/sdk";
+import { acpTest, type AcpTest, type AcpTestOptions } from "../../../../testing/acp/acp-test.ts";
+import { WireCheck } from "../../../../testing/acp/schema-check.ts";
+import { limits } from "../../../domain/limits.ts";
+import { claimOutput, serveStdio } from "./stdio.ts";
+
+interface Served {
+  world: AcpTest;
+  stdin: PassThrough;
+  stop: AbortController;
+  /** Everything that was written, in lines, once all is closed. */
+  ended: Promise<string[]>;
+  send(message: object): void;
+  /** For what is written to the input directly. */
+  asks(message: object): void;
+  /** The next message of the agent for which it holds. */
+  next(holds: (message: AnyMessage) => boolean): Promise<AnyMessage>;
+  answer(id: number | string): Promise<Answer>;
+}
+
+interface Answer {
+  id: number | string;
+  result?: Record<string, unknown>;
+  error?: { code: number; message: string };
+}
+
+async function served(t: TestContext, options: AcpTestOptions & { graceMs?: number } = {}): Promise<Served> {
+  const world = await acpTest(t, options);
+  const opened = await world.open();
+  const [stdin, stdout, stderr] = [new PassThrough(), new PassThrough(), new PassThrough()];
+  const stop = new AbortController();
+  const messages: AnyMessage[] = [];
+  const waiting: (() => void)[] = [];
+  const wire = new WireCheck();
+  const faults: string[] = [];
+  const see = (message: unknown, by: "agent" | "client"): void => {
+    const fault = wire.see(message, by);
+    if (fault !== null && by === "agent") faults.push(fault);
+  };
+  const read = text(
+    stdout.on("data", (chunk: Buffer) => {
+      for (const line of chunk.toString().trimEnd().split("\n")) {
+        const message = JSON.parse(line) as AnyMessage;
+        messages.push(message);
+        see(message, "agent");
+      }
+      for (const wake of waiting.splice(0)) wake();
+    }),
+  );
+  const serving = serveStdio({
+    ports: { version: "test", beginning: null, mode: null, repositoryOf: async () => null, headOf: async () => null },
+    open: async () => ({
+      ...opened,
+      graceMs: options.graceMs ?? 10_000,
+      close: (closing) => opened.engine.close(closing),
+    }),
+    ...{ stdin, stdout, stderr },
+    stop: stop.signal,
+  });
+  const next = async (holds: (message: AnyMessage) => boolean): Promise<AnyMessage> => {
+    for (;;) {
+      const found = messages.find(holds);
+      if (found !== undefined) return found;
+      await new Promise<void>((resolve) => waiting.push(resolve));
+    }
+  };
+  const ended = serving.then(async () => {
+    stdout.end();
+    const all = await read;
+    assert.deepEqual(faults, []);
+    return all === "" ? [] : all.trimEnd().split("\n");
+  });
+  t.after(async () => {
+    stop.abort();
+    await ended;
+  });
+  return {
+    world,
+    stdin,
+    stop,
+    ended,
+    asks: (message) => see({ jsonrpc: "2.0", ...message }, "client"),
+    send: (message) => {
+      const whole = { jsonrpc: "2.0", ...message };
+      see(whole, "client");
+      stdin.write(`${JSON.stringify(whole)}\n`);
+    },
+    next,
+    answer: async (id) =>
+      (await next((message) => "id" in message && message.id === id && !("method" in message))) as Answer,
+  };
+}
+
+const initialize = { id: 1, method: "initialize", params: { protocolVersion: 1 } };
+
+async function begun(t: TestContext, options: AcpTestOptions & { graceMs?: number } = {}) {
+  const made = await served(t, options);
+  made.send(initialize);
+  await made.answer(1);
+  made.send({ id: 2, method: "session/new", params: { cwd: made.world.project, mcpServers: [] } });
+  const { result } = await made.answer(2);
+  const sessionId = String(result?.["sessionId"]);
+  const prompt = (id: number, words: string): void => {
+    made.send({ id, method: "session/prompt", params: { sessionId, prompt: [{ type: "text", text: words }] } });
+  };
+  return { ...made, sessionId, prompt };
+}
+
+test("[P1] TRANSPORT-001 TRANSPORT-002 JSONRPC-001 JSONRPC-002 JSONRPC-003 every line is one valid message, in UTF-8, and answers what was asked", async (t) => {
+  const { send, answer, prompt, stdin, ended } = await begun(t, { script: () => "größer ✓ \u2028 ok" });
+  prompt(3, "naïve?");
+  assert.equal((await answer(3)).result?.["stopReason"], "end_turn");
+  for (const id of ["a-1", 77, 0]) {
+    send({ id, method: "session/list", params: {} });
+    assert.equal((await answer(id)).id, id);
+  }
+  send({ method: "session/cancel", params: { sessionId: "none" } });
+  send({ method: "_no/such", params: {} });
+  stdin.end();
+  const messages = (await ended).map((line) => JSON.parse(line) as Record<string, unknown>);
+  for (const message of messages) {
+    assert.equal(message["jsonrpc"], "2.0");
+    if (!("method" in message)) assert.notEqual("result" in message, "error" in message);
+  }
+  const said = messages.filter(({ method }) => method === "session/update").map((message) => JSON.stringify(message));
+  assert.match(said.join(""), /größer/);
+  assert.equal(messages.filter(({ id }) => id !== undefined).length, 6);
+});
+
+test("[P1] what is no message is answered with an error, and the connection goes on", async (t) => {
+  const { stdin, send, answer, next } = await served(t);
+  const cases: [string | Buffer, number][] = [
+    ["{not json", -32700],
+    [Buffer.from([0x22, 0xff, 0xfe, 0x22]), -32700],
+    ['[{"jsonrpc":"2.0","id":1,"method":"initialize"}]', -32600],
+    ["7", -32600],
+    ["null", -32600],
+    ['{"jsonrpc":"1.0","id":5,"method":"initialize"}', -32600],
+    ['{"jsonrpc":"2.0","id":{},"method":"initialize"}', -32600],
+  ];
+  const errors: { id: unknown; error: { code: number } }[] = [];
+  for (const [line, code] of cases) {
+    stdin.write(line);
+    stdin.write("\r\n\n");
+    errors.push((await next((message) => "error" in message && !errors.some((one) => one === message))) as never);
+    const last = errors.at(-1);
+    assert.deepEqual([last?.id, last?.error.code], [null, code], String(line));
+  }
+  send(initialize);
+  assert.equal((await answer(1)).result?.["protocolVersion"], 1);
+});
+
+test("[P1] a message of too many values or levels is refused by its id before it is parsed; in its texts any sign may stand", async (t) => {
+  const { stdin, send, answer, asks } = await served(t);
+  send(initialize);
+  await answer(1);
+  const { acpMessageValuesMax: values, jsonDepthMax: depth } = limits;
+  const list = (of: string): string => `[${of}]`;
+  const texts = (sign: string): string => JSON.stringify(sign.repeat(values));
+  const cases: [params: string, fault: RegExp | null][] = [
+    ["[".repeat(5_000_000), /nested deeper than 100 levels/],
+    ['{"a":'.repeat(depth), /nested deeper than 100 levels/],
+    [list("[],".repeat(values)), /more than 100000 values/],
+    [list("1,".repeat(values)), /more than 100000 values/],
+    [`{"cursor":null,"_meta":{"a":${list(`${texts("[")},${texts("{")},${texts("\\")},${texts('",')}`)}}}`, null],
+    [`{"_meta":{"a":${"[".repeat(depth - 3)}${"]".repeat(depth - 3)}}}`, null],
+  ];
+  for (const [n, [params, fault]] of cases.entries()) {
+    const id = `deep-${n}`;
+    asks({ id, method: "session/list", params: {} });
+    stdin.write(`{"jsonrpc":"2.0","id":"${id}","method":"session/list","params":${params}}\n`);
+    const { error } = await answer(id);
+    if (fault === null) assert.equal(error, undefined);
+    else assert.match(String(error?.message), fault);
+  }
+});
+
+test("[P1] a message over the limit is refused by its id where it can be told, and the next one is taken", async (t) => {
+  const { stdin, answer, next, send, sessionId, asks } = await begun(t);
+  const piece = Buffer.alloc(1_048_576, "x");
+  const flood = async (beginning: string): Promise<void> => {
+    stdin.write(beginning);
+    for (let n = 0; n < 40; n += 1) {
+      if (!stdin.write(piece)) await new Promise((resolve) => stdin.once("drain", resolve));
+    }
+    stdin.write('"}}\n');
+  };
+  asks({ id: "big", method: "session/prompt", params: { sessionId, prompt: [] } });
+  await flood(`{"jsonrpc":"2.0","id":"big","method":"session/prompt","params":{"sessionId":"${sessionId}","x":"`);
+  const { error } = await answer("big");
+  assert.equal(error?.code, -32600);
+  assert.match(error.message, new RegExp(`has \\d+ bytes; ${limits.acpMessageBytesMax} are taken`));
+  await flood('{"params":{"x":"');
+  await next((message) => "error" in message && message.id === null);
+  send({ id: 9, method: "session/list", params: {} });
+  assert.ok((await answer(9)).result);
+});
+
+test("[P1] a message may come byte by byte, and several at once", async (t) => {
+  const { stdin, answer, world, asks } = await served(t);
+  asks(initialize);
+  for (const byte of Buffer.from(`${JSON.stringify({ jsonrpc: "2.0", ...initialize })}\r\n`))
+    stdin.write(Buffer.of(byte));
+  await answer(1);
+  const begin = { jsonrpc: "2.0", method: "session/new", params: { cwd: world.project, mcpServers: [] } };
+  for (const id of [2, 3, 4]) asks({ ...begin, id });
+  stdin.write([2, 3, 4].map((id) => JSON.stringify({ ...begin, id })).join("\n") + "\n");
+  const ids = new Set();
+  for (const id of [2, 3, 4]) ids.add((await answer(id)).result?.["sessionId"]);
+  assert.equal(ids.size, 3);
+});
+
+test("[P1] SHUTDOWN-001 what was asked before the input ended is answered; then it ends", async (t) => {
+  const { stdin, ended, asks } = await served(t);
+  asks(initialize);
+  stdin.end(JSON.stringify({ jsonrpc: "2.0", ...initialize }));
+  const lines = await ended;
+  assert.equal(lines.length, 1);
+  assert.match(lines[0] ?? "", /"protocolVersion":1/);
+});
+
+test("[R4] [P1] a turn that runs when the input ends finishes within the grace time, and is answered", async (t) => {
+  const held = Promise.withResolvers<void>();
+  const { stdin, ended, prompt, next } = await begun(t, { script: () => [{ says: ["one ", held.promise, "two"] }] });
+  prompt(3, "go");
+  await next((message) => JSON.stringify(message).includes("one "));
+  stdin.end();
+  held.resolve();
+  const lines = await ended;
+  assert.match(lines.at(-1) ?? "", /"id":3.*"stopReason":"end_turn"/);
+});
+
+test("[R4] [P1] a turn that takes longer than the grace time is stopped, and keeps what it said", async (t) => {
+  const { stdin, ended, prompt, next, world, sessionId } = await begun(t, {
+    script: () => [{ says: ["one ", new Promise(() => {}), "two"] }],
+    graceMs: 5,
+  });
+  prompt(3, "go");
+  await next((message) => JSON.stringify(message).includes("one "));
+  const { engine } = world.aptove;
+  const caller = await engine.keys.owner();
+  stdin.end();
+  await ended;
+  const { lastTurnStatus } = await engine.getSession(caller, sessionId);
+  assert.equal(lastTurnStatus, "completed");
+});
+
+test("[P4] nobody can be asked when the input has ended: that is a no", async (t) => {
+  const held = Promise.withResolvers<void>();
+  const { stdin, ended, prompt, next, world } = await begun(t, {
+    script: (_call, n) =>
+      n === 1 ? [{ says: ["one ", held.promise] }, { calls: "write", with: { path: "a", content: "b" } }] : "done",
+  });
+  prompt(3, "go");
+  await next((message) => JSON.stringify(message).includes("one "));
+  stdin.end();
+  held.resolve();
+  assert.match((await ended).at(-1) ?? "", /"stopReason":"end_turn"/);
+  assert.match(JSON.stringify(world.provider.exchanges.at(-1)?.context), /denied: the client could not be asked/);
+});
+
+test("[R4] a stop signal ends it, with the turns that run", async (t) => {
+  const { stop, ended, prompt, next } = await begun(t, {
+    script: () => [{ says: ["one ", new Promise(() => {}), "two"] }],
+    graceMs: 5,
+  });
+  prompt(3, "go");
+  await next((message) => JSON.stringify(message).includes("one "));
+  stop.abort();
+  assert.match((await ended).at(-1) ?? "", /"id":3.*"stopReason":"cancelled"/);
+});
+
+test("[P1] what anybody else writes to standard output comes out on standard error", async () => {
+  const [stdout, stderr] = [new PassThrough(), new PassThrough()];
+  const own = claimOutput(stdout, stderr);
+  new Console(stdout).log("a package has something to say");
+  stdout.write("and another\n");
+  own.write('{"jsonrpc":"2.0"}\n');
+  own.end();
+  await finished(own);
+  stdout.end();
+  stderr.end();
+  assert.equal(await text(stdout), '{"jsonrpc":"2.0"}\n');
+  assert.equal(await text(stderr), "a package has something to say\nand another\n");
+});

@@ -1,0 +1,131 @@
+/** The turns of a chat: saying a line, steering while it runs, and going on until no call waits (V4, V5). */
+import type { AgUiEvent, ExecuteAnswer, ExecuteRequest } from "../../../client/client.ts";
+import { shortId } from "../find-by-id.ts";
+import { firstLine } from "../output.ts";
+import { runInstruction } from "../show/run-instruction.ts";
+import { ofThisFolder, printTurnFailure, turnRequest } from "../commands/ask.ts";
+import { settleCalls } from "./tool-calls.ts";
+import type { Chat, Running } from "./chat-state.ts";
+import { heard, tellEnded } from "./subagent-notices.ts";
+import type { OfferedTool } from "./chat-tools.ts";
+import { mentionedFiles } from "./mentioned-files.ts";
+
+/** Runs a turn of the chat's session, and those that its calls make necessary. */
+export async function say(state: Chat, place: ExecuteRequest): Promise<ExecuteAnswer> {
+  let answer = await runTurn(state, withUnsent(state, place));
+  for (let next = await settle(state, answer); next !== null; next = await settle(state, answer)) {
+    answer = await runTurn(state, next);
+  }
+  tellEnded(state);
+  return answer;
+}
+
+async function settle(state: Chat, answer: ExecuteAnswer): Promise<ExecuteRequest | null> {
+  if (answer.toolCalls.length > 0) return await settleCalls(state, answer.toolCalls, { isOld: false });
+  await rememberModel(state, answer.turnId);
+  return null;
+}
+
+/** What tools did before the chat was stopped belongs to the next turn, if that goes on from there. */
+function withUnsent(state: Chat, place: ExecuteRequest): ExecuteRequest {
+  const toolResults = state.unsent;
+  state.unsent = [];
+  const goesOn = toolResults.length > 0 && !place.rerun && place.toolResults == null;
+  return goesOn ? { ...place, toolResults } : place;
+}
+
+async function runTurn(state: Chat, place: ExecuteRequest): Promise<ExecuteAnswer> {
+  const { call, client, lines, view } = state;
+  const request = { ...(await chatRequest(state, place)), ...place };
+  const running: Running = { interrupt: new AbortController(), turnId: null, steers: [] };
+  state.running = running;
+  const turnView = await view.turn({ isFollowing: place.instruction === undefined && !place.rerun && !place.fire });
+  try {
+    const run = runInstruction({
+      call,
+      client,
+      request,
+      show: call.json ? "none" : "text",
+      view: turnView,
+      interrupt: running.interrupt.signal,
+      onTurn: (turnId) => (running.turnId = turnId),
+      onEvent: (event) => {
+        countTokens(state, event);
+        heard(state, event);
+      },
+    });
+    const answer = await lines.during(run, (line) => void running.steers.push(steer(state, running, line)));
+    await Promise.all(running.steers);
+    follow(state, answer);
+    return answer;
+  } finally {
+    turnView.endLine();
+    state.running = null;
+  }
+}
+
+/** Everything of the request but what is said: the session, files, the tools that the chat brings. */
+async function chatRequest(state: Chat, place: ExecuteRequest): Promise<ExecuteRequest> {
+  const { call, options, workspaceId } = state;
+  const mentioned = mentionedFiles(place.instruction ?? "", { folder: call.io.cwd, root: (await call.copy()).root });
+  const request = await turnRequest(call, { ...options, file: [...(options.file ?? []), ...mentioned] });
+  const tools = await offeredTools(state);
+  const at = state.sessionId === null || place.rerun ? {} : { sessionId: state.sessionId };
+  return {
+    ...request,
+    ...(await ofThisFolder(call, { ...at, ...place })),
+    ...(workspaceId === null ? {} : { workspaceId }),
+    ...at,
+    ...(tools.length === 0 ? {} : { tools }),
+  };
+}
+
+/** A chat goes on without tools that cannot be had. */
+async function offeredTools({ tools, call }: Chat): Promise<OfferedTool[]> {
+  if (tools === null) return [];
+  const offered = await tools.offered();
+  for (const warning of offered.warnings) call.output.note(`warning: ${call.output.safeNote(warning)}`);
+  return offered.tools;
+}
+
+function follow(state: Chat, answer: ExecuteAnswer): void {
+  const { call } = state;
+  if (call.json) call.output.json(answer);
+  else if (answer.kind === "error") printTurnFailure(call, answer);
+  if (state.sessionId !== null && answer.sessionId !== state.sessionId) {
+    call.output.note(`the chat goes on in session ${shortId(answer.sessionId)}`);
+  }
+  state.sessionId = answer.sessionId;
+  state.lastTurnId = answer.turnId;
+  state.lastFailed = answer.kind === "error";
+  state.spent.costUsd += answer.usage.costUsd ?? 0;
+}
+
+function countTokens({ spent }: Chat, event: AgUiEvent): void {
+  if (event.type !== "STEP_FINISHED") return;
+  const usage = event.metadata?.["usage"] as { inputTokens?: number; outputTokens?: number } | undefined;
+  if (usage !== undefined) spent.contextTokens = (usage.inputTokens ?? 0) + (usage.outputTokens ?? 0);
+}
+
+/** Only for the line above the prompt: what it costs to ask is not worth a failure. */
+async function rememberModel(state: Chat, turnId: string): Promise<void> {
+  if (!state.lines.isTerminal) return;
+  const turn = await state.client.turns.summary(turnId).catch(() => null);
+  state.spent.model = turn?.model ?? state.spent.model;
+}
+
+/** A line that was typed while a turn runs; what the turn no longer takes is the next instruction. */
+async function steer(state: Chat, { turnId }: Running, line: string): Promise<void> {
+  const text = line.trim().replace(/^\/steer\s+/, "");
+  if (text === "") return;
+  const { client, call, lines } = state;
+  if (turnId === null || text.startsWith("/")) return lines.keep(line);
+  try {
+    await client.turns.steer(turnId, text);
+    call.output.note(call.output.noteStyle.dim(`told: ${call.output.safeNote(firstLine(text, 100))}`));
+  } catch (error) {
+    const isOver = error instanceof Error && "code" in error && error.code === "turn_not_running";
+    if (!isOver) call.output.note(`warning: the turn could not be told: ${call.output.safeNote(String(error))}`);
+    lines.keep(text);
+  }
+}

@@ -1,0 +1,138 @@
+/** The workspace of a chat (W1, W4): which one it is, which session of it goes on, what is in it, and emptying it. */
+import type { AptoveClient, WireSession } from "../../../client/client.ts";
+import { AptoveError } from "../../../domain/errors.ts";
+import { dataFolderAt } from "../../../configuration/data-folder.ts";
+import type { OpenedWorkspaces } from "../../../workspace/opened-workspaces.ts";
+import type { Transcripts } from "../../../workspace/transcript/transcripts.ts";
+import { defaultWorkspaceId } from "../../../workspace/workspace-store.ts";
+import type { Call } from "../call.ts";
+import { CommandFailed } from "../failure.ts";
+import { findSession, findWorkspace, latestSession } from "../find-by-id.ts";
+import { columns, plural } from "../output.ts";
+import type { Chat, ChatOptions } from "./chat-state.ts";
+
+/** Null: none, with another server of which none was named. A workspace of this machine is marked as used. */
+export async function chatWorkspace(call: Call, { workspace }: ChatOptions): Promise<string | null> {
+  if (call.server() !== null) return workspace ?? null;
+  const { workspaces } = await call.workspaces();
+  const id = workspace === undefined ? defaultWorkspaceId : await foundId(workspaces, workspace);
+  return (await workspaces.use(id)).id;
+}
+
+async function foundId(workspaces: OpenedWorkspaces["workspaces"], text: string): Promise<string> {
+  return text === defaultWorkspaceId ? text : findWorkspace(await workspaces.list(), text).id;
+}
+
+export interface SessionChoice {
+  client: AptoveClient;
+  options: ChatOptions;
+  workspaceId: string | null;
+}
+
+/** The session that goes on; null: a new one. */
+export async function chatSession(call: Call, choice: SessionChoice): Promise<WireSession | null> {
+  const { client, options } = choice;
+  const copy = await call.copy();
+  const repo = options.repo ?? copy.repo;
+  if (options.session !== undefined) return await findSession(client, options.session, repo);
+  const isOfRepo = copy.hasGit || options.repo !== undefined;
+  const edited = await editedSession(call, choice, isOfRepo ? repo : null);
+  if (edited !== null) return edited;
+  if (options.continue !== true) return null;
+  if (options.workspace !== undefined || !isOfRepo) {
+    const found = await newestOfWorkspace(choice, isOfRepo ? repo : null);
+    if (found !== null || options.workspace !== undefined) return found ?? noSession(options.workspace ?? "");
+  }
+  return await latestSession(client, repo);
+}
+
+/** A session that begins with what a person wrote into session.md (W5); null: nobody did. */
+async function editedSession(
+  call: Call,
+  { client, workspaceId }: SessionChoice,
+  repo: string | null,
+): Promise<WireSession | null> {
+  if (workspaceId === null || call.server() !== null) return null;
+  const { transcripts } = await openedWithTranscripts(call);
+  const { isEdited, bytes, messages } = await transcripts.show(workspaceId);
+  if (!isEdited || bytes === 0 || messages === 0) return null;
+  const session = await client.sessions.create({
+    workspaceId,
+    continueWorkspace: true,
+    ...(repo !== null && { repo }),
+  });
+  const begins =
+    session.originTurnId === null ? "could not be read, and was put aside" : "was edited: it begins with that";
+  call.output.note(`session.md of workspace ${workspaceId} ${begins}`);
+  return session;
+}
+
+/** Outside of a repository, sessions of the workspace that are about none. */
+async function newestOfWorkspace(
+  { client, workspaceId }: SessionChoice,
+  repo: string | null,
+): Promise<WireSession | null> {
+  if (workspaceId === null) return null;
+  const [me, { sessions }] = await Promise.all([
+    client.me(),
+    client.sessions.list({ workspaceId, archived: false, limit: 100, ...(repo === null ? {} : { repo }) }),
+  ]);
+  return sessions.find((session) => session.userId === me.userId && (repo !== null || session.repo === null)) ?? null;
+}
+
+function noSession(workspace: string): never {
+  throw new CommandFailed(
+    "not_found",
+    `workspace ${workspace} has no session here yet`,
+    "start one: aptove chat --workspace …",
+  );
+}
+
+export async function workspaceLines(state: Chat): Promise<string[]> {
+  const { call, workspaceId, spent } = state;
+  if (workspaceId === null || call.server() !== null) {
+    return [`workspace ${workspaceId ?? "(none)"}, at ${call.server() ?? "this machine"}`];
+  }
+  const { workspaces, transcripts } = await openedWithTranscripts(call);
+  const [workspace, shown, { configuration }] = await Promise.all([
+    workspaces.find(workspaceId),
+    transcripts.show(workspaceId),
+    call.loadedFor(workspaceId),
+  ]);
+  const messages = shown.messages === null ? "cannot be read" : plural(shown.messages, "message");
+  const isEdited = shown.isEdited && shown.bytes > 0;
+  const model = spent.model ?? state.options.model ?? (await lastModel(state));
+  return columns([
+    ["id", workspace.id],
+    ...(workspace.name === null ? [] : [["name", workspace.name]]),
+    ["provider", configuration.provider],
+    ["model", model ?? "as configured"],
+    ["session.md", isEdited ? `${messages}, edited by hand` : messages],
+    ["folder", `${dataFolderAt(call.folder().dir).workspaces}/${workspaceId}`],
+  ]);
+}
+
+async function lastModel({ client, lastTurnId }: Chat): Promise<string | null> {
+  return lastTurnId === null ? null : (await client.turns.summary(lastTurnId)).model;
+}
+
+/** The workspace's transcript begins anew with the next turn; the old one is kept beside it. */
+export async function clearWorkspace({ call, workspaceId }: Chat): Promise<void> {
+  if (workspaceId === null || call.server() !== null) return;
+  const { transcripts } = await openedWithTranscripts(call);
+  await transcripts.clear(workspaceId).catch((error: unknown) => {
+    if (!(error instanceof AptoveError)) throw error;
+    call.output.note(`warning: the transcript stays as it is: ${call.output.safeNote(error.message)}`);
+  });
+}
+
+async function openedWithTranscripts(
+  call: Call,
+): Promise<Pick<OpenedWorkspaces, "workspaces"> & { transcripts: Transcripts }> {
+  const [{ workspaces, transcripts: store }, { createTranscripts }] = await Promise.all([
+    call.workspaces(),
+    import("../../../workspace/transcript/transcripts.ts"),
+  ]);
+  const report = (message: string): void => call.output.note(`warning: ${call.output.safeNote(message)}`);
+  return { workspaces, transcripts: createTranscripts({ store, now: Date.now, report }) };
+}

@@ -1,0 +1,64 @@
+/** Puts the terminal of a chat together: the typed lines, the painted screen, and how turns are shown on it. */
+import type { Call } from "../call.ts";
+import type { ChatView } from "./chat-view.ts";
+import { InputHistory } from "../terminal/input-history.ts";
+import { spinnerMs } from "../terminal/spinner.ts";
+import { TerminalLines } from "./terminal-lines.ts";
+import { ToolBoard } from "../terminal/tool-board.ts";
+
+export interface TerminalWishes {
+  /** Names of commands, with their slashes. */
+  commands: readonly string[];
+  /** What paths after `@` are relative to. */
+  folder: string;
+  historyFile: string | null;
+  status(): string;
+  onInterrupt(): void;
+}
+
+export function openTerminal(call: Call, wishes: TerminalWishes): { lines: TerminalLines; view: ChatView } {
+  // Needed for the first word of an answer, and loaded while the first line is typed: the prompt comes first.
+  const setting = new Promise((resolve) => setImmediate(resolve)).then(() =>
+    Promise.all([import("marked"), import("./turn-screen.ts")]),
+  );
+  const { style } = call.output;
+  const lines = new TerminalLines({
+    io: call.io,
+    style,
+    history: new InputHistory(wishes.historyFile),
+    commands: wishes.commands,
+    folder: wishes.folder,
+    status: () => wishes.status(),
+    onInterrupt: () => wishes.onInterrupt(),
+    onDetails: () => showDetails(),
+  });
+  const { terminal } = lines;
+  const board = new ToolBoard({
+    style,
+    width: () => terminal.size.columns,
+    print: (text) => terminal.printLines(text),
+    changed: () => terminal.changed(),
+  });
+  const showDetails = (): void => terminal.printLines(board.unfolded(1) ?? [style.dim("no call to unfold")]);
+  call.output.showOn((text) => terminal.print(text));
+  return {
+    lines,
+    view: {
+      board,
+      turn: async ({ isFollowing }) => {
+        const [{ Lexer }, { TurnScreen }] = await setting;
+        return new TurnScreen({ terminal, board, style, isFollowing, lex: (text) => Lexer.lex(text) });
+      },
+      during: async (work) => {
+        terminal.showAbove(() => ["", ...board.live()]);
+        const timer = setInterval(() => terminal.changed(), spinnerMs);
+        try {
+          return await work;
+        } finally {
+          clearInterval(timer);
+          terminal.showAbove(null);
+        }
+      },
+    },
+  };
+}

@@ -1,0 +1,209 @@
+/** What a chat does on a line that begins with a slash (L2). */
+import type { WireTurn } from "../../../client/client.ts";
+import { UsageError } from "../failure.ts";
+import { shortId, turnNumbered } from "../find-by-id.ts";
+import { refuseUnknownMode } from "../known-modes.ts";
+import { plural } from "../output.ts";
+import { nothingSpent } from "./chat-state.ts";
+import type { Chat } from "./chat-state.ts";
+import { tokensOfWindow } from "./status-line.ts";
+import { say } from "./chat-turn.ts";
+import { clearWorkspace, workspaceLines } from "./chat-workspace.ts";
+
+interface ChatCommand {
+  /** As it is typed, with what may follow. */
+  usage: string;
+  about: string;
+  run(state: Chat, rest: string): Promise<void> | void;
+}
+
+/** In the order of the help. */
+const commands: Record<string, ChatCommand> = {
+  "/context": {
+    usage: "",
+    about: "what the model has: messages, tokens, and what the last turn was given",
+    run: showContext,
+  },
+  "/details": {
+    usage: "[n]",
+    about: "unfold the last call of a tool, or the one n before it; Ctrl-O does too",
+    run: unfold,
+  },
+  "/workspace": { usage: "", about: "the workspace that this chat is in", run: showWorkspace },
+  "/session": { usage: "", about: "the session that this chat is in", run: showSession },
+  "/fork": { usage: "[n]", about: "go on in a new session below turn n, or below the last one", run: fork },
+  "/rerun": { usage: "[text]", about: "the last turn again, with the same instruction or another", run: rerun },
+  "/diff": { usage: "[n m]", about: "what two turns saw and said differently; the last and the one before", run: diff },
+  "/model": { usage: "[name]", about: "call another model from now on; - for the configured one", run: chooseModel },
+  "/mode": { usage: "[name]", about: "ask: nothing is written or run; edit: after you allowed it", run: chooseMode },
+  "/fire": { usage: "[text]", about: "hand over the answers of subagents that wait in the mailbox", run: fire },
+  "/steer": { usage: "<text>", about: "tell the running turn something; a plain line does too", run: notRunning },
+  "/clear": { usage: "", about: "start anew, with an empty transcript; the old session stays in the list", run: clear },
+  "/help": { usage: "", about: "these lines", run: help },
+};
+
+/** All that Tab completes. */
+export const commandNames: readonly string[] = [...Object.keys(commands), "/quit"];
+
+export async function runCommand(state: Chat, line: string): Promise<"quit" | "go on"> {
+  const [name = "", ...rest] = line.split(/\s+/);
+  if (name === "/quit" || name === "/exit") return "quit";
+  const command = Object.hasOwn(commands, name) ? commands[name] : undefined;
+  const { output } = state.call;
+  if (command === undefined)
+    output.note(`there is no command ${output.safeNote(line)}; /help tells those that there are`);
+  else await command.run(state, rest.join(" "));
+  return "go on";
+}
+
+function help({ call }: Chat): void {
+  const lines = Object.entries(commands).map(([name, { usage, about }]) => `${`${name} ${usage}`.padEnd(15)} ${about}`);
+  call.output.note(`${lines.join("\n")}
+/quit           leave (Ctrl-D does too)
+
+A line that is typed while a turn runs is told to it.
+Ctrl-C stops the turn or the tool; pressed twice it leaves.
+@path in a line sends that file with it.
+Alt-Enter, or \\ at the end of a line, begins another one.
+Ctrl-R looks for an earlier line; Tab completes commands and paths.`);
+}
+
+async function clear(state: Chat): Promise<void> {
+  await clearWorkspace(state);
+  goTo(state, null, null);
+  state.call.output.note("the next line starts a new session");
+}
+
+/** Elsewhere nobody waits for what tools did here. */
+function goTo(state: Chat, sessionId: string | null, turnId: string | null): void {
+  state.sessionId = sessionId;
+  state.lastTurnId = turnId;
+  state.unsent = [];
+  if (sessionId === null) state.spent = { ...nothingSpent };
+}
+
+function notRunning({ call }: Chat): void {
+  call.output.note("no turn is running; say it as the next line");
+}
+
+async function showSession({ client, call, sessionId }: Chat): Promise<void> {
+  if (sessionId === null) return call.output.note("no session yet; the first line starts one");
+  const { sessionLines } = await import("../show/explain.ts");
+  for (const line of sessionLines(await client.sessions.get(sessionId), call.output)) call.output.line(line);
+}
+
+async function showWorkspace(state: Chat): Promise<void> {
+  for (const line of await workspaceLines(state)) state.call.output.line(state.call.output.safe(line));
+}
+
+function unfold({ call, view }: Chat, rest: string): void {
+  if (!/^([1-9]\d?)?$/.test(rest)) throw new UsageError(`"${rest}" is not the number of a call`, "/details 2");
+  const lines = view.board.unfolded(Number(rest || 1));
+  if (lines === null) call.output.note("there is no such call any more");
+  else for (const line of lines) call.output.line(line);
+}
+
+async function showContext(state: Chat): Promise<void> {
+  const turnId = await lastTurn(state);
+  const { output } = state.call;
+  if (turnId === null) return output.note("nothing was asked yet");
+  const { turnLines } = await import("../show/explain.ts");
+  const turn = await state.client.turns.get(turnId);
+  output.line(contextSum(turn));
+  for (const line of turnLines(turn, output)) output.line(line);
+}
+
+/** What the model holds after a turn: that is where the next one begins. */
+function contextSum({ manifest, steps, model }: WireTurn): string {
+  const { chunks, activeFiles, historyTurns } = manifest;
+  const last = steps.findLast(({ status }) => status === "completed")?.usage;
+  const sentChunks = chunks.filter(({ wasSent }) => wasSent).length;
+  const sentFiles = activeFiles.filter(({ wasSentToLLM }) => wasSentToLLM).length;
+  return [
+    `${plural(2 * (historyTurns + 1), "message")} in context`,
+    ...(last === undefined ? [] : [tokensOfWindow(last.inputTokens + last.outputTokens, model)]),
+    `${plural(sentChunks, "snippet")} and ${plural(sentFiles, "file")} sent by the last turn`,
+  ].join(" · ");
+}
+
+/** Of this chat, or where it began, the head of its session. */
+async function lastTurn({ client, sessionId, lastTurnId }: Chat): Promise<string | null> {
+  if (lastTurnId !== null || sessionId === null) return lastTurnId;
+  return (await client.sessions.get(sessionId)).headTurnId;
+}
+
+async function turnOfNumber({ client, sessionId }: Chat, text: string): Promise<string> {
+  if (!/^[1-9]\d{0,8}$/.test(text)) throw new UsageError(`"${text}" is not the number of a turn`);
+  if (sessionId === null) throw new UsageError("there is no session yet");
+  return await turnNumbered(client, await client.sessions.get(sessionId), Number(text));
+}
+
+async function fork(state: Chat, rest: string): Promise<void> {
+  const turnId = rest === "" ? await lastTurn(state) : await turnOfNumber(state, rest);
+  if (turnId === null) return state.call.output.note("nothing was asked yet");
+  const { workspaceId } = state;
+  const session = await state.client.sessions.create({
+    forkOf: turnId,
+    ...(workspaceId === null ? {} : { workspaceId }),
+  });
+  goTo(state, session.id, turnId);
+  state.call.output.note(`the chat goes on in session ${shortId(session.id)}, a fork of turn ${shortId(turnId)}`);
+}
+
+async function rerun(state: Chat, rest: string): Promise<void> {
+  const turnId = await lastTurn(state);
+  if (turnId === null) return state.call.output.note("nothing was asked yet");
+  await say(state, { rerun: { turnId }, ...(rest === "" ? {} : { instruction: rest }) });
+  state.call.output.note("/diff tells what it saw and said differently");
+}
+
+async function fire(state: Chat, rest: string): Promise<void> {
+  if (state.sessionId === null) return state.call.output.note("no session yet; the first line starts one");
+  await say(state, { fire: true, ...(rest === "" ? {} : { instruction: rest }) });
+}
+
+/** Without numbers: the last turn and the one that it repeats, or else continues. */
+async function diff(state: Chat, rest: string): Promise<void> {
+  const numbers = rest.split(/\s+/).filter((part) => part !== "");
+  if (numbers.length !== 0 && numbers.length !== 2) throw new UsageError("give two turns, or none", "/diff 2 3");
+  const { showDiff } = await import("../commands/compare.ts");
+  const [first, second] = numbers;
+  if (first !== undefined && second !== undefined) {
+    const [a, b] = await Promise.all([turnOfNumber(state, first), turnOfNumber(state, second)]);
+    await showDiff(state.call, state.client, { a, b, sideBySide: false });
+    return;
+  }
+  const last = await lastTurn(state);
+  const turn = last === null ? null : await state.client.turns.summary(last);
+  const other = turn === null ? null : (turn.rerunOf ?? turn.parentId);
+  if (turn === null || other === null) return state.call.output.note("there are no two turns to compare yet");
+  await showDiff(state.call, state.client, { a: other, b: turn.id, sideBySide: false });
+}
+
+function chooseModel({ options, call }: Chat, rest: string): void {
+  if (rest === "-") delete options.model;
+  else if (rest !== "") options.model = rest;
+  const { output } = call;
+  output.note(
+    options.model === undefined ? "the configured model is called" : `${output.safeNote(options.model)} is called`,
+  );
+}
+
+async function chooseMode({ options, call, tools, client, sessionId, workspaceId }: Chat, rest: string): Promise<void> {
+  if (rest !== "" && rest !== options.mode) {
+    const contextOf = async (id: string): Promise<string> => (await client.sessions.get(id)).conversationContextId;
+    const contextId = options.context ?? (sessionId === null ? null : await contextOf(sessionId));
+    await refuseUnknownMode(call, rest, { client: () => client, workspaceId, contextId });
+    options.mode = rest;
+  }
+  const { output } = call;
+  const { mode = "ask" } = options;
+  const means: Record<string, string> = {
+    ask: ": nothing is written or run",
+    edit:
+      tools === null
+        ? ": answers may bring changes, for aptove apply"
+        : ": files are changed and commands run once you allow it",
+  };
+  output.note(`mode ${output.safeNote(mode)}${Object.hasOwn(means, mode) ? means[mode] : ""}`);
+}

@@ -1,0 +1,46 @@
+/** What a chat says of subagents beside its turns: that one has ended while nobody looked, and what waits (A1, A2). */
+import type { AgUiEvent } from "../../../client/client.ts";
+import { mailboxLine } from "../show/subagent-lines.ts";
+import type { Chat, SubagentWatch } from "./chat-state.ts";
+
+export function newWatch(): SubagentWatch {
+  return { told: new Set(), untold: [], left: new AbortController() };
+}
+
+/** An event of a turn that is shown. */
+export function heard(state: Chat, event: AgUiEvent): void {
+  if (event.type !== "CUSTOM") return;
+  if (event.name === "aptove.subagent_ended") state.subagents.told.add(event.value.turnId);
+  if (event.name === "aptove.subagent_started") void watch(state, event.value);
+}
+
+async function watch(state: Chat, { turnId, name }: { turnId: string; name: string }): Promise<void> {
+  const { told, untold, left } = state.subagents;
+  try {
+    for await (const _event of state.client.events(turnId, { signal: left.signal }));
+  } catch {
+    // The chat is left, or its server has gone: the mailbox tells whoever comes back.
+    return;
+  }
+  if (told.has(turnId)) return;
+  untold.push(name);
+  if (state.running !== null) return;
+  tellEnded(state);
+  state.lines.prompt();
+}
+
+/** Between two turns. */
+export function tellEnded({ call, subagents }: Chat): void {
+  const { output } = call;
+  for (const name of subagents.untold.splice(0)) {
+    const line = `subagent "${output.safeNote(name)}" has ended; its answer waits in the mailbox: /fire hands it over`;
+    output.note(output.noteStyle.dim(line));
+  }
+}
+
+/** What an earlier chat left in this session. */
+export async function tellMailbox({ client, call }: Chat, sessionId: string): Promise<void> {
+  const { messages, runningTurnIds } = await client.sessions.mailbox(sessionId, { waiting: true });
+  const line = mailboxLine({ waiting: messages.length, running: runningTurnIds.length }, "/fire");
+  if (line !== null) call.output.note(call.output.noteStyle.dim(line));
+}

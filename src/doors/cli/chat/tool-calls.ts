@@ -1,0 +1,144 @@
+/**
+ * Calls that a turn left to whoever reads it (V5): tools of the chat are run, after asking where they write or run
+ * something; for tools beside the engine a word is asked for. What comes of them is the next turn (T9).
+ */
+import type { ExecuteRequest } from "../../../client/client.ts";
+import { mayCall } from "../../../domain/context.ts";
+import { failed, lookAt, parseArguments } from "../../../tools/tool-call.ts";
+import type { Tool, ToolResult } from "../../../tools/tool.ts";
+import { isYes } from "../confirm.ts";
+import { firstLine } from "../output.ts";
+import { clientCallNote } from "../commands/ask.ts";
+import { askPermission } from "./permission.ts";
+import type { OwnCall, WaitingCall } from "./permission.ts";
+import type { CallResult, Chat, Running } from "./chat-state.ts";
+
+/** `left`: the person let the call wait. `stopped`: it was ended, and so is the turn that asked for it. */
+type Settled = { result: CallResult } | { result: CallResult; isStopped: true } | "not ours" | "left";
+
+/** Gives what the next turn is to bring; null: nothing, the next line goes on. `isOld`: the calls are from another run of the chat. */
+export async function settleCalls(
+  state: Chat,
+  calls: readonly WaitingCall[],
+  how: { isOld: boolean },
+): Promise<ExecuteRequest | null> {
+  const toolResults: CallResult[] = [];
+  const said: string[] = [];
+  /** What tools did is told with the next line; words on calls that did not run yet are not. */
+  const leave = (why: string): null => {
+    state.unsent = toolResults.filter(({ approved }) => approved == null);
+    for (const text of said) state.lines.keep(text);
+    state.call.output.note(why);
+    return null;
+  };
+  let areAllOurs = true;
+  for (const waiting of calls) {
+    const settled =
+      waiting.waitsFor === "approval"
+        ? await askWord(state, waiting)
+        : await settleOwn(state, waiting, { ...how, said });
+    if (settled === "not ours") areAllOurs = false;
+    else if (settled === "left") return leave("not answered; it goes on waiting, until a line is said without it");
+    else {
+      toolResults.push(settled.result);
+      if ("isStopped" in settled) return leave("stopped; say what to do instead");
+    }
+  }
+  if (!areAllOurs) state.call.output.note(clientCallNote);
+  if (toolResults.length === 0) return null;
+  return { toolResults, ...(said.length === 0 ? {} : { instruction: said.join("\n") }) };
+}
+
+/** A call of a tool beside the engine. */
+async function askWord({ call, lines, view }: Chat, waiting: WaitingCall): Promise<Settled> {
+  const { callId, name, arguments: given } = waiting;
+  if (!lines.isTerminal) return "left";
+  const hint = call.output.style.dim("y: yes · n: no, or say why not");
+  // Where the question is, wherever notes go.
+  call.output.line([...view.board.asked(callId, name, given), hint].join("\n"));
+  const answer = await lines.ask("allow? [y/N] ");
+  if (answer === null) return "left";
+  if (isYes(answer)) return { result: { callId, approved: true } };
+  return { result: { callId, approved: false, ...reasonOf(answer) } };
+}
+
+/** Whatever is no plain no says why not. */
+function reasonOf(answer: string): { reason?: string } {
+  const text = answer.trim();
+  return /^(n|no|)$/i.test(text) ? {} : { reason: text };
+}
+
+async function settleOwn(
+  state: Chat,
+  waiting: WaitingCall,
+  { isOld, said }: { isOld: boolean; said: string[] },
+): Promise<Settled> {
+  const { callId, name, arguments: given } = waiting;
+  const tool = (await state.tools?.find(name)) ?? null;
+  if (tool === null || state.tools === null) return "not ours";
+  const { board } = state.view;
+  board.begin(callId, name, given);
+  const args = parseArguments(given);
+  const refusal = args === null ? failed("the arguments are not a JSON object") : refusalOf(state, tool);
+  if (args === null || refusal !== null)
+    return ended(state, callId, { ...(refusal ?? failed("it cannot be run")), wasSeen: false });
+  const { view, refusal: fault } = await lookAt(tool, args);
+  const own = { waiting, tools: state.tools, tool, args, permission: view.permission };
+  board.view(callId, view);
+  if (fault !== null && tool.needsApproval(args)) return ended(state, callId, { ...fault, wasSeen: false });
+  const permission = await askPermission(state, own, { isOld });
+  if (permission.isGiven) return await runOwn(state, own, { wasAsked: permission.wasAsked, said });
+  if (permission.answer === null) {
+    board.drop(callId);
+    return "left";
+  }
+  const { reason = "the user did not allow this call" } = reasonOf(permission.answer);
+  return ended(state, callId, { output: `denied: ${reason}`, isError: true, wasSeen: true });
+}
+
+/** The engine offers them in no such mode; a server that does all the same gets no further. */
+function refusalOf({ options }: Chat, tool: Tool): ToolResult | null {
+  const { mode = "ask" } = options;
+  return mayCall({ id: mode }, tool.definition) ? null : failed(`mode "${mode}" writes and runs nothing`);
+}
+
+/** Lines that are typed meanwhile are said together with the result. */
+async function runOwn(
+  state: Chat,
+  { waiting: { callId }, tools, tool, args }: OwnCall,
+  { wasAsked, said }: { wasAsked: boolean; said: string[] },
+): Promise<Settled> {
+  const { lines, view } = state;
+  const running: Running = { interrupt: new AbortController(), turnId: null, steers: [] };
+  state.running = running;
+  view.board.restart(callId);
+  try {
+    const run = tools.run(tool, args, {
+      sessionId: state.sessionId ?? "",
+      turnId: state.lastTurnId ?? "",
+      callId,
+      signal: running.interrupt.signal,
+      showOutput: (text) => view.board.output(callId, text),
+    });
+    const result = await view.during(lines.during(run, (line) => typedMeanwhile(state, said, line)));
+    const settled = ended(state, callId, { ...result, wasSeen: wasAsked });
+    return running.interrupt.signal.aborted ? { ...settled, isStopped: true } : settled;
+  } finally {
+    state.running = null;
+  }
+}
+
+function typedMeanwhile({ lines, call }: Chat, said: string[], line: string): void {
+  const text = line.trim().replace(/^\/steer\s+/, "");
+  if (text.startsWith("/")) return lines.keep(line);
+  if (text === "") return;
+  said.push(text);
+  call.output.note(call.output.noteStyle.dim(`will be told: ${call.output.safeNote(firstLine(text, 100))}`));
+}
+
+/** `wasSeen`: what it changes was shown when it was asked about. */
+function ended({ view }: Chat, callId: string, of: ToolResult & { wasSeen: boolean }): { result: CallResult } {
+  view.board.end(callId, of);
+  const { output, isError } = of;
+  return { result: isError ? { callId, error: output } : { callId, output } };
+}

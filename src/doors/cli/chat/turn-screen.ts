@@ -1,0 +1,200 @@
+/** A running turn on the terminal of a chat: text is set as Markdown while it comes, calls are folded to a line each. */
+import type { AgUiEvent, AptoveCustomEvent, ExecuteAnswer } from "../../../client/client.ts";
+import type { ToolContent } from "../../../domain/tool.ts";
+import type { TurnView } from "../show/render-turn.ts";
+import { duration, firstLine, neutralize, plural } from "../output.ts";
+import type { Style } from "../output.ts";
+import { subagentLine } from "../show/subagent-lines.ts";
+import type { ChatTerminal } from "../terminal/chat-terminal.ts";
+import { MarkdownStream } from "../terminal/markdown-stream.ts";
+import type { Lex } from "../terminal/markdown-stream.ts";
+import { spinner, spinnerMs } from "../terminal/spinner.ts";
+import type { ToolBoard } from "../terminal/tool-board.ts";
+
+export interface TurnScreenOptions {
+  terminal: ChatTerminal;
+  board: ToolBoard;
+  lex: Lex;
+  style: Style;
+  /** Of a turn that only brings results of tools: what was gathered for it is not worth a line. */
+  isFollowing: boolean;
+}
+
+/** Text is not set in longer lines, wherever there is room: they would be hard to read. */
+const textWidthMax = 100;
+
+export class TurnScreen implements TurnView {
+  readonly #options: TurnScreenOptions;
+  readonly #startedAt = Date.now();
+  readonly #timer: NodeJS.Timeout;
+  #text: MarkdownStream | null = null;
+  /** A carriage return that may belong to a line feed that comes. */
+  #held = "";
+  #lastPrinted: "text" | "notes" = "notes";
+  #isThinking = false;
+  #isFinished = false;
+
+  constructor(options: TurnScreenOptions) {
+    this.#options = options;
+    const { terminal } = options;
+    terminal.showAbove(() => this.#live());
+    this.#timer = setInterval(() => terminal.changed(), spinnerMs);
+  }
+
+  event(event: AgUiEvent): void {
+    const { board, terminal } = this.#options;
+    this.#isThinking = event.type.startsWith("REASONING_MESSAGE") && event.type !== "REASONING_MESSAGE_END";
+    switch (event.type) {
+      case "CUSTOM":
+        this.#custom(event);
+        break;
+      case "TEXT_MESSAGE_START":
+        this.#beginText();
+        break;
+      case "TEXT_MESSAGE_CONTENT":
+        this.#more(event.delta);
+        break;
+      case "TEXT_MESSAGE_END":
+        this.#endText();
+        break;
+      case "TOOL_CALL_START":
+        this.#endText();
+        this.#gap("notes");
+        board.begin(event.toolCallId, event.toolCallName);
+        break;
+      case "TOOL_CALL_ARGS":
+        board.arguments(event.toolCallId, event.delta);
+        break;
+      case "TOOL_CALL_END":
+        board.restart(event.toolCallId);
+        break;
+      case "TOOL_CALL_RESULT":
+        board.end(event.toolCallId, outcomeOf(event));
+        break;
+      default:
+        // The frame of a run and of its steps is not shown.
+        break;
+    }
+    terminal.changed();
+  }
+
+  finish(answer: ExecuteAnswer): void {
+    this.endLine();
+    this.#options.board.dropAll();
+    if (answer.fileBundle !== null) {
+      this.#note(`${plural(answer.fileBundle.files.length, "file")} to change; write them with: aptove apply`);
+    }
+    const { stopReason } = answer;
+    if (stopReason === null || stopReason === "stop" || stopReason === "tool_calls") return;
+    this.#note(`— ${stopReason} · ${duration(Date.now() - this.#startedAt)}`);
+  }
+
+  endLine(): void {
+    if (this.#isFinished) return;
+    this.#isFinished = true;
+    clearInterval(this.#timer);
+    this.#endText();
+    this.#options.terminal.showAbove(null);
+  }
+
+  #beginText(): void {
+    this.#endText();
+    const { lex, style, terminal } = this.#options;
+    const look = () => ({ style, width: Math.min(textWidthMax, terminal.size.columns - 1) });
+    this.#text = new MarkdownStream(lex, look);
+  }
+
+  #more(delta: string): void {
+    const text = this.#held + delta;
+    this.#held = text.endsWith("\r") ? "\r" : "";
+    this.#text?.push(neutralize(text.slice(0, text.length - this.#held.length)));
+    this.#printText();
+  }
+
+  #endText(): void {
+    this.#text?.push(neutralize(this.#held));
+    this.#held = "";
+    this.#text?.end();
+    this.#printText();
+    this.#text = null;
+  }
+
+  #printText(): void {
+    const lines = this.#text?.takeDone() ?? [];
+    if (lines.length === 0) return;
+    this.#gap("text");
+    this.#options.terminal.printLines(lines);
+  }
+
+  /** A blank line between what the model says and all else, and between two of its messages. */
+  #gap(next: "text" | "notes"): void {
+    if (this.#lastPrinted !== next) this.#options.terminal.printLines([""]);
+    this.#lastPrinted = next;
+  }
+
+  #note(text: string): void {
+    this.#gap("notes");
+    this.#options.terminal.printLines([this.#options.style.dim(oneLine(text))]);
+  }
+
+  #custom(event: AptoveCustomEvent): void {
+    const { board, style, terminal, isFollowing } = this.#options;
+    switch (event.name) {
+      case "aptove.context":
+        if (!isFollowing) this.#given(event.value);
+        break;
+      case "aptove.steered":
+        this.#note(`steered: ${firstLine(event.value.text, 100)}`);
+        break;
+      case "aptove.subagent_started":
+      case "aptove.subagent_ended":
+        this.#note(subagentLine(event));
+        break;
+      case "aptove.warning":
+        this.#gap("notes");
+        terminal.printLines([`${style.yellow("warning:")} ${oneLine(event.value.message)} (${event.value.code})`]);
+        break;
+      case "aptove.tool_call_view":
+        board.view(event.value.callId, event.value.view);
+        break;
+      case "aptove.tool_output":
+        board.output(event.value.callId, event.value.delta);
+        break;
+    }
+  }
+
+  /** What was sent beside the words; /context tells the rest. */
+  #given({ chunks, files }: Extract<AptoveCustomEvent, { name: "aptove.context" }>["value"]): void {
+    const [snippets, whole] = [chunks, files].map((all) => all.filter(({ wasSent }) => wasSent).length);
+    const parts = [...(snippets ? [plural(snippets, "snippet")] : []), ...(whole ? [plural(whole, "file")] : [])];
+    if (parts.length > 0) this.#note(`with ${parts.join(" and ")}`);
+  }
+
+  #live(): string[] {
+    const { board, style } = this.#options;
+    const open = this.#text?.openLines() ?? [];
+    const gap = open.length > 0 && this.#lastPrinted === "notes" ? [""] : [];
+    const calls = board.live();
+    const what = this.#isThinking ? "thinking" : "working";
+    const state = style.dim(`${spinner()} ${what} ${duration(Date.now() - this.#startedAt)} · Ctrl-C stops`);
+    return [...gap, ...open, ...calls, "", state];
+  }
+}
+
+function oneLine(text: string): string {
+  return neutralize(text).replaceAll(/\s*\n\s*/g, " ");
+}
+
+function outcomeOf(event: Extract<AgUiEvent, { type: "TOOL_CALL_RESULT" }>): {
+  output: string;
+  isError: boolean;
+  content?: readonly ToolContent[];
+} {
+  const { content, metadata } = event;
+  const changes = metadata?.["content"];
+  return {
+    output: typeof content === "string" ? content : "(not text)",
+    isError: metadata?.["isError"] === true,
+    ...(Array.isArray(changes) && { content: changes as ToolContent[] }),
+  };
+}

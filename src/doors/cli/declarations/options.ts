@@ -1,0 +1,15 @@
+/** What the tables of commands share. */
+import { InvalidArgumentError } from "commander";
+import type { Call } from "../call.ts";
+import type { ExitCode } from "../failure.ts";
+
+/** Runs a command's body and keeps its exit code. */
+export type Run = (body: (call: Call) => Promise<ExitCode> | ExitCode) => Promise<void>;
+
+export function wholeNumber(min: number, max: number): (text: string) => number {
+  return (text) => {
+    const value = /^\d+$/.test(text) ? Number(text) : Number.NaN;
+    if (value >= min && value <= max) return value;
+    throw new InvalidArgumentError(`Give a whole number from ${min} to ${max}`);
+  };
+}

@@ -1,0 +1,163 @@
+/** A session and a turn in words: what was retrieved, what was sent, what was left out and why. */
+import type { WireSession, WireStep, WireTurn } from "../../../client/client.ts";
+import { bytes, columns, dollars, duration, firstLine, plural } from "../output.ts";
+import type { Output } from "../output.ts";
+import { historyWords } from "./render-turn.ts";
+
+export function sessionLines(session: WireSession, output: Output): string[] {
+  const { bold } = output.style;
+  const rows = [
+    ["session", session.id],
+    ["repository", session.repo ?? "none"],
+    ["contexts", `${contextName(session, "agent")}, ${contextName(session, "conversation")}`],
+    ["turns", `${session.turnCount}, the last ${session.lastTurnStatus ?? "not there yet"}`],
+    ["tokens", session.tokensTotal.toLocaleString("en")],
+    ...(session.costUsd > 0 ? [["cost", dollars(session.costUsd)]] : []),
+    ["last active", localTime(session.activeAt)],
+    ...(session.archivedAt === null ? [] : [["archived", localTime(session.archivedAt)]]),
+  ];
+  return [bold(output.safe(session.name)), ...columns(rows).map((line) => output.safe(line))];
+}
+
+function contextName(session: WireSession, kind: "agent" | "conversation"): string {
+  const id = kind === "agent" ? session.agentContextId : session.conversationContextId;
+  const name = kind === "agent" ? session.agentContextName : session.conversationContextName;
+  return `${kind} ${name ?? `${id} (no longer configured)`}`;
+}
+
+/** `2026-02-15 10:30:00` on this machine's clock. */
+export function localTime(iso: string): string {
+  const time = new Date(iso);
+  const two = (part: number): string => String(part).padStart(2, "0");
+  const day = `${time.getFullYear()}-${two(time.getMonth() + 1)}-${two(time.getDate())}`;
+  return `${day} ${two(time.getHours())}:${two(time.getMinutes())}:${two(time.getSeconds())}`;
+}
+
+/** Everything that a turn's record says of what the model was given. */
+export function turnLines(turn: WireTurn, output: Output): string[] {
+  const { bold, red } = output.style;
+  const facts = [
+    `  ${turnFacts(turn)}`,
+    `  instruction: ${firstLine(turn.instructionSummary, 100)}`,
+    `  contexts: ${contextWords("agent", turn.manifest.agentContext)}, ${contextWords("conversation", turn.manifest.conversationContext)}`,
+    `  history: ${historyWords(turn.manifest.history, turn.manifest.historyTurns)}`,
+  ];
+  const sections = [
+    ...section("retrieved", chunkRows(turn), "nothing"),
+    ...section("files", fileRows(turn), null),
+    ...section("input", inputRows(turn), null),
+    ...section("skipped", skippedRows(turn), null),
+    ...section("warnings", warningRows(turn), null),
+    ...section("waits for", callRows(turn), null),
+    ...section("model calls", turn.steps.map(stepRow), null),
+  ];
+  const safe = (line: string): string => output.safe(line);
+  return [
+    `${bold(`turn ${turn.sequence}`)}  ${turn.id}`,
+    ...facts.map(safe),
+    ...failureLines(turn).map((line) => red(safe(line))),
+    ...sections.map(safe),
+  ];
+}
+
+function inputRows({ input }: WireTurn): string[][] {
+  return input.map(({ name, mediaType, bytes: size, mode }) => [
+    name,
+    mediaType,
+    size === null ? "only named" : bytes(size),
+    mode === "inline" ? "in the context" : "read with a tool",
+  ]);
+}
+
+function contextWords(kind: string, { id, version, hash }: WireTurn["manifest"]["agentContext"]): string {
+  return `${kind} ${id} ${version === undefined ? `(configuration, ${hash.slice(0, 8)})` : `version ${version}`}`;
+}
+
+function turnFacts(turn: WireTurn): string {
+  const parts = [turn.status as string];
+  if (turn.stopReason !== null && turn.stopReason !== "stop") parts.push(turn.stopReason);
+  parts.push(localTime(turn.createdAt), `${turn.provider} ${turn.model}`, `mode ${turn.mode}`);
+  if (turn.run !== null) {
+    const { usage, durationMs } = turn.run;
+    const cached = usage.cachedTokens > 0 ? `, ${usage.cachedTokens} cached` : "";
+    parts.push(duration(durationMs), `${usage.inputTokens} tokens in${cached}, ${usage.outputTokens} out`);
+    if (usage.costUsd !== undefined && usage.costUsd > 0) parts.push(dollars(usage.costUsd));
+  }
+  return parts.join(" · ");
+}
+
+function failureLines(turn: WireTurn): string[] {
+  return turn.failures.map((failure) => `  failed: ${failure.message} (${failure.code})`);
+}
+
+function section(title: string, rows: string[][], whenEmpty: string | null): string[] {
+  if (rows.length > 0) return [`  ${title}`, ...columns(rows).map((row) => `    ${row.trimEnd()}`)];
+  return whenEmpty === null ? [] : [`  ${title}: ${whenEmpty}`];
+}
+
+function chunkRows(turn: WireTurn): string[][] {
+  return turn.manifest.chunks.map((chunk) => [
+    chunk.wasSent ? "sent" : "not sent",
+    `${chunk.path}:${chunk.startLine}-${chunk.endLine}`,
+    chunk.wasSent ? "" : chunkReason(chunk.notSentBecause),
+  ]);
+}
+
+function chunkReason(reason: "already_sent" | "active_file" | undefined): string {
+  if (reason === "already_sent") return "the model has it from an earlier turn";
+  if (reason === "active_file") return "the model has the whole file, which is newer";
+  return "there was no room for it";
+}
+
+function fileRows(turn: WireTurn): string[][] {
+  return turn.manifest.activeFiles.map((file) => [
+    file.wasSentToLLM ? "sent" : "not sent",
+    file.path,
+    file.sizeBytes === null ? "" : bytes(file.sizeBytes),
+    [file.isTouched ? "modified" : "named", ...fileReason(file)].join(", "),
+  ]);
+}
+
+function fileReason(file: WireTurn["manifest"]["activeFiles"][number]): string[] {
+  if (file.wasSentToLLM) return [];
+  return [file.wasTooLargeToSend ? "too large to send" : "unchanged since it was sent"];
+}
+
+function skippedRows(turn: WireTurn): string[][] {
+  return turn.manifest.skippedFiles.map(({ path, reason, sizeBytes }) => {
+    const size = sizeBytes === null ? "" : bytes(sizeBytes);
+    const why = reason === "too_large" ? "larger than 100 KB" : "its content did not come with it, and was never sent";
+    return [path, size, why];
+  });
+}
+
+function warningRows(turn: WireTurn): string[][] {
+  return turn.warnings.map((warning) => [warning.code, warning.message]);
+}
+
+function callRows(turn: WireTurn): string[][] {
+  return turn.deferredCalls.map((call) => [call.callId, call.name, firstLine(call.arguments, 60), call.waitsFor]);
+}
+
+function stepRow(step: WireStep): string[] {
+  const { inputTokens, cachedTokens, outputTokens, costUsd = 0 } = step.usage;
+  return [
+    String(step.index),
+    step.status === "completed" ? (step.stopReason ?? "") : `failed: ${step.failure?.code ?? ""}`,
+    `${bytes(step.requestBytes)} sent`,
+    `${inputTokens} in (${cachedTokens} cached), ${outputTokens} out${costUsd > 0 ? `, ${dollars(costUsd)}` : ""}`,
+    step.previousResponseId === null ? "whole history" : `continues ${step.previousResponseId}`,
+  ];
+}
+
+/** Counts of one turn for a line of the log. */
+export function turnCounts(turn: WireTurn): string {
+  const { chunks, activeFiles, skippedFiles } = turn.manifest;
+  const sentChunks = chunks.filter((chunk) => chunk.wasSent).length;
+  const sentFiles = activeFiles.filter((file) => file.wasSentToLLM).length;
+  const parts = [`${chunks.length} retrieved, ${sentChunks} sent`];
+  if (activeFiles.length > 0) parts.push(`${plural(activeFiles.length, "file")}, ${sentFiles} sent`);
+  if (skippedFiles.length > 0) parts.push(`${skippedFiles.length} skipped`);
+  if (turn.warnings.length > 0) parts.push(turn.warnings.map((warning) => warning.code).join(", "));
+  return parts.join(" · ");
+}

@@ -1,0 +1,66 @@
+/** Progress on standard error: a bar that redraws itself on a terminal, a plain line now and then elsewhere. */
+import type { Output } from "../output.ts";
+
+const barWidth = 24;
+/** Often enough to look alive, seldom enough to cost nothing. */
+const redrawMs = 80;
+const plainLineMs = 5_000;
+const waitingRedrawMs = 500;
+
+export class ProgressBar {
+  readonly #output: Output;
+  /** The first plain line waits too: most runs are over before it is worth one. */
+  #drawnAt = Date.now();
+  #isDrawn = false;
+
+  constructor(output: Output) {
+    this.#output = output;
+  }
+
+  /** `total` 0: not known yet. */
+  update(label: string, done: number, total: number): void {
+    const now = Date.now();
+    if (this.#output.isNoteTerminal) {
+      if (now - this.#drawnAt < redrawMs && done < total) return;
+      this.#output.noteRaw(`\r\u001b[K${bar(done, total)} ${label} ${counts(done, total)}`);
+      this.#isDrawn = true;
+    } else {
+      if (now - this.#drawnAt < plainLineMs) return;
+      this.#output.note(`${label} ${counts(done, total)}`);
+    }
+    this.#drawnAt = now;
+  }
+
+  /** Leaves the terminal's line empty for what comes next. */
+  clear(): void {
+    if (this.#isDrawn) this.#output.noteRaw("\r\u001b[K");
+    this.#isDrawn = false;
+  }
+}
+
+function bar(done: number, total: number): string {
+  const filled = total === 0 ? 0 : Math.min(barWidth, Math.round((done / total) * barWidth));
+  return `[${"=".repeat(filled)}${" ".repeat(barWidth - filled)}]`;
+}
+
+function counts(done: number, total: number): string {
+  return total === 0 ? String(done) : `${done}/${total} files (${Math.floor((done / total) * 100)} %)`;
+}
+
+/** Shown while something is waited for that tells nothing of how far it is. */
+export async function whileWaiting<T>(output: Output, label: string, work: Promise<T>): Promise<T> {
+  const startedAt = Date.now();
+  let isDrawn = false;
+  const draw = (): void => {
+    const seconds = Math.round((Date.now() - startedAt) / 1_000);
+    output.noteRaw(`\r\u001b[K${label} … ${seconds} s`);
+    isDrawn = true;
+  };
+  const timer = output.isNoteTerminal ? setInterval(draw, waitingRedrawMs) : undefined;
+  try {
+    return await work;
+  } finally {
+    clearInterval(timer);
+    if (isDrawn) output.noteRaw("\r\u001b[K");
+  }
+}

@@ -1,0 +1,156 @@
+/**
+ * A running turn on the terminal: the answer's text goes to standard output as it comes, everything about
+ * it (what was retrieved and sent, tool calls, warnings, usage) to standard error.
+ */
+import type { AgUiEvent, AptoveCustomEvent, ExecuteAnswer } from "../../../client/client.ts";
+import { shortId } from "../find-by-id.ts";
+import { bytes, dollars, duration, firstLine, plural } from "../output.ts";
+import type { Output } from "../output.ts";
+import { subagentLine } from "./subagent-lines.ts";
+
+/** Shows one turn while it runs. */
+export interface TurnView {
+  event(event: AgUiEvent): void;
+  /** What stands under a finished turn. A failure is the caller's to print. */
+  finish(answer: ExecuteAnswer): void;
+  /** No more comes, whatever became of the turn. */
+  endLine(): void;
+}
+
+export class TurnRenderer implements TurnView {
+  readonly #output: Output;
+  readonly #startedAt = Date.now();
+  readonly #callNames = new Map<string, string>();
+  readonly #callArguments = new Map<string, string>();
+  /** Whether the answer's last character was a line feed; nothing else may stand on its line. */
+  #isAtLineStart = true;
+  #messages = 0;
+
+  constructor(output: Output) {
+    this.#output = output;
+  }
+
+  event(event: AgUiEvent): void {
+    switch (event.type) {
+      case "CUSTOM":
+        this.#custom(event);
+        break;
+      case "TEXT_MESSAGE_START":
+        if (this.#messages > 0) this.#text(this.#isAtLineStart ? "\n" : "\n\n");
+        this.#messages += 1;
+        break;
+      case "TEXT_MESSAGE_CONTENT":
+        this.#text(event.delta);
+        break;
+      case "TOOL_CALL_START":
+        this.#callNames.set(event.toolCallId, event.toolCallName);
+        break;
+      case "TOOL_CALL_ARGS":
+        this.#callArguments.set(event.toolCallId, (this.#callArguments.get(event.toolCallId) ?? "") + event.delta);
+        break;
+      case "TOOL_CALL_END":
+        this.#toolCall(event.toolCallId);
+        break;
+      case "TOOL_CALL_RESULT":
+        this.#note(`  ${foldedResult(event)}`);
+        break;
+      default:
+        // The frame of a run and of its steps, and the model's reasoning, are not shown.
+        break;
+    }
+  }
+
+  finish(answer: ExecuteAnswer): void {
+    this.endLine();
+    for (const call of answer.toolCalls) {
+      const asks = call.waitsFor === "approval" ? "waits for approval" : "waits for its result";
+      this.#note(`${call.name} ${firstLine(call.arguments, 80)} ${asks} (call ${call.callId})`);
+    }
+    if (answer.fileBundle !== null) {
+      this.#note(`${plural(answer.fileBundle.files.length, "file")} to change; write them with: aptove apply`);
+    }
+    const { totalTokens, cachedTokens, costUsd } = answer.usage;
+    const tokens = `${plural(totalTokens, "token")}${cachedTokens > 0 ? ` (${cachedTokens} cached)` : ""}`;
+    const stop = answer.stopReason === "stop" || answer.stopReason === null ? [] : [answer.stopReason];
+    const parts = [
+      `session ${shortId(answer.sessionId)}`,
+      `turn ${shortId(answer.turnId)}`,
+      tokens,
+      ...(costUsd !== undefined && costUsd > 0 ? [dollars(costUsd)] : []),
+      duration(Date.now() - this.#startedAt),
+      ...stop,
+    ];
+    this.#output.note(this.#output.noteStyle.dim(`— ${parts.join(" · ")}`));
+  }
+
+  endLine(): void {
+    if (!this.#isAtLineStart) this.#output.line();
+    this.#isAtLineStart = true;
+  }
+
+  #text(delta: string): void {
+    if (delta === "") return;
+    this.#output.write(this.#output.safe(delta));
+    this.#isAtLineStart = delta.endsWith("\n");
+  }
+
+  #custom(event: AptoveCustomEvent): void {
+    switch (event.name) {
+      case "aptove.context":
+        return this.#note(contextLine(event.value));
+      case "aptove.steered":
+        return this.#note(`steered: ${firstLine(event.value.text, 100)}`);
+      case "aptove.subagent_started":
+      case "aptove.subagent_ended":
+        return this.#note(subagentLine(event));
+      case "aptove.warning":
+        return this.#warning(event.value);
+    }
+  }
+
+  #note(text: string): void {
+    this.endLine();
+    const { dim } = this.#output.noteStyle;
+    this.#output.note(dim(this.#output.safeNote(text)));
+  }
+
+  #warning(warning: { code: string; message: string }): void {
+    this.endLine();
+    const { yellow } = this.#output.noteStyle;
+    this.#output.note(`${yellow("warning:")} ${this.#output.safeNote(warning.message)} (${warning.code})`);
+  }
+
+  #toolCall(id: string): void {
+    this.#note(`→ ${this.#callNames.get(id) ?? "tool"} ${firstLine(this.#callArguments.get(id) ?? "", 100)}`);
+  }
+}
+
+/** What was gathered for the model, in one line. */
+function contextLine(context: Extract<AgUiEvent, { name: "aptove.context" }>["value"]): string {
+  const { chunks, files, historyTurns, history } = context;
+  const sentChunks = chunks.filter((chunk) => chunk.wasSent).length;
+  const sentFiles = files.filter((file) => file.wasSent).length;
+  const parts = [`retrieved ${plural(chunks.length, "chunk")}, sent ${sentChunks}`];
+  if (files.length > 0) parts.push(`${plural(files.length, "active file")}, sent ${sentFiles}`);
+  if (history !== "none") parts.push(historyWords(history, historyTurns));
+  return parts.join(" · ");
+}
+
+/** A tool's result in one line: its beginning, and how much more there is. */
+function foldedResult({ content, metadata }: Extract<AgUiEvent, { type: "TOOL_CALL_RESULT" }>): string {
+  if (typeof content !== "string") return "(not text)";
+  const lines = content.trimEnd().split("\n").length;
+  const more = lines > 1 ? ` (${lines} lines, ${bytes(Buffer.byteLength(content))})` : "";
+  return `${metadata?.["isError"] === true ? "failed: " : ""}${firstLine(content, 100)}${more}`;
+}
+
+export function historyWords(history: "none" | "chain" | "replay", turns: number): string {
+  switch (history) {
+    case "none":
+      return "no history";
+    case "chain":
+      return `history of ${plural(turns, "turn")} continued from the provider's memory`;
+    case "replay":
+      return `history of ${plural(turns, "turn")} sent from our store`;
+  }
+}

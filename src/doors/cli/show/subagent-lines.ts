@@ -1,0 +1,20 @@
+/** What a terminal says of subagents and of the mailbox where they leave their answers (A1, A2). */
+import type { AptoveCustomEvent } from "../../../client/client.ts";
+import { shortId } from "../find-by-id.ts";
+import { plural } from "../output.ts";
+
+type SubagentEvent = Extract<AptoveCustomEvent, { name: "aptove.subagent_started" | "aptove.subagent_ended" }>;
+
+export function subagentLine(event: SubagentEvent): string {
+  const { name, turnId } = event.value;
+  const who = `subagent "${name}"`;
+  if (event.name === "aptove.subagent_started") return `${who} works in turn ${shortId(turnId)}`;
+  return `${who} ${event.value.status === "failed" ? "failed" : "has ended"}; its answer waits in the mailbox`;
+}
+
+/** One line, or null where there is nothing to say. `way`: how the messages are handed over here. */
+export function mailboxLine({ waiting, running }: { waiting: number; running: number }, way: string): string | null {
+  const works = running === 0 ? [] : [`${plural(running, "subagent")} at work`];
+  const waits = waiting === 0 ? [] : [`${plural(waiting, "answer")} in the mailbox; hand over: ${way}`];
+  return [...works, ...waits].join(" · ") || null;
+}

@@ -1,0 +1,142 @@
+/** Two turns compared in words: what the model saw differently, and what it answered (D1). */
+import type { WireTurnDiff } from "../../../client/client.ts";
+import { paintPatch } from "./diff.ts";
+import { shortId } from "../find-by-id.ts";
+import { firstLine, plural } from "../output.ts";
+import type { Output } from "../output.ts";
+
+/** `width`: characters of a line, to set the texts side by side; null: one below the other, as a patch. */
+export async function turnDiffLines(diff: WireTurnDiff, width: number | null, output: Output): Promise<string[]> {
+  const { red, green } = output.style;
+  const text = (title: "instruction" | "answer"): Promise<string[]> =>
+    textSection({ title, a: diff.a[title], b: diff.b[title] }, width, output);
+  return [
+    red(output.safe(`- ${sideLine(diff.a)}`)),
+    green(output.safe(`+ ${sideLine(diff.b)}`)),
+    ...historyLines(diff.history, output),
+    ...givenLines(diff, output),
+    ...(await text("instruction")),
+    ...(await text("answer")),
+  ];
+}
+
+function sideLine(side: WireTurnDiff["a"]): string {
+  const { turnId, sessionId, sequence, status, provider, model, mode } = side;
+  return `turn ${shortId(turnId)}, ${sequence} of ${shortId(sessionId)} · ${status} · ${provider} ${model} · mode ${mode}`;
+}
+
+function heading(title: string, rest: string, output: Output): string {
+  return output.style.bold(title) + (rest === "" ? "" : `: ${rest}`);
+}
+
+function historyLines(history: WireTurnDiff["history"], output: Output): string[] {
+  const { commonTurnId, commonTurns, onlyA, onlyB } = history;
+  const shared =
+    commonTurnId === null
+      ? "no turn in common"
+      : `${plural(commonTurns, "turn")} in common, to ${shortId(commonTurnId)}`;
+  const line = (turn: (typeof onlyA)[number]): string =>
+    `${shortId(turn.turnId)} ${turn.depth} ${firstLine(turn.instructionSummary, 80)}`;
+  return [heading("history", shared, output), ...marked(onlyA.map(line), onlyB.map(line), output)];
+}
+
+/** Lines that only one side has, as in a patch. */
+function marked(onlyA: string[], onlyB: string[], output: Output): string[] {
+  const { red, green } = output.style;
+  return [
+    ...onlyA.map((line) => red(output.safe(`- ${line}`))),
+    ...onlyB.map((line) => green(output.safe(`+ ${line}`))),
+  ];
+}
+
+/** What stands beside instruction and history: a line for what is the same, one for each thing that differs. */
+function givenLines(diff: WireTurnDiff, output: Output): string[] {
+  const { a, b, same } = diff;
+  const things: [string, boolean, [string, string]?][] = [
+    ["boot prompt", same.prompt],
+    ["tools", same.tools],
+    ["model", same.model, [`${a.provider} ${a.model}`, `${b.provider} ${b.model}`]],
+    ["settings", same.settings, [settingsText(a.settings), settingsText(b.settings)]],
+    ["mode", same.mode, [a.mode, b.mode]],
+    ["conversation context", same.conversationContext],
+    ["agent context", same.agentContext],
+  ];
+  const equal = things.filter(([, isSame]) => isSame).map(([name]) => name);
+  const { yellow } = output.style;
+  const differing = things.filter(([, isSame]) => !isSame);
+  return [
+    ...(equal.length === 0 ? [] : [heading("the same", equal.join(", "), output)]),
+    ...differing.flatMap(([name, , values]) => [
+      `${yellow(name)} ${values === undefined ? "differs" : "differs:"}`,
+      ...(values === undefined ? [] : marked([values[0]], [values[1]], output)),
+    ]),
+    ...chunkLines(diff.chunks, output),
+    ...fileLines(diff.files, output),
+  ];
+}
+
+function settingsText(settings: WireTurnDiff["a"]["settings"]): string {
+  const pairs = Object.entries(settings).map(([key, value]) => `${key} ${value}`);
+  return pairs.length === 0 ? "none" : pairs.join(", ");
+}
+
+function chunkLines(chunks: WireTurnDiff["chunks"], output: Output): string[] {
+  if (chunks.length === 0) return [];
+  const { red, green, yellow } = output.style;
+  const lines = chunks.map(({ path, startLine, endLine, change }) => {
+    const place = output.safe(`${path}:${startLine}-${endLine}`);
+    if (change === "only_a") return red(`- ${place}`);
+    return change === "only_b" ? green(`+ ${place}`) : yellow(`~ ${place} has another content`);
+  });
+  return [heading("retrieved", plural(chunks.length, "difference"), output), ...lines];
+}
+
+function fileLines(files: WireTurnDiff["files"], output: Output): string[] {
+  if (files.length === 0) return [];
+  const { red, green, yellow } = output.style;
+  const lines = files.map(({ path, hashA, hashB }) => {
+    const name = output.safe(path);
+    if (hashB === null) return red(`- ${name} ${hashA?.slice(0, 8)}`);
+    if (hashA === null) return green(`+ ${name} ${hashB.slice(0, 8)}`);
+    return yellow(`~ ${name} ${hashA.slice(0, 8)} → ${hashB.slice(0, 8)}`);
+  });
+  return [heading("files", plural(files.length, "difference"), output), ...lines];
+}
+
+interface Texts {
+  title: string;
+  a: string;
+  b: string;
+}
+
+async function textSection({ title, a, b }: Texts, width: number | null, output: Output): Promise<string[]> {
+  if (a === b) return [heading(title, "the same", output)];
+  const lines = width === null ? await patch(a, b, output) : await columnsOf(a, b, { width, output });
+  return [heading(title, "", output), ...lines];
+}
+
+/** Texts that differ so much that comparing them takes longer are given whole. */
+const compareMs = 2_000;
+
+async function patch(a: string, b: string, output: Output): Promise<string[]> {
+  const { createTwoFilesPatch } = await import("diff");
+  // An answer does not end with a line feed; without one the patch would say so each time.
+  const ended = (text: string): string => (text === "" || text.endsWith("\n") ? text : `${text}\n`);
+  const options = { context: 3, timeout: compareMs };
+  const text = createTwoFilesPatch("a", "b", ended(a), ended(b), undefined, undefined, options);
+  if (text === undefined) return marked(a.split("\n"), b.split("\n"), output);
+  // What stands before the first hunk names files, which these are not.
+  return paintPatch(text.slice(Math.max(0, text.indexOf("@@"))), output);
+}
+
+async function columnsOf(
+  a: string,
+  b: string,
+  { width, output }: { width: number; output: Output },
+): Promise<string[]> {
+  const { sideBySide } = await import("./side-by-side.ts");
+  const { red, green, yellow } = output.style;
+  return sideBySide(output.safe(a), output.safe(b), width).map(({ left, mark, right }) =>
+    mark === " " ? `${left}   ${right}` : `${red(left)} ${yellow(mark)} ${green(right)}`,
+  );
+}

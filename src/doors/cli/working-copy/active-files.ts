@@ -1,0 +1,87 @@
+/**
+ * The files that belong to a question (X1): those that the caller names, and those that git says are
+ * modified. A named file that cannot be sent is an error; a modified one is left out, and said so.
+ */
+import { lstatSync, readFileSync, statSync } from "node:fs";
+import { isAbsolute, relative, resolve, sep } from "node:path";
+import type { ExecuteRequest } from "../../../client/client.ts";
+import { decodeText, pathFault } from "../../../domain/active-file.ts";
+import { limits } from "../../../domain/limits.ts";
+import { bytes } from "../output.ts";
+import { UsageError } from "../failure.ts";
+import { modifiedFiles } from "./git.ts";
+import type { WorkingCopy } from "./git.ts";
+
+export type SentFile = NonNullable<NonNullable<ExecuteRequest["activeFiles"]>[number]>;
+
+export interface GatheredFiles {
+  files: SentFile[];
+  /** Files that are not sent, each with why. */
+  skipped: { path: string; reason: string }[];
+}
+
+/** A larger file is not even read; up to here the engine hears of it and records it as skipped (X2). */
+const readBytesMax = 1_048_576;
+const totalBytesMax = limits.requestBodyBytesMax / 2;
+
+export interface FileChoice {
+  copy: WorkingCopy;
+  cwd: string;
+  /** As the caller wrote them, relative to `cwd` or absolute. */
+  named: readonly string[];
+  withModified: boolean;
+}
+
+export async function gatherActiveFiles(choice: FileChoice): Promise<GatheredFiles> {
+  const { copy, cwd, named, withModified } = choice;
+  const modified = new Set(withModified && copy.hasGit ? await modifiedFiles(copy.root) : []);
+  const gathered: GatheredFiles = { files: [], skipped: [] };
+  let total = 0;
+  const add = (path: string): string | null => {
+    if (gathered.files.length >= limits.activeFilesPerTurnMax) return `more than ${limits.activeFilesPerTurnMax} files`;
+    const file = readActiveFile(copy.root, path);
+    if ("reason" in file) return file.reason;
+    total += file.size;
+    if (total > totalBytesMax) return `more than ${bytes(totalBytesMax)} of files together`;
+    gathered.files.push({ path, content: file.text, isTouched: modified.has(path) });
+    return null;
+  };
+  const wanted = new Set(named.map((name) => pathInCopy(copy.root, cwd, name)));
+  for (const path of wanted) {
+    const reason = add(path);
+    if (reason !== null) throw new UsageError(`--file ${path}: ${reason}`);
+  }
+  for (const path of modified) {
+    const reason = wanted.has(path) ? null : add(path);
+    if (reason !== null) gathered.skipped.push({ path, reason });
+  }
+  return gathered;
+}
+
+/** The path from the top of the working copy, with forward slashes (X5). */
+function pathInCopy(root: string, cwd: string, name: string): string {
+  const path = relative(root, resolve(cwd, name));
+  if (path === "" || path === ".." || path.startsWith(`..${sep}`) || isAbsolute(path)) {
+    throw new UsageError(`--file ${name}: is outside of ${root}`, "name a file inside the repository");
+  }
+  return path.split(sep).join("/");
+}
+
+type ReadResult = { text: string; size: number } | { reason: string };
+
+function readActiveFile(root: string, path: string): ReadResult {
+  const fault = pathFault(path);
+  if (fault !== null) return { reason: `its path ${fault}` };
+  try {
+    const full = resolve(root, path);
+    if (lstatSync(full).isSymbolicLink()) return { reason: "is a symbolic link" };
+    const stat = statSync(full);
+    if (!stat.isFile()) return { reason: "is not a file" };
+    if (stat.size > readBytesMax) return { reason: `is too large (${bytes(stat.size)})` };
+    const text = decodeText(readFileSync(full));
+    return text === null ? { reason: "is not text" } : { text, size: stat.size };
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    return { reason: code === "ENOENT" ? "does not exist" : `cannot be read (${code})` };
+  }
+}

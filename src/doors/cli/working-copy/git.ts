@@ -1,0 +1,61 @@
+/** What git knows of the working copy: its top folder, the name of the repository, which files are modified. */
+import { execFile } from "node:child_process";
+import { basename } from "node:path";
+import { gitQuestionEnvironment, gitQuestionOptions } from "../../../system/git-questions.ts";
+
+export interface WorkingCopy {
+  /** Absolute path of the top folder. */
+  root: string;
+  /** Name under which the repository is indexed and sessions are listed. */
+  repo: string;
+  hasGit: boolean;
+}
+
+/** Null: git is missing, or says no. */
+function git(root: string, args: string[]): Promise<string | null> {
+  return new Promise((resolve) => {
+    const options = { cwd: root, maxBuffer: 64 * 1_048_576, env: gitQuestionEnvironment(process.env) };
+    execFile("git", [...gitQuestionOptions, ...args], options, (error, stdout) =>
+      resolve(error === null ? stdout : null),
+    );
+  });
+}
+
+/** The working copy around a folder; outside of git the folder itself. */
+export async function findWorkingCopy(cwd: string): Promise<WorkingCopy> {
+  const [top, origin] = await Promise.all([
+    git(cwd, ["rev-parse", "--show-toplevel"]),
+    git(cwd, ["config", "--get", "remote.origin.url"]),
+  ]);
+  const root = top?.replace(/\r?\n$/, "") || cwd;
+  return { root, repo: repoName(origin?.trim() ?? "", root), hasGit: top !== null };
+}
+
+/**
+ * `owner/name` of the origin on a server, so that all clones share sessions and index; the folder's name
+ * where there is none.
+ */
+export function repoName(origin: string, root: string): string {
+  const path = /^[a-z+]+:\/\/[^/]+\/(.+)$/i.exec(origin)?.[1] ?? /^[^/\\:]+@[^/:]+:(.+)$/.exec(origin)?.[1];
+  const isLocal = path === undefined || origin.startsWith("file:");
+  const name = isLocal
+    ? basename(root)
+    : path
+        .replace(/\/+$/, "")
+        .replace(/\.git$/, "")
+        .split("/")
+        .slice(-2)
+        .join("/");
+  return name === "" ? "repository" : name;
+}
+
+/** The commit that the working copy stands on; null before the first, and outside of git. */
+export async function headCommit(root: string): Promise<string | null> {
+  return (await git(root, ["rev-parse", "--verify", "--quiet", "HEAD"]))?.trim() || null;
+}
+
+/** Tracked files that differ from the last commit, staged or not, relative to the top folder; removed ones left out. */
+export async function modifiedFiles(root: string): Promise<string[]> {
+  const listed = await git(root, ["diff", "HEAD", "--name-only", "-z", "--diff-filter=d", "--no-renames"]);
+  return (listed ?? "").split("\0").filter((path) => path !== "");
+}

@@ -1,0 +1,72 @@
+/** What one user may ask of the server: requests per minute, and turns at the same time (H5). */
+import { AptoveError } from "../../../domain/errors.ts";
+
+/** Full buckets are forgotten beyond this many, so that the table stays small over months. */
+const bucketsMax = 10_000;
+const minuteMs = 60_000;
+
+/** A token bucket per user: a minute's worth at once, refilled evenly. */
+export class RequestRates {
+  readonly #buckets = new Map<string, { tokens: number; at: number }>();
+  readonly #perMinute: number;
+  readonly #now: () => number;
+
+  constructor(perMinute: number, now: () => number) {
+    this.#perMinute = perMinute;
+    this.#now = now;
+  }
+
+  /** Throws `rate_limited` with the seconds to wait. */
+  take(userId: string): void {
+    const now = this.#now();
+    if (this.#buckets.size >= bucketsMax) this.#forgetFull(now);
+    const tokens = this.#refilled(this.#buckets.get(userId), now);
+    if (tokens < 1) {
+      const retryAfterSeconds = Math.ceil((((1 - tokens) / this.#perMinute) * minuteMs) / 1_000);
+      throw new AptoveError("rate_limited", `the limit is ${this.#perMinute} requests per minute`, {
+        facts: { limitPerMinute: this.#perMinute, retryAfterSeconds },
+      });
+    }
+    this.#buckets.set(userId, { tokens: tokens - 1, at: now });
+  }
+
+  #refilled(bucket: { tokens: number; at: number } | undefined, now: number): number {
+    if (bucket === undefined) return this.#perMinute;
+    const gained = (Math.max(0, now - bucket.at) / minuteMs) * this.#perMinute;
+    return Math.min(this.#perMinute, bucket.tokens + gained);
+  }
+
+  #forgetFull(now: number): void {
+    for (const [userId, bucket] of this.#buckets) {
+      if (this.#refilled(bucket, now) >= this.#perMinute) this.#buckets.delete(userId);
+    }
+  }
+}
+
+/** Turns of one user that run at the same time. */
+export class RunSlots {
+  readonly #running = new Map<string, number>();
+  readonly #max: number;
+
+  constructor(max: number) {
+    this.#max = max;
+  }
+
+  /** Throws `runs_limited`. The function that it gives frees the slot, once. */
+  take(userId: string): () => void {
+    const running = this.#running.get(userId) ?? 0;
+    if (running >= this.#max) {
+      const detail = `${running} of your turns are running, and the limit is ${this.#max}; wait for one or interrupt it`;
+      throw new AptoveError("runs_limited", detail, { facts: { limit: this.#max, retryAfterSeconds: 1 } });
+    }
+    this.#running.set(userId, running + 1);
+    let isFree = false;
+    return () => {
+      if (isFree) return;
+      isFree = true;
+      const left = (this.#running.get(userId) ?? 1) - 1;
+      if (left === 0) this.#running.delete(userId);
+      else this.#running.set(userId, left);
+    };
+  }
+}

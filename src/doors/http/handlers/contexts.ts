@@ -1,0 +1,69 @@
+/** Contexts (G1): what counts, and the records that admins edit. */
+import { AptoveError } from "../../../domain/errors.ts";
+import { isoTime } from "../../../domain/ids.ts";
+import type { ContextEntry } from "../../../engine/engine.ts";
+import { contextFields, toFileKeys, toWireVersion } from "../../../protocol/context.ts";
+import type { WireContext } from "../../../protocol/context.ts";
+import { given } from "../../../protocol/given.ts";
+import { answer } from "./call.ts";
+import type { Door, Handlers } from "./call.ts";
+
+type ContextRoute =
+  | "listContexts"
+  | "getContextEntry"
+  | "putContextEntry"
+  | "retireContextEntry"
+  | "listContextVersions";
+
+export function contextHandlers({ engine: { contexts } }: Door): Handlers<ContextRoute> {
+  return {
+    listContexts: async ({ caller }) =>
+      answer("listContexts", { contexts: (await contexts.list(caller)).map(toWireContext) }),
+    getContextEntry: async ({ caller, params: { kind, name: id }, query }) => {
+      const entry = await contexts.get(caller, { kind, id, ...given(query) });
+      return answer("getContextEntry", toWireContext(entry), tag(entry.version));
+    },
+    putContextEntry: async ({ request, caller, params: { kind, name: id }, body: { content, expectedVersion } }) => {
+      const expected = expectedOf(request, expectedVersion);
+      const entry = toFileKeys(content);
+      const written = await contexts.put(caller, { kind, id, entry, ...given({ expected }) });
+      return answer("putContextEntry", toWireContext(written), tag(written.version));
+    },
+    retireContextEntry: async ({ request, caller, params: { kind, name: id }, query: { expectedVersion } }) => {
+      const expected = expectedOf(request, expectedVersion);
+      const retired = await contexts.retire(caller, { kind, id, ...given({ expected }) });
+      return answer("retireContextEntry", toWireVersion(retired));
+    },
+    listContextVersions: async ({ caller, params: { kind, name: id }, query }) => {
+      const versions = await contexts.versions(caller, { kind, id }, given(query));
+      return answer("listContextVersions", { versions: versions.map(toWireVersion) });
+    },
+  };
+}
+
+function tag(version: number | null): Record<string, string> {
+  return version === null ? {} : { etag: `"${version}"` };
+}
+
+/** One way to say it is enough; two must say the same. */
+function expectedOf(request: Request, said: number | undefined): number | undefined {
+  const header = request.headers.get("if-match");
+  if (header === null) return said;
+  const version = Number(/^"(\d{1,15})"$/.exec(header.trim())?.[1]);
+  if (!Number.isInteger(version) || (said !== undefined && said !== version)) {
+    const detail = `If-Match: ${JSON.stringify(header)} is not a version, such as "3", or another than expectedVersion`;
+    throw new AptoveError("request_invalid", detail);
+  }
+  return version;
+}
+
+function toWireContext({ kind, id, version, createdAt, createdBy, content }: ContextEntry): WireContext {
+  return {
+    kind,
+    id,
+    version,
+    createdAt: createdAt === null ? null : isoTime(createdAt),
+    createdBy,
+    content: content === null ? null : contextFields(content),
+  };
+}

@@ -1,0 +1,264 @@
+/** The execute route: three ways to ask, three ways to be answered (H1, V3). */
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import type { ErrorCode } from "../../../domain/errors.ts";
+import { limits } from "../../../domain/limits.ts";
+import type { ExecuteAnswer } from "../../../protocol/execute.ts";
+import { sseMessages, testDoor } from "../../../../testing/http-door.ts";
+
+const execute = "/api/ai/agent/execute";
+const answerOf = async (response: Response) => (await response.json()) as ExecuteAnswer;
+
+test("[H1] JSON runs a turn, and the answer is whole", async (t) => {
+  const long = "word ".repeat(2_000);
+  const { call } = await testDoor(t, { script: () => long });
+  const response = await call(`POST ${execute}`, { json: { instruction: "hello" } });
+  assert.equal(response.status, 200);
+  const answer = await answerOf(response);
+  assert.ok(long.length > limits.summaryCharactersMax);
+  assert.partialDeepStrictEqual(answer, {
+    kind: "answer",
+    text: long,
+    responseContinuationId: answer.turnId,
+    stopReason: "stop",
+    sources: [],
+    toolCalls: [],
+    fileBundle: null,
+    errorCode: null,
+    errorMessage: null,
+  });
+  assert.ok(answer.usage.totalTokens > 0);
+});
+
+test("[H1] plain text is the instruction, and the query has the rest", async (t) => {
+  const { call, engine, provider, admin } = await testDoor(t);
+  const query = new URLSearchParams([
+    ["mode", "edit"],
+    ["workspaceId", "laptop"],
+    ["paths", "src/a"],
+    ["paths", "src/b"],
+    ["sessionName", "Mine"],
+    ["temperature", "0.5"],
+  ]);
+  const body = "naïve \u{1f600}\nsecond line\n";
+  const response = await call(`POST ${execute}?${query}`, { body, headers: { "content-type": "text/plain" } });
+  const { sessionId, turnId } = await answerOf(response);
+  const turn = await engine.getTurn(admin, turnId);
+  assert.partialDeepStrictEqual(turn, {
+    mode: "edit",
+    workspaceId: "laptop",
+    manifest: { settings: { temperature: 0.5 } },
+  });
+  assert.equal((await engine.getSession(admin, sessionId)).name, "Mine");
+  assert.equal(await (await engine.readTurn(admin, turnId)).instruction(), body);
+  assert.equal(provider.exchanges.length, 1);
+});
+
+test("[H1] multipart brings files beside the JSON; a listed file gets its content", async (t) => {
+  const { call, engine, admin } = await testDoor(t);
+  const form = new FormData();
+  form.set(
+    "request",
+    JSON.stringify({ instruction: "look", activeFiles: [{ path: "src/listed.ts", isTouched: true }] }),
+  );
+  form.append("file", new Blob(["one\r\n"]), "src/listed.ts");
+  form.append("file", new Blob([Buffer.from("größer")]), "added.txt");
+  const { turnId } = await answerOf(await call(`POST ${execute}`, { body: form }));
+  const { activeFiles } = (await engine.getTurn(admin, turnId)).manifest;
+  assert.deepEqual(
+    activeFiles.map(({ path, sizeBytes, isTouched, wasSentToLLM }) => ({ path, sizeBytes, isTouched, wasSentToLLM })),
+    [
+      { path: "src/listed.ts", sizeBytes: 5, isTouched: true, wasSentToLLM: true },
+      { path: "added.txt", sizeBytes: 8, isTouched: false, wasSentToLLM: true },
+    ],
+  );
+  const [, context = ""] = await (await engine.readTurn(admin, turnId)).message();
+  assert.match(context, /one\r\n/);
+});
+
+test("[H1] [I1] input comes as JSON, and its files as parts of a form; what is wrong with it has a code", async (t) => {
+  const { call, client, refused } = await testDoor(t);
+  const form = new FormData();
+  const input = [
+    { type: "text", text: "and this" },
+    { type: "file", path: "a.txt", mode: "inline" },
+    { type: "binary", data: Buffer.from("raw").toString("base64"), name: "b.bin" },
+  ];
+  form.set("request", JSON.stringify({ instruction: "look", input }));
+  form.append("file", new Blob(["of a form"]), "a.txt");
+  form.append("file", new Blob(["active"]), "c.txt");
+  const { turnId } = await answerOf(await call(`POST ${execute}`, { body: form }));
+  const turn = await client().turns.get(turnId);
+  assert.equal(turn.instructionSummary, "look\n\nand this");
+  assert.deepEqual(
+    turn.input.map(({ type, mode, name, bytes }) => [type, mode, name, bytes]),
+    [
+      ["file", "inline", "a.txt", 9],
+      ["binary", "file", "b.bin", 3],
+    ],
+  );
+  assert.deepEqual(
+    turn.manifest.activeFiles.map(({ path }) => path),
+    ["c.txt"],
+  );
+  const faults: [code: ErrorCode, part: object][] = [
+    ["input_part_invalid", { type: "video" }],
+    ["input_part_invalid", { type: "binary", data: "%%" }],
+    ["input_part_invalid", { type: "file", path: "x", content: "a", contentBase64: "YQ==" }],
+    ["input_part_unsupported", { type: "binary", data: "iVBORw0KGgo=", mode: "inline" }],
+    ["url_refused", { type: "url", url: "http://127.0.0.1/" }],
+  ];
+  for (const [code, part] of faults)
+    await refused(code, `POST ${execute}`, { json: { instruction: "x", input: [part] } });
+  const steered = { instruction: "x", ifBusy: "steer", input };
+  await refused("request_invalid", `POST ${execute}`, { json: steered });
+});
+
+test("[H1] the three ways give the same turn", async (t) => {
+  const { call, provider } = await testDoor(t);
+  const request = {
+    instruction: "same",
+    mode: "edit",
+    toolChoiceName: "look",
+    toolsJson: '[{"name":"look","parameters":{"type":"object"}}]',
+  };
+  const { instruction, ...scalars } = request;
+  const form = new FormData();
+  form.set("request", new Blob([JSON.stringify(request)], { type: "application/json" }));
+  await call(`POST ${execute}`, { json: request });
+  await call(`POST ${execute}`, { body: form });
+  const query = new URLSearchParams(scalars);
+  await call(`POST ${execute}?${query}`, {
+    body: instruction,
+    headers: { "content-type": "text/plain; charset=UTF-8" },
+  });
+  const [first, ...others] = provider.exchanges.map((exchange) => exchange.request.body);
+  assert.equal(others.length, 2);
+  for (const other of others) assert.equal(other, first);
+});
+
+test("[H1] [S5] responseContinuationId continues exactly there, with or without the session's id", async (t) => {
+  const { call, refused, engine, admin } = await testDoor(t);
+  const first = await answerOf(
+    await call(`POST ${execute}`, { json: { instruction: "one", responseContinuationId: "" } }),
+  );
+  const more = { instruction: "two", responseContinuationId: first.responseContinuationId };
+  const second = await answerOf(await call(`POST ${execute}`, { json: more }));
+  assert.equal(second.sessionId, first.sessionId);
+  assert.equal((await engine.getTurn(admin, second.turnId)).parentId, first.turnId);
+  const moved = await refused("head_moved", `POST ${execute}`, { json: { ...more, sessionId: first.sessionId } });
+  assert.equal(moved["headTurnId"], second.turnId);
+});
+
+test("[H1] [T12] a turn that failed is an answer of kind error, with what the model had said", async (t) => {
+  const script = () => [{ says: "half an ans" }, { fails: "provider_refused_content", message: "not this" } as const];
+  const { call } = await testDoor(t, { script });
+  const answer = await answerOf(await call(`POST ${execute}`, { json: { instruction: "x" } }));
+  assert.partialDeepStrictEqual(answer, {
+    kind: "error",
+    text: "half an ans",
+    stopReason: null,
+    errorCode: "provider_refused_content",
+    errorMessage: "not this",
+  });
+});
+
+test("[H1] [T9] [V5] calls of the client's tools are given out, and their results continue the session", async (t) => {
+  const script = (_call: unknown, n: number) => (n === 1 ? [{ calls: "look", with: { at: 1 }, callId: "c1" }] : "seen");
+  const { call, refused } = await testDoor(t, { script });
+  const tools = [{ type: "function", name: "look", parameters: { type: "object" }, description: null }];
+  const asked = await answerOf(await call(`POST ${execute}`, { json: { instruction: "x", tools } }));
+  assert.equal(asked.kind, "tool_calls");
+  assert.deepEqual(asked.toolCalls, [{ callId: "c1", name: "look", arguments: '{"at":1}', waitsFor: "client" }]);
+  const { sessionId } = asked;
+  const both = [{ callId: "c1", output: "", error: "no" }];
+  await refused("tool_feedback_invalid", `POST ${execute}`, { json: { sessionId, toolResults: both } });
+  await refused("tool_feedback_invalid", `POST ${execute}`, {
+    json: { sessionId, toolResults: [{ callId: "c2", output: "" }] },
+  });
+  const toolResults = [{ callId: "c1", error: "denied" }];
+  const answer = await answerOf(await call(`POST ${execute}`, { json: { sessionId, toolResults, tools } }));
+  assert.equal(answer.text, "seen");
+});
+
+test("[X7] [H1] in edit mode the answer's file bundle is parsed; what is none is a warning", async (t) => {
+  const bundle = { root: ".", files: [{ path: "a.ts", operation: "create", content: "a" }] };
+  const texts = [bundle, { ...bundle, files: [{ path: "../a.ts", operation: "delete" }] }];
+  const script = (_call: unknown, n: number) =>
+    `Here:\n\`\`\`json\n${JSON.stringify(texts[n - 1] ?? bundle)}\n\`\`\`\n`;
+  const { call } = await testDoor(t, { script });
+  const run = async (mode: string) => answerOf(await call(`POST ${execute}`, { json: { instruction: "x", mode } }));
+  assert.deepEqual((await run("edit")).fileBundle, bundle);
+  const bad = await run("edit");
+  assert.equal(bad.fileBundle, null);
+  assert.match(bad.warnings.find((one) => one.code === "file_bundle_invalid")?.message ?? "", /\.\.\/a\.ts/);
+  const asked = await run("ask");
+  assert.deepEqual([asked.fileBundle, asked.warnings], [null, []]);
+});
+
+test("[V3] transport stream answers at once where the events are to be read", async (t) => {
+  const held = Promise.withResolvers<void>();
+  const { call } = await testDoor(t, { script: () => [{ waits: held.promise }, { says: "done" }] });
+  const response = await call(`POST ${execute}`, { json: { instruction: "x", transport: "stream" } });
+  assert.equal(response.status, 202);
+  const { turnId, sessionId, streamKey, eventsUrl } = (await response.json()) as Record<string, string>;
+  assert.equal(sessionId, turnId);
+  assert.ok(streamKey?.includes(turnId ?? "?"));
+  assert.equal(response.headers.get("location"), eventsUrl);
+  const events = await call(`GET ${eventsUrl ?? ""}`);
+  held.resolve();
+  const types = sseMessages(await events.text()).map(({ data }) => (JSON.parse(data) as { type: string }).type);
+  assert.equal(types.at(-1), "RUN_FINISHED");
+});
+
+for (const [how, more] of [
+  ["the Accept header", { headers: { accept: "text/event-stream" } }],
+  ["transport sse", { json: { instruction: "x", transport: "sse" } }],
+  ["stream true", { json: { instruction: "x", stream: true } }],
+] as const) {
+  test(`[V3] [H1] ${how} makes the answer the stream of events`, async (t) => {
+    const { call } = await testDoor(t);
+    const response = await call(`POST ${execute}`, { json: { instruction: "x" }, ...more });
+    assert.equal(response.headers.get("content-type"), "text/event-stream; charset=utf-8");
+    const messages = sseMessages(await response.text());
+    assert.deepEqual(
+      messages.map(({ id }) => id.split(":")[1]),
+      messages.map((_, index) => String(index + 1)),
+    );
+  });
+}
+
+test("[V3] what the body says of the transport counts more than the Accept header", async (t) => {
+  const { call } = await testDoor(t);
+  const headers = { accept: "text/event-stream" };
+  const plain = await call(`POST ${execute}`, { json: { instruction: "x", stream: false }, headers });
+  assert.equal((await answerOf(plain)).kind, "answer");
+  const later = await call(`POST ${execute}`, { json: { instruction: "x", transport: "stream" }, headers });
+  assert.equal(later.status, 202);
+});
+
+test("[T13] [H1] the same key and request give the same turn, whatever the way; another request is refused", async (t) => {
+  const { call, refused, provider } = await testDoor(t);
+  const headers = { "idempotency-key": "once" };
+  const first = await answerOf(await call(`POST ${execute}`, { json: { instruction: "x", mode: "ask" }, headers }));
+  const again = await answerOf(await call(`POST ${execute}`, { json: { mode: "ask", instruction: "x" }, headers }));
+  assert.deepEqual(again, first);
+  const asText = { body: "x", headers: { ...headers, "content-type": "text/plain" } };
+  assert.equal((await answerOf(await call(`POST ${execute}?mode=ask`, asText))).turnId, first.turnId);
+  assert.equal(provider.exchanges.length, 1);
+  await refused("idempotency_key_reused", `POST ${execute}`, { json: { instruction: "y", mode: "ask" }, headers });
+  await refused("request_invalid", `POST ${execute}`, {
+    json: { instruction: "x" },
+    headers: { "idempotency-key": "k".repeat(256) },
+  });
+});
+
+test("[T13] a request that is sent again while its turn runs follows that turn", async (t) => {
+  const held = Promise.withResolvers<void>();
+  const { call, provider } = await testDoor(t, { script: () => [{ says: ["a", held.promise, "b"] }] });
+  const more = { json: { instruction: "x" }, headers: { "idempotency-key": "k", accept: "text/event-stream" } };
+  const [first, second] = await Promise.all([call(`POST ${execute}`, more), call(`POST ${execute}`, more)]);
+  held.resolve();
+  assert.equal(await second.text(), await first.text());
+  assert.equal(provider.exchanges.length, 1);
+});

@@ -1,0 +1,106 @@
+/** Orgs, people, their keys, sharing, and the audit log (H4, S7). */
+import type { AgePlace } from "../../../engine/engine.ts";
+import { given, present } from "../../../protocol/given.ts";
+import { toWireKey } from "../../../protocol/key.ts";
+import { toWireAuditEntry, toWireOrg, toWireUser } from "../../../protocol/people.ts";
+import { answer } from "./call.ts";
+import type { Door, Handlers } from "./call.ts";
+import { formatCursor, parseCursor } from "./cursor.ts";
+import { sessionWriter } from "./wire-session.ts";
+
+type PersonRoute = "me" | "getOrg" | "updateOrg" | "listUsers" | "createUser" | "getUser" | "updateUser";
+type KeyRoute = "listKeys" | "createKey" | "revokeKey";
+type SharingRoute = "listUserSessions" | "getSharing" | "changeSharing";
+
+export function peopleHandlers(door: Door): Handlers<PersonRoute | KeyRoute | SharingRoute | "listAudit"> {
+  return { ...personHandlers(door), ...keyHandlers(door), ...sharingHandlers(door), ...auditHandlers(door) };
+}
+
+function personHandlers({ engine: { people } }: Door): Handlers<PersonRoute> {
+  return {
+    me: async ({ caller }) => {
+      const [org, user] = await Promise.all([people.org(caller), people.self(caller)]);
+      const { orgId, userId, role, deviceId = null, workspaceId = null } = caller;
+      return answer("me", { orgId, orgName: org.name, userId, name: user.name, role, deviceId, workspaceId });
+    },
+    getOrg: async ({ caller, id }) => answer("getOrg", toWireOrg(await people.org(caller, id))),
+    updateOrg: async ({ caller, id, body: { name } }) =>
+      answer("updateOrg", toWireOrg(await people.renameOrg(caller, id, name))),
+    listUsers: async ({ caller, query }) => {
+      const { users, next } = await people.users(caller, pageOf(query));
+      return answer("listUsers", { users: users.map(toWireUser), nextCursor: cursorOf(next) });
+    },
+    createUser: async ({ caller, body }) => {
+      const user = await people.addUser(caller, { ...present(body), name: body.name });
+      return answer("createUser", toWireUser(user), { location: `/api/users/${user.id}` });
+    },
+    getUser: async ({ caller, id }) => answer("getUser", toWireUser(await people.user(caller, id))),
+    updateUser: async ({ caller, id, body }) =>
+      answer("updateUser", toWireUser(await people.changeUser(caller, id, present(body)))),
+  };
+}
+
+function keyHandlers({ engine: { keys } }: Door): Handlers<KeyRoute> {
+  return {
+    listKeys: async ({ caller, query: { userId, ...query } }) => {
+      const { keys: found, next } = await keys.list(caller, { ...pageOf(query), ...given({ userId }) });
+      return answer("listKeys", { keys: found.map(toWireKey), nextCursor: cursorOf(next) });
+    },
+    createKey: async ({ caller, body: { name, userId, expiresAt } }) => {
+      const until = expiresAt === undefined ? undefined : Date.parse(expiresAt);
+      const { key, secret } = await keys.create(caller, { name, ...given({ userId, expiresAt: until }) });
+      return answer("createKey", { key: toWireKey(key), secret });
+    },
+    revokeKey: async ({ caller, id }) => {
+      await keys.revoke(caller, id);
+      return new Response(null, { status: 204 });
+    },
+  };
+}
+
+function sharingHandlers({ engine }: Door): Handlers<SharingRoute> {
+  const write = sessionWriter(engine);
+  return {
+    listUserSessions: async ({ caller, id, query: { cursor, limit } }) => {
+      await engine.people.user(caller, id);
+      const after = cursor === undefined ? undefined : parseCursor(cursor);
+      const page = given({ limit, after: after && { activeAt: after.at, id: after.id } });
+      const { sessions, next } = await engine.listSessions(caller, { ...page, ownerId: id });
+      const nextCursor = next === null ? null : formatCursor({ at: next.activeAt, id: next.id });
+      return answer("listUserSessions", { sessions: await write.all(caller, sessions), nextCursor });
+    },
+    getSharing: async ({ caller, id }) => {
+      const { session, participants } = await engine.sharing.of(caller, id);
+      return answer("getSharing", { session: await write.one(caller, session), participants });
+    },
+    changeSharing: async ({ caller, id, body }) => {
+      const { session, participants } = await engine.sharing.change(caller, id, present(body));
+      return answer("changeSharing", { session: await write.one(caller, session), participants });
+    },
+  };
+}
+
+function auditHandlers({ engine }: Door): Handlers<"listAudit"> {
+  return {
+    listAudit: async ({ caller, query: { cursor, ...query } }) => {
+      const after = cursor === undefined ? undefined : parseCursor(cursor);
+      const { entries, next } = await engine.audit.list(caller, given({ ...query, after }));
+      const nextCursor = next === null ? null : formatCursor(next);
+      return answer("listAudit", { entries: entries.map(toWireAuditEntry), nextCursor });
+    },
+  };
+}
+
+interface PageQuery {
+  limit?: number | undefined;
+  cursor?: string | undefined;
+}
+
+function pageOf({ limit, cursor }: PageQuery): { limit?: number; after?: AgePlace } {
+  const place = cursor === undefined ? undefined : parseCursor(cursor);
+  return given({ limit, after: place && { createdAt: place.at, id: place.id } });
+}
+
+function cursorOf(next: AgePlace | null): string | null {
+  return next === null ? null : formatCursor({ at: next.createdAt, id: next.id });
+}

@@ -1,0 +1,76 @@
+/** Sessions (S1, S7). */
+import type { Caller } from "../../../domain/caller.ts";
+import { AptoveError } from "../../../domain/errors.ts";
+import { limits } from "../../../domain/limits.ts";
+import type { Session } from "../../../domain/session.ts";
+import type { Engine, SessionStart } from "../../../engine/engine.ts";
+import { given, present } from "../../../protocol/given.ts";
+import { formatCursor, parseCursor } from "./cursor.ts";
+import { toWireTurn, toWireTurnSummary } from "../../../protocol/turn.ts";
+import { answer } from "./call.ts";
+import type { Door, Handlers } from "./call.ts";
+import { sessionWriter } from "./wire-session.ts";
+
+type SessionRoute =
+  | "listSessions"
+  | "createSession"
+  | "getSession"
+  | "updateSession"
+  | "listTurns"
+  | "getLastTurn"
+  | "interruptSession"
+  | "steerSession";
+
+export function sessionHandlers({ engine }: Door): Handlers<SessionRoute> {
+  const write = sessionWriter(engine);
+  return {
+    listSessions: async ({ caller, query: { removed, ...query } }) => {
+      if (removed === true) {
+        const sessions = await engine.tree.listRemoved(caller);
+        return answer("listSessions", { sessions: await write.all(caller, sessions), nextCursor: null });
+      }
+      const { cursor, ...filters } = query;
+      const place = cursor === undefined ? undefined : parseCursor(cursor);
+      const after = place && { activeAt: place.at, id: place.id };
+      const { sessions, next } = await engine.listSessions(caller, given({ ...filters, after }));
+      const nextCursor = next === null ? null : formatCursor({ at: next.activeAt, id: next.id });
+      return answer("listSessions", { sessions: await write.all(caller, sessions), nextCursor });
+    },
+    createSession: async ({ caller, body }) => {
+      const session = await newSession(engine, caller, given(body));
+      return answer("createSession", await write.one(caller, session), { location: `/api/sessions/${session.id}` });
+    },
+    getSession: async ({ caller, id }) =>
+      answer("getSession", await write.one(caller, await engine.getSession(caller, id))),
+    updateSession: async ({ caller, id, body }) =>
+      answer("updateSession", await write.one(caller, await engine.updateSession(caller, id, present(body)))),
+    listTurns: async ({ caller, id, query }) => {
+      const limit = query.limit ?? limits.pageSizeDefault;
+      const turns = await engine.listTurns(caller, id, { ...given({ before: query.before }), limit });
+      const last = turns.at(-1);
+      // Sequence numbers count from 1 without gaps (T1), so the page with the first turn is the last one.
+      const nextBefore = last === undefined || last.sequence === 1 ? null : last.sequence;
+      return answer("listTurns", { turns: turns.map(toWireTurnSummary), nextBefore });
+    },
+    getLastTurn: async ({ caller, id }) => {
+      const [last] = await engine.listTurns(caller, id, { limit: 1, kind: "agent" });
+      if (last === undefined) throw new AptoveError("not_found", "the session has no turn yet");
+      const reader = await engine.readTurn(caller, last.id);
+      return answer("getLastTurn", toWireTurn(reader.turn, await reader.steps()));
+    },
+    interruptSession: async ({ caller, id }) =>
+      answer("interruptSession", { interruptedTurnId: await engine.interrupt(caller, { sessionId: id }) }),
+    steerSession: async ({ caller, id, body }) =>
+      answer("steerSession", { steeredTurnId: await engine.steer(caller, { sessionId: id, ...body }) }),
+  };
+}
+
+async function newSession(
+  engine: Engine,
+  caller: Caller,
+  { continueWorkspace, ...start }: SessionStart & { continueWorkspace?: boolean },
+): Promise<Session> {
+  const { workspaceId } = start;
+  if (continueWorkspace !== true || workspaceId === undefined) return await engine.createSession(caller, start);
+  return (await engine.workspaceSessions.begin(caller, { ...start, workspaceId })).session;
+}

@@ -1,0 +1,44 @@
+/** The tree of sessions: forks, the head, putting away and deleting, search (S5, S6, S8, T6, K4); and verifying (D2). */
+import type { Caller } from "../../../domain/caller.ts";
+import type { Session } from "../../../domain/session.ts";
+import { given } from "../../../protocol/given.ts";
+import { toWireTurnSummary } from "../../../protocol/turn.ts";
+import { answer } from "./call.ts";
+import type { Call, Door, Handlers } from "./call.ts";
+import { sessionWriter } from "./wire-session.ts";
+
+type MarkRoute = "archiveSession" | "unarchiveSession" | "removeSession" | "restoreSession";
+type TreeRoute = MarkRoute | "moveHead" | "purgeSession" | "getGraph" | "search" | "verifySession" | "collectGarbage";
+
+export function treeHandlers({ engine }: Door): Handlers<TreeRoute> {
+  const { tree } = engine;
+  const write = sessionWriter(engine);
+  const mark =
+    <N extends MarkRoute>(name: N, change: (caller: Caller, id: string) => Promise<Session>) =>
+    async ({ caller, id }: Call<MarkRoute>) =>
+      answer<MarkRoute>(name, await write.one(caller, await change(caller, id)));
+  return {
+    archiveSession: mark("archiveSession", tree.archive),
+    unarchiveSession: mark("unarchiveSession", tree.unarchive),
+    removeSession: mark("removeSession", tree.remove),
+    restoreSession: mark("restoreSession", tree.restore),
+    purgeSession: async ({ caller, id }) => answer("purgeSession", await tree.purge(caller, id)),
+    moveHead: async ({ caller, id, body }) =>
+      answer("moveHead", await write.one(caller, await tree.moveHead(caller, { sessionId: id, ...body }))),
+    getGraph: async ({ caller, id }) => {
+      const { session, turns, forks } = await tree.graph(caller, id);
+      const wire = { session: await write.one(caller, session), forks: await write.all(caller, forks) };
+      return answer("getGraph", { ...wire, turns: turns.map(toWireTurnSummary) });
+    },
+    search: async ({ caller, query: { q, limit } }) => {
+      const hits = await tree.search(caller, { text: q, ...given({ limit }) });
+      const found = await write.all(
+        caller,
+        hits.map(({ session }) => session),
+      );
+      return answer("search", { hits: found.map((session, at) => ({ session, matches: hits[at]?.matches ?? [] })) });
+    },
+    verifySession: async ({ caller, id }) => answer("verifySession", await engine.explain.verify(caller, id)),
+    collectGarbage: async ({ caller, body }) => answer("collectGarbage", await tree.collectGarbage(caller, body)),
+  };
+}

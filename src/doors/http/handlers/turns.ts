@@ -1,0 +1,58 @@
+/** Turns, and everything that they keep (T4, D3). */
+import { toWireTurn, toWireTurnSummary } from "../../../protocol/turn.ts";
+import { executeAnswerOf } from "./answer.ts";
+import { answer } from "./call.ts";
+import type { Door, Handlers } from "./call.ts";
+
+type TurnRoute =
+  | "getTurn"
+  | "getTurnSummary"
+  | "getInstruction"
+  | "getAnswer"
+  | "getRequest"
+  | "getResponse"
+  | "getContext"
+  | "diffTurns"
+  | "interruptTurn"
+  | "steerTurn";
+
+export function turnHandlers({ engine }: Door): Handlers<TurnRoute> {
+  return {
+    getTurn: async ({ caller, id }) => {
+      const reader = await engine.readTurn(caller, id);
+      return answer("getTurn", toWireTurn(reader.turn, await reader.steps()));
+    },
+    getTurnSummary: async ({ caller, id }) =>
+      answer("getTurnSummary", toWireTurnSummary(await engine.getTurn(caller, id))),
+    getInstruction: async ({ caller, id }) => plainText(await (await engine.readTurn(caller, id)).instruction()),
+    getAnswer: async ({ request, caller, id }) => {
+      const whole = await executeAnswerOf(await engine.readTurn(caller, id));
+      const isText = request.headers.get("accept")?.startsWith("text/plain") === true;
+      return isText ? plainText(whole.text) : answer("getAnswer", whole);
+    },
+    getRequest: async ({ caller, id, query }) => bytes(await (await engine.readTurn(caller, id)).request(query.step)),
+    getResponse: async ({ caller, id, query }) => bytes(await (await engine.readTurn(caller, id)).response(query.step)),
+    getContext: async ({ caller, id }) => {
+      const reader = await engine.readTurn(caller, id);
+      const { manifest } = reader.turn;
+      const [prompt, message] = await Promise.all([reader.prompt(), reader.message()]);
+      return answer("getContext", { turnId: id, manifest, prompt, message });
+    },
+    diffTurns: async ({ caller, id, query }) =>
+      answer("diffTurns", await engine.explain.diff(caller, { a: id, b: query.with })),
+    interruptTurn: async ({ caller, id }) =>
+      answer("interruptTurn", { interruptedTurnId: await engine.interrupt(caller, { turnId: id }) }),
+    steerTurn: async ({ caller, id, body }) =>
+      answer("steerTurn", { steeredTurnId: await engine.steer(caller, { turnId: id, ...body }) }),
+  };
+}
+
+function plainText(text: string): Response {
+  return new Response(text, { headers: { "content-type": "text/plain; charset=utf-8" } });
+}
+
+/** Whatever a provider sent is given as bytes: a browser must never take it for a page. */
+function bytes(content: Uint8Array): Response {
+  const headers = { "content-type": "application/octet-stream" };
+  return new Response(content as Uint8Array<ArrayBuffer>, { headers });
+}

@@ -1,0 +1,218 @@
+/**
+ * The three ways to write an execute request (H1): JSON; plain text, with the rest in the query; multipart,
+ * with files. All of them end as one and the same request of the engine.
+ */
+import type { ActiveFile } from "../../../domain/active-file.ts";
+import { AptoveError } from "../../../domain/errors.ts";
+import type { ErrorCode } from "../../../domain/errors.ts";
+import type { ToolDefinition, ToolFeedback } from "../../../domain/tool.ts";
+import type { TurnRequest } from "../../../engine/engine.ts";
+import { executeQuery, executeRequest, toolDefinition } from "../../../protocol/execute.ts";
+import type { ExecuteRequest } from "../../../protocol/execute.ts";
+import { given } from "../../../protocol/given.ts";
+import { parse } from "../../../protocol/parse.ts";
+import { z } from "zod";
+import { bodyText, mediaType, readBody, requireMediaType } from "./body.ts";
+import { parseJson } from "./json-body.ts";
+import { readInput, takeInputFiles } from "./read-input.ts";
+import { readQuery } from "./query.ts";
+
+export interface ExecuteCall {
+  /** Without the session that `continues` is in, and without the idempotency key. */
+  turn: Omit<TurnRequest, "idempotencyKey">;
+  /** A turn to continue from, exactly there. */
+  continues: string | null;
+  /** What the request says of how it wants the answer; null: nothing, so the `Accept` header counts. */
+  delivery: "sse" | "stream" | "json" | null;
+}
+
+export interface ExecuteLimits {
+  requestBodyBytesMax: number;
+  activeFilesPerTurnMax: number;
+}
+
+/** Faults of these fields have codes of their own, whatever is wrong with them (E4, T9, X5). */
+const fieldCodes: Readonly<Record<string, ErrorCode>> = {
+  tools: "tool_invalid",
+  toolsJson: "tool_invalid",
+  toolResults: "tool_feedback_invalid",
+  activeFiles: "active_file_invalid",
+  input: "input_part_invalid",
+};
+
+const bodyTypes = ["application/json", "text/plain", "multipart/form-data"] as const;
+
+export async function readExecuteCall(request: Request, limits: ExecuteLimits): Promise<ExecuteCall> {
+  const type = mediaType(request);
+  requireMediaType(type, bodyTypes);
+  if (type.name !== "text/plain") refuseQuery(request);
+  const body = await readBody(request, limits.requestBodyBytesMax);
+  switch (type.name as (typeof bodyTypes)[number]) {
+    case "application/json":
+      return executeCall(parseRequest(parseJson(bodyText(body), "the body")), limits);
+    case "text/plain":
+      return executeCall({ ...queryRequest(request), instruction: bodyText(body) }, limits);
+    case "multipart/form-data":
+      return executeCall(await multipartRequest(request, body), limits);
+  }
+}
+
+function parseRequest(value: unknown): ExecuteRequest {
+  return parse(executeRequest, value, fieldCodes);
+}
+
+/** A field that is sent in the query beside a body that has it too would be lost in silence. */
+function refuseQuery(request: Request): void {
+  parse(z.strictObject({}), readQuery(request, []));
+}
+
+function queryRequest(request: Request): ExecuteRequest {
+  const { paths, sessionName, forkTurnId, rerunTurnId, temperature, maxOutputTokens, reasoningEffort, ...scalars } =
+    parse(executeQuery, readQuery(request, ["paths"]));
+  const settings = given({ temperature, maxOutputTokens, reasoningEffort });
+  return parseRequest({
+    ...scalars,
+    ...(paths !== undefined && { ragScope: { paths } }),
+    ...(sessionName !== undefined && { session: { name: sessionName } }),
+    ...(forkTurnId !== undefined && { fork: { turnId: forkTurnId } }),
+    ...(rerunTurnId !== undefined && { rerun: { turnId: rerunTurnId } }),
+    ...(Object.keys(settings).length > 0 && { settings }),
+  });
+}
+
+/** The part `request` is JSON; every other part is a file whose name is the path of an active file. */
+async function multipartRequest(request: Request, body: Uint8Array): Promise<ExecuteRequest> {
+  const form = await readForm(request, body);
+  let json: string | null = null;
+  const files: { path: string; contentBase64: string }[] = [];
+  for (const [name, part] of form) {
+    if (name === "request") {
+      if (json !== null) throw new AptoveError("request_invalid", 'there are two parts named "request"');
+      json = typeof part === "string" ? part : bodyText(await part.bytes());
+    } else if (typeof part === "string") {
+      throw new AptoveError("request_invalid", `the part ${JSON.stringify(name)} is neither "request" nor a file`);
+    } else {
+      files.push({ path: part.name, contentBase64: Buffer.from(await part.bytes()).toString("base64") });
+    }
+  }
+  if (json === null) throw new AptoveError("request_invalid", 'the part "request" with the JSON is missing');
+  const value = parseJson(json, 'the part "request"');
+  return parseRequest(files.length === 0 ? value : withFiles(value, files));
+}
+
+async function readForm(request: Request, body: Uint8Array): Promise<FormData> {
+  try {
+    const type = request.headers.get("content-type") ?? "";
+    return await new Response(body as Uint8Array<ArrayBuffer>, { headers: { "content-type": type } }).formData();
+  } catch (cause) {
+    throw new AptoveError("request_invalid", "the body is not the multipart form that its header announces", { cause });
+  }
+}
+
+/** A file that the request lists already gets its content; the others are added as they are. */
+function withFiles(value: unknown, files: readonly { path: string; contentBase64: string }[]): unknown {
+  if (typeof value !== "object" || value === null) return value;
+  const { request, others } = takeInputFiles(value, files);
+  if (others.length === 0) return request;
+  const listed: unknown = "activeFiles" in value ? value.activeFiles : null;
+  const entries: unknown[] = Array.isArray(listed) ? [...listed] : [];
+  for (const file of others) {
+    const at = entries.findIndex(
+      (one) => typeof one === "object" && one !== null && "path" in one && one.path === file.path,
+    );
+    if (at === -1) entries.push(file);
+    // Content that is listed and sent as a part is refused by the schema: it has both.
+    else entries[at] = { ...(entries[at] as object), contentBase64: file.contentBase64 };
+  }
+  return { ...request, activeFiles: entries };
+}
+
+export function executeCall(request: ExecuteRequest, limits: ExecuteLimits): ExecuteCall {
+  const files = request.activeFiles ?? [];
+  if (files.length > limits.activeFilesPerTurnMax) {
+    const detail = `${files.length} active files; the limit is ${limits.activeFilesPerTurnMax}`;
+    throw new AptoveError("too_many_active_files", detail, { facts: { limit: limits.activeFilesPerTurnMax } });
+  }
+  const tools = readTools(request);
+  return {
+    turn: {
+      instruction: request.instruction ?? "",
+      ...given({
+        sessionId: request.sessionId || null,
+        fork: request.fork,
+        rerun: request.rerun,
+        fire: request.fire || null,
+        ifBusy: request.ifBusy,
+        mode: request.mode,
+        agentContextId: request.agentContextId,
+        conversationContextId: request.conversationContextId,
+        model: request.model,
+        workspaceId: request.workspaceId,
+        repo: request.repo,
+        commit: request.commit,
+        language: request.language,
+        toolChoice: request.toolChoiceName || null,
+        pathPrefixes: request.ragScope?.paths,
+      }),
+      ...(request.settings != null && { settings: given(request.settings) }),
+      ...(request.session != null && { session: given(request.session) }),
+      ...(request.input != null && { input: request.input.map(readInput) }),
+      ...(files.length > 0 && { activeFiles: files.map(readFile) }),
+      ...(tools.length > 0 && { tools }),
+      ...(request.toolResults != null && { toolResults: request.toolResults.map(readResult) }),
+    },
+    continues: request.responseContinuationId || null,
+    delivery: request.transport ?? (request.stream == null ? null : request.stream ? "sse" : "json"),
+  };
+}
+
+/** E4: `toolsJson` is the same list as `tools`, as a string. */
+function readTools(request: ExecuteRequest): ToolDefinition[] {
+  const asText = request.toolsJson ?? "";
+  if (asText !== "" && request.tools != null) {
+    throw new AptoveError("tool_invalid", "tools and toolsJson are both given; give one");
+  }
+  const tools = asText === "" ? (request.tools ?? []) : readToolsJson(asText);
+  return tools.map(({ name, description, parameters, strict, effect }) => ({
+    name,
+    parameters,
+    ...given({ description, strict, effect }),
+  }));
+}
+
+function readToolsJson(text: string): z.output<typeof toolDefinition>[] {
+  const list = z.object({ toolsJson: z.array(toolDefinition) });
+  try {
+    return parse(list, { toolsJson: parseJson(text, "toolsJson") }).toolsJson;
+  } catch (error) {
+    if (error instanceof AptoveError) throw new AptoveError("tool_invalid", error.detail, { facts: error.facts });
+    throw error;
+  }
+}
+
+type WireFile = NonNullable<ExecuteRequest["activeFiles"]>[number];
+
+function readFile(file: WireFile): ActiveFile {
+  return {
+    path: file.path,
+    content: fileContent(file),
+    sha256: file.sha256 ?? null,
+    isTouched: file.isTouched ?? false,
+  };
+}
+
+function fileContent({ path, content, contentBase64 }: WireFile): Uint8Array | null {
+  if (contentBase64 != null) return Buffer.from(contentBase64, "base64");
+  if (content == null) return null;
+  // Encoding would replace it by another character, and the model would see a file that does not exist.
+  if (!content.isWellFormed()) {
+    throw new AptoveError("active_file_invalid", `the content of ${JSON.stringify(path)} has half a surrogate pair`);
+  }
+  return Buffer.from(content, "utf8");
+}
+
+function readResult(result: NonNullable<ExecuteRequest["toolResults"]>[number]): ToolFeedback {
+  const { callId, output, error, approved, reason } = result;
+  if (approved != null) return { callId, approved, ...given({ reason }) };
+  return error == null ? { callId, output: output ?? "", isError: false } : { callId, output: error, isError: true };
+}

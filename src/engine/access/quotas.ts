@@ -1,0 +1,83 @@
+/**
+ * What people and orgs may ask for, over all servers that share the records (H5). Runs are counted where a turn is opened, in the
+ * same transaction; requests in the records too, some at a time. Whoever was refused costs no more than one query from
+ * then on, and whoever asks too often none at all until there is room again.
+ */
+import type { Caller } from "../../domain/caller.ts";
+import { AptoveError } from "../../domain/errors.ts";
+import type { OpenResult, RunLimits } from "../../records/record-store.ts";
+import type { EngineDependencies, Quotas } from "../dependencies.ts";
+import { RateWindow } from "./rate-window.ts";
+
+const markMs = 10_000;
+/** Windows and marks of so many are kept in memory. */
+const keptMax = 10_000;
+
+export class QuotaKeeper {
+  readonly #deps: EngineDependencies;
+  /** Who was refused a run lately, and until when that is remembered. */
+  readonly #refused = new Map<string, number>();
+  readonly #windows = new Map<string, RateWindow>();
+
+  constructor(deps: EngineDependencies) {
+    this.#deps = deps;
+  }
+
+  /** For the opening of a turn; undefined: nothing is limited. */
+  runLimits({ orgId }: Caller): RunLimits | undefined {
+    const quotas = this.#deps.quotas;
+    if (quotas === undefined) return undefined;
+    const perUser = quotas.concurrentRunsPerUserMax;
+    const perOrg = quotas.ofOrg(orgId).concurrentRunsMax;
+    return perUser === null && perOrg === null ? undefined : { orgId, perUser, perOrg };
+  }
+
+  /** Spares who was refused lately, and the store, the preparing of another turn. Throws `runs_limited`. */
+  async refuseEarly(caller: Caller): Promise<void> {
+    const { userId, orgId } = caller;
+    const until = Math.max(this.#refused.get(userId) ?? 0, this.#refused.get(orgId) ?? 0);
+    const limits = until > performance.now() ? this.runLimits(caller) : undefined;
+    if (limits === undefined) return;
+    const { user, org } = await this.#deps.records.countRuns({ userId, orgId });
+    const { perUser, perOrg } = limits;
+    if (perUser !== null && user >= perUser)
+      throw this.refusal(caller, { outcome: "limited", of: "user", running: user, limit: perUser });
+    if (perOrg !== null && org >= perOrg)
+      throw this.refusal(caller, { outcome: "limited", of: "org", running: org, limit: perOrg });
+  }
+
+  /** What the store said, as an error. */
+  refusal(caller: Caller, { of, running, limit }: Extract<OpenResult, { outcome: "limited" }>): AptoveError {
+    forgetOld(this.#refused, (until) => until <= performance.now());
+    this.#refused.set(of === "user" ? caller.userId : caller.orgId, performance.now() + markMs);
+    const whose = of === "user" ? "of your turns" : "turns of your org";
+    const detail = `${running} ${whose} are running, and the limit is ${limit}; wait for one or interrupt it`;
+    return new AptoveError("runs_limited", detail, { facts: { limit, of, retryAfterSeconds: 1 } });
+  }
+
+  /** Counts one request. Throws `rate_limited`. */
+  async takeRequest({ userId, orgId }: Caller): Promise<void> {
+    const quotas = this.#deps.quotas;
+    if (quotas === undefined) return;
+    for (const { scope, max, of } of scopesOf(quotas, { userId, orgId })) {
+      forgetOld(this.#windows, (window) => window.isIdle());
+      let window = this.#windows.get(scope);
+      if (window === undefined) this.#windows.set(scope, (window = new RateWindow(this.#deps.records, { scope, of })));
+      await window.take(max);
+    }
+  }
+}
+
+function scopesOf(quotas: Quotas, { userId, orgId }: { userId: string; orgId: string }) {
+  const perOrg = quotas.ofOrg(orgId).requestsPerMinuteMax;
+  const user = quotas.sharedRequestsPerMinuteMax;
+  return [
+    ...(user === null ? [] : [{ scope: `requests of user ${userId}`, max: user, of: "user" as const }]),
+    ...(perOrg === null ? [] : [{ scope: `requests of org ${orgId}`, max: perOrg, of: "org" as const }]),
+  ];
+}
+
+function forgetOld<T>(map: Map<string, T>, isOld: (value: T) => boolean): void {
+  if (map.size < keptMax) return;
+  for (const [key, value] of map) if (isOld(value)) map.delete(key);
+}

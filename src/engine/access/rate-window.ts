@@ -1,0 +1,81 @@
+/**
+ * Requests of one user or org in a minute, counted in the records: this server takes some of the minute's at once and hands them out, so that
+ * the sum over all servers holds and most requests ask nobody. What was taken and not used is lost with the minute.
+ */
+import { AptoveError } from "../../domain/errors.ts";
+import type { RateTaken, RecordStore } from "../../records/record-store.ts";
+
+const windowMs = 60_000;
+/** A minute's requests are taken in so many parts; few are taken one by one. */
+const partsPerWindow = 60;
+
+export class RateWindow {
+  readonly #records: Pick<RecordStore, "takeRate">;
+  readonly #scope: string;
+  readonly #of: "user" | "org";
+  /** Taken and not handed out; good until `#endsAt`. */
+  #left = 0;
+  #endsAt = 0;
+  /** Until then there is nothing to take. */
+  #closedUntil = 0;
+  #taking: Promise<void> | null = null;
+
+  constructor(records: Pick<RecordStore, "takeRate">, { scope, of }: { scope: string; of: "user" | "org" }) {
+    this.#records = records;
+    this.#scope = scope;
+    this.#of = of;
+  }
+
+  /** Throws `rate_limited` with the seconds to wait. */
+  async take(max: number): Promise<void> {
+    for (;;) {
+      const now = performance.now();
+      if (now < this.#endsAt && this.#left > 0) {
+        this.#left -= 1;
+        return;
+      }
+      if (now < this.#closedUntil) throw this.#refusal(max, this.#closedUntil - now);
+      // Whoever comes meanwhile waits for the same answer.
+      await (this.#taking ??= this.#takeMore(max).finally(() => (this.#taking = null)));
+    }
+  }
+
+  isIdle(): boolean {
+    return this.#taking === null && performance.now() >= Math.max(this.#endsAt, this.#closedUntil);
+  }
+
+  async #takeMore(max: number): Promise<void> {
+    const amount = Math.ceil(max / partsPerWindow);
+    const taken = await this.#records.takeRate({ scope: this.#scope, amount, windowMs });
+    const granted = grantedOf(taken, { amount, max });
+    const now = performance.now();
+    this.#left = granted;
+    this.#endsAt = now + windowMs - taken.elapsedMs;
+    if (granted === 0) this.#closedUntil = now + waitOf(taken, max);
+  }
+
+  #refusal(max: number, waitMs: number): AptoveError {
+    const whose = this.#of === "user" ? "" : " of your org";
+    const facts = { limitPerMinute: max, of: this.#of, retryAfterSeconds: Math.ceil(waitMs / 1_000) };
+    return new AptoveError("rate_limited", `the limit is ${max} requests${whose} per minute`, { facts });
+  }
+}
+
+/**
+ * How many of the amount there was room for. The minute slides: what was used in the one before counts for as much of it as
+ * still lies within the last sixty seconds.
+ */
+function grantedOf({ used, previous, elapsedMs }: RateTaken, { amount, max }: { amount: number; max: number }): number {
+  const before = used - amount + Math.min(previous, max) * (1 - elapsedMs / windowMs);
+  return Math.max(0, Math.min(amount, Math.floor(max - before)));
+}
+
+/** Until there is room for one: the minute before has slid out far enough, or this one is over and has too. */
+function waitOf({ used, previous, elapsedMs }: RateTaken, max: number): number {
+  const one = windowMs / max;
+  const slid = Math.min(previous, max);
+  const excess = used + slid * (1 - elapsedMs / windowMs) - max + 1;
+  const rest = windowMs - elapsedMs;
+  const sliding = slid === 0 ? Infinity : (excess * windowMs) / slid;
+  return Math.max(1, Math.min(sliding, rest + one));
+}

@@ -1,0 +1,75 @@
+/**
+ * Which contexts there are for a caller (G1, G2): the configured ones, and over them the records of the caller's org. The
+ * newest versions are looked up at every turn, so that an edit counts at the next one on every server; what a version
+ * says never changes, and is read once.
+ */
+import type { Caller } from "../../domain/caller.ts";
+import {
+  contextHash,
+  type AgentContext,
+  type ContextKind,
+  type ContextRef,
+  type ContextVersion,
+  type ConversationContext,
+} from "../../domain/context.ts";
+import { limits } from "../../domain/limits.ts";
+import type { RecordStore } from "../../records/record-store.ts";
+import { BoundedCache } from "../../system/bounded-cache.ts";
+import type { WorkspaceSettings } from "../dependencies.ts";
+
+type Configured = Pick<WorkspaceSettings, "agentContexts" | "conversationContexts">;
+
+interface Recorded {
+  /** The records that count, by kind and id. */
+  versions: ReadonlyMap<string, ContextVersion>;
+  refOf(kind: ContextKind, context: AgentContext | ConversationContext): ContextRef;
+}
+
+/** The configured ones with those of the org's records over them; a record replaces a configured one of its id whole. */
+export async function knownContexts<S extends Configured>(
+  { records }: { records: RecordStore },
+  { orgId }: Caller,
+  configured: S,
+): Promise<S & Recorded> {
+  const current = await currentVersions(records, orgId);
+  const versions = new Map(current.map((version) => [keyOf(version.kind, version.id), version]));
+  const contents = <T>(kind: ContextKind): T[] =>
+    current.flatMap((version) => (version.kind === kind ? [version.content as T] : []));
+  return {
+    ...configured,
+    agentContexts: overlaid(configured.agentContexts, contents<AgentContext>("agent")),
+    conversationContexts: overlaid(configured.conversationContexts, contents<ConversationContext>("conversation")),
+    versions,
+    refOf: (kind, context) => {
+      const version = versions.get(keyOf(kind, context.id))?.version;
+      return { id: context.id, hash: contextHash(context), ...(version !== undefined && { version }) };
+    },
+  };
+}
+
+/** In the place of the one with its id, else behind them. */
+function overlaid<T extends { id: string }>(configured: readonly T[], recorded: readonly T[]): T[] {
+  const byId = new Map(configured.map((context) => [context.id, context]));
+  for (const context of recorded) byId.set(context.id, context);
+  return [...byId.values()];
+}
+
+export function keyOf(kind: ContextKind, id: string): string {
+  return `${kind}/${id}`;
+}
+
+/** What was read of a store, by org, kind, id and version. */
+const kept = new WeakMap<RecordStore, BoundedCache<ContextVersion>>();
+
+async function currentVersions(records: RecordStore, orgId: string): Promise<ContextVersion[]> {
+  const cache = kept.get(records) ?? new BoundedCache<ContextVersion>(limits.contextCacheBytesMax);
+  kept.set(records, cache);
+  const cacheKey = ({ kind, id, version }: Pick<ContextVersion, "kind" | "id" | "version">): string =>
+    JSON.stringify([orgId, kind, id, version]);
+  const heads = (await records.contextHeads(orgId)).filter(({ isRetired }) => !isRetired);
+  const found = heads.flatMap((head) => cache.get(cacheKey(head)) ?? []);
+  if (found.length === heads.length) return found;
+  const current = await records.currentContexts(orgId);
+  for (const version of current) cache.set(cacheKey(version), version, 2 * JSON.stringify(version).length);
+  return current.toSorted((a, b) => (keyOf(a.kind, a.id) < keyOf(b.kind, b.id) ? -1 : 1));
+}

@@ -1,0 +1,47 @@
+/** Which contexts count for a request (G2), and what counts in its workspace (W7). */
+import { AptoveError } from "../../domain/errors.ts";
+import type { Caller } from "../../domain/caller.ts";
+import type { Session } from "../../domain/session.ts";
+import type { AgentContext, ConversationContext } from "../../domain/context.ts";
+import { ownsWorkspaces } from "../access/access.ts";
+import type { EngineDependencies, WorkspaceSettings } from "../dependencies.ts";
+
+/** What counts in the workspace of a request; what the engine was made with where it has none (W7). */
+export async function settingsOf(
+  deps: EngineDependencies,
+  caller: Caller,
+  workspaceId: string | null,
+): Promise<WorkspaceSettings> {
+  const own = workspaceId === null || !ownsWorkspaces(caller) ? null : await deps.workspaces?.settings(workspaceId);
+  return own ?? deps;
+}
+
+/** G2: an unknown id is refused by naming the known ones. */
+export function resolveContexts(
+  known: Omit<WorkspaceSettings, "providers">,
+  request: { agentContextId?: string; conversationContextId?: string },
+  session: Session | null,
+): { agentContext: AgentContext; conversationContext: ConversationContext } {
+  const { agentContextId = "default", conversationContextId = "default" } = known.defaults ?? {};
+  const agentId = request.agentContextId ?? session?.agentContextId ?? agentContextId;
+  const conversationId = request.conversationContextId ?? session?.conversationContextId ?? conversationContextId;
+  return {
+    agentContext: named("agent context", known.agentContexts, agentId),
+    conversationContext: named("conversation context", known.conversationContexts, conversationId),
+  };
+}
+
+export function named<T extends { id: string }>(
+  kind: "mode" | "agent context" | "conversation context",
+  all: readonly T[],
+  id: string,
+): T {
+  const found = all.find((one) => one.id === id);
+  if (found !== undefined) return found;
+  const code = kind === "mode" ? "mode_unknown" : "context_unknown";
+  throw new AptoveError(code, `there is no ${kind} "${id}"; known are: ${quoted(all.map((one) => one.id))}`);
+}
+
+export function quoted(names: Iterable<string>): string {
+  return [...names].map((name) => `"${name}"`).join(", ") || "none";
+}

@@ -1,0 +1,110 @@
+/** Recomputes the digests of a session, from the root of its history on, and names the first turn that does not hold (D2). */
+import type { Caller } from "../../domain/caller.ts";
+import { AptoveError, failureOf } from "../../domain/errors.ts";
+import type { VerifyReport } from "../../domain/explanation.ts";
+import { sha256 } from "../../domain/ids.ts";
+import type { Session } from "../../domain/session.ts";
+import type { Step } from "../../domain/step.ts";
+import type { EngineCore } from "../turn/live/engine-core.ts";
+import { Histories } from "../turn/kept/histories.ts";
+import { readPart } from "../turn/kept/kept-parts.ts";
+import { visibleSession } from "../access/visible.ts";
+import { turnDigest, type BlobHashes } from "../turn/kept/turn-digest.ts";
+import { finishedTurns, turnsWithLineage, type StoredTurn } from "../turn/kept/turn-order.ts";
+import { turnReader } from "../turn/turn-reader.ts";
+
+export type OnTurn = (done: number, total: number) => void;
+
+/**
+ * Reads everything from the stores and nothing from memory. Turns that still run are passed over. What cannot be read
+ * is a fault of its turn and never thrown. Throws `not_found` for a session that the caller may not see.
+ */
+export async function verifySession(
+  core: EngineCore,
+  caller: Caller,
+  { sessionId, onTurn }: { sessionId: string; onTurn: OnTurn | undefined },
+): Promise<VerifyReport> {
+  const session = await visibleSession(core.deps, caller, sessionId);
+  const total = await expectedTotal(core, session);
+  const report: VerifyReport = { sessionId, turnsChecked: 0, turnsUnsealed: 0, fault: null };
+  const cold: EngineCore = { ...core, histories: new Histories(core.deps.blobs, core.deps.records) };
+  /** Of the turns so far. */
+  const digests = new Map<string, string | null>();
+  for await (const batch of finishedTurns(turnsWithLineage(core.deps.records, session))) {
+    const found = await Promise.all(batch.map((turn) => readTurn(cold, turn)));
+    for (const stored of found) {
+      const { turn } = stored;
+      const reason = faultOf(stored, turn.parentId === null ? null : digests.get(turn.parentId));
+      if (turn.digest === null && reason === null) report.turnsUnsealed += 1;
+      else report.turnsChecked += 1;
+      if (reason !== null) return { ...report, fault: { turnId: turn.id, sequence: turn.sequence, reason } };
+      digests.set(turn.id, turn.digest);
+      onTurn?.(digests.size, Math.max(total, digests.size));
+    }
+  }
+  return report;
+}
+
+async function expectedTotal({ deps }: EngineCore, { originTurnId, lastSequence }: Session): Promise<number> {
+  const origin = originTurnId === null ? null : await deps.records.getTurn(originTurnId);
+  return (origin?.depth ?? 0) + lastSequence;
+}
+
+/** A turn with what its digest is over, or why that cannot be read. */
+type ReadTurn =
+  | { turn: StoredTurn; steps: Step[]; hashes: BlobHashes; lostRequest: string | null }
+  | { turn: StoredTurn; unreadable: string };
+
+async function readTurn(core: EngineCore, turn: StoredTurn): Promise<ReadTurn> {
+  const steps = await core.deps.records.listSteps(turn.id);
+  try {
+    const { opening, run, state } = turn.blobs;
+    const [openingHash, runHash, stateHash] = await Promise.all([
+      blobHash(core, opening),
+      run === null ? null : blobHash(core, run),
+      state === null ? null : blobHash(core, state),
+      turnReader(core, turn).prompt(),
+      ...(turn.input ?? []).flatMap(({ content }) => (content === null ? [] : [readPart(core.deps.blobs, content)])),
+    ]);
+    const hashes = { opening: openingHash, run: runHash, state: stateHash };
+    return { turn, steps, hashes, lostRequest: await lostRequestOf(core, turn, steps) };
+  } catch (error) {
+    return { turn, unreadable: failureOf(error).message };
+  }
+}
+
+async function blobHash({ deps }: EngineCore, key: string): Promise<string> {
+  const bytes = await deps.blobs.get(key);
+  if (bytes === null) throw new AptoveError("blob_missing", `there is no blob ${key}`, { facts: { key } });
+  return sha256(bytes);
+}
+
+/** Requests that are not part of the opening: the first that does not give the bytes that its step says were sent (D3). */
+async function lostRequestOf(core: EngineCore, turn: StoredTurn, steps: readonly Step[]): Promise<string | null> {
+  for (const { index, request } of steps.filter((step) => step.request.blob !== turn.blobs.opening)) {
+    try {
+      const body = await turnReader(core, turn).request(index);
+      if (sha256(body) !== request.sha256) return `${request.blob} does not give the request that was sent`;
+    } catch (error) {
+      // Also what is not thrown on purpose: a blob that was changed may have any form.
+      return `${request.blob}: ${failureOf(error).message}`;
+    }
+  }
+  return null;
+}
+
+/** Why a turn does not hold; null: it does, or was never sealed. `parent`: its parent's digest, absent where that is not stored. */
+function faultOf(stored: ReadTurn, parent: string | null | undefined): string | null {
+  const { turn } = stored;
+  if (parent === undefined) return `its parent ${turn.parentId} is not stored`;
+  if ("unreadable" in stored) return stored.unreadable;
+  if (turn.digest === null) {
+    const outcome = turn.status === "archived" ? turn.was.status : turn.status;
+    // Whoever seals a turn seals those after it, but for the ones that failed without a chance to.
+    return parent !== null && outcome !== "failed" ? "it has no digest, though its parent has" : stored.lostRequest;
+  }
+  if (turnDigest(turn, { parent, steps: stored.steps, hashes: stored.hashes }) === turn.digest)
+    return stored.lostRequest;
+  const keys = [turn.blobs.opening, turn.blobs.run, turn.blobs.state].filter((key) => key !== null);
+  return `it does not have its digest: its row, its steps, or one of ${keys.join(", ")} was changed`;
+}

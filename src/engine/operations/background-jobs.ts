@@ -1,0 +1,108 @@
+/** What an engine does regularly beside its turns: leases, lost turns, what other processes want (R1, R2, R3), what the audit log need not keep. */
+import { failureOf } from "../../domain/errors.ts";
+import { limits } from "../../domain/limits.ts";
+import { wakeTopics } from "../../live/wake-ups.ts";
+import { auditRetention } from "../access/audit.ts";
+import { followControls } from "../turn/live/control.ts";
+import type { EngineCore } from "../turn/live/engine-core.ts";
+import { renewLeases, stopOutlived } from "../turn/live/leases.ts";
+import { dropLeftLogs, recoverLostTurns } from "../turn/recover.ts";
+
+export interface BackgroundJobs {
+  stop(): Promise<void>;
+}
+
+export function startBackgroundJobs(core: EngineCore): BackgroundJobs {
+  const dropOldAudit = auditRetention(core.deps);
+  // What runs late is stopped by a look of its own: each of the others may wait for a store that does not answer.
+  const watch = setInterval(() => stopOutlived(core), limits.controlPollMs);
+  watch.unref();
+  const rounds = [
+    regularly(limits.leaseRenewMs, (lateMs) => renewAndNote(core, lateMs)),
+    regularly(limits.recoverMs, () => recoverOrReport(core)),
+    regularly(limits.recoverMs, () => told(core, "old entries of the audit log could not be dropped", dropOldAudit)),
+    regularly(limits.leftLogsMs, () =>
+      told(core, "live logs that were left behind could not be dropped", dropLeftLogs),
+    ),
+    watchControls(core),
+  ];
+  return {
+    stop: async () => {
+      clearInterval(watch);
+      for (const round of rounds) await round.stop();
+    },
+  };
+}
+
+/** One at a time: behind a slow store they would pile up. A round is late where the process was held up, or the one before took long. */
+function regularly(ms: number, round: (lateMs: number) => Promise<void>): BackgroundJobs {
+  let running: Promise<void> | null = null;
+  let due = performance.now() + ms;
+  const timer = setInterval(() => {
+    if (running !== null) return;
+    const lateMs = performance.now() - due;
+    due = performance.now() + ms;
+    running = round(lateMs).finally(() => (running = null));
+  }, ms);
+  timer.unref();
+  return {
+    stop: async () => {
+      clearInterval(timer);
+      await running;
+    },
+  };
+}
+
+async function renewAndNote(core: EngineCore, lateMs: number): Promise<void> {
+  const { observer, report } = core.deps;
+  try {
+    await renewLeases(core);
+    observer.note({ type: "leases_renewed", lateMs, code: null });
+  } catch (error) {
+    observer.note({ type: "leases_renewed", lateMs, code: failureOf(error).code });
+    report("leases could not be renewed", error);
+  }
+}
+
+/** R3: takes what other processes want of the turns that run here, when it is woken for that, and now and then. */
+function watchControls(core: EngineCore): BackgroundJobs {
+  const { wakeUps, runner } = core.deps;
+  const failing = "what other processes want of the running turns could not be read";
+  let looking: Promise<void> | null = null;
+  let isMissed = false;
+  // One look at a time, as above; what wakes during it is looked for after it.
+  const look = (): void => {
+    if (core.live.count === 0) return;
+    isMissed = looking !== null;
+    looking ??= told(core, failing, followControls).finally(() => {
+      looking = null;
+      if (isMissed) look();
+    });
+  };
+  let beats = 0;
+  const timer = setInterval(() => {
+    beats = wakeUps?.isConnected() === true ? (beats + 1) % limits.controlPollsHeard : 0;
+    if (beats === 0 && looking === null) look();
+  }, limits.controlPollMs);
+  timer.unref();
+  const sleep = wakeUps?.on(wakeTopics.controls(runner.id), look);
+  return {
+    stop: async () => {
+      sleep?.();
+      clearInterval(timer);
+      await looking;
+    },
+  };
+}
+
+export async function recoverOrReport(core: EngineCore): Promise<void> {
+  await told(core, "turns that were left running could not be looked for", recoverLostTurns);
+}
+
+async function told(core: EngineCore, failing: string, work: (core: EngineCore) => Promise<unknown>): Promise<void> {
+  try {
+    await work(core);
+  } catch (error) {
+    core.deps.report(failing, error);
+  }
+}

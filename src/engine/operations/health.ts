@@ -1,0 +1,67 @@
+/**
+ * Whether the stores work (`/readyz`). Anybody may ask, as often as they like: the stores are asked at most once in a while,
+ * one question at a time, and one that does not answer is not asked again while it owes an answer.
+ */
+import { limits } from "../../domain/limits.ts";
+import { newId } from "../../domain/ids.ts";
+import type { EngineCore } from "../turn/live/engine-core.ts";
+import type { HealthReport, StoreState } from "../engine.ts";
+
+type Stores = Pick<HealthReport, "records" | "blobs" | "log">;
+
+export function healthWatch(core: EngineCore): () => Promise<HealthReport> {
+  const { records, blobs, log, version, runner, now } = core.deps;
+  // No turn has this id.
+  const none = newId();
+  const questions: Record<keyof Stores, () => Promise<StoreState>> = {
+    records: bounded(core, "the records do not answer", () => records.getRunner(runner.id)),
+    blobs: bounded(core, "the blobs do not answer", () => blobs.get("turns/none")),
+    log: bounded(core, "the live log does not answer", () => log.read(none, 0)),
+  };
+  let known: { at: number; stores: Promise<Stores> } | null = null;
+  const ask = async (): Promise<Stores> => {
+    const [one, two, three] = await Promise.all([questions.records(), questions.blobs(), questions.log()]);
+    return { records: one, blobs: two, log: three };
+  };
+  return async () => {
+    const at = now();
+    // A clock that was set back must not keep an old answer for ever.
+    if (known === null || Math.abs(at - known.at) >= limits.healthKeptMs) known = { at, stores: ask() };
+    const stores = await known.stores;
+    return {
+      version,
+      runnerId: runner.id,
+      ...stores,
+      runningTurns: core.live.count,
+      isShuttingDown: core.isShuttingDown,
+    };
+  };
+}
+
+/** Never rejects, and answers in time. Why a store fails is for the operator, once until it works again. */
+function bounded({ deps }: EngineCore, fault: string, question: () => Promise<unknown>): () => Promise<StoreState> {
+  let asked: Promise<StoreState> | null = null;
+  let worked = true;
+  const answer = async (): Promise<StoreState> => {
+    try {
+      await question();
+      worked = true;
+      return "ok";
+    } catch (error) {
+      if (worked) deps.report(fault, error);
+      worked = false;
+      return "failed";
+    }
+  };
+  return async () => {
+    asked ??= answer().finally(() => (asked = null));
+    return await Promise.race([asked, tooLate(deps.deadline(limits.healthAnswerMs))]);
+  };
+}
+
+function tooLate(deadline: AbortSignal): Promise<StoreState> {
+  return new Promise((resolve) => {
+    if (deadline.aborted) resolve("failed");
+    deadline.addEventListener("abort", () => resolve("failed"), { once: true });
+  });
+}

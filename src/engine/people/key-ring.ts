@@ -1,0 +1,151 @@
+/** API keys and the person who owns a local data folder (H4). */
+import { randomBytes } from "node:crypto";
+import { localOrgId, operatorId, type ApiKey, type Caller, type User } from "../../domain/caller.ts";
+import { AptoveError } from "../../domain/errors.ts";
+import { isId, newId, sha256 } from "../../domain/ids.ts";
+import { adminOnly, noReader, scopedToDevice } from "../access/access.ts";
+import { audited } from "../access/audit.ts";
+import { identifiedCaller } from "./identified-caller.ts";
+import type { KeyRing } from "../engine.ts";
+import { isValid, type KeyWatch } from "./key-watch.ts";
+import type { EngineDependencies } from "../dependencies.ts";
+import { pageBy, userOfOrg } from "./people.ts";
+
+/** Whom a data folder belongs to from its first start on. */
+const localOwnerId = "00000000-0000-7000-8000-000000000002";
+
+/** Recognisable in a log or a leaked file, and by the scanners that look for such things. */
+const secretPrefix = "aptove_";
+
+/** A key's last use is noted at most this often: a busy client must not cost a write per request. */
+const touchEveryMs = 60_000;
+
+export function keyRing(deps: EngineDependencies, watch: KeyWatch): KeyRing {
+  return {
+    create: (caller, key) =>
+      audited(
+        deps,
+        { by: caller, action: "key.create", target: (made) => made.key.id, facts: ownerFact(caller, key.userId) },
+        () => createKey(deps, caller, key),
+      ),
+    list: async (caller, { userId, ...page } = {}) => {
+      noDevice(caller);
+      const whose = caller.role === "admin" ? userId : caller.userId;
+      if (userId !== undefined && userId !== whose) return { keys: [], next: null };
+      const { rows, next } = await pageBy(page, (asked) =>
+        deps.records.listKeys({ ...asked, orgId: caller.orgId, ...(whose !== undefined && { userId: whose }) }),
+      );
+      return { keys: rows, next };
+    },
+    revoke: async (caller, id) => {
+      await audited(deps, { by: caller, action: "key.revoke", target: id }, () => revokeKey(deps, caller, id));
+      await watch.changed();
+    },
+    authenticate: (secret) => authenticate(deps, secret),
+    watch: ({ secret, caller: { role } }, onEnd) => watch.add(secret, { role, onEnd }),
+    owner: () => owner(deps),
+  };
+}
+
+/** Whom a key is made for. */
+function ownerFact(caller: Caller, userId = caller.userId): Record<string, string> {
+  return userId !== operatorId && isId(userId) ? { userId } : {};
+}
+
+/** A key that a lost device made would outlive the device's own token. */
+function noDevice(caller: Caller): void {
+  if (caller.deviceId !== undefined)
+    throw new AptoveError("forbidden", "a device may not see or change keys; use an API key");
+}
+
+async function revokeKey({ records, now }: EngineDependencies, caller: Caller, id: string): Promise<void> {
+  noDevice(caller);
+  noReader(caller, "revoke keys");
+  const key = isId(id) ? await records.getKey(id) : null;
+  const isTheirs = key?.orgId === caller.orgId && (caller.role === "admin" || key.userId === caller.userId);
+  if (!isTheirs || !(await records.revokeKey(caller.orgId, id, now()))) {
+    throw new AptoveError("not_found", `there is no key ${JSON.stringify(id)} that is in use`);
+  }
+}
+
+function isKey(secret: string): boolean {
+  return secret.startsWith(secretPrefix);
+}
+
+/** A new secret, and what is kept of it. */
+export function newSecret(): { secret: string; kept: Pick<ApiKey, "prefix" | "hash"> } {
+  const secret = secretPrefix + randomBytes(32).toString("base64url");
+  return { secret, kept: { prefix: secret.slice(0, secretPrefix.length + 4), hash: sha256(secret) } };
+}
+
+async function createKey(
+  deps: EngineDependencies,
+  caller: Caller,
+  { name, userId = caller.userId, expiresAt = null }: { name: string; userId?: string; expiresAt?: number | null },
+): Promise<{ key: ApiKey; secret: string }> {
+  noDevice(caller);
+  noReader(caller, "make keys");
+  if (userId === operatorId) throw new AptoveError("request_invalid", "say whose key it is to be: --user <user>");
+  if (userId !== caller.userId) await mayMakeKeysFor(deps, caller, userId);
+  if (expiresAt !== null && expiresAt <= deps.now()) {
+    throw new AptoveError("request_invalid", "a key must expire later than now");
+  }
+  const { secret, kept } = newSecret();
+  const key: ApiKey = {
+    id: newId(),
+    orgId: caller.orgId,
+    userId,
+    name,
+    ...kept,
+    deviceId: null,
+    createdAt: deps.now(),
+    expiresAt,
+    lastUsedAt: null,
+    revokedAt: null,
+  };
+  await deps.records.insertKey(key);
+  return { key, secret };
+}
+
+async function mayMakeKeysFor(deps: EngineDependencies, caller: Caller, userId: string): Promise<void> {
+  adminOnly(caller, "make keys for somebody else");
+  const { disabledAt } = await userOfOrg(deps, caller, userId);
+  if (disabledAt === null) return;
+  throw new AptoveError("request_invalid", "the user is disabled; enable them first: aptove user enable <user>");
+}
+
+/** The hash of a secret of 256 random bits is looked up as it is: there is nothing to guess, and no timing to learn from. */
+async function authenticate(deps: EngineDependencies, secret: string): Promise<Caller | null> {
+  if (!isKey(secret)) return await identifiedCaller(deps, secret);
+  const holder = await deps.records.findKey(sha256(secret));
+  const now = deps.now();
+  if (holder === null || !isValid(holder, now)) return null;
+  const { key, user } = holder;
+  if (key.lastUsedAt === null || now - key.lastUsedAt > touchEveryMs) await deps.records.touchKey(key.id, now);
+  const caller: Caller = { orgId: user.orgId, userId: user.id, role: user.role, keyId: key.id };
+  const { deviceId } = key;
+  return deviceId === null ? caller : { ...(await scopedToDevice(deps, caller, deviceId)), deviceId };
+}
+
+async function owner(deps: EngineDependencies): Promise<Caller & { name: string }> {
+  const found = await deps.records.getUser(localOwnerId);
+  if (found === null) await insertOwner(deps);
+  return { orgId: localOrgId, userId: localOwnerId, role: found?.role ?? "admin", name: found?.name ?? "owner" };
+}
+
+/** Two processes that start on a new data folder at once both try; one of them is enough. */
+async function insertOwner({ records, now }: EngineDependencies): Promise<void> {
+  const createdAt = now();
+  try {
+    await records.insertOrg({ id: localOrgId, name: "local", createdAt, suspendedAt: null });
+  } catch (error) {
+    if ((await records.getOrg(localOrgId)) === null) throw error;
+  }
+  const unknown = { email: null, externalId: null, disabledAt: null };
+  try {
+    const user: User = { id: localOwnerId, orgId: localOrgId, name: "owner", role: "admin", createdAt, ...unknown };
+    await records.insertUser(user);
+  } catch (error) {
+    if ((await records.getUser(localOwnerId)) === null) throw error;
+  }
+}

@@ -1,0 +1,26 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { testParts } from "../../../testing/engine.ts";
+import { AptoveError } from "../../domain/errors.ts";
+import { memoryRecords } from "../../records/memory/memory-records.ts";
+import { KeyWatch } from "./key-watch.ts";
+
+test("[H4] a store that is away is told of once, until it has been back; nobody's connection ends for it", async (t) => {
+  const reports: string[] = [];
+  const records = memoryRecords();
+  let isAway = true;
+  records.findKeys = async () => {
+    if (isAway) throw new AptoveError("storage_failed", "the database is away");
+    return [];
+  };
+  const watch = new KeyWatch(testParts({ records, report: (message) => void reports.push(message) }));
+  t.after(() => watch.close());
+  watch.add("secret", { role: "member", onEnd: () => assert.fail("it ended") });
+  for (let n = 0; n < 3; n += 1) await watch.look();
+  assert.equal(reports.length, 1);
+  isAway = false;
+  await watch.look();
+  isAway = true;
+  await watch.look();
+  assert.equal(reports.length, 2);
+});

@@ -1,0 +1,107 @@
+/** Who of the org reads a session, and who takes part in it (S7, H4); docs/people.md has the whole table. */
+import type { AuditAction } from "../../domain/audit.ts";
+import type { Caller } from "../../domain/caller.ts";
+import { AptoveError } from "../../domain/errors.ts";
+import { limits } from "../../domain/limits.ts";
+import type { Session, SessionPatch } from "../../domain/session.ts";
+import { audited } from "../access/audit.ts";
+import type { Shared, Sharing } from "../engine.ts";
+import type { EngineDependencies } from "../dependencies.ts";
+import { userOfOrg } from "./people.ts";
+import { updateSession } from "../sessions/sessions.ts";
+import { changeableSession } from "../access/visible.ts";
+import { visibleSession } from "../access/visible.ts";
+
+type Change = Parameters<Sharing["change"]>[2];
+
+export function sharing(deps: EngineDependencies): Sharing {
+  return {
+    of: async (caller, sessionId) => await shared(deps, await visibleSession(deps, caller, sessionId)),
+    change: async (caller, sessionId, change) => {
+      let changed: Session | null = null;
+      // Each of them is a line of its own in the audit log.
+      for (const { action, facts, apply } of stepsOf(change)) {
+        const act = { action, target: sessionId, facts };
+        changed = await audited(deps, { by: caller, ...act }, async () => {
+          const session = await changeableSession(deps, caller, sessionId);
+          return await apply(deps, caller, session);
+        });
+      }
+      return await shared(deps, changed ?? (await changeableSession(deps, caller, sessionId)));
+    },
+  };
+}
+
+/** Where a patch says whether the session is public, that is sharing, and written down as such. */
+export async function updateOrShare(
+  deps: EngineDependencies,
+  caller: Caller,
+  { id, patch }: { id: string; patch: SessionPatch },
+): Promise<Session> {
+  const { isPublic } = patch;
+  const update = (): Promise<Session> => updateSession(deps, caller, { id, patch });
+  if (isPublic === undefined) return await update();
+  return await audited(
+    deps,
+    { by: caller, action: isPublic ? "session.share" : "session.unshare", target: id },
+    update,
+  );
+}
+
+interface Step {
+  action: AuditAction;
+  facts: Record<string, string>;
+  apply(deps: EngineDependencies, caller: Caller, session: Session): Promise<Session>;
+}
+
+function stepsOf({ isPublic, invite = [], dismiss = [] }: Change): Step[] {
+  const steps: Step[] = [];
+  for (const userId of invite) {
+    steps.push({
+      action: "session.invite",
+      facts: { userId },
+      apply: (deps, caller, session) => inviteUser(deps, caller, { session, userId }),
+    });
+  }
+  for (const userId of dismiss) {
+    steps.push({
+      action: "session.dismiss",
+      facts: { userId },
+      apply: async ({ records }, _caller, session) => {
+        await records.changeParticipants(session.id, { invited: [], dismissed: [userId] });
+        return session;
+      },
+    });
+  }
+  if (isPublic !== undefined) {
+    steps.push({
+      action: isPublic ? "session.share" : "session.unshare",
+      facts: {},
+      apply: async ({ records, now }, _caller, session) =>
+        (await records.updateSession(session.id, { isPublic }, now())) ?? session,
+    });
+  }
+  return steps;
+}
+
+async function inviteUser(
+  deps: EngineDependencies,
+  caller: Caller,
+  { session, userId }: { session: Session; userId: string },
+): Promise<Session> {
+  await userOfOrg(deps, caller, userId);
+  const max = limits.participantsPerSessionMax;
+  const there = await deps.records.listParticipants(session.id);
+  if (!there.includes(userId) && there.length >= max) {
+    throw new AptoveError("request_invalid", `at most ${max} people take part in a session; dismiss one first`);
+  }
+  await deps.records.changeParticipants(session.id, { invited: [userId], dismissed: [] });
+  return session;
+}
+
+async function shared({ records }: EngineDependencies, session: Session): Promise<Shared> {
+  const ids = await records.listParticipants(session.id);
+  const users = await Promise.all(ids.map((id) => records.getUser(id)));
+  const participants = users.flatMap((user) => (user === null ? [] : [{ userId: user.id, name: user.name }]));
+  return { session, participants };
+}

@@ -1,0 +1,112 @@
+/** Sessions as the caller may see and change them (S1–S5, S7). */
+import type { Caller } from "../../domain/caller.ts";
+import { AptoveError } from "../../domain/errors.ts";
+import { newId } from "../../domain/ids.ts";
+import type { Session, SessionPatch } from "../../domain/session.ts";
+import { mayBeParent, type Turn, type TurnKind } from "../../domain/turn.ts";
+import type { SessionPage } from "../../records/record-store.ts";
+import { resolveContexts, settingsOf } from "../contexts/resolve-contexts.ts";
+import { knownContexts } from "../contexts/known-contexts.ts";
+import { limits } from "../../domain/limits.ts";
+import { pageLimit, scopeOf, workspaceFor } from "../access/access.ts";
+import type { Mailbox, MailboxRequest, SessionListRequest, SessionStart } from "../engine.ts";
+import type { EngineDependencies } from "../dependencies.ts";
+import { changeableSession, mayWrite, visibleSession, visibleTurn } from "../access/visible.ts";
+import { blankSession } from "../turn/new-session.ts";
+
+/** A session without a turn; with `forkOf` below a finished turn of any session that the caller may read (T6, K1). */
+export async function createSession(deps: EngineDependencies, caller: Caller, start: SessionStart): Promise<Session> {
+  mayWrite(caller);
+  const origin = start.forkOf === undefined ? null : await forkOrigin(deps, caller, start.forkOf);
+  const from = origin?.session ?? null;
+  const name = start.name ?? from?.name ?? "Untitled";
+  const workspaceId = workspaceFor(caller, start.workspaceId ?? from?.workspaceId);
+  const settings = await settingsOf(deps, caller, workspaceId);
+  const known = await knownContexts(deps, caller, settings);
+  const { agentContext, conversationContext } = resolveContexts(known, start, from);
+  const repo = start.repo ?? from?.repo;
+  const defaultLanguage = start.defaultLanguage ?? from?.defaultLanguage;
+  const session = blankSession({
+    id: newId(),
+    caller,
+    now: deps.now(),
+    start: {
+      ...start,
+      name,
+      agentContextId: agentContext.id,
+      conversationContextId: conversationContext.id,
+      ...(workspaceId !== null && { workspaceId }),
+      ...(repo != null && { repo }),
+      ...(defaultLanguage != null && { defaultLanguage }),
+    },
+    nameIsSet: start.name !== undefined || from?.nameIsSet === true,
+    originTurnId: origin?.turn.id ?? null,
+  });
+  await deps.records.insertSession(session);
+  return session;
+}
+
+async function forkOrigin(
+  deps: EngineDependencies,
+  caller: Caller,
+  turnId: string,
+): Promise<{ turn: Turn; session: Session }> {
+  const turn = await visibleTurn(deps, caller, turnId);
+  if (!mayBeParent(turn)) {
+    throw new AptoveError("turn_not_continuable", `turn ${turn.id} is ${turn.status}; fork a completed one`, {
+      facts: { turnId: turn.id, status: turn.status },
+    });
+  }
+  return { turn, session: await visibleSession(deps, caller, turn.sessionId) };
+}
+
+export async function updateSession(
+  deps: EngineDependencies,
+  caller: Caller,
+  { id, patch }: { id: string; patch: SessionPatch },
+): Promise<Session> {
+  await changeableSession(deps, caller, id);
+  const updated = await deps.records.updateSession(id, patch, deps.now());
+  if (updated === null) throw new AptoveError("not_found", `there is no session "${id}"`);
+  return updated;
+}
+
+export async function listSessions(
+  deps: EngineDependencies,
+  caller: Caller,
+  page: SessionListRequest,
+): Promise<SessionPage> {
+  const { workspaceId } = caller;
+  const isElsewhere = workspaceId !== undefined && page.workspaceId !== undefined && page.workspaceId !== workspaceId;
+  if (isElsewhere) return { sessions: [], next: null };
+  return await deps.records.listSessions({ ...page, ...scopeOf(caller), limit: pageLimit(page.limit) });
+}
+
+export async function listTurns(
+  deps: EngineDependencies,
+  caller: Caller,
+  { sessionId, limit, ...page }: TurnPage,
+): Promise<Turn[]> {
+  await visibleSession(deps, caller, sessionId);
+  return await deps.records.listTurns(sessionId, { ...page, limit: pageLimit(limit) });
+}
+
+interface TurnPage {
+  sessionId: string;
+  before?: number;
+  limit?: number;
+  kind?: TurnKind;
+}
+
+/** What a session's subagents left, and which of them run. */
+export async function readMailbox(
+  deps: EngineDependencies,
+  caller: Caller,
+  { sessionId, limit, ...page }: MailboxRequest & { sessionId: string },
+): Promise<Mailbox> {
+  await visibleSession(deps, caller, sessionId);
+  const messages = await deps.records.listMailbox(sessionId, { ...page, limit: pageLimit(limit) });
+  const turns = await deps.records.subagentTurns(sessionId, { limit: limits.subagentTurnsPerSessionMax });
+  const runningTurnIds = turns.flatMap(({ id, status }) => (status === "pending" ? [id] : []));
+  return { messages, runningTurnIds };
+}

@@ -1,0 +1,235 @@
+/** The tree of turns and what can be done with a session as a whole (S5, S6, S8, T6, K4). */
+import type { AuditAction } from "../../domain/audit.ts";
+import type { Caller } from "../../domain/caller.ts";
+import { AptoveError } from "../../domain/errors.ts";
+import { isId } from "../../domain/ids.ts";
+import { limits } from "../../domain/limits.ts";
+import type { Session } from "../../domain/session.ts";
+import { mayBeParent, type Turn } from "../../domain/turn.ts";
+import type { SessionMarks, TextHit } from "../../records/record-store.ts";
+import { operatorOnly, pageLimit, scopeOf } from "../access/access.ts";
+import { audited } from "../access/audit.ts";
+import { importMarks } from "../turn/kept/turn-blobs.ts";
+import type { EngineCore } from "../turn/live/engine-core.ts";
+import type { GarbageReport, PurgeReport, SessionGraph, Tree } from "../engine.ts";
+import { mayWrite } from "../access/visible.ts";
+import { isTheirs } from "../access/visible.ts";
+import { changeableSession } from "../access/visible.ts";
+import { visibleTurn } from "../access/visible.ts";
+import { maySee } from "../access/visible.ts";
+import { visibleSession } from "../access/visible.ts";
+
+export function tree(core: EngineCore): Tree {
+  const noted = <T>(action: AuditAction, act: (caller: Caller, id: string) => Promise<T>) => {
+    return (caller: Caller, id: string) =>
+      audited(core.deps, { by: caller, action, target: id }, () => act(caller, id));
+  };
+  const mark = (action: AuditAction, marks: () => SessionMarks) =>
+    noted(action, (caller, id) => markSession(core, caller, { id, marks: marks() }));
+  const now = (): number => core.deps.now();
+  return {
+    moveHead: (caller, move) => moveHead(core, caller, move),
+    archive: mark("session.archive", () => ({ archivedAt: now() })),
+    unarchive: mark("session.unarchive", () => ({ archivedAt: null })),
+    remove: mark("session.remove", () => ({ deletedAt: now() })),
+    restore: noted("session.restore", (caller, id) => restore(core, caller, id)),
+    listRemoved: (caller) => core.deps.records.listDeletedSessions({ ...scopeOf(caller), limit: limits.pageSizeMax }),
+    purge: noted("session.purge", (caller, id) => purge(core, caller, id)),
+    collectGarbage: (caller, options) =>
+      options.dryRun
+        ? collectGarbage(core, caller, options)
+        : audited(core.deps, { by: caller, action: "garbage.collect" }, () => collectGarbage(core, caller, options)),
+    search: (caller, query) => search(core, caller, query),
+    graph: (caller, id) => graph(core, caller, id),
+  };
+}
+
+async function moveHead(
+  core: EngineCore,
+  caller: Caller,
+  { sessionId, from, to }: { sessionId: string; from: string | null; to: string },
+): Promise<Session> {
+  await changeableSession(core.deps, caller, sessionId);
+  const turn = await visibleTurn(core.deps, caller, to);
+  if (turn.sessionId !== sessionId || !mayBeParent(turn)) {
+    const why = turn.sessionId === sessionId ? `is ${turn.status}` : "belongs to another session; fork it instead";
+    throw new AptoveError("turn_not_continuable", `turn ${to} ${why}`, { facts: { turnId: to } });
+  }
+  const move = { sessionId, from, to, userId: caller.userId, at: core.deps.now() };
+  const result = await core.deps.records.moveHead(move);
+  switch (result.outcome) {
+    case "moved":
+      return await visibleSession(core.deps, caller, sessionId);
+    case "head_moved":
+      throw new AptoveError(
+        "head_moved",
+        `the head is ${result.headTurnId ?? "not set"} by now; read it and try again`,
+        {
+          facts: { headTurnId: result.headTurnId },
+        },
+      );
+    case "busy":
+      throw new AptoveError("session_busy", `turn ${result.runningTurnId} is running; wait for it or interrupt it`, {
+        facts: { turnId: result.runningTurnId },
+      });
+    case "archived":
+      throw new AptoveError("session_archived", "unarchive it first");
+    case "missing":
+      throw new AptoveError("not_found", `there is no session "${sessionId}"`);
+  }
+}
+
+interface Marking {
+  id: string;
+  marks: SessionMarks;
+}
+
+async function markSession(core: EngineCore, caller: Caller, { id, marks }: Marking): Promise<Session> {
+  await changeableSession(core.deps, caller, id);
+  const marked = await core.deps.records.markSession(id, marks, core.deps.now());
+  if (marked === null) throw new AptoveError("not_found", `there is no session "${id}"`);
+  return marked;
+}
+
+/** A removed session that the caller may change; to anybody else it is not there. */
+async function removedSession(core: EngineCore, caller: Caller, id: string): Promise<Session> {
+  mayWrite(caller);
+  const session = isId(id) ? await core.deps.records.getSession(id) : null;
+  const isRemoved = session !== null && session.deletedAt !== null && (await maySee(core.deps, caller, session));
+  if (isRemoved && isTheirs(caller, session)) return session;
+  throw new AptoveError("not_found", `there is no removed session ${JSON.stringify(id)}`);
+}
+
+async function restore(core: EngineCore, caller: Caller, id: string): Promise<Session> {
+  const session = await removedSession(core, caller, id);
+  const restored = await core.deps.records.markSession(session.id, { deletedAt: null }, core.deps.now());
+  return restored ?? session;
+}
+
+/** S6: rows first, so that nothing names a blob that is gone; a crash in between leaves garbage, which is collected later. */
+async function purge(core: EngineCore, caller: Caller, id: string): Promise<PurgeReport> {
+  const session = await removedSession(core, caller, id);
+  const { records } = core.deps;
+  const kept = new Set(await records.sharedTurnIds(session.id));
+  const turns = await allTurns(core, session.id);
+  const purged = turns.filter((turn) => !kept.has(turn.id));
+  const keys = (await Promise.all(purged.map((turn) => keysOfTurn(core, turn.id)))).flat();
+  if (!(await records.purgeSession(session.id, [...kept]))) {
+    throw new AptoveError("session_busy", "a turn of the session is running; interrupt it first");
+  }
+  const bytes = await sizeOf(core, keys);
+  for (const key of keys) await core.deps.blobs.delete(key);
+  return { turnsPurged: purged.length, turnsKept: kept.size, blobsDeleted: keys.length, bytesFreed: bytes };
+}
+
+async function allTurns(core: EngineCore, sessionId: string): Promise<Turn[]> {
+  const turns: Turn[] = [];
+  for (let before: number | undefined; ;) {
+    const page = { ...(before !== undefined && { before }), limit: limits.pageSizeMax };
+    const found = await core.deps.records.listTurns(sessionId, page);
+    turns.push(...found);
+    before = found.at(-1)?.sequence;
+    if (found.length < limits.pageSizeMax || before === undefined) return turns;
+  }
+}
+
+/** All blobs in the turn's folder, also those that a crash left there. */
+async function keysOfTurn(core: EngineCore, turnId: string): Promise<string[]> {
+  return await core.deps.blobs.list(`turns/${turnId}/`);
+}
+
+async function sizeOf(core: EngineCore, keys: readonly string[]): Promise<number> {
+  let bytes = 0;
+  for (const key of keys) bytes += (await core.deps.blobs.size(key)) ?? 0;
+  return bytes;
+}
+
+/** K4: a blob is needed if a row names it. What a turn that is just being opened has written is younger than any garbage. */
+async function collectGarbage(
+  core: EngineCore,
+  caller: Caller,
+  { dryRun }: { dryRun: boolean },
+): Promise<GarbageReport> {
+  operatorOnly(caller, "collect garbage, which is nobody's");
+  const keys = await unreachableKeys(core);
+  const report = { keys, bytes: await sizeOf(core, keys) };
+  if (!dryRun) for (const key of keys) await core.deps.blobs.delete(key);
+  return report;
+}
+
+async function unreachableKeys(core: EngineCore): Promise<string[]> {
+  const { blobs, records } = core.deps;
+  const byTurn = new Map<string, string[]>();
+  for (const key of await blobs.list("turns/")) {
+    const turnId = key.split("/")[1] ?? "";
+    byTurn.set(turnId, [...(byTurn.get(turnId) ?? []), key]);
+  }
+  const isOld = (id: string): boolean => isId(id) && timeOf(id) < core.deps.now() - limits.garbageAgeMs;
+  // The first turn of a session that was made long ago is as old by its id, and may be opened just now.
+  const isYoungAttempt = (key: string): boolean => {
+    const attempt = /\/(?:opening|part)-(.+)\.json$/.exec(key)?.[1];
+    return attempt !== undefined && isId(attempt) && !isOld(attempt);
+  };
+  // The blobs of an import have the ids of old turns: while one runs it cannot be told what is garbage.
+  const imports = await blobs.list(importMarks);
+  const unreachable = imports.filter((key) => isOld(key.slice(importMarks.length)));
+  if (unreachable.length < imports.length) return [];
+  for (const turnId of [...byTurn.keys()].filter(isOld)) {
+    // A turn that still runs names its blobs when it ends; asked first, because it may end between the two.
+    if ((await records.getTurn(turnId))?.status === "pending") continue;
+    const named = new Set(await records.blobKeysOf(turnId));
+    const unnamed = (byTurn.get(turnId) ?? []).filter((key) => !named.has(key) && !isYoungAttempt(key));
+    unreachable.push(...unnamed);
+  }
+  return unreachable.toSorted();
+}
+
+/** When an id was made: the first 48 bits of a UUID of version 7 are milliseconds since the epoch. */
+function timeOf(id: string): number {
+  return Number.parseInt(id.replaceAll("-", "").slice(0, 12), 16);
+}
+
+async function search(
+  core: EngineCore,
+  caller: Caller,
+  { text, limit = limits.pageSizeDefault }: { text: string; limit?: number },
+): Promise<TextHit[]> {
+  const words = [...new Set(text.split(/\s+/u).filter((word) => word !== ""))];
+  if (words.length === 0) throw new AptoveError("request_invalid", "a search needs a word to look for");
+  if (words.length > limits.searchWordsMax) {
+    throw new AptoveError("request_invalid", `a search takes at most ${limits.searchWordsMax} words`);
+  }
+  return await core.deps.records.search({ ...scopeOf(caller), words, limit: pageLimit(limit) });
+}
+
+async function graph(core: EngineCore, caller: Caller, id: string): Promise<SessionGraph> {
+  const session = await visibleSession(core.deps, caller, id);
+  const own = await allTurns(core, session.id);
+  const above = await lineageAbove(core, session.originTurnId);
+  const turns = [...own, ...above];
+  const forks = await core.deps.records.listForks(turns.map((turn) => turn.id));
+  const visible = await Promise.all(forks.map((fork) => isVisible(core, caller, fork.id)));
+  return { session, turns, forks: forks.filter((fork, index) => fork.id !== id && visible[index]) };
+}
+
+/** The turns that a fork took over, newest first. Whoever may see the fork may see them: they are its history. */
+async function lineageAbove(core: EngineCore, originTurnId: string | null): Promise<Turn[]> {
+  const turns: Turn[] = [];
+  for (let at = originTurnId; at !== null && turns.length < limits.graphLineageMax;) {
+    const turn = await core.deps.records.getTurn(at);
+    if (turn === null) return turns;
+    turns.push(turn);
+    at = turn.parentId;
+  }
+  return turns;
+}
+
+async function isVisible(core: EngineCore, caller: Caller, id: string): Promise<boolean> {
+  try {
+    await visibleSession(core.deps, caller, id);
+    return true;
+  } catch (error) {
+    if (error instanceof AptoveError && error.code === "not_found") return false;
+    throw error;
+  }
+}

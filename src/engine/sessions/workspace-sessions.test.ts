@@ -1,0 +1,197 @@
+import assert from "node:assert/strict";
+import { test, type TestContext } from "node:test";
+import { all, testEngine, type TestEngine } from "../../../testing/engine.ts";
+import type { Caller } from "../../domain/caller.ts";
+import { AptoveError } from "../../domain/errors.ts";
+import type { HistoryItem } from "../../domain/history.ts";
+import { newId } from "../../domain/ids.ts";
+import { memoryTranscripts } from "../../workspace/memory/memory-transcripts.ts";
+import { currentName, type TranscriptStore } from "../../workspace/transcript-store.ts";
+import { createTranscripts } from "../../workspace/transcript/transcripts.ts";
+import type { WorkspaceParts } from "../dependencies.ts";
+import { instructionOf } from "../turn/request/envelope.ts";
+
+const workspaceId = "default";
+
+interface World extends TestEngine {
+  store: TranscriptStore;
+  /** What the operator was told of transcripts. */
+  told: string[];
+  read(): Promise<string>;
+  edit(text: string | Uint8Array): Promise<void>;
+  begin(more?: { fresh?: boolean }): ReturnType<TestEngine["engine"]["workspaceSessions"]["begin"]>;
+  /** What the model was given by its last call, as people write it. */
+  given(): string[];
+}
+
+async function world(t: TestContext): Promise<World> {
+  const store = memoryTranscripts();
+  const told: string[] = [];
+  const transcripts = createTranscripts({ store, now: Date.now, report: (message) => void told.push(message) });
+  // As compose.ts puts them together: the settings are the engine's own.
+  const workspaces: WorkspaceParts = {
+    ofDevice: () => assert.fail("no device is paired here"),
+    bind: () => assert.fail("no device is paired here"),
+    settings: async (id) => (id === workspaceId ? made.deps : null),
+    standing: (id) => transcripts.standing(id),
+    turnFinished: (id, turn) => transcripts.turnFinished(id, turn),
+  };
+  const made: TestEngine = await testEngine(t, { workspaces });
+  const { engine, caller, provider } = made;
+  // Begins nothing, and waits for what is being written.
+  const settled = () => engine.workspaceSessions.begin(caller, { workspaceId });
+  return {
+    ...made,
+    store,
+    told,
+    read: async () => {
+      await settled();
+      return Buffer.from((await store.read(workspaceId, currentName))?.content ?? "").toString();
+    },
+    edit: async (text) => {
+      await settled();
+      await store.write(workspaceId, currentName, { content: Buffer.from(text) });
+    },
+    begin: (more = {}) => engine.workspaceSessions.begin(caller, { workspaceId, ...more }),
+    given: () => wordsOf(provider.exchanges.at(-1)?.context ?? []),
+  };
+}
+
+function wordsOf(items: readonly HistoryItem[]): string[] {
+  return items.map((item) => (item.type === "user" ? instructionOf(item) : item.type === "assistant" ? item.text : ""));
+}
+
+test("[W3] [K1] each session of a workspace has an id of its own, and goes on where the one before it was", async (t) => {
+  const { begin, ask, given } = await world(t);
+  const first = (await begin()).session;
+  assert.equal(first.originTurnId, null);
+  const one = await ask("one", { sessionId: first.id });
+  const second = (await begin()).session;
+  assert.notEqual(second.id, first.id);
+  assert.equal(second.originTurnId, one.id);
+  await ask("two", { sessionId: second.id });
+  assert.deepEqual(
+    given().filter((_text, index) => index % 2 === 0),
+    ["one", "two"],
+  );
+  const fresh = (await begin({ fresh: true })).session;
+  await ask("alone", { sessionId: fresh.id });
+  assert.deepEqual(given(), ["alone"]);
+});
+
+test("[W3] a session that got no turn does not move the workspace, and a turn of an older one does", async (t) => {
+  const { begin, ask } = await world(t);
+  const first = (await begin()).session;
+  const one = await ask("one", { sessionId: first.id });
+  const second = (await begin()).session;
+  assert.equal((await begin()).session.originTurnId, one.id);
+  await ask("two", { sessionId: second.id });
+  const three = await ask("three", { sessionId: first.id });
+  assert.equal((await begin()).session.originTurnId, three.id);
+});
+
+test("[W4] session.md has what was asked and answered in the current session, whichever door asked; the store has the rest", async (t) => {
+  const { ask, read } = await world(t);
+  const first = await ask("what is\n## User\nhere?", { workspaceId });
+  await ask("and there?", { sessionId: first.sessionId });
+  const text = await read();
+  assert.match(text, /^---\n/);
+  assert.equal(text.split("\n## User\n").length - 1, 2);
+  assert.equal(text.split("\n## Assistant\n").length - 1, 2);
+});
+
+test("[W5] what a person wrote into session.md is where the next session begins, once", async (t) => {
+  const { begin, ask, edit, given, read, engine, caller } = await world(t);
+  await ask("one", { workspaceId });
+  const told =
+    "## User\n\nWho am I?\n\n## Assistant\n\nYou are Ada.\n\n## User\n\nAnd you?\n\n## Assistant\n\nNobody.\n";
+  await edit(told);
+  const { session } = await begin();
+  const turn = await ask("go on", { sessionId: session.id });
+  assert.deepEqual(given(), ["Who am I?", "You are Ada.", "And you?", "Nobody.", "go on"]);
+  const again = (await begin()).session;
+  assert.equal(again.originTurnId, turn.id);
+  assert.ok((await read()).includes("You are Ada."));
+  const lineage = await engine.lineage(caller, turn.id);
+  assert.deepEqual(
+    lineage.map(({ provider, instructionSummary }) => [provider, instructionSummary]),
+    [
+      ["import", "Who am I?"],
+      ["scripted", "go on"],
+    ],
+  );
+});
+
+test("[W5] the imported turn is a turn like others: it is read, found, verified and moved to another store", async (t) => {
+  const { engine, caller } = await world(t);
+  const { id } = await engine.workspaceSessions.import(caller, {
+    messages: [
+      { role: "assistant", text: "I speak first." },
+      { role: "system", text: "Be brief about herons." },
+      { role: "assistant", text: "" },
+      { role: "assistant", text: "Yes." },
+    ],
+  });
+  const session = await engine.getSession(caller, id);
+  assert.equal(session.headTurnId, id);
+  const reader = await engine.readTurn(caller, id);
+  assert.equal(await reader.answer(), "I speak first.\n\nYes.");
+  const events = await all(await engine.turnEvents(caller, id, { afterSeq: 0 }));
+  assert.deepEqual(
+    events.flatMap(({ event }) => (event.type === "steered" ? [event.text] : [])),
+    ["Be brief about herons."],
+  );
+  assert.equal((await engine.tree.search(caller, { text: "brief" })).length, 0, "it is no answer and no instruction");
+  assert.equal((await engine.tree.search(caller, { text: "speak" })).length, 1);
+  assert.equal((await engine.explain.verify(caller, id)).fault, null);
+  const lines = await all(engine.transfer.export(caller, { sessionId: id }));
+  const other = await testEngine(t);
+  const report = await other.engine.transfer.import(
+    other.caller,
+    (async function* () {
+      yield* lines;
+    })(),
+  );
+  assert.equal(report.turnsImported, 1);
+  const refused = engine.workspaceSessions.import(caller, { messages: [{ role: "user", text: " " }] });
+  await assert.rejects(refused, (error) => error instanceof AptoveError && error.code === "instruction_empty");
+});
+
+test("[W5] what cannot be read is kept aside, and the session begins empty with a warning", async (t) => {
+  const { begin, ask, edit, store, told } = await world(t);
+  await ask("one", { workspaceId });
+  await edit(Buffer.from([0x23, 0xff, 0x00]));
+  const { session, warnings } = await begin();
+  assert.equal(session.originTurnId, null);
+  assert.equal(warnings.length, 1);
+  assert.equal(told.length, 1);
+  assert.equal(await store.stat(workspaceId, currentName), null);
+});
+
+test("[W3] [S6] where the last session was deleted the next begins empty, and says so; an unknown workspace is refused", async (t) => {
+  const { begin, ask, engine, caller } = await world(t);
+  const turn = await ask("one", { workspaceId });
+  await begin();
+  await engine.tree.remove(caller, turn.sessionId);
+  const { session, warnings } = await begin();
+  assert.equal(session.originTurnId, null);
+  assert.match(warnings[0] ?? "", /no longer there/);
+  await assert.rejects(
+    engine.workspaceSessions.begin(caller, { workspaceId: ".." }),
+    (error) => error instanceof AptoveError && error.code === "workspace_unknown",
+  );
+});
+
+test("[H4] to whoever does not own the data folder the id of a workspace is a label: no settings, no transcript, no session of it", async (t) => {
+  const { engine, caller, deps, store } = await world(t);
+  const member: Caller = { ...caller, userId: newId(), role: "member" };
+  Object.assign(deps.workspaces ?? assert.fail(), { settings: () => assert.fail("nobody asks") });
+  const turn = await (await engine.runTurn(member, { instruction: "one", workspaceId })).finished;
+  assert.equal(turn.workspaceId, workspaceId);
+  await assert.rejects(
+    engine.workspaceSessions.begin(member, { workspaceId }),
+    (error) => error instanceof AptoveError && error.code === "workspace_unknown",
+  );
+  await engine.close();
+  assert.equal(await store.stat(workspaceId, currentName), null);
+});

@@ -1,0 +1,114 @@
+/** What to do when a turn of the session is running already (T5): refuse, wait in line, stop it, or join it. */
+import type { Caller } from "../../domain/caller.ts";
+import { AptoveError } from "../../domain/errors.ts";
+import { interrupt, steer, type Steering } from "./live/control.ts";
+import type { EngineCore } from "./live/engine-core.ts";
+import type { RunningTurn, TurnRequest } from "../engine.ts";
+import { findRepeated, repeatedTurn } from "./repeated-request.ts";
+import { startTurn } from "./run-turn.ts";
+import { mayWrite } from "../access/visible.ts";
+import { eventsOf } from "./live/turn-events.ts";
+
+export async function runTurn(core: EngineCore, caller: Caller, request: TurnRequest): Promise<RunningTurn> {
+  mayWrite(caller);
+  if (request.ifBusy === "queue" && request.sessionId !== undefined) {
+    return await inLine(core, request.sessionId, () => insist(core, caller, request));
+  }
+  return await insist(core, caller, request);
+}
+
+/** First come, first served among those who wait in this process; between processes whoever looks first. */
+async function inLine(core: EngineCore, sessionId: string, start: () => Promise<RunningTurn>): Promise<RunningTurn> {
+  const before = core.lines.get(sessionId) ?? Promise.resolve();
+  const mine = before.then(start);
+  const settled = mine.then(
+    () => undefined,
+    () => undefined,
+  );
+  core.lines.set(sessionId, settled);
+  try {
+    return await mine;
+  } finally {
+    if (core.lines.get(sessionId) === settled) core.lines.delete(sessionId);
+  }
+}
+
+/** Starts the turn as soon as the session is free. */
+async function insist(core: EngineCore, caller: Caller, request: TurnRequest): Promise<RunningTurn> {
+  for (;;) {
+    const running = await tryToStart(core, caller, request);
+    if ("turn" in running) return running.turn;
+    const { busyTurnId } = running;
+    if (busyTurnId === null) continue;
+    if (request.ifBusy === "steer") {
+      const { instruction: text, idempotencyKey } = request;
+      const message = { turnId: busyTurnId, text, ...(idempotencyKey !== undefined && { idempotencyKey }) };
+      const joined = await join(core, caller, message);
+      if (joined !== null) return joined;
+    }
+    if (request.ifBusy === "interrupt") await unlessOver(interrupt(core, caller, { turnId: busyTurnId }));
+    await untilOver(core, busyTurnId);
+  }
+}
+
+async function untilOver(core: EngineCore, turnId: string): Promise<void> {
+  const here = core.live.get(turnId);
+  if (here !== undefined) return await here.ended;
+  // One that was refused after all has no row, and is over. One whose end cannot be written is recovered by who comes next.
+  if ((await core.deps.records.getTurn(turnId))?.status !== "pending") return;
+  for await (const _event of eventsOf(core, turnId, { afterSeq: 0, signal: undefined }));
+}
+
+/** Who may wait is only told why it cannot start yet; null: the head moved, which does not matter to whoever named none. */
+async function tryToStart(
+  core: EngineCore,
+  caller: Caller,
+  request: TurnRequest,
+): Promise<{ turn: RunningTurn } | { busyTurnId: string | null }> {
+  try {
+    return { turn: await startTurn(core, caller, request) };
+  } catch (error) {
+    const same = await madeMeanwhile(core, { caller, request, refusal: error });
+    if (same !== null) return { turn: same };
+    if (!(error instanceof AptoveError) || (request.ifBusy ?? "refuse") === "refuse") throw error;
+    if (error.code === "head_moved" && request.expectedHead === undefined) return { busyTurnId: null };
+    if (error.code === "mailbox_changed") return { busyTurnId: null };
+    if (error.code !== "session_busy") throw error;
+    return { busyTurnId: String(error.facts["turnId"]) };
+  }
+}
+
+interface Refused {
+  caller: Caller;
+  request: TurnRequest;
+  refusal: unknown;
+}
+
+/** T13: of two that are the same and come at once, one may be refused because of the other. It gets the other's turn. */
+async function madeMeanwhile(core: EngineCore, { caller, request, refusal }: Refused): Promise<RunningTurn | null> {
+  if (request.idempotencyKey === undefined || !(refusal instanceof AptoveError)) return null;
+  await core.live.get(String(refusal.facts["turnId"]))?.opened;
+  return await findRepeated(core, caller, request);
+}
+
+/** Null: then the message is an instruction after all. */
+async function join(
+  core: EngineCore,
+  caller: Caller,
+  message: Steering & { turnId: string },
+): Promise<RunningTurn | null> {
+  // What is still being prepared may yet be refused, and the message would be lost with it.
+  await core.live.get(message.turnId)?.opened;
+  const joined = await unlessOver(steer(core, caller, message));
+  return joined === null ? null : await repeatedTurn(core, joined);
+}
+
+/** Null: the turn that is spoken to has ended, or was never opened. */
+async function unlessOver(control: Promise<string | null>): Promise<string | null> {
+  try {
+    return await control;
+  } catch (error) {
+    if (error instanceof AptoveError && ["turn_not_running", "not_found"].includes(error.code)) return null;
+    throw error;
+  }
+}

@@ -1,0 +1,135 @@
+/**
+ * Reads the states and the requests of earlier turns. Both lie in chains of at most log2(n) + 1 blobs (K2,
+ * K3); both are immutable, so what was read once is kept in memory within a limit.
+ */
+import { loadMedia, namedMedia } from "./kept-parts.ts";
+import type { ModelCall } from "../../../providers/provider.ts";
+import type { BlobStore } from "../../../blobs/blob-store.ts";
+import { AptoveError, failureOf } from "../../../domain/errors.ts";
+import { limits } from "../../../domain/limits.ts";
+import type { PartRef } from "../../../domain/input-part.ts";
+import {
+  baseDepth,
+  emptyState,
+  joinState,
+  readableInputs,
+  type State,
+  type StateEntry,
+  type StateFile,
+} from "../../../domain/lineage.ts";
+import type { RecordStore } from "../../../records/record-store.ts";
+import { BoundedCache } from "../../../system/bounded-cache.ts";
+import { applyRecipe, type RequestRecipe } from "../request/recipe.ts";
+import { blobKeys, readBlob, type OpeningBlob } from "./turn-blobs.ts";
+
+export class Histories {
+  readonly #blobs: BlobStore;
+  readonly #records: Pick<RecordStore, "getTurn">;
+  readonly #states = new BoundedCache<State>(limits.stateCacheBytesMax);
+  readonly #bodies = new BoundedCache<string>(limits.stateCacheBytesMax);
+
+  constructor(blobs: BlobStore, records: Pick<RecordStore, "getTurn">) {
+    this.#blobs = blobs;
+    this.#records = records;
+  }
+
+  /** The whole state of a turn; `null` for the state before a root. Throws `history_unavailable`, never gives less (C3). */
+  async state(turnId: string | null): Promise<State> {
+    if (turnId === null) return emptyState;
+    const cached = this.#states.get(turnId);
+    if (cached !== undefined) return cached;
+    try {
+      const state = joinState(await this.#chain(turnId));
+      this.remember(state);
+      return state;
+    } catch (error) {
+      const { code, message } = failureOf(error);
+      throw new AptoveError(
+        "history_unavailable",
+        `the history of turn ${turnId} cannot be read (${code}: ${message})`,
+        {
+          facts: { turnId },
+          cause: error,
+        },
+      );
+    }
+  }
+
+  /** Keeps a state that was just written. */
+  remember(state: State): void {
+    // Entries are shared between the states of one session; counting the newest one's text is near enough.
+    this.#states.set(state.turnId, state, 64 * state.entries.length + entrySize(state.entries.at(-1)));
+  }
+
+  async #chain(turnId: string): Promise<StateFile[]> {
+    const files: StateFile[] = [];
+    for (let at: string | null = turnId; at !== null;) {
+      const file: StateFile = await readBlob<"state">(this.#blobs, blobKeys.state(at), at);
+      if (files.length > 0 && file.depth >= (files[0]?.depth ?? 0)) {
+        throw new AptoveError("blob_damaged", `${blobKeys.state(at)} is not above its child in the tree`);
+      }
+      files.unshift(file);
+      at = file.base;
+    }
+    return files;
+  }
+
+  /** What the inputs of the history left to be read (I1). A history that cannot be read fails the turn later, with its reason. */
+  async readableBefore(parent: { id: string } | null): Promise<ReadonlyMap<string, PartRef>> {
+    if (parent === null) return new Map();
+    return await this.state(parent.id).then(readableInputs, () => new Map());
+  }
+
+  /** The turn whose first request a child of `parent` builds its recipes on; null for none. */
+  requestBase(parent: State): string | null {
+    const depth = baseDepth(parent.depth + 1);
+    return parent.bases.find((turn) => turn.depth === depth)?.turnId ?? null;
+  }
+
+  /** The exact body of a turn's first request. */
+  async firstRequest(turnId: string): Promise<string> {
+    const cached = this.#bodies.get(turnId);
+    if (cached !== undefined) return cached;
+    const turn = await this.#records.getTurn(turnId);
+    if (turn === null) throw new AptoveError("blob_missing", `there is no turn ${turnId} to rebuild the request from`);
+    const opening = await readBlob<"opening">(this.#blobs, turn.blobs.opening, turnId);
+    const body = await this.request(opening, 1);
+    this.rememberBody(turnId, body);
+    return body;
+  }
+
+  /** The exact body of the request that was stored for a step of a turn. */
+  async request(opening: OpeningBlob, step: number): Promise<string> {
+    const { turnId } = opening;
+    const ofTurn = async (): Promise<string | null> =>
+      opening.base === null ? null : await this.firstRequest(opening.base);
+    if (step === 1 && opening.request !== null) return await this.#rebuild(opening.request, opening, ofTurn);
+    const { request, baseStep } = await readBlob<"request">(this.#blobs, blobKeys.request(turnId, step), turnId);
+    const base = baseStep === null ? ofTurn : () => this.request(opening, baseStep);
+    return await this.#rebuild(request, opening, base);
+  }
+
+  /** Reads what the call's media names into `loaded`, so that the call can be prepared. */
+  async loadMedia(call: ModelCall, loaded: Map<string, string>): Promise<void> {
+    await loadMedia(this.#blobs, call, loaded);
+  }
+
+  rememberBody(turnId: string, body: string): void {
+    this.#bodies.set(turnId, body, 2 * body.length);
+  }
+
+  /** Puts a request together again from its recipe (K3, D3). */
+  async #rebuild(recipe: RequestRecipe, opening: OpeningBlob, base: () => Promise<string | null>): Promise<string> {
+    const known = new Map(opening.message.map((text, index) => [`message/${index}`, text]));
+    for (const piece of recipe.pieces) {
+      if (typeof piece === "string" || known.has(piece.known)) continue;
+      const text = await namedMedia(this.#blobs, piece.known);
+      if (text !== null) known.set(piece.known, text);
+    }
+    return applyRecipe(recipe, recipe.hasBase ? await base() : null, known);
+  }
+}
+
+function entrySize(entry: StateEntry | undefined): number {
+  return entry === undefined ? 0 : 2 * JSON.stringify(entry.items).length;
+}

@@ -1,0 +1,36 @@
+/** The events of a finished turn, read back from what is kept of it (V2). */
+import { type SequencedEvent, splitDeltas, type TurnEvent } from "../../../domain/events.ts";
+import type { Turn } from "../../../domain/turn.ts";
+import { readBlob } from "./turn-blobs.ts";
+import type { EngineDependencies } from "../../dependencies.ts";
+import { readAll } from "../../../live/event-log.ts";
+import { failure } from "../../../domain/errors.ts";
+
+export type StoredTurn = Exclude<Turn, { status: "pending" }>;
+
+/** All events of a finished turn. */
+export async function keptEvents(
+  { log, blobs }: Pick<EngineDependencies, "log" | "blobs">,
+  turn: StoredTurn,
+): Promise<SequencedEvent[]> {
+  if (turn.blobs.run === null) return (await readAll(log, turn.id)) ?? numbered([beginningOf(turn), terminalOf(turn)]);
+  const run = await readBlob<"run">(blobs, turn.blobs.run, turn.id);
+  return numbered(splitDeltas(run.events));
+}
+
+function beginningOf(turn: StoredTurn): TurnEvent {
+  return { type: "run_started", sessionId: turn.sessionId, turnId: turn.id, parentTurnId: turn.parentId };
+}
+
+export function terminalOf(turn: StoredTurn): TurnEvent {
+  const outcome = turn.status === "archived" ? turn.was : turn;
+  const reason =
+    outcome.status === "failed"
+      ? outcome.failures[0]
+      : failure("blob_missing", "the events of this turn were not kept");
+  return { type: "run_failed", failure: reason, usage: turn.run.usage };
+}
+
+export function numbered(events: readonly TurnEvent[]): SequencedEvent[] {
+  return events.map((event, index) => ({ seq: index + 1, event }));
+}

@@ -1,0 +1,122 @@
+/**
+ * Where the contents of input parts are kept, and how calls and requests get them back (I1, K3): each once, as a blob of
+ * the turn that brought it. History, requests and later turns name the blob; what one history has already is not kept again.
+ */
+import type { BlobStore } from "../../../blobs/blob-store.ts";
+import { AptoveError } from "../../../domain/errors.ts";
+import type { HistoryItem } from "../../../domain/history.ts";
+import { newId, sha256 } from "../../../domain/ids.ts";
+import type { InputPart, PartRef, TurnPart } from "../../../domain/input-part.ts";
+import type { State } from "../../../domain/lineage.ts";
+import type { Turn } from "../../../domain/turn.ts";
+import type { ModelCall } from "../../../providers/provider.ts";
+import { isReadable } from "./accepted-part.ts";
+import type { AcceptedPart } from "./accepted-part.ts";
+import type { KnownText } from "../request/recipe.ts";
+import { blobKeys, encodeBlob, readBlob } from "./turn-blobs.ts";
+
+/** A turn's input with its places: what the row, the message and the history say of it. */
+export interface PlacedInput {
+  parts: TurnPart[];
+  /** For the message, in the order of the parts. */
+  media: PartRef[];
+  /** That can be read with a tool. */
+  readable: PartRef[];
+  /** Blobs to write before anything names them. */
+  blobs: { key: string; bytes: Uint8Array }[];
+  /** Contents in base64, by their blobs. */
+  loaded: Map<string, string>;
+}
+
+export function placeInput(turnId: string, state: State, input: readonly AcceptedPart[]): PlacedInput {
+  const placed: PlacedInput = { parts: [], media: [], readable: [], blobs: [], loaded: new Map() };
+  const known = new Map(input.length === 0 ? [] : refsOf(state).map((ref) => [ref.sha256, ref.blob]));
+  for (const part of input) {
+    const { type, mode, source, name, mediaType, content: bytes, sha256: hash } = part;
+    if (bytes === null) {
+      placed.parts.push({ type, mode, source, name, mediaType, content: null });
+      continue;
+    }
+    const blob = known.get(hash) ?? keepPart(placed, turnId, part);
+    known.set(hash, blob);
+    const content = { bytes: bytes.byteLength, sha256: hash, blob };
+    const ref = { name, mediaType, ...content };
+    placed.parts.push({ type, mode, source, name, mediaType, content });
+    if (part.shown.as === "media") placed.media.push(ref);
+    if (isReadable(part)) placed.readable.push(ref);
+  }
+  return placed;
+}
+
+function keepPart(placed: PlacedInput, turnId: string, { content }: AcceptedPart): string {
+  // Two first turns of one session have one id (S4): neither may take the other's blob away with its own.
+  const key = blobKeys.part(turnId, newId());
+  const base64 = Buffer.from(content ?? []).toString("base64");
+  placed.blobs.push({ key, bytes: encodeBlob("part", { format: 1, turnId, base64 }) });
+  placed.loaded.set(key, base64);
+  return key;
+}
+
+function refsOf({ entries }: State): PartRef[] {
+  return entries.flatMap(({ items, inputs = [] }) => [...inputs, ...items.flatMap(mediaRefs)]);
+}
+
+function mediaRefs(item: HistoryItem): PartRef[] {
+  return item.type === "user" ? (item.media ?? []) : [];
+}
+
+/** Reads what the call's media names into `loaded`, which is the call's own. Throws `blob_missing`, `blob_damaged`. */
+export async function loadMedia(
+  blobs: BlobStore,
+  { items }: Pick<ModelCall, "items">,
+  loaded: Map<string, string>,
+): Promise<void> {
+  for (const ref of items.flatMap(mediaRefs)) {
+    if (!loaded.has(ref.blob)) loaded.set(ref.blob, (await readPart(blobs, ref)).toString("base64"));
+  }
+}
+
+/** The content of a part, proven by its hash. */
+export async function readPart(
+  blobs: BlobStore,
+  { blob, sha256: hash }: Pick<PartRef, "blob" | "sha256">,
+): Promise<Buffer> {
+  const bytes = Buffer.from(await partBase64(blobs, blob), "base64");
+  if (sha256(bytes) === hash) return bytes;
+  throw new AptoveError("blob_damaged", `${blob} is not the content that was given`, { facts: { key: blob } });
+}
+
+/** A turn's input to be given again, as it was: what was read from an address is not read anew. */
+export async function inputAgain(blobs: BlobStore, { input = [] }: Pick<Turn, "input">): Promise<InputPart[]> {
+  return await Promise.all(
+    input.map(async ({ type, mode, source, name, mediaType, content }): Promise<InputPart> => {
+      const bytes = content === null ? {} : { content: await readPart(blobs, content) };
+      if (type === "file") return { type, path: source ?? name, mode, mediaType, ...bytes };
+      return { type: "binary", content: new Uint8Array(), ...bytes, name, mediaType, mode };
+    }),
+  );
+}
+
+async function partBase64(blobs: BlobStore, key: string): Promise<string> {
+  const turnId = key.split("/")[1] ?? "";
+  return (await readBlob<"part">(blobs, key, turnId)).base64;
+}
+
+const mediaName = "media/";
+
+/** The contents of a call's media as texts that a recipe may name. */
+export function mediaTexts({ items }: Pick<ModelCall, "items">, loaded: ReadonlyMap<string, string>): KnownText[] {
+  const keys = new Set(items.flatMap(mediaRefs).map(({ blob }) => blob));
+  return [...keys].map((key) => ({ name: `${mediaName}${key}`, text: loaded.get(key) ?? "" }));
+}
+
+/** The blob that a recipe names so; null: the name is of another kind. */
+export function mediaKey(name: string): string | null {
+  return name.startsWith(mediaName) ? name.slice(mediaName.length) : null;
+}
+
+/** The text that a recipe names so; null: the name is of another kind. */
+export async function namedMedia(blobs: BlobStore, name: string): Promise<string | null> {
+  const key = mediaKey(name);
+  return key === null ? null : await partBase64(blobs, key);
+}

@@ -1,0 +1,59 @@
+/** Turns wait here to be written into the transcript of their workspace (W4). */
+import { limits } from "../../../domain/limits.ts";
+import type { TranscribedTurn } from "../../../domain/transcript.ts";
+import type { EngineDependencies, WorkspaceParts } from "../../dependencies.ts";
+
+interface Queue {
+  turns: TranscribedTurn[];
+  hurry: AbortController;
+  written: Promise<void>;
+}
+
+/**
+ * For each workspace one turn after the other, in the order in which they ended here. There is a pause first: a prompt
+ * that comes right behind a turn has the machine for itself, and turns that come one upon the other are written at once.
+ */
+export class Transcriber {
+  readonly #deps: EngineDependencies;
+  readonly #queues = new Map<string, Queue>();
+
+  constructor(deps: EngineDependencies) {
+    this.#deps = deps;
+  }
+
+  add(workspaceId: string, turn: TranscribedTurn): void {
+    const { workspaces } = this.#deps;
+    if (workspaces === undefined) return;
+    const waiting = this.#queues.get(workspaceId);
+    if (waiting !== undefined) return void waiting.turns.push(turn);
+    const queue: Queue = { turns: [turn], hurry: new AbortController(), written: Promise.resolve() };
+    this.#queues.set(workspaceId, queue);
+    queue.written = this.#write(workspaceId, queue, workspaces);
+  }
+
+  async #write(workspaceId: string, queue: Queue, workspaces: WorkspaceParts): Promise<void> {
+    while (queue.turns.length > 0) {
+      await this.#deps.sleep(limits.transcriptPauseMs, queue.hurry.signal);
+      for (const turn of lastOfEachLine(queue.turns.splice(0))) await workspaces.turnFinished(workspaceId, turn);
+    }
+    this.#queues.delete(workspaceId);
+  }
+
+  /** Resolves when every turn of the workspace that ended here is written down, without the pause. */
+  async written(workspaceId: string): Promise<void> {
+    const queue = this.#queues.get(workspaceId);
+    queue?.hurry.abort();
+    await queue?.written;
+  }
+
+  async writtenAll(): Promise<void> {
+    await Promise.all([...this.#queues.keys()].map((workspaceId) => this.written(workspaceId)));
+  }
+}
+
+/** A turn that goes on from the one before it in its session brings that one with it. */
+function lastOfEachLine(turns: readonly TranscribedTurn[]): TranscribedTurn[] {
+  return turns.filter(
+    ({ turnId, sessionId }) => !turns.some((later) => later.parentTurnId === turnId && later.sessionId === sessionId),
+  );
+}

@@ -1,0 +1,190 @@
+/**
+ * Interrupting and steering a running turn (V4, T10), wherever it runs: here at once, in another process by a
+ * note that its runner is woken for, and looks for by itself (R3).
+ */
+import type { Caller } from "../../../domain/caller.ts";
+import { AptoveError } from "../../../domain/errors.ts";
+import { idOf, newId } from "../../../domain/ids.ts";
+import type { PendingTurn } from "../../../domain/turn.ts";
+import { wakeTopics } from "../../../live/wake-ups.ts";
+import { limits } from "../../../domain/limits.ts";
+import type { Session } from "../../../domain/session.ts";
+import type { TurnControl } from "../../../records/record-store.ts";
+import type { EngineCore } from "./engine-core.ts";
+import type { LiveTurn } from "./live-turns.ts";
+import { checkInstruction } from "../request/envelope.ts";
+import { mayWrite } from "../../access/visible.ts";
+import { mayContinue } from "../../access/visible.ts";
+import { visibleTurn } from "../../access/visible.ts";
+import { visibleSession } from "../../access/visible.ts";
+
+export type ControlTarget = { turnId: string } | { sessionId: string };
+
+/**
+ * Idempotent: gives the id of the turn that it stops, or null when none runs. Of a session everything is stopped, its
+ * subagents too (A1): then the id is the agent's turn's, or else that of one of theirs. Of a turn only that turn is.
+ */
+export async function interrupt(core: EngineCore, caller: Caller, target: ControlTarget): Promise<string | null> {
+  mayWrite(caller);
+  const running = await runningTurn(core, caller, { ...target, kind: "interrupt" });
+  const stopped = running === null ? null : await stop(core, caller, running);
+  if ("turnId" in target) return stopped;
+  const others = await stopSubagents(core, caller, target.sessionId);
+  return stopped ?? others[0] ?? null;
+}
+
+/** Null: it has ended by now. */
+async function stop(core: EngineCore, caller: Caller, running: Running): Promise<string | null> {
+  const { live, turnId } = running;
+  if (live === null) {
+    return (await note(core, caller, { ...running, id: newId(), kind: "interrupt", text: "" })) ? turnId : null;
+  }
+  live.controller.abort();
+  return turnId;
+}
+
+/** Also those that are just being prepared here, and have no row yet. */
+async function stopSubagents(core: EngineCore, caller: Caller, sessionId: string): Promise<string[]> {
+  const page = { limit: limits.subagentTurnsPerSessionMax };
+  const { deps, live } = core;
+  const stored = (await deps.records.subagentTurns(sessionId, page)).filter((turn) => turn.status === "pending");
+  const here = live.all().filter((one) => one.sessionId === sessionId && one.subagent !== null && !one.isStored);
+  const running = new Map(stored.map(({ id, runnerId }) => [id, runnerId]));
+  for (const { turnId } of here) running.set(turnId, deps.runner.id);
+  const stopped: string[] = [];
+  for (const [turnId, runnerId] of running) {
+    const id = await stop(core, caller, { turnId, runnerId, live: live.get(turnId) ?? null });
+    if (id !== null) stopped.push(id);
+  }
+  return stopped;
+}
+
+export interface Steering {
+  text: string;
+  /** The same key from the same caller gives the message once (T13). */
+  idempotencyKey?: string;
+}
+
+/** The model gets the message at the turn's next step. Throws `turn_not_running`. */
+export async function steer(
+  core: EngineCore,
+  caller: Caller,
+  { text, idempotencyKey, ...target }: ControlTarget & Steering,
+): Promise<string> {
+  mayWrite(caller);
+  checkInstruction(text, false);
+  const running = await runningTurn(core, caller, { ...target, kind: "steer" });
+  if (running === null) throw notRunning();
+  const id = idempotencyKey === undefined ? newId() : idOf(`${caller.userId}\n${idempotencyKey}\n${running.turnId}`);
+  const { live, turnId } = running;
+  const isTaken =
+    live === null ? await note(core, caller, { ...running, id, kind: "steer", text }) : give(live, { id, text });
+  if (!isTaken) throw notRunning();
+  return turnId;
+}
+
+/** False: the turn takes no more messages. */
+function give(live: LiveTurn, { id, text }: { id: string; text: string }): boolean {
+  if (live.steered.has(id)) return true;
+  if (!live.takesSteers) return false;
+  keep(live, { id, text });
+  return true;
+}
+
+function keep(live: LiveTurn, { id, text }: { id: string; text: string }): void {
+  if (live.steered.has(id)) return;
+  live.steered.add(id);
+  live.steers.push({ text });
+}
+
+function notRunning(): AptoveError {
+  return new AptoveError("turn_not_running", "send the message as the next instruction");
+}
+
+interface Running {
+  turnId: string;
+  /** Who runs it. */
+  runnerId: string;
+  /** Null: it runs in another process. */
+  live: LiveTurn | null;
+}
+
+async function runningTurn(
+  core: EngineCore,
+  caller: Caller,
+  { kind, ...target }: ControlTarget & { kind: TurnControl["kind"] },
+): Promise<Running | null> {
+  const { deps, live } = core;
+  const running = ({ id, runnerId }: PendingTurn): Running => ({ turnId: id, runnerId, live: live.get(id) ?? null });
+  const here = "turnId" in target ? live.get(target.turnId) : live.ofSession(target.sessionId);
+  if (here !== undefined && !here.isStored) {
+    // A turn that is still being prepared has no row yet; its session tells whether the caller may see it.
+    const session = await visibleSession(deps, caller, here.visibleBy);
+    // Of a fork that is just being made, the session that it comes from tells nothing but who may see it.
+    const isNew = here.sessionId !== session.id;
+    const isOwn = isNew && here.startedBy === caller.userId;
+    if (!isOwn) await mayControl(deps, caller, { session, kind, isNew });
+    return { turnId: here.turnId, runnerId: deps.runner.id, live: here };
+  }
+  if ("turnId" in target) {
+    const turn = await visibleTurn(deps, caller, target.turnId);
+    await mayControl(deps, caller, { session: await visibleSession(deps, caller, turn.sessionId), kind });
+    return turn.status === "pending" ? running(turn) : null;
+  }
+  await mayControl(deps, caller, { session: await visibleSession(deps, caller, target.sessionId), kind });
+  const pending = await deps.records.pendingTurn(target.sessionId);
+  // It may have begun here since we looked.
+  return pending === null ? null : running(pending);
+}
+
+/** Who may continue a session steers and stops what runs in it; an admin who may see it stops it too. */
+async function mayControl(
+  deps: EngineCore["deps"],
+  caller: Caller,
+  { session, kind, isNew = false }: { session: Session; kind: TurnControl["kind"]; isNew?: boolean },
+): Promise<void> {
+  if (kind === "interrupt" && caller.role === "admin") return;
+  if (!isNew && (await mayContinue(deps, caller, session))) return;
+  throw new AptoveError("forbidden", "the turn runs in somebody else's session; ask its owner to invite you");
+}
+
+/** False: the turn has ended by now. */
+async function note(
+  core: EngineCore,
+  caller: Caller,
+  { runnerId, id, turnId, kind, text }: Pick<TurnControl, "id" | "turnId" | "kind" | "text"> & { runnerId: string },
+): Promise<boolean> {
+  const { deps } = core;
+  const isTaken = await deps.records.insertControl({
+    id,
+    turnId,
+    kind,
+    text,
+    userId: caller.userId,
+    at: deps.now(),
+  });
+  if (isTaken) deps.wakeUps?.send(wakeTopics.controls(runnerId));
+  return isTaken;
+}
+
+/** Carries out what other processes want of the turns that run here. */
+export async function followControls(core: EngineCore): Promise<void> {
+  for (const control of await core.deps.records.takeControls(core.deps.runner.id)) {
+    const live = core.live.get(control.turnId);
+    if (control.kind === "interrupt") live?.controller.abort();
+    // Its sender was told that it is taken: what comes too late for the model is kept with the turn (V4).
+    else if (live !== undefined) keep(live, control);
+  }
+}
+
+/** The messages for the turn's next step. `isLast`: if there are none, the turn ends and takes no more. */
+export async function takeSteers(
+  core: EngineCore,
+  live: LiveTurn,
+  { isLast }: { isLast: boolean },
+): Promise<{ text: string }[]> {
+  if (isLast) await followControls(core);
+  const steers = live.steers.splice(0);
+  if (isLast && steers.length === 0) live.takesSteers = false;
+  return steers;
+}

@@ -1,0 +1,51 @@
+/** What the files of the engine share: its parts and its memory. */
+import type { Failure } from "../../../domain/errors.ts";
+import { limits } from "../../../domain/limits.ts";
+import { BoundedCache } from "../../../system/bounded-cache.ts";
+import { Histories } from "../kept/histories.ts";
+import { LiveTurns } from "./live-turns.ts";
+import type { EngineDependencies } from "../../dependencies.ts";
+import { QuotaKeeper } from "../../access/quotas.ts";
+import { Transcriber } from "../kept/transcriber.ts";
+import type { Tool } from "../../../tools/tool.ts";
+
+export interface EngineCore {
+  readonly quotas: QuotaKeeper;
+  readonly deps: EngineDependencies;
+  readonly histories: Histories;
+  readonly live: LiveTurns;
+  /** Who waits for a session, by its id: the last in line. */
+  readonly lines: Map<string, Promise<void>>;
+  readonly transcriber: Transcriber;
+  /** Hashes of boot prompts that are known to be stored. */
+  readonly keptPrompts: BoundedCache<true>;
+  /** Tools by which the model begins subagents and tells them what to do (A1). */
+  readonly subagentTools: readonly Tool[];
+  /** Turns that may be pending in the store and run nowhere: what was to become of them could not be written, and why. */
+  readonly unsettled: Map<string, Failure>;
+  isShuttingDown: boolean;
+  /** Aborts when the process begins to end (R4). */
+  readonly closing: AbortController;
+}
+
+/** The tools need the engine that they are of: they are made with it. */
+export function engineCore(
+  deps: EngineDependencies,
+  subagentTools: (core: EngineCore) => readonly Tool[] = () => [],
+): EngineCore {
+  const core: EngineCore & { subagentTools: readonly Tool[] } = {
+    subagentTools: [],
+    deps,
+    quotas: new QuotaKeeper(deps),
+    histories: new Histories(deps.blobs, deps.records),
+    live: new LiveTurns(),
+    lines: new Map(),
+    transcriber: new Transcriber(deps),
+    keptPrompts: new BoundedCache(limits.keptPromptsMax),
+    unsettled: new Map(),
+    isShuttingDown: false,
+    closing: new AbortController(),
+  };
+  core.subagentTools = subagentTools(core);
+  return core;
+}

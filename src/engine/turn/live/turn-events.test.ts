@@ -1,0 +1,179 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { alice, all, testEngine, testParts } from "../../../../testing/engine.ts";
+import { memoryBlobs } from "../../../blobs/memory/memory-blobs.ts";
+import { AptoveError } from "../../../domain/errors.ts";
+import { isTerminal, type SequencedEvent } from "../../../domain/events.ts";
+import { newId } from "../../../domain/ids.ts";
+import { memoryRecords } from "../../../records/memory/memory-records.ts";
+
+const script = () => [
+  { thinks: "hm, let me see" },
+  { says: "the head moves by compare and set 😀" },
+  { calls: "look", callId: "call_1", with: { path: "a.ts" } },
+];
+const tools = [{ name: "look", parameters: { type: "object" } }];
+
+test("[V2] what was had plus what is resumed equals the whole, at every split point, also after a restart", async (t) => {
+  const { start, deps, engine } = await testEngine(t, { script });
+  const running = await start("why?", { tools });
+  const live = await all(running.events());
+  await running.finished;
+  const restarted = await testEngine(t, { ...deps, runner: { ...deps.runner, id: newId() } });
+  for (const from of [engine, restarted.engine]) {
+    for (let split = 0; split <= live.length; split += 1) {
+      const rest = await all(await from.turnEvents(alice, running.turnId, { afterSeq: split }));
+      assert.deepEqual([...live.slice(0, split), ...rest], live, `split at ${split}`);
+    }
+  }
+});
+
+test("[V1] [T11] events come in the order of life, numbered without gaps, with one terminal event at the end", async (t) => {
+  const { start } = await testEngine(t, { script });
+  const events = await all((await start("why?", { tools })).events());
+  assert.deepEqual(
+    events.map(({ seq }) => seq),
+    events.map((_, index) => index + 1),
+  );
+  const types = events.map(({ event }) => event.type);
+  const steps = types.filter((type, index) => type !== types[index - 1]);
+  assert.deepEqual(steps, [
+    "run_started",
+    "context",
+    "step_started",
+    "reasoning_started",
+    "reasoning_delta",
+    "reasoning_ended",
+    "text_started",
+    "text_delta",
+    "text_ended",
+    "tool_call_started",
+    "tool_call_delta",
+    "tool_call_ended",
+    "step_finished",
+    "run_finished",
+  ]);
+  assert.equal(events.filter(({ event }) => isTerminal(event)).length, 1);
+});
+
+test("[R5] a run ends though nobody listens, and a listener that never reads holds nobody up", async (t) => {
+  const { start } = await testEngine(t, { script: () => "a longer answer of several words" });
+  const unheard = await start("one");
+  const stuck = unheard.events()[Symbol.asyncIterator]();
+  await stuck.next();
+  assert.equal((await unheard.finished).status, "completed");
+  const rest: SequencedEvent[] = [];
+  for (let next = await stuck.next(); !next.done; next = await stuck.next()) rest.push(next.value);
+  assert.equal(rest.at(-1)?.event.type, "run_finished", "the late listener still gets everything");
+});
+
+test("[V2] listeners that join at any time get the same events while the turn runs", async (t) => {
+  const gates = Array.from({ length: 4 }, () => Promise.withResolvers<void>());
+  const says = gates.flatMap((gate, index) => [`part ${index} `, gate.promise]);
+  const { start, engine } = await testEngine(t, { script: () => [{ says }] });
+  const running = await start("go");
+  const listeners: Promise<SequencedEvent[]>[] = [];
+  for (const gate of gates) {
+    listeners.push(all(await engine.turnEvents(alice, running.turnId, { afterSeq: 0 })));
+    gate.resolve();
+  }
+  const [first, ...others] = await Promise.all(listeners);
+  for (const other of others) assert.deepEqual(other, first);
+});
+
+test("[V2] [T11] who listens where the turn runs hears its end from there, and nothing is read back for it", async (t) => {
+  const held = Promise.withResolvers<void>();
+  const blobs = memoryBlobs();
+  const get = blobs.get.bind(blobs);
+  const read: string[] = [];
+  blobs.get = async (key) => {
+    read.push(key);
+    return await get(key);
+  };
+  const { start, engine } = await testEngine(t, { blobs, script: () => [{ says: ["a ", held.promise, "b"] }] });
+  const running = await start("go");
+  const listening = all(running.events());
+  held.resolve();
+  const heard = await listening;
+  await running.finished;
+  assert.deepEqual(read, []);
+  assert.deepEqual(heard, await all(await engine.turnEvents(alice, running.turnId, { afterSeq: 0 })));
+});
+
+test("[R5] a listener that goes away ends its own reading only", async (t) => {
+  const held = Promise.withResolvers<void>();
+  const { start } = await testEngine(t, { script: () => [{ says: ["a ", held.promise, "b"] }] });
+  const running = await start("go");
+  const leaving = new AbortController();
+  const reading = all(running.events(leaving.signal));
+  leaving.abort();
+  await reading;
+  held.resolve();
+  assert.equal((await running.finished).status, "completed");
+});
+
+test("[R1] [V2] where the store has an end of the turn already, its listeners are told that one, and the process goes on", async (t) => {
+  const records = memoryRecords();
+  const { finishTurn, getTurn } = records;
+  records.finishTurn = async (finish) => {
+    await finishTurn.call(records, finish);
+    return { outcome: "refused", turn: null };
+  };
+  // As a real store's, its answers come in a later round of the event loop: who asks without waiting never gets there.
+  records.getTurn = async (id) => {
+    await new Promise((resolve) => setImmediate(resolve));
+    return await getTurn.call(records, id);
+  };
+  const { start } = await testEngine(t, testParts({ records }));
+  const turn = await start("one");
+  const [events, finished] = await Promise.all([all(turn.events()), turn.finished]);
+  assert.equal(finished.status, "completed");
+  assert.equal(events.at(-1)?.event.type, "run_finished");
+});
+
+test("[V2] [T11] a slow listener of a turn whose end cannot be written hears all that it said first", async (t) => {
+  const records = memoryRecords();
+  let isFull = true;
+  const { finishTurn } = records;
+  records.finishTurn = (finish) =>
+    isFull ? Promise.reject(new AptoveError("storage_full", "no room")) : finishTurn.call(records, finish);
+  const { start, ask, engine } = await testEngine(t, { records, script });
+  const turn = await start("one");
+  const heard: SequencedEvent[] = [];
+  const listening = async (): Promise<void> => {
+    for await (const event of turn.events()) {
+      heard.push(event);
+      await turn.finished;
+    }
+  };
+  await assert.rejects(listening(), { code: "storage_full", message: /could not be stored/ });
+  const again = (): Promise<unknown> => engine.turnEvents(alice, turn.turnId, { afterSeq: heard.length });
+  await assert.rejects(again(), { code: "storage_full", message: /could not be stored/ });
+  isFull = false;
+  await ask("two", { sessionId: turn.sessionId });
+  const whole = await all(await engine.turnEvents(alice, turn.turnId, { afterSeq: 0 }));
+  assert.deepEqual(heard, whole.slice(0, -1));
+});
+
+test("[R1] [V2] where another process has taken the turn and not ended it yet, its listeners are let go", async (t) => {
+  const records = memoryRecords();
+  let isTaken = true;
+  const { finishTurn } = records;
+  records.finishTurn = async (finish) =>
+    isTaken ? { outcome: "refused", turn: null } : await finishTurn.call(records, finish);
+  const { start, engine } = await testEngine(t, testParts({ records }));
+  const turn = await start("one");
+  const heard: SequencedEvent[] = [];
+  const hear = async (from: AsyncIterable<SequencedEvent>): Promise<void> => {
+    for await (const event of from) heard.push(event);
+  };
+  await assert.rejects(hear(turn.events()), { code: "runner_lost", message: /follow it again/ });
+  const ended = await turn.finished;
+  assert.equal(ended.status === "failed" && ended.failures[0].code, "runner_lost");
+  isTaken = false;
+  await engine.runTurn(alice, { sessionId: turn.sessionId, instruction: "two" });
+  await hear(await engine.turnEvents(alice, turn.turnId, { afterSeq: heard.at(-1)?.seq ?? 0 }));
+  const events = await all(await engine.turnEvents(alice, turn.turnId, { afterSeq: 0 }));
+  assert.deepEqual(heard, events);
+  assert.equal(events.at(-1)?.event.type, "run_failed");
+});

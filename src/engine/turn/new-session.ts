@@ -1,0 +1,48 @@
+/** A new session, as its first turn or its caller begins it (S1, S3). */
+import { sessionKey, type Session } from "../../domain/session.ts";
+import type { Caller } from "../../domain/caller.ts";
+import type { SessionStart } from "../engine.ts";
+
+interface BlankSession {
+  id: string;
+  caller: Caller;
+  now: number;
+  start: SessionStart & { name: string; agentContextId: string; conversationContextId: string };
+  nameIsSet: boolean;
+  originTurnId: string | null;
+}
+
+/** S3: owned by the caller, whatever a body says. */
+export function blankSession({ id, caller, now, start, nameIsSet, originTurnId }: BlankSession): Session {
+  return {
+    id,
+    orgId: caller.orgId,
+    userId: caller.userId,
+    name: start.name,
+    nameIsSet,
+    key: start.key ?? sessionKey(start.name),
+    description: start.description ?? "",
+    labels: start.labels ?? [],
+    isPublic: start.isPublic ?? false,
+    category: start.category ?? null,
+    rating: null,
+    agentContextId: start.agentContextId,
+    conversationContextId: start.conversationContextId,
+    workspaceId: start.workspaceId ?? null,
+    repo: start.repo ?? null,
+    defaultLanguage: start.defaultLanguage ?? null,
+    metadata: start.metadata ?? {},
+    originTurnId,
+    headTurnId: null,
+    lastSequence: 0,
+    lastTurnStatus: null,
+    lastTurnAt: null,
+    tokensTotal: 0,
+    costUsd: 0,
+    createdAt: now,
+    updatedAt: now,
+    activeAt: now,
+    archivedAt: null,
+    deletedAt: null,
+  };
+}

@@ -1,0 +1,243 @@
+/**
+ * Opens a turn: its opening blob first, then its row, and only if the head is still the expected one and
+ * nobody else runs (T5, S5). A refused opening leaves nothing behind.
+ */
+import { AptoveError, failureOf } from "../../domain/errors.ts";
+import { newId, sha256 } from "../../domain/ids.ts";
+import { limits } from "../../domain/limits.ts";
+import { sessionName, type Session } from "../../domain/session.ts";
+import type { SubagentBounds } from "../../domain/subagent.ts";
+import { summarize, type PendingTurn, type TurnDraft } from "../../domain/turn.ts";
+import type { OpenResult, TurnOpening } from "../../records/record-store.ts";
+import { requestHash } from "./prepare/request-hash.ts";
+import type { AcceptedRequest } from "./prepare/accepted-request.ts";
+import type { EngineCore } from "./live/engine-core.ts";
+import type { RunningTurn, TurnRequest } from "../engine.ts";
+import type { LiveTurn } from "./live/live-turns.ts";
+import type { Place } from "./place-turn.ts";
+import { bareManifest, type Prepared } from "./prepare/plan-turn.ts";
+import { recoverTurn } from "./recover.ts";
+import { blankSession } from "./new-session.ts";
+import { blobKeys, encodeBlob, type OpeningBlob } from "./kept/turn-blobs.ts";
+
+export interface Opening {
+  live: LiveTurn;
+  place: Place;
+  /** As the caller sent it: what its idempotency key stands for. */
+  request: TurnRequest;
+  accepted: AcceptedRequest;
+  prepared: Prepared;
+}
+
+/** `repeats`: another request with the same idempotency key was quicker (T13). */
+export type Opened =
+  | { pending: PendingTurn; openingHash: string; session: RunningTurn["session"] }
+  | { repeats: string };
+
+export async function openTurn(core: EngineCore, opening: Opening): Promise<Opened> {
+  const { live } = opening;
+  const key = openingKey(opening);
+  const bytes = encodeBlob("opening", openingBlob(opening));
+  const parts = "plan" in opening.prepared ? opening.prepared.plan.input.blobs : [];
+  await Promise.all([
+    core.deps.blobs.put(key, bytes),
+    keepPrompt(core, opening.accepted),
+    ...parts.map((part) => core.deps.blobs.put(part.key, part.bytes)),
+  ]);
+  const attempt = turnOpening(core, opening, key);
+  let result = await openRow(core, live, attempt);
+  if (result.outcome === "busy" && (await recoverTurn(core, result.runningTurnId))) {
+    result = await openRow(core, live, attempt);
+  }
+  if (result.outcome === "opened") {
+    const found = (await nameBlankSession(core, opening)) ?? attempt.newSession;
+    const session = found === null ? null : { ...found, activeAt: result.turn.createdAt };
+    return { pending: result.turn, openingHash: sha256(bytes), session };
+  }
+  for (const written of [key, ...parts.map((part) => part.key)]) await core.deps.blobs.delete(written);
+  if (result.outcome === "idempotent") {
+    checkSameRequest(result.earlier.requestHash, opening.request);
+    return { repeats: result.earlier.turnId };
+  }
+  if (result.outcome === "limited") throw core.quotas.refusal(opening.accepted.caller, result);
+  throw refusal(result);
+}
+
+/** The text behind the manifest's hash, stored once (G1). */
+async function keepPrompt({ deps, keptPrompts }: EngineCore, { prompt, promptHash }: AcceptedRequest): Promise<void> {
+  if (keptPrompts.get(promptHash) === true) return;
+  const key = blobKeys.prompt(promptHash);
+  if ((await deps.blobs.size(key)) === null) await deps.blobs.put(key, Buffer.from(prompt));
+  keptPrompts.set(promptHash, true, 1);
+}
+
+/** The lease is counted from before the store is asked for it (R1). */
+async function openRow(core: EngineCore, live: LiveTurn, attempt: TurnOpening): Promise<OpenResult> {
+  const asked = core.deps.monotonic();
+  const result = await openOrFind(core, attempt);
+  if (result.outcome === "opened") live.leaseUntil = asked + limits.leaseMs;
+  return result;
+}
+
+/** A store that failed may have opened the turn all the same. It is looked for; where that fails too, the next recovery does. */
+async function openOrFind(core: EngineCore, attempt: TurnOpening): Promise<OpenResult> {
+  const { records } = core.deps;
+  const { id, runnerId, blobs } = attempt.turn;
+  try {
+    return await records.openTurn(attempt);
+  } catch (error) {
+    core.unsettled.set(id, failureOf(error));
+    const turn = await records.getTurn(id).catch(() => null);
+    if (turn?.status !== "pending" || turn.runnerId !== runnerId || turn.blobs.opening !== blobs.opening) throw error;
+    core.unsettled.delete(id);
+    return { outcome: "opened", turn };
+  }
+}
+
+/**
+ * A session that was made before its first turn may be given two first turns at once, and both would have
+ * the session's id (S4): there each attempt writes under a name of its own, and the row says which counts.
+ */
+function openingKey({ live, place: { session } }: Opening): string {
+  return blobKeys.opening(live.turnId, session?.lastSequence === 0 ? newId() : null);
+}
+
+/** S2: a session that was made before there was anything to ask is named by its first instruction. Gives it with its name. */
+async function nameBlankSession(core: EngineCore, { place: { session }, accepted }: Opening): Promise<Session | null> {
+  if (session === null || session.nameIsSet || session.lastSequence > 0) return session;
+  const name = sessionName(accepted.instruction);
+  await core.deps.records.nameSession(session.id, name);
+  return { ...session, name };
+}
+
+export function checkSameRequest(earlierHash: string, request: TurnRequest): void {
+  if (earlierHash === requestHash(request)) return;
+  throw new AptoveError("idempotency_key_reused", "use a new key for a new request");
+}
+
+function openingBlob({ live, accepted, prepared }: Opening): OpeningBlob {
+  const plan = "plan" in prepared ? prepared.plan : null;
+  return {
+    format: 1,
+    turnId: live.turnId,
+    base: plan?.requestBase ?? null,
+    instruction: accepted.instruction,
+    toolResults: accepted.toolResults,
+    ...(accepted.mail.length > 0 && { mailbox: [...accepted.mail] }),
+    message: plan?.message ?? [],
+    request: plan?.first?.recipe ?? null,
+  };
+}
+
+function turnOpening(core: EngineCore, opening: Opening, key: string): TurnOpening {
+  const { live, place, request, accepted } = opening;
+  const runLimits = core.quotas.runLimits(accepted.caller);
+  return {
+    turn: turnDraft(core, opening, key),
+    newSession: place.session === null ? newSession(core, opening) : null,
+    expectedHead: place.head,
+    ...(place.subagent !== null && { subagent: { ...subagentBounds, seenTurnId: place.subagent.seenTurnId } }),
+    ...(place.mail.takes.length > 0 && { mail: place.mail.takes }),
+    idempotency:
+      request.idempotencyKey === undefined
+        ? null
+        : {
+            userId: accepted.caller.userId,
+            key: request.idempotencyKey,
+            requestHash: requestHash(request),
+            turnId: live.turnId,
+          },
+    leaseMs: limits.leaseMs,
+    ...(runLimits !== undefined && { runLimits }),
+  };
+}
+
+function turnDraft(core: EngineCore, { live, accepted, place, prepared }: Opening, key: string): TurnDraft {
+  const now = core.deps.now();
+  return {
+    id: live.turnId,
+    sessionId: live.sessionId,
+    parentId: place.parent?.id ?? null,
+    depth: (place.parent?.depth ?? 0) + 1,
+    kind: place.subagent === null ? "agent" : "async_subagent",
+    spawnedBy: place.subagent?.spawnedBy ?? null,
+    ...(place.subagent !== null && { subagent: place.subagent.ref }),
+    rerunOf: place.rerunOf,
+    createdAt: now,
+    createdBy: accepted.caller.userId,
+    mode: accepted.mode.id,
+    provider: accepted.provider.name,
+    model: accepted.model,
+    instructionSummary: summarize(accepted.instruction),
+    ...("plan" in prepared && prepared.plan.input.parts.length > 0 && { input: prepared.plan.input.parts }),
+    workspaceId: accepted.workspaceId,
+    repo: accepted.repo,
+    manifest: "plan" in prepared ? prepared.plan.manifest : bareManifest(accepted),
+    status: "pending",
+    blobs: { opening: key, run: null, state: null },
+    warnings: [],
+    runnerId: core.deps.runner.id,
+  };
+}
+
+function newSession(core: EngineCore, { live, place, request, accepted }: Opening): Session {
+  const start = request.session ?? {};
+  const name = start.name ?? sessionName(accepted.instruction);
+  return blankSession({
+    id: live.sessionId,
+    caller: accepted.caller,
+    now: core.deps.now(),
+    start: {
+      ...start,
+      name,
+      agentContextId: accepted.agentContext.id,
+      conversationContextId: accepted.conversationContext.id,
+      ...(accepted.workspaceId !== null && { workspaceId: accepted.workspaceId }),
+      ...(accepted.repo !== null && { repo: accepted.repo }),
+      ...(accepted.language !== null && { defaultLanguage: accepted.language }),
+    },
+    nameIsSet: start.name !== undefined,
+    originTurnId: place.originTurnId,
+  });
+}
+
+const subagentBounds: SubagentBounds = {
+  runningMax: limits.subagentsRunningMax,
+  turnsMax: limits.subagentTurnsPerSessionMax,
+};
+
+const boundWords: Record<keyof SubagentBounds, string> = {
+  runningMax: `a session may have ${limits.subagentsRunningMax} subagents running; wait for one to end`,
+  turnsMax: `the subagents of a session may have ${limits.subagentTurnsPerSessionMax} turns in all`,
+};
+
+/** Why the store refused. */
+function refusal(result: Exclude<OpenResult, { outcome: "opened" | "idempotent" | "limited" }>): AptoveError {
+  switch (result.outcome) {
+    case "busy":
+      return new AptoveError("session_busy", `turn ${result.runningTurnId} is running; wait for it or interrupt it`, {
+        facts: { turnId: result.runningTurnId },
+      });
+    case "head_moved":
+      return new AptoveError(
+        "head_moved",
+        `the head is ${result.headTurnId ?? "not set"} by now; read it and send again`,
+        {
+          facts: { headTurnId: result.headTurnId },
+        },
+      );
+    case "subagents_limited":
+      return new AptoveError("subagents_limited", boundWords[result.bound]);
+    case "subagent_moved":
+      return new AptoveError(
+        "subagent_moved",
+        "another turn of the subagent began meanwhile; look at it and try again",
+      );
+    case "mail_taken":
+      return new AptoveError("mailbox_changed", "another turn took messages of the mailbox; read it and send again");
+    case "archived":
+      return new AptoveError("session_archived", "unarchive it first");
+    case "missing":
+      return new AptoveError("not_found", "there is no such session");
+  }
+}

@@ -1,0 +1,164 @@
+/**
+ * Where a new turn goes in the tree (T6, T7): which session, which parent, and which head it takes the place of.
+ * All of it costs the same at any depth: nothing of the history is read or copied (K1).
+ */
+import type { Caller } from "../../domain/caller.ts";
+import { AptoveError } from "../../domain/errors.ts";
+import type { Session } from "../../domain/session.ts";
+import type { SubagentRef } from "../../domain/subagent.ts";
+import { mayBeParent, type Turn } from "../../domain/turn.ts";
+import type { EngineCore } from "./live/engine-core.ts";
+import type { TurnRequest } from "../engine.ts";
+import { noMail, repeatedMail, waitingMail, type Mail } from "./mail.ts";
+import { fireInstruction } from "./request/mailbox-block.ts";
+import type { Parent } from "./prepare/turn-plan.ts";
+import { mayContinue } from "../access/visible.ts";
+import { continuableSession } from "../access/visible.ts";
+import { visibleTurn } from "../access/visible.ts";
+import { visibleSession } from "../access/visible.ts";
+import { readBlob, type OpeningBlob } from "./kept/turn-blobs.ts";
+import { inputAgain } from "./kept/kept-parts.ts";
+
+export interface Place {
+  /** Null: the turn begins a new session. */
+  session: Session | null;
+  /** The session whose contexts, workspace and repository count where the request names none. */
+  model: Session | null;
+  parent: Parent | null;
+  /** The head as the caller saw it; the turn becomes the head only from there (S5). */
+  head: string | null;
+  /** Of a new session: the turn that it was forked from. */
+  originTurnId: string | null;
+  rerunOf: string | null;
+  /** Null: the turn is the session's agent's. */
+  subagent: SubagentPlace | null;
+  mail: Mail;
+}
+
+/** Beside the agent's turns, and never the head (A1). */
+export interface SubagentPlace {
+  turnId: string;
+  ref: SubagentRef;
+  /** The turn that began it, or told it to go on. */
+  spawnedBy: string;
+  /** Its newest turn as it was seen; null: this is its first. */
+  seenTurnId: string | null;
+}
+
+/** The request with what a rerun takes over from the turn that it repeats. */
+export interface Placed {
+  place: Place;
+  request: TurnRequest;
+}
+
+export async function placeTurn(core: EngineCore, caller: Caller, request: TurnRequest): Promise<Placed> {
+  if (request.fire === true) return await placeFire(core, caller, request);
+  if (request.rerun !== undefined) return await placeRerun(core, caller, request);
+  if (request.fork !== undefined) return { request, place: await placeFork(core, caller, request.fork.turnId) };
+  if (request.sessionId === undefined) return { request, place: newRoot };
+  return { request, place: await placeContinue(core, caller, request) };
+}
+
+export const newRoot: Place = {
+  session: null,
+  model: null,
+  parent: null,
+  head: null,
+  originTurnId: null,
+  rerunOf: null,
+  subagent: null,
+  mail: noMail,
+};
+
+/** A continue that brings what waits in the mailbox (A2). Without an instruction it says what it brings. */
+async function placeFire(core: EngineCore, caller: Caller, request: TurnRequest): Promise<Placed> {
+  const { sessionId, fork, rerun, ifBusy, instruction } = request;
+  if (sessionId === undefined || fork !== undefined || rerun !== undefined) {
+    throw new AptoveError("request_invalid", "a mailbox is fired into the session that it belongs to; name that");
+  }
+  if (ifBusy === "steer") {
+    throw new AptoveError("request_invalid", "messages of the mailbox are for a turn of their own; use another ifBusy");
+  }
+  const place = await placeContinue(core, caller, request);
+  const mail = await waitingMail(core, sessionId);
+  return { request: { ...request, instruction: instruction || fireInstruction }, place: { ...place, mail } };
+}
+
+async function placeContinue({ deps }: Pick<EngineCore, "deps">, caller: Caller, request: TurnRequest): Promise<Place> {
+  const session = await continuableSession(deps, caller, request.sessionId ?? "");
+  const head = session.headTurnId;
+  if (request.expectedHead !== undefined && request.expectedHead !== head) {
+    throw new AptoveError("head_moved", `the head is ${head ?? "not set"}; read it and send again`, {
+      facts: { headTurnId: head },
+    });
+  }
+  // A fork that has no turn of its own yet begins where it was forked from.
+  const parent = head ?? session.originTurnId;
+  return { ...newRoot, session, model: session, head, parent: await readParent({ deps }, parent) };
+}
+
+/** A new session below any finished turn that the caller may read. */
+async function placeFork({ deps }: EngineCore, caller: Caller, turnId: string): Promise<Place> {
+  const origin = await visibleTurn(deps, caller, turnId);
+  const model = await visibleSession(deps, caller, origin.sessionId);
+  return { ...newRoot, model, parent: continuable(origin), originTurnId: origin.id };
+}
+
+/**
+ * A sibling of the old turn. In the same session where the old turn is the head, or failed as its newest try;
+ * elsewhere, and in a session that the caller may only read, the rerun is a fork (T7).
+ */
+async function placeRerun(engine: EngineCore, caller: Caller, request: TurnRequest): Promise<Placed> {
+  const { deps } = engine;
+  const old = await visibleTurn(deps, caller, request.rerun?.turnId ?? "");
+  if (old.status === "pending") throw new AptoveError("turn_not_finished", `turn ${old.id} is still running`);
+  if (old.kind !== "agent") throw ofSubagent(old);
+  const session = await visibleSession(deps, caller, old.sessionId);
+  const parent = await readParent(engine, old.parentId);
+  const isAtHead = session.headTurnId === old.id || session.headTurnId === old.parentId;
+  const isHere = isAtHead && (await mayContinue(deps, caller, session));
+  const opening = await readBlob<"opening">(deps.blobs, old.blobs.opening, old.id);
+  const mail = await repeatedMail(engine, opening.mailbox ?? [], isHere ? session.id : null);
+  const common = { ...newRoot, model: session, parent, rerunOf: old.id, mail };
+  const place: Place = isHere
+    ? { ...common, session, head: session.headTurnId }
+    : { ...common, originTurnId: old.parentId };
+  // The same instruction comes with what came with it (I1).
+  const isSame = request.instruction === "" && request.input === undefined;
+  const input = isSame ? { input: await inputAgain(deps.blobs, old) } : {};
+  return { place, request: { ...repeating(request, old, opening), ...input } };
+}
+
+function repeating(request: TurnRequest, old: Turn, opening: OpeningBlob): TurnRequest {
+  const isSame = request.instruction === "";
+  return {
+    ...request,
+    mode: request.mode ?? old.mode,
+    instruction: isSame ? opening.instruction : request.instruction,
+    ...(isSame && request.toolResults === undefined && { toolResults: opening.toolResults }),
+  };
+}
+
+async function readParent({ deps }: Pick<EngineCore, "deps">, id: string | null): Promise<Parent | null> {
+  if (id === null) return null;
+  const turn = await deps.records.getTurn(id);
+  if (turn === null) {
+    throw new AptoveError("history_unavailable", `the turn ${id} is no longer there`, { facts: { turnId: id } });
+  }
+  return continuable(turn);
+}
+
+function ofSubagent({ id }: Turn): AptoveError {
+  return new AptoveError("turn_not_continuable", `turn ${id} is a subagent's; the agent that began it continues it`, {
+    facts: { turnId: id },
+  });
+}
+
+function continuable(turn: Turn): Parent {
+  if (mayBeParent(turn)) return turn;
+  if (turn.kind !== "agent") throw ofSubagent(turn);
+  const mend = turn.status === "pending" ? "wait for it" : "continue from a completed one";
+  throw new AptoveError("turn_not_continuable", `turn ${turn.id} is ${turn.status}; ${mend}`, {
+    facts: { turnId: turn.id, status: turn.status },
+  });
+}

@@ -1,0 +1,121 @@
+/** What goes to the provider in one call, and why: its own memory continued, or the whole history sent (C1–C3, E5). */
+import type { Warning } from "../../../domain/errors.ts";
+import type { HistoryItem, UserItem } from "../../../domain/history.ts";
+import { visibleItems, type State } from "../../../domain/lineage.ts";
+import type { ModelCall, PreparedRequest } from "../../../providers/provider.ts";
+import type { AcceptedRequest } from "./accepted-request.ts";
+import { decideChain } from "./chain.ts";
+import type { CallGround, HistoryDecision, Parent } from "./turn-plan.ts";
+
+export function decideHistory(accepted: AcceptedRequest, parent: Parent | null, now: number): HistoryDecision {
+  if (parent === null) return null;
+  if (accepted.history === "replay") return "replay";
+  const { provider, model, promptHash, toolsHash } = accepted;
+  return decideChain({ parent, provider, model, promptHash, toolsHash, now });
+}
+
+export function usesChain(decision: HistoryDecision): decision is { use: string } {
+  return decision !== null && decision !== "replay" && "use" in decision;
+}
+
+/** The turn's first call. */
+export function firstCall(ground: CallGround, decision: HistoryDecision): ModelCall {
+  return callOf(ground, { decision, produced: [], isFirst: true });
+}
+
+/**
+ * A later call of the turn. `items` is what the provider does not know yet where its memory is continued, else all
+ * that the turn has produced so far.
+ */
+export function laterCall(
+  ground: CallGround,
+  decision: { use: string } | "replay",
+  items: readonly HistoryItem[],
+): ModelCall {
+  return callOf(ground, { decision, produced: items, isFirst: false });
+}
+
+interface Wanted {
+  decision: HistoryDecision;
+  produced: readonly HistoryItem[];
+  isFirst: boolean;
+}
+
+function callOf(
+  { accepted, visible, newItems, input }: CallGround,
+  { decision, produced, isFirst }: Wanted,
+): ModelCall {
+  const chained = usesChain(decision);
+  const { tools, choice, allowed } = accepted.toolUse;
+  // Forced again after its result, a tool would be called for ever.
+  const toolChoice = isFirst ? choice : null;
+  const resend = accepted.conversationContext.toolResend === "always" || toolChoice !== null || allowed !== null;
+  const unseen = isFirst ? [...unsentItems(visible), ...newItems] : produced;
+  const items = chained ? unseen : [...visibleItems(visible), ...newItems, ...produced];
+  const taken = accepted.provider.takes?.(accepted.model) ?? [];
+  return {
+    model: accepted.model,
+    prompt: chained || accepted.prompt === "" ? null : accepted.prompt,
+    items: items.map((item) => (item.type === "user" ? withMediaTaken(item, taken) : item)),
+    media: input.loaded,
+    previousResponseId: chained ? decision.use : null,
+    store: accepted.history === "chain",
+    tools: resend || !chained ? tools : [],
+    toolChoice,
+    allowedTools: allowed,
+    settings: accepted.settings,
+  };
+}
+
+/** C5: in the place of what this model cannot see there stands a text that says so. */
+function withMediaTaken({ media = [], ...item }: UserItem, taken: readonly string[]): UserItem {
+  const seen = media.filter(({ mediaType }) => taken.includes(mediaType));
+  const notes = media
+    .filter(({ mediaType }) => !taken.includes(mediaType))
+    .map(({ name, mediaType }) => `[${name} (${mediaType}) was given here; this model cannot see it]`);
+  return { ...item, parts: [...item.parts, ...notes], ...(seen.length > 0 && { media: seen }) };
+}
+
+/** The media of the history that the model of this turn cannot see. */
+export function mediaWarnings({ accepted, visible }: Pick<CallGround, "accepted" | "visible">): Warning[] {
+  const taken = accepted.provider.takes?.(accepted.model) ?? [];
+  const media = visibleItems(visible).flatMap((item) => (item.type === "user" ? (item.media ?? []) : []));
+  const dropped = media.filter(({ mediaType }) => !taken.includes(mediaType));
+  if (dropped.length === 0) return [];
+  const names = dropped.map(({ name, mediaType }) => `${name} (${mediaType})`).join(", ");
+  return [{ code: "media_dropped", message: `left out, because ${accepted.model} cannot see it: ${names}` }];
+}
+
+/**
+ * What came after the model's last word in the parent, so that the provider's memory does not have it: the results
+ * of the part of a mixed batch that ran here, while the rest waited for somebody else.
+ */
+function unsentItems(state: State): HistoryItem[] {
+  const items = state.entries.at(-1)?.items ?? [];
+  const last = items.findLastIndex((item) => item.type !== "tool_result" && item.type !== "user");
+  return last === -1 ? [] : items.slice(last + 1);
+}
+
+export function chainWarnings(decision: HistoryDecision, accepted: AcceptedRequest): Warning[] {
+  if (decision === null || decision === "replay" || "use" in decision) return [];
+  const rebuilt = rebuiltWarning(accepted, decision.rebuild);
+  switch (decision.because) {
+    case "prompt":
+      return [{ code: "prompt_changed", message: "the boot prompt differs from the last turn's" }, rebuilt];
+    case "tools":
+      return [{ code: "tools_changed", message: "the list of tools differs from the last turn's" }, rebuilt];
+    case "memory":
+      return [rebuilt];
+  }
+}
+
+export function rebuiltWarning(accepted: AcceptedRequest, why: string): Warning {
+  return { code: "chain_rebuilt", message: `the whole history was sent again to ${accepted.provider.name}: ${why}` };
+}
+
+export function droppedWarnings(request: PreparedRequest): Warning[] {
+  return request.dropped.map(({ kind, count }) => ({
+    code: "reasoning_dropped",
+    message: `${count} ${kind} items were left out: another provider or model wrote them, or nothing follows them`,
+  }));
+}

@@ -1,0 +1,125 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import fc from "fast-check";
+import { chooseChunks, estimateTokens } from "./choose-chunks.ts";
+import type { Chunk } from "../../../domain/chunk.ts";
+import { sha256 } from "../../../domain/ids.ts";
+import { limits } from "../../../domain/limits.ts";
+import { chunkKey } from "../../../domain/lineage.ts";
+
+const bounds = {
+  chunksMax: limits.retrievalChunksMax,
+  chunksPerFileMax: limits.retrievalChunksPerFileMax,
+  tokensMax: limits.retrievalTokensMax,
+};
+
+function chunk(path: string, text: string, id = `${path}:${text}`): Chunk {
+  const place = { path, startLine: 1, endLine: 2 };
+  return { id, repo: "r", ...place, language: "typescript", symbol: null, text, hash: sha256(text), commit: null };
+}
+
+const nothingKnown = { sent: { chunkKeys: new Set<string>() }, activePaths: new Set<string>() };
+
+const candidateLists = fc
+  .array(fc.record({ file: fc.integer({ min: 0, max: 5 }), size: fc.integer({ min: 0, max: 9_000 }) }), {
+    maxLength: 24,
+  })
+  .map((items) =>
+    items.map(({ file, size }, at) => chunk(`src/${file}.ts`, String.fromCharCode(97 + at).repeat(size), `${at}`)),
+  );
+const knowledge = fc.record({
+  sentEvery: fc.integer({ min: 1, max: 6 }),
+  activeFiles: fc.uniqueArray(fc.integer({ min: 0, max: 5 }), { maxLength: 3 }),
+});
+
+function known(candidates: readonly Chunk[], { sentEvery, activeFiles }: { sentEvery: number; activeFiles: number[] }) {
+  return {
+    sent: { chunkKeys: new Set(candidates.filter((_, at) => at % sentEvery === 0 && sentEvery > 1).map(chunkKey)) },
+    activePaths: new Set(activeFiles.map((file) => `src/${file}.ts`)),
+  };
+}
+
+test("[Q3] the choice stays within the number, the tokens and the share of a file, in the order of the candidates", () => {
+  fc.assert(
+    fc.property(candidateLists, knowledge, (candidates, knows) => {
+      const { refs, toSend } = chooseChunks(candidates, known(candidates, knows));
+      const chosen = refs.filter((ref) => ref.notSentBecause !== "active_file");
+      assert.ok(chosen.length <= bounds.chunksMax);
+      assert.ok(toSend.reduce((sum, { text }) => sum + estimateTokens(text), 0) <= bounds.tokensMax);
+      for (const path of new Set(chosen.map((ref) => ref.path))) {
+        assert.ok(chosen.filter((ref) => ref.path === path).length <= bounds.chunksPerFileMax);
+      }
+      const order = refs.map((ref) => candidates.findIndex(({ id }) => id === ref.id));
+      assert.deepEqual(
+        order,
+        order.toSorted((a, b) => a - b),
+      );
+      assert.deepEqual(
+        refs.filter((ref) => ref.wasSent).map((ref) => ref.id),
+        toSend.map(({ id }) => id),
+      );
+    }),
+  );
+});
+
+test("[Q3] no candidate is left out that there was room for", () => {
+  fc.assert(
+    fc.property(candidateLists, knowledge, (candidates, knows) => {
+      const knowing = known(candidates, knows);
+      const { refs, toSend } = chooseChunks(candidates, knowing);
+      const chosen = refs.filter((ref) => ref.notSentBecause !== "active_file");
+      if (chosen.length === bounds.chunksMax) return;
+      const tokens = toSend.reduce((sum, { text }) => sum + estimateTokens(text), 0);
+      for (const left of candidates.filter(({ id }) => !refs.some((ref) => ref.id === id))) {
+        const fileIsFull = chosen.filter((ref) => ref.path === left.path).length >= bounds.chunksPerFileMax;
+        assert.ok(fileIsFull || tokens + estimateTokens(left.text) > bounds.tokensMax);
+      }
+    }),
+  );
+});
+
+test("[Q4] a chunk that is in the chain already is listed, takes a place, and is not sent again", () => {
+  const candidates = Array.from({ length: 10 }, (_, at) => chunk(`${at}.ts`, `text ${at}`));
+  const sent = { chunkKeys: new Set(candidates.slice(0, 2).map(chunkKey)) };
+  const { refs, toSend } = chooseChunks(candidates, { sent, activePaths: new Set() });
+  assert.equal(refs.length, bounds.chunksMax);
+  assert.deepEqual(
+    refs.slice(0, 3).map((ref) => [ref.wasSent, ref.notSentBecause]),
+    [
+      [false, "already_sent"],
+      [false, "already_sent"],
+      [true, undefined],
+    ],
+  );
+  assert.deepEqual(toSend, candidates.slice(2, 8));
+});
+
+test("[Q4] the same id with another content is new to the model", () => {
+  const before = chunk("a.ts", "old", "one");
+  const after = chunk("a.ts", "new", "one");
+  const { toSend } = chooseChunks([after], {
+    sent: { chunkKeys: new Set([chunkKey(before)]) },
+    activePaths: new Set(),
+  });
+  assert.deepEqual(toSend, [after]);
+});
+
+test("[X6] chunks of an active file are listed as such, not sent, and take no place from others", () => {
+  const active = Array.from({ length: 12 }, (_, at) => chunk("open.ts", `part ${at}`));
+  const others = Array.from({ length: 12 }, (_, at) => chunk(`other-${at}.ts`, "text"));
+  const { refs, toSend } = chooseChunks([...active, ...others], { ...nothingKnown, activePaths: new Set(["open.ts"]) });
+  assert.deepEqual(toSend, others.slice(0, bounds.chunksMax));
+  assert.ok(refs.filter((ref) => ref.path === "open.ts").every((ref) => ref.notSentBecause === "active_file"));
+  assert.equal(refs.length, 12 + bounds.chunksMax);
+});
+
+test("[Q3] a chunk that does not fit into the budget makes way for a smaller one", () => {
+  const large = chunk("large.ts", "x".repeat(bounds.tokensMax * 4 + 1));
+  const small = chunk("small.ts", "y");
+  assert.deepEqual(chooseChunks([large, small], nothingKnown).toSend, [small]);
+});
+
+test("[Q3] a candidate that is found twice is chosen once", () => {
+  const one = chunk("a.ts", "text");
+  assert.equal(chooseChunks([one, one], nothingKnown).refs.length, 1);
+});

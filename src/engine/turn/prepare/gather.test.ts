@@ -1,0 +1,206 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { testEngine } from "../../../../testing/engine.ts";
+import type { ActiveFile } from "../../../domain/active-file.ts";
+import { AptoveError } from "../../../domain/errors.ts";
+import { sha256 } from "../../../domain/ids.ts";
+import type { IndexInfo, RetrievalQuery, RetrievedChunk, Retriever } from "../../../retrieval/retriever.ts";
+
+function file(path: string, content: string | Uint8Array | null, hash: string | null = null): ActiveFile {
+  return { path, content: typeof content === "string" ? Buffer.from(content) : content, sha256: hash, isTouched: true };
+}
+
+/** A retriever that finds what a test tells it to. */
+function finding(
+  find: (query: RetrievalQuery) => RetrievedChunk[] | Promise<RetrievedChunk[]>,
+  indexes: IndexInfo[] = [],
+): Map<string, Retriever> {
+  const retriever: Retriever = {
+    search: async (query) => await find(query),
+    index: () => assert.fail("nothing is indexed here"),
+    list: async () => indexes,
+    close: async () => {},
+  };
+  return new Map([["local", retriever]]);
+}
+
+function chunk(path: string, text: string): RetrievedChunk {
+  const hash = sha256(text);
+  return {
+    id: `${path}:${hash.slice(0, 8)}`,
+    repo: "r",
+    path,
+    startLine: 1,
+    endLine: 3,
+    language: "typescript",
+    symbol: null,
+    text,
+    hash,
+    commit: null,
+    score: 1,
+  };
+}
+
+test("[X3] a file is sent again only if its hash differs from the one last sent", async (t) => {
+  const { ask, provider } = await testEngine(t);
+  const first = await ask("one", { activeFiles: [file("a.ts", "version 1")] });
+  const { sessionId } = first;
+  const second = await ask("two", { sessionId, activeFiles: [file("a.ts", "version 1")] });
+  const third = await ask("three", { sessionId, activeFiles: [file("a.ts", "version 2")] });
+  const sent = [first, second, third].map((turn) => turn.manifest.activeFiles.map((ref) => ref.wasSentToLLM));
+  assert.deepEqual(sent, [[true], [false], [true]]);
+  const parts = provider.exchanges.map(({ call }) => JSON.stringify(call.items));
+  assert.deepEqual(
+    parts.map((text) => [text.includes("version 1"), text.includes("version 2")]),
+    [
+      [true, false],
+      [false, false],
+      [false, true],
+    ],
+  );
+  assert.equal(first.manifest.activeFiles[0]?.contentHash, sha256("version 1"));
+});
+
+test("[X2] a file over 100 KB is listed as skipped and warned of, and not sent", async (t) => {
+  const { ask, provider } = await testEngine(t);
+  const turn = await ask("one", {
+    activeFiles: [file("big.ts", "x".repeat(102_401)), file("fits.ts", "y".repeat(102_400))],
+  });
+  assert.deepEqual(turn.manifest.skippedFiles, [{ path: "big.ts", reason: "too_large", sizeBytes: 102_401 }]);
+  assert.deepEqual(
+    turn.warnings.map(({ code }) => code),
+    ["active_file_skipped"],
+  );
+  const text = JSON.stringify(provider.exchanges[0]?.call.items);
+  assert.ok(text.includes("yyyy") && !text.includes("xxxx"));
+});
+
+test("[X4] a file may come by its hash; one that was never sent is warned of with its path", async (t) => {
+  const { ask } = await testEngine(t);
+  const first = await ask("one", { activeFiles: [file("a.ts", "known")] });
+  const second = await ask("two", {
+    sessionId: first.sessionId,
+    activeFiles: [file("a.ts", null, sha256("known")), file("b.ts", null, sha256("unknown"))],
+  });
+  assert.deepEqual(second.manifest.skippedFiles, [{ path: "b.ts", reason: "content_missing", sizeBytes: null }]);
+  assert.equal(second.warnings.length, 1);
+  assert.ok(second.warnings[0]?.code === "active_file_content_missing" && second.warnings[0].message.includes("b.ts"));
+});
+
+test("[X5] paths and bytes that cannot be taken are refused with the path named, and nothing runs", async (t) => {
+  const { start, provider } = await testEngine(t);
+  const bad = [
+    file("../x", "a"),
+    file("C:\\x", "a"),
+    file("/etc/passwd", "a"),
+    file("a\u0000", "a"),
+    file("image.png", Uint8Array.of(0x89, 0x50, 0, 1)),
+    file("no-content", null, "short"),
+    file("lies", "a", sha256("b")),
+  ];
+  for (const one of bad) {
+    await assert.rejects(
+      start("x", { activeFiles: [file("fine.ts", "a"), one] }),
+      (error) =>
+        error instanceof AptoveError && error.code === "active_file_invalid" && error.facts["path"] === one.path,
+    );
+  }
+  assert.equal(provider.exchanges.length, 0);
+});
+
+test("[Q3] [Q4] every turn retrieves; a chunk that the model has is listed and not sent again", async (t) => {
+  const queries: string[] = [];
+  const retrievers = finding(({ text }) => (queries.push(text), [chunk("a.ts", "let a;"), chunk("b.ts", text)]));
+  const { ask, provider } = await testEngine(t, { retrievers });
+  const first = await ask("one", { repo: "r" });
+  const second = await ask("two", { sessionId: first.sessionId });
+  assert.deepEqual(queries, ["one", "two"]);
+  assert.deepEqual(
+    second.manifest.chunks.map(({ path, wasSent, notSentBecause }) => [path, wasSent, notSentBecause]),
+    [
+      ["a.ts", false, "already_sent"],
+      ["b.ts", true, undefined],
+    ],
+  );
+  const text = JSON.stringify(provider.exchanges[1]?.call.items);
+  assert.ok(!text.includes("let a;") && text.includes("=== CHUNK 1 ===") && !text.includes("=== CHUNK 2 ==="));
+});
+
+test("[X6] chunks of a path that is active in this chain are not sent beside it", async (t) => {
+  const retrievers = finding(() => [chunk("a.ts", "old a"), chunk("b.ts", "b")]);
+  const { ask } = await testEngine(t, { retrievers });
+  const first = await ask("one", { repo: "r", activeFiles: [file("a.ts", "new a")] });
+  const reasons = first.manifest.chunks.map(({ path, notSentBecause }) => [path, notSentBecause]);
+  assert.deepEqual(reasons, [
+    ["a.ts", "active_file"],
+    ["b.ts", undefined],
+  ]);
+  const second = await ask("two", { sessionId: first.sessionId });
+  assert.equal(
+    second.manifest.chunks[0]?.notSentBecause,
+    "active_file",
+    "also when the file was sent by an earlier turn",
+  );
+});
+
+test("[Q5] when retrieval fails the turn fails before the model is called", async (t) => {
+  const retrievers = finding(() => Promise.reject(new AptoveError("retrieval_failed", "the index cannot be read")));
+  const { ask, provider } = await testEngine(t, { retrievers });
+  const turn = await ask("one", { repo: "r" });
+  assert.equal(turn.status === "failed" && turn.failures[0].code, "retrieval_failed");
+  assert.equal(provider.exchanges.length, 0);
+});
+
+test("[Q5] where the context says that retrieval is optional the turn goes on with a warning", async (t) => {
+  const retrievers = finding(() => Promise.reject(new AptoveError("retrieval_failed", "the index cannot be read")));
+  const { ask } = await testEngine(t, { retrievers, conversation: { retrieval: "optional" } });
+  const turn = await ask("one", { repo: "r" });
+  assert.equal(turn.status, "completed");
+  assert.deepEqual(
+    turn.warnings.map(({ code }) => code),
+    ["retrieval_failed"],
+  );
+});
+
+const here = "1".repeat(40);
+const there = "2".repeat(40);
+const info = { repo: "r", root: "/r", files: 1, chunks: 1, embedding: { model: "m", dimension: 8 }, indexedAt: 0 };
+
+for (const [what, found, indexed, words] of [
+  ["of another commit", [there], there, /made at commit 2222222222, .* is at 1111111111.*aptove index/],
+  ["of another commit, and nothing is found", [], there, /made at commit 2222222222/],
+  ["from before the first commit", [null], null, /made before the first commit/],
+  ["of this commit", [here], here, null],
+] as const) {
+  test(`[Q3] the turn warns where the index is stale: it is ${what}`, async (t) => {
+    const asked: string[] = [];
+    const retrievers = finding(
+      ({ orgId }) => {
+        asked.push(orgId);
+        return found.map((commit) => ({ ...chunk("a.ts", "let a;"), commit }));
+      },
+      [{ ...info, commit: indexed }],
+    );
+    const { ask, caller } = await testEngine(t, { retrievers });
+    const { warnings } = await ask("one", { repo: "r", commit: here });
+    assert.deepEqual(asked, [caller.orgId]);
+    assert.deepEqual(
+      warnings.map(({ code }) => code),
+      words === null ? [] : ["index_stale"],
+    );
+    if (words !== null) assert.match(warnings[0]?.message ?? "", words);
+    assert.deepEqual((await ask("two", { repo: "r" })).warnings, [], "nobody said where the working copy stands");
+  });
+}
+
+test("[Q5] a repository without an index fails the turn, or is said to have none where the door has tools to look", async (t) => {
+  const retrievers = finding(() => Promise.reject(new AptoveError("index_missing", "r is not indexed")));
+  const { ask } = await testEngine(t, { retrievers });
+  const failed = await ask("one", { repo: "r" });
+  assert.equal(failed.status === "failed" && failed.failures[0].code, "index_missing");
+  const warned = await ask("one", { repo: "r", ifNotIndexed: "warn" });
+  assert.equal(warned.status, "completed");
+  assert.deepEqual(warned.warnings, [
+    { code: "index_missing", message: "answered without retrieval: r is not indexed" },
+  ]);
+});

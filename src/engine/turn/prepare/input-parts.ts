@@ -1,0 +1,167 @@
+/**
+ * A turn's input parts, taken or refused before anything is written (I1): texts become part of the instruction, addresses are
+ * read, contents get a type and a name, and what the model shall see at once is what it can see.
+ */
+import { decodeText, isTooLarge, pathFault } from "../../../domain/active-file.ts";
+import { AptoveError } from "../../../domain/errors.ts";
+import { sha256 } from "../../../domain/ids.ts";
+import { isMedia, plainMediaType, sniffedType, type InputPart } from "../../../domain/input-part.ts";
+import { limits } from "../../../domain/limits.ts";
+import type { Provider } from "../../../providers/provider.ts";
+import type { UrlReader } from "../../../tools/url-reader.ts";
+import type { AcceptedPart } from "../kept/accepted-part.ts";
+
+export interface InputReading {
+  provider: Provider;
+  model: string;
+  urls: UrlReader | undefined;
+}
+
+/** The instruction with the texts of the input behind it, one blank line between two of them. */
+export function withTexts(instruction: string, input: readonly InputPart[]): string {
+  const texts = input.flatMap((part) => (part.type === "text" ? [part.text] : []));
+  return [instruction, ...texts].filter((text) => text !== "").join("\n\n");
+}
+
+/** Throws `input_part_invalid`, `input_part_unsupported`, `input_too_large`, and what reading an address throws. */
+export async function readParts(input: readonly InputPart[], reading: InputReading): Promise<AcceptedPart[]> {
+  if (input.length > limits.inputPartsMax) {
+    throw new AptoveError("input_too_large", `${input.length} parts are more than the ${limits.inputPartsMax} allowed`);
+  }
+  const others = input.filter((part) => part.type !== "text");
+  // One after the other, so that many large addresses are not in memory at once before they are counted.
+  const read: AcceptedPart[] = [];
+  let room: number = limits.inputBytesMax;
+  for (const [index, part] of others.entries()) {
+    const found = await readPart(part, { ...reading, room, number: index + 1 });
+    room -= found.content?.byteLength ?? 0;
+    if (room < 0) throw tooLarge("all parts together", limits.inputBytesMax);
+    read.push(found);
+  }
+  return withOwnNames(read);
+}
+
+type OtherPart = Exclude<InputPart, { type: "text" }>;
+type Reading = InputReading & { room: number; number: number };
+
+async function readPart(part: OtherPart, reading: Reading): Promise<AcceptedPart> {
+  const { content, mediaType: said, source } = await contentOf(part, reading);
+  const mode = part.mode ?? "file";
+  if (content === null) {
+    const path = source ?? "";
+    if (mode === "inline") throw invalid(path, "is to stand in the context; send its content with it");
+    const mediaType = said ?? "application/octet-stream";
+    return { type: part.type, mode, source, name: path, mediaType, content, sha256: "", shown: { as: "name" } };
+  }
+  if (content.byteLength > limits.inputPartBytesMax) throw tooLarge(labelOf(part, reading), limits.inputPartBytesMax);
+  const mediaType = typeOf(content, { said, label: labelOf(part, reading) });
+  const name = nameOf(part, { source, mediaType, number: reading.number });
+  const facts = { type: part.type, mode, source, name, mediaType, content, sha256: sha256(content) };
+  return { ...facts, shown: mode === "file" ? { as: "name" } : inlined({ name, mediaType, content }, reading) };
+}
+
+interface Found {
+  content: Uint8Array | null;
+  mediaType: string | null;
+  source: string | null;
+}
+
+async function contentOf(part: OtherPart, { urls, room }: Reading): Promise<Found> {
+  if (part.type === "url") {
+    if (urls === undefined) throw new AptoveError("url_refused", "this engine reads no addresses");
+    const bytesMax = Math.min(limits.inputPartBytesMax, room);
+    return { ...(await urls.read(part.url, { bytesMax })), source: part.url };
+  }
+  const mediaType = part.mediaType === undefined ? null : checkedType(part.mediaType);
+  if (part.type === "binary") return { content: part.content, mediaType, source: null };
+  const fault = pathFault(part.path);
+  if (fault !== null) throw invalid(part.path, `is no path of the project: it ${fault}`);
+  return { content: part.content ?? null, mediaType, source: part.path };
+}
+
+function checkedType(given: string): string {
+  const type = plainMediaType(given);
+  if (type === null) throw invalid(given, "is no media type, such as image/png");
+  return type;
+}
+
+/** By its first bytes where they say it; then as it was given; then text, if it is that. */
+function typeOf(content: Uint8Array, { said, label }: { said: string | null; label: string }): string {
+  const sniffed = sniffedType(content);
+  if (sniffed !== null && !(said !== null && said.startsWith("application/") && !isMedia(said))) return sniffed;
+  if (said !== null && isMedia(said) && /^(?:image\/(?:png|jpeg|gif|webp)|application\/pdf)$/.test(said)) {
+    throw invalid(label, `is given as ${said}, and is none`);
+  }
+  if (said !== null && said !== "application/octet-stream") return said;
+  return decodeText(content) === null ? "application/octet-stream" : "text/plain";
+}
+
+function inlined(
+  { name, mediaType, content }: { name: string; mediaType: string; content: Uint8Array },
+  { provider, model }: InputReading,
+): AcceptedPart["shown"] {
+  if (isMedia(mediaType)) {
+    const taken = provider.takes?.(model) ?? [];
+    if (taken.includes(mediaType)) return { as: "media" };
+    throw unsupported(`${name} is ${mediaType}; ${model} of ${provider.name} takes ${["text", ...taken].join(", ")}`);
+  }
+  const text = decodeText(content);
+  if (text === null) {
+    throw unsupported(`${name} (${mediaType}) is neither text nor an image or document; send it with mode "file"`);
+  }
+  if (isTooLarge(content.byteLength)) {
+    const detail = `${name} has ${content.byteLength} bytes of text; in the context it may have ${limits.activeFileBytesMax}`;
+    throw new AptoveError("input_too_large", `${detail}; send it with mode "file"`);
+  }
+  return { as: "text", text };
+}
+
+const extensions: Record<string, string> = { "text/plain": "txt", "image/jpeg": "jpg", "audio/mpeg": "mp3" };
+
+function nameOf(
+  part: OtherPart,
+  { source, mediaType, number }: { source: string | null; mediaType: string; number: number },
+): string {
+  if (part.type === "file") return part.path;
+  const given =
+    part.type === "binary"
+      ? (part.name ?? "")
+      : (URL.parse(source ?? "")
+          ?.pathname.split("/")
+          .at(-1) ?? "");
+  const plain = given
+    .replace(/[\p{Cc}\u2028\u2029/\\]/gu, "_")
+    .toWellFormed()
+    .slice(0, limits.partNameCharactersMax);
+  if (plain !== "") return plain;
+  const extension = extensions[mediaType] ?? /^[a-z]+\/(?:x-)?([a-z0-9]{1,8})$/.exec(mediaType)?.[1] ?? "bin";
+  return `input-${number}.${extension}`;
+}
+
+/** Two parts of one name are told apart, because the model reads them by it. */
+function withOwnNames(parts: readonly AcceptedPart[]): AcceptedPart[] {
+  const known = new Set<string>();
+  return parts.map((part) => {
+    let { name } = part;
+    for (let number = 2; known.has(name); number += 1) name = `${number}-${part.name}`;
+    known.add(name);
+    return { ...part, name };
+  });
+}
+
+function labelOf(part: OtherPart, { number }: Reading): string {
+  if (part.type === "url") return part.url;
+  return part.type === "file" ? part.path : (part.name ?? `part ${number}`);
+}
+
+function invalid(what: string, why: string): AptoveError {
+  return new AptoveError("input_part_invalid", `${JSON.stringify(what.slice(0, 200))} ${why}`);
+}
+
+function unsupported(detail: string): AptoveError {
+  return new AptoveError("input_part_unsupported", detail);
+}
+
+function tooLarge(what: string, bytesMax: number): AptoveError {
+  return new AptoveError("input_too_large", `${what} may have ${bytesMax} bytes`, { facts: { limitBytes: bytesMax } });
+}

@@ -1,0 +1,210 @@
+/**
+ * Works out everything that a turn gives the model, before anything is written or sent: history, files,
+ * chunks, the message, and the exact first request.
+ */
+import type { ChunkBounds } from "./choose-chunks.ts";
+import type { ContextManifest } from "../../../domain/context.ts";
+import { failure, failureOf, type Failure, type Warning } from "../../../domain/errors.ts";
+import type { GatheredContext } from "../../../domain/events.ts";
+import type { HistoryItem, ToolResultItem, UserItem } from "../../../domain/history.ts";
+import { sha256 } from "../../../domain/ids.ts";
+import type { MailboxRef } from "../../../domain/mailbox.ts";
+import { alreadySent, emptyState, type State } from "../../../domain/lineage.ts";
+import type { AcceptedRequest } from "./accepted-request.ts";
+import { chainWarnings, decideHistory, mediaWarnings, firstCall, usesChain } from "./build-call.ts";
+import { nearsWindow } from "./history-size.ts";
+import { gatherChunks, gatherFiles, type GatheredChunks, type GatheredFiles } from "./gather.ts";
+import type { Histories } from "../kept/histories.ts";
+import { contextBlock } from "../request/context-block.ts";
+import { mediaTexts, placeInput, type PlacedInput } from "../kept/kept-parts.ts";
+import { closeCalls, userMessage, type ClosedCalls } from "../request/envelope.ts";
+import { mailboxBlock, type DeliveredMessage } from "../request/mailbox-block.ts";
+import { makeRecipe, messageTexts } from "../request/recipe.ts";
+import type { CallGround, HistoryDecision, Parent, TurnPlan } from "./turn-plan.ts";
+
+/** Answers the calls that the parent waits for (T8, T9). Throws `tool_feedback_invalid`. */
+export function answerOpenCalls(parent: Parent | null, accepted: AcceptedRequest): ClosedCalls {
+  return closeCalls(parent?.status === "awaiting_tool_results" ? parent.deferredCalls : [], accepted.toolResults);
+}
+
+export interface PlanInput {
+  turnId: string;
+  accepted: AcceptedRequest;
+  parent: Parent | null;
+  closed: ClosedCalls;
+  chunkBounds: ChunkBounds;
+  now: number;
+  /** Tokens that the model can take; null: unknown. */
+  window: number | null;
+  signal: AbortSignal;
+}
+
+/** A plan, or why there can be none: then the turn fails before the model is called (Q5, C3, T10). */
+export type Prepared = { plan: TurnPlan } | { failure: Failure };
+
+export async function tryToPlan(histories: Histories, input: PlanInput): Promise<Prepared> {
+  try {
+    return { plan: await planTurn(histories, input) };
+  } catch (error) {
+    if (input.signal.aborted)
+      return { failure: failure("interrupted", "the turn was stopped before the model was called") };
+    return { failure: failureOf(error) };
+  }
+}
+
+async function planTurn(histories: Histories, wanted: PlanInput): Promise<TurnPlan> {
+  const { accepted, parent, closed } = wanted;
+  const state = await histories.state(parent?.id ?? null);
+  const sent = alreadySent(state);
+  const files = gatherFiles(accepted.files, sent);
+  const chunks = await gatherChunks({
+    retriever: accepted.retriever,
+    policy: accepted.conversationContext.retrieval,
+    text: accepted.instruction,
+    orgId: accepted.caller.orgId,
+    repo: accepted.repo,
+    commit: accepted.commit,
+    ifNotIndexed: accepted.ifNotIndexed,
+    language: accepted.language,
+    pathPrefixes: accepted.pathPrefixes,
+    sent,
+    activePaths: files.activePaths,
+    bounds: wanted.chunkBounds,
+  });
+  wanted.signal.throwIfAborted();
+  const input = placeInput(wanted.turnId, state, accepted.input);
+  for (const ref of input.readable) accepted.readable.set(ref.name, ref);
+  const message = buildMessage(accepted, { chunks, files, input });
+  const newItems = [...closed.results, ...(message === null ? [] : [message])];
+  const decision = decideHistory(accepted, parent, wanted.now);
+  const requestBase = histories.requestBase(state);
+  const requestBaseBody = requestBase === null ? null : await histories.firstRequest(requestBase);
+  const parts = message?.parts ?? [];
+  const ground = { accepted, visible: state, newItems, input };
+  const isTooLong = nearsWindow(ground, { decision, parent, window: wanted.window });
+  const waits = closed.approved.length > 0 || isTooLong;
+  const first = waits ? null : await firstRequest(ground, { decision, requestBaseBody, message: parts, histories });
+  const closedWarning: Warning[] =
+    closed.unanswered === 0
+      ? []
+      : [{ code: "open_calls_closed", message: `${closed.unanswered} tool calls were closed without a result` }];
+  return {
+    turnId: wanted.turnId,
+    accepted,
+    parent,
+    state,
+    visible: state,
+    summary: null,
+    isTooLong,
+    newItems,
+    message: parts,
+    input,
+    sentChunks: chunks.toSend.map(({ id, hash, path }) => ({ id, hash, path })),
+    sentFiles: files.toSend.map(({ path, sha256: hash }) => ({ path, hash })),
+    manifest: manifest(accepted, { files, chunks, state, decision }),
+    warnings: [
+      ...chainWarnings(decision, accepted),
+      ...mediaWarnings(ground),
+      ...closedWarning,
+      ...files.warnings,
+      ...chunks.warnings,
+    ],
+    approved: closed.approved,
+    decision,
+    first,
+    requestBase,
+    requestBaseBody,
+  };
+}
+
+interface FirstRequest {
+  histories: Histories;
+  decision: HistoryDecision;
+  requestBaseBody: string | null;
+  message: readonly string[];
+}
+
+async function firstRequest(
+  ground: CallGround,
+  { decision, requestBaseBody, message, histories }: FirstRequest,
+): Promise<TurnPlan["first"]> {
+  const call = firstCall(ground, decision);
+  await histories.loadMedia(call, ground.input.loaded);
+  const request = ground.accepted.provider.prepare(call);
+  const known = [...messageTexts(message), ...mediaTexts(call, ground.input.loaded)];
+  return { call, request, recipe: makeRecipe(request.body, requestBaseBody, known) };
+}
+
+/** The plan with the results of the calls that were allowed, in front of the new message (T9). */
+export function withResults(plan: TurnPlan, results: readonly ToolResultItem[]): TurnPlan {
+  const isMessage = (item: HistoryItem): boolean => item.type === "user";
+  return {
+    ...plan,
+    newItems: [...plan.newItems.filter((item) => !isMessage(item)), ...results, ...plan.newItems.filter(isMessage)],
+  };
+}
+
+/** A turn that only brings tool results still tells of files that changed. */
+function buildMessage(
+  accepted: AcceptedRequest,
+  { chunks, files, input }: { chunks: GatheredChunks; files: GatheredFiles; input: PlacedInput },
+): UserItem | null {
+  const context = contextBlock(chunks.toSend, files.toSend, accepted.input);
+  const media = input.media.length > 0 ? { media: input.media } : {};
+  const { instruction, mode, mail } = accepted;
+  if (instruction !== "") return { ...userMessage(mode.id, instruction, mailboxBlock(mail), context), ...media };
+  return context === null ? null : { type: "user", parts: [context], ...media };
+}
+
+interface ManifestInput {
+  files: GatheredFiles;
+  chunks: GatheredChunks;
+  state: State;
+  decision: HistoryDecision;
+}
+
+function manifest(accepted: AcceptedRequest, { files, chunks, state, decision }: ManifestInput): ContextManifest {
+  return {
+    ...bareManifest(accepted),
+    history: decision === null ? "none" : usesChain(decision) ? "chain" : "replay",
+    chunks: chunks.refs,
+    activeFiles: files.refs,
+    skippedFiles: files.skipped,
+    historyTurns: state.entries.length,
+  };
+}
+
+/** The manifest of a turn that failed before anything was gathered. */
+export function bareManifest(accepted: AcceptedRequest): ContextManifest {
+  const { mail } = accepted;
+  return {
+    ...accepted.contextRefs,
+    promptHash: accepted.promptHash,
+    toolsHash: accepted.toolsHash,
+    history: "none",
+    settings: accepted.settings,
+    chunks: [],
+    activeFiles: [],
+    skippedFiles: [],
+    historyTurns: emptyState.entries.length,
+    ...(mail.length > 0 && { mailbox: mail.map(mailboxRef) }),
+  };
+}
+
+function mailboxRef({ turnId, subagentId, kind, text }: DeliveredMessage): MailboxRef {
+  return { turnId, subagentId, kind, contentHash: sha256(text) };
+}
+
+/** What listeners are told was gathered. */
+export function gatheredContext({ history, historyTurns, chunks, activeFiles }: ContextManifest): GatheredContext {
+  return {
+    history,
+    historyTurns,
+    chunks: chunks.map(({ id, path, startLine, endLine, wasSent }) => ({ id, path, startLine, endLine, wasSent })),
+    files: activeFiles.map(({ path, wasSentToLLM, wasTooLargeToSend }) => ({
+      path,
+      wasSent: wasSentToLLM,
+      wasTooLarge: wasTooLargeToSend,
+    })),
+  };
+}

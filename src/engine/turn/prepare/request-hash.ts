@@ -1,0 +1,26 @@
+/** What makes two requests the same one, for idempotency keys (T13). */
+import { sha256 } from "../../../domain/ids.ts";
+import type { TurnRequest } from "../../engine.ts";
+
+/** T13: what makes two requests the same one. Contents of files count by their hash. */
+export function requestHash(request: TurnRequest): string {
+  const { idempotencyKey: _key, activeFiles, input, ...rest } = request;
+  const files = (activeFiles ?? []).map(({ path, content, sha256: hash, isTouched }) => ({
+    path,
+    hash: content === null ? hash : sha256(content),
+    isTouched,
+  }));
+  const parts = input?.map((part) =>
+    "content" in part && part.content !== undefined ? { ...part, content: sha256(part.content) } : part,
+  );
+  return sha256(canonicalJson({ ...rest, files, ...(parts !== undefined && { input: parts }) }));
+}
+
+/** JSON with sorted keys, so that the order in which a client wrote its fields does not count. */
+function canonicalJson(value: unknown): string {
+  return JSON.stringify(value, (_key, inner: unknown) =>
+    typeof inner === "object" && inner !== null && !Array.isArray(inner)
+      ? Object.fromEntries(Object.entries(inner).toSorted(([a], [b]) => (a < b ? -1 : 1)))
+      : inner,
+  );
+}

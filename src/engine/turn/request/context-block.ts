@@ -1,0 +1,95 @@
+/**
+ * The `[CONTEXT]` block of the user message (E3). Whatever text a chunk or a file holds, it stays inside its
+ * fence, which is longer than any run of backticks in it: no text can forge a block or end one.
+ */
+import { languageOf } from "../../../domain/language.ts";
+import type { Chunk } from "../../../domain/chunk.ts";
+
+export interface ContextFile {
+  path: string;
+  sha256: string;
+  language: string;
+  text: string;
+}
+
+/** A part of the input, beside the instruction (I1). */
+export interface ContextPart {
+  name: string;
+  mediaType: string;
+  /** Empty: a file that was only named. */
+  sha256: string;
+  shown: { as: "text"; text: string } | { as: "media" } | { as: "name" };
+}
+
+/** The block, or null when there is nothing to say: then the message has one part only (E2). */
+export function contextBlock(
+  chunks: readonly Chunk[],
+  files: readonly ContextFile[],
+  parts: readonly ContextPart[] = [],
+): string | null {
+  if (chunks.length === 0 && files.length === 0 && parts.length === 0) return null;
+  const blocks = [
+    ...chunks.map((chunk, index) => chunkBlock(chunk, index + 1)),
+    ...files.map((file, index) => fileBlock(file, index + 1)),
+    ...parts.map((part, index) => partBlock(part, index + 1)),
+  ];
+  return `[CONTEXT]\n\n${blocks.join("\n")}`;
+}
+
+function chunkBlock(chunk: Chunk, number: number): string {
+  const language = label(chunk.language);
+  return [
+    `=== CHUNK ${number} ===`,
+    `Id: ${line(chunk.id)}`,
+    `Path: ${line(chunk.path)}`,
+    `Lines: ${chunk.startLine}-${chunk.endLine}`,
+    `Language: ${language}`,
+    fenced(chunk.text, language),
+    "",
+  ].join("\n");
+}
+
+function fileBlock(file: ContextFile, number: number): string {
+  const language = label(file.language);
+  return [
+    `=== FILE ${number} ===`,
+    `Path: ${line(file.path)}`,
+    `Sha256: ${file.sha256}`,
+    `Language: ${language}`,
+    fenced(file.text, language),
+    "",
+  ].join("\n");
+}
+
+function partBlock({ name, mediaType, sha256, shown }: ContextPart, number: number): string {
+  const facts = [`=== INPUT ${number} ===`, `Name: ${line(name)}`];
+  if (sha256 === "") return [...facts, "Read it with your tools: it is a file of the project.", ""].join("\n");
+  facts.push(`Type: ${line(mediaType)}`, `Sha256: ${sha256}`);
+  switch (shown.as) {
+    case "text":
+      return [...facts, fenced(shown.text, label(languageOf(name))), ""].join("\n");
+    case "media":
+      return [...facts, "It is part of this message.", ""].join("\n");
+    case "name":
+      return [...facts, "Read it with the tool read_input.", ""].join("\n");
+  }
+}
+
+export function fenced(text: string, language: string): string {
+  const longestRun = (text.match(/`+/g) ?? []).reduce((longest, run) => Math.max(longest, run.length), 0);
+  const fence = "`".repeat(Math.max(3, longestRun + 1));
+  const ending = text === "" || text.endsWith("\n") ? "" : "\n";
+  return `${fence}${language}\n${text}${ending}${fence}`;
+}
+
+/** A value that stands on a line of its own: what would end the line is written as an escape. */
+export function line(value: string): string {
+  return value.replace(
+    /[\p{Cc}\u2028\u2029]/gu,
+    (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, "0")}`,
+  );
+}
+
+function label(language: string): string {
+  return language.replace(/[^a-zA-Z0-9+#._-]/g, "") || "plaintext";
+}

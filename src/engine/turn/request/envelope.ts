@@ -1,0 +1,106 @@
+/**
+ * The user message (E2), the same for every door (E7). Its first part holds the mode and the instruction; the mailbox
+ * block and the context block follow, where there are any.
+ */
+import { AptoveError } from "../../../domain/errors.ts";
+import type { ToolCallItem, ToolResultItem, UserItem } from "../../../domain/history.ts";
+import { limits } from "../../../domain/limits.ts";
+import type { DeferredCall, ToolFeedback } from "../../../domain/tool.ts";
+
+export function userMessage(mode: string, instruction: string, ...blocks: (string | null)[]): UserItem {
+  const first = `[MODE: ${mode}]\n\n[INSTRUCTION]\n${instruction}`;
+  return { type: "user", parts: [first, ...blocks.filter((block) => block !== null)] };
+}
+
+/** The instruction that stands in a user message, as the person wrote it; empty where it only has context. */
+export function instructionOf({ parts: [first = ""] }: UserItem): string {
+  const header = /^\[MODE: [^\]\n]*\]\n\n\[INSTRUCTION\]\n/.exec(first);
+  return header === null ? "" : first.slice(header[0].length);
+}
+
+/** Refuses what no model can be given: nothing, NULs, half characters, a text over the limit. */
+export function checkInstruction(instruction: string, mayBeEmpty: boolean): void {
+  if (instruction.trim() === "") {
+    if (mayBeEmpty && instruction === "") return;
+    throw new AptoveError("instruction_empty", "say what the model shall do");
+  }
+  if (!instruction.isWellFormed()) {
+    throw new AptoveError("instruction_not_text", "it holds half of a surrogate pair; send valid Unicode");
+  }
+  const nulAt = instruction.indexOf("\u0000");
+  if (nulAt !== -1) {
+    throw new AptoveError("instruction_not_text", `it holds a NUL at character ${nulAt}; send it as a file instead`);
+  }
+  const bytes = Buffer.byteLength(instruction);
+  if (bytes > limits.instructionBytesMax) {
+    throw new AptoveError(
+      "instruction_too_large",
+      `it has ${bytes} bytes and may have ${limits.instructionBytesMax}; send long texts as active files`,
+    );
+  }
+}
+
+export interface ClosedCalls {
+  results: ToolResultItem[];
+  /** Calls that were allowed, and run before the model is called. */
+  approved: ToolCallItem[];
+  /** Calls that were closed without an answer from the caller. */
+  unanswered: number;
+}
+
+/**
+ * Answers every open call of the parent (T8, T9): with the caller's result, or with one that says that there
+ * is none. Feedback for calls that do not wait, or given twice, is refused as one list of faults.
+ */
+export function closeCalls(open: readonly DeferredCall[], feedback: readonly ToolFeedback[]): ClosedCalls {
+  const waiting = new Map(open.map((call) => [call.callId, call]));
+  const given = new Map<string, ToolFeedback>();
+  const faults: string[] = [];
+  for (const answer of feedback) {
+    const call = waiting.get(answer.callId);
+    if (call === undefined) faults.push(`"${answer.callId}" does not wait for a result`);
+    else if (given.has(answer.callId)) faults.push(`"${answer.callId}" is answered twice`);
+    else if ("approved" in answer !== (call.waitsFor === "approval")) {
+      faults.push(
+        `"${answer.callId}" waits for ${call.waitsFor === "approval" ? "a word on its approval" : "a result"}`,
+      );
+    }
+    given.set(answer.callId, answer);
+  }
+  if (faults.length > 0) {
+    throw new AptoveError("tool_feedback_invalid", faults.join("; "), {
+      facts: { faults, waiting: [...waiting.keys()] },
+    });
+  }
+  const isApproved = ({ callId }: DeferredCall): boolean => {
+    const answer = given.get(callId);
+    return answer !== undefined && "approved" in answer && answer.approved;
+  };
+  return {
+    results: open.filter((call) => !isApproved(call)).map((call) => resultItem(call, given.get(call.callId))),
+    approved: open
+      .filter(isApproved)
+      .map(({ callId, name, arguments: args }) => ({ type: "tool_call", callId, name, arguments: args })),
+    unanswered: open.length - given.size,
+  };
+}
+
+function resultItem({ callId, waitsFor }: DeferredCall, answer: ToolFeedback | undefined): ToolResultItem {
+  if (answer === undefined) {
+    return {
+      type: "tool_result",
+      callId,
+      output: waitsFor === "approval" ? "denied: no response" : "failed: no result",
+      isError: true,
+    };
+  }
+  if ("approved" in answer) {
+    return {
+      type: "tool_result",
+      callId,
+      output: `denied: ${answer.reason ?? "the user did not allow it"}`,
+      isError: true,
+    };
+  }
+  return { type: "tool_result", callId, output: answer.output, ...(answer.isError && { isError: true }) };
+}

@@ -1,0 +1,81 @@
+/**
+ * The boot prompt and the tool list: what stands unchanged at the front of every request of a session (E6).
+ */
+import { mayCall, type ConversationContext, type Mode } from "../../../domain/context.ts";
+import { AptoveError } from "../../../domain/errors.ts";
+import { sha256 } from "../../../domain/ids.ts";
+import { limits } from "../../../domain/limits.ts";
+import type { ToolDefinition } from "../../../domain/tool.ts";
+
+/** The system message: the boot prompt and what each mode asks for. A turn then only names its mode (E2). */
+export function bootPrompt(context: ConversationContext): string {
+  const sections = context.modes
+    .filter((mode) => mode.instructions !== "")
+    .map((mode) => `When a message says [MODE: ${mode.id}]:\n${mode.instructions}`);
+  return [context.bootPrompt, ...sections].filter((section) => section !== "").join("\n\n");
+}
+
+const toolNamePattern = /^[a-zA-Z0-9_-]{1,64}$/;
+
+function checkTool(tool: ToolDefinition): void {
+  if (!toolNamePattern.test(tool.name)) {
+    throw new AptoveError(
+      "tool_invalid",
+      `the tool name ${JSON.stringify(tool.name)} must be 1 to 64 letters, digits, "_" or "-"`,
+    );
+  }
+  if (tool.parameters["type"] !== "object") {
+    throw new AptoveError(
+      "tool_invalid",
+      `the parameters of tool "${tool.name}" must be a JSON Schema of type "object"`,
+    );
+  }
+}
+
+/** E4: the context's tools, then the request's; of two with one name the request's counts, in the first one's place. */
+export function mergeTools(
+  defaults: readonly ToolDefinition[],
+  requested: readonly ToolDefinition[],
+): ToolDefinition[] {
+  const byName = new Map<string, ToolDefinition>();
+  const seen = new Set<string>();
+  for (const tool of defaults) byName.set(tool.name, tool);
+  for (const tool of requested) {
+    if (seen.has(tool.name)) throw new AptoveError("tool_invalid", `the tool "${tool.name}" is given twice`);
+    seen.add(tool.name);
+    byName.set(tool.name, tool);
+  }
+  const merged = [...byName.values()];
+  merged.forEach(checkTool);
+  if (merged.length > limits.toolsPerTurnMax) {
+    throw new AptoveError("tool_invalid", `${merged.length} tools are more than the ${limits.toolsPerTurnMax} allowed`);
+  }
+  return merged;
+}
+
+export interface ToolUse {
+  tools: ToolDefinition[];
+  /** The tool that the model must call; null: it chooses. */
+  choice: string | null;
+  /** The tools that it may call; null: all of them (E5). */
+  allowed: string[] | null;
+}
+
+/** Which tools a turn offers, narrowed by its mode; refuses a forced tool that is not there (E4). */
+export function toolUse(tools: ToolDefinition[], mode: Mode, requestedChoice: string | undefined): ToolUse {
+  const names = tools.map((tool) => tool.name);
+  const callable = tools.filter((tool) => mayCall(mode, tool) && (mode.tools?.includes(tool.name) ?? true));
+  const isNarrowed = mode.tools !== null || callable.length < tools.length;
+  const allowed = isNarrowed ? callable.map((tool) => tool.name) : null;
+  const choice = requestedChoice ?? mode.forceTool;
+  if (choice !== null && !(allowed ?? names).includes(choice)) {
+    const known = (allowed ?? names).map((name) => `"${name}"`).join(", ") || "none";
+    throw new AptoveError("tool_choice_unknown", `"${choice}" cannot be forced; the tools of this turn are: ${known}`);
+  }
+  return { tools, choice, allowed };
+}
+
+export function toolsHash(tools: readonly ToolDefinition[]): string {
+  // What the model is never told does not make it another list.
+  return sha256(JSON.stringify(tools.map(({ effect: _effect, ...shown }) => shown)));
+}

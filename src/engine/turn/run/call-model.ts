@@ -1,0 +1,152 @@
+/**
+ * Calls the model until there is an answer: stores each request before it is sent (E7), rebuilds a chain that
+ * the provider forgot (C3), tries again what may succeed later (C7), and records every call as a step.
+ */
+import { failure, type Failure } from "../../../domain/errors.ts";
+import { limits } from "../../../domain/limits.ts";
+import type { StopReason } from "../../../domain/events.ts";
+import type { ProviderEvent, ProviderFailed } from "../../../providers/provider.ts";
+import { firstCall, laterCall, rebuiltWarning } from "../prepare/build-call.ts";
+import type { EngineCore } from "../live/engine-core.ts";
+import type { ModelRun } from "./model-run.ts";
+import { failedCall, modelStep, type CallEnd } from "./model-step.ts";
+import { retryDelay } from "./retry-delay.ts";
+import type { RunRecorder } from "../live/run-recorder.ts";
+import type { ModelRequest } from "./turn-requests.ts";
+
+export type ModelAnswer =
+  | { ended: "answered"; stopReason: StopReason; responseId: string | null; step: number }
+  | { ended: "failed"; failure: Failure }
+  | { ended: "interrupted" };
+
+/** Throws only what a store throws. */
+export async function callModel(core: EngineCore, run: ModelRun, first: ModelRequest): Promise<ModelAnswer> {
+  const { deps } = core;
+  const { plan, recorder, signal } = run;
+  recorder.beginCall();
+  let request = first;
+  for (let triesOfThisCall = 1; ; triesOfThisCall += 1) {
+    if (signal.aborted) return { ended: "interrupted" };
+    const end = await modelStep(core, run, { request, consume: (events) => consume(events, recorder, request.step) });
+    if (end.type === "finished") {
+      return { ended: "answered", stopReason: end.stopReason, responseId: end.responseId, step: request.step };
+    }
+    if (signal.aborted) return { ended: "interrupted" };
+    // After the first output a second try would show the answer twice, and a call that was begun as two calls.
+    if (recorder.callHasOutput || recorder.callHasShownTool) return { ended: "failed", failure: end.failure };
+    recorder.forgetCall();
+    if (end.failure.code === "chain_forgotten" && request.call.previousResponseId !== null) {
+      recorder.warn(rebuiltWarning(plan.accepted, "it no longer knows the earlier response"));
+      recorder.isRebuilt = true;
+      deps.observer.note({ type: "chain_rebuilt", provider: plan.accepted.provider.name });
+      request = await rebuild(run, request.step + 1);
+      triesOfThisCall = 0;
+      continue;
+    }
+    const delay = retryDelay({
+      attempt: triesOfThisCall,
+      attemptsMax: deps.limits.providerAttemptsMax,
+      failure: end.failure,
+      retryAfterMs: end.retryAfterMs,
+      random: deps.random(),
+    });
+    if (delay === null) return { ended: "failed", failure: end.failure };
+    recorder.warn({ code: "provider_retried", message: `${end.failure.message}; trying again in ${delay} ms` });
+    deps.observer.note({ type: "model_retried", provider: plan.accepted.provider.name, code: end.failure.code });
+    await run.live.watch.ofOthers(() => deps.sleep(delay, signal));
+    request = { ...request, step: request.step + 1 };
+  }
+}
+
+/** C3: once, and from our own store only. The new request is stored before it is sent, like the first. */
+async function rebuild({ plan, recorder, requests }: ModelRun, step: number): Promise<ModelRequest> {
+  const isFirst = recorder.items.length === 0;
+  const call = isFirst ? firstCall(plan, "replay") : laterCall(plan, "replay", recorder.items);
+  return await requests.store(step, call);
+}
+
+/** Reads the stream to its end. A driver that throws, or says nothing at the end, breaks its contract: that is a failed call too. */
+async function consume(events: AsyncIterable<ProviderEvent>, recorder: RunRecorder, step: number): Promise<CallEnd> {
+  const messageId = messageIds(recorder.turnId, step);
+  try {
+    for await (const event of events) {
+      if (event.type === "finished" || event.type === "failed") {
+        return event.type === "finished" && !recorder.callHasOutput ? emptyAnswer(event) : event;
+      }
+      record(event, { recorder, step, messageId });
+      if (recorder.bytesHeard > limits.answerBytesMax) return failedCall(endless());
+    }
+    return failedCall(failure("provider_stream_cut", "the provider's driver ended without an end"));
+  } catch (error) {
+    return failedCall(
+      failure("internal", `the provider's driver threw: ${error instanceof Error ? error.message : String(error)}`),
+    );
+  }
+}
+
+function endless(): Failure {
+  return failure("provider_answer_invalid", `the answers of the turn are longer than ${limits.answerBytesMax} bytes`);
+}
+
+function emptyAnswer(event: Extract<ProviderEvent, { type: "finished" }>): ProviderFailed {
+  const code = event.stopReason === "content_filter" ? "provider_refused_content" : "provider_answer_invalid";
+  const message = `the model answered nothing (stop reason: ${event.stopReason})`;
+  return { type: "failed", failure: failure(code, message), retryAfterMs: null, usage: event.usage };
+}
+
+/** The provider's item ids are its own affair; messages get ids that are unique over the whole session. */
+function messageIds(turnId: string, step: number): (itemId: string) => string {
+  const known = new Map<string, string>();
+  return (itemId) => {
+    const id = known.get(itemId) ?? `${turnId}-${step}.${known.size + 1}`;
+    known.set(itemId, id);
+    return id;
+  };
+}
+
+interface Recording {
+  recorder: RunRecorder;
+  step: number;
+  messageId(itemId: string): string;
+}
+
+function record(event: Exclude<ProviderEvent, CallEnd>, { recorder, step, messageId }: Recording): void {
+  switch (event.type) {
+    case "bytes":
+      return recorder.addBytes(step, event.bytes);
+    case "started":
+      return;
+    case "text_delta":
+      return recorder.textDelta(messageId(event.itemId), event.delta);
+    case "reasoning_delta":
+      return recorder.reasoningDelta(messageId(event.itemId), event.delta);
+    case "tool_call_started":
+      return recorder.toolCallStarted(event.callId, event.name);
+    case "tool_call_delta":
+      return recorder.toolCallDelta(event.callId, event.delta);
+    case "item":
+      return recordItem(event, { recorder, step, messageId });
+  }
+}
+
+/** A whole item: shown in full where no delta showed it before. */
+function recordItem(
+  { item, itemId }: Extract<ProviderEvent, { type: "item" }>,
+  { recorder, messageId }: Recording,
+): void {
+  recorder.items.push(item);
+  if (item.type === "tool_call") {
+    if (!recorder.isOpen(item.callId)) {
+      recorder.toolCallStarted(item.callId, item.name);
+      recorder.toolCallDelta(item.callId, item.arguments);
+    }
+    return recorder.end(item.callId);
+  }
+  if (item.type !== "assistant" && item.type !== "reasoning") return;
+  const id = messageId(itemId);
+  if (!recorder.isOpen(id) && item.text !== "") {
+    if (item.type === "assistant") recorder.textDelta(id, item.text);
+    else recorder.reasoningDelta(id, item.text);
+  }
+  recorder.end(id);
+}

@@ -1,0 +1,123 @@
+/** One call of a tool that lives beside the engine: shown, allowed by a person where it must be, and run (V5, P4). */
+import { failureOf } from "../../../domain/errors.ts";
+import type { ToolCallItem } from "../../../domain/history.ts";
+import { limits } from "../../../domain/limits.ts";
+import type { ToolCallView } from "../../../domain/tool.ts";
+import { failed, lookAt } from "../../../tools/tool-call.ts";
+import type { Tool, ToolContext, ToolResult } from "../../../tools/tool.ts";
+import type { EngineCore } from "../live/engine-core.ts";
+import type { ApprovalAnswer } from "../../engine.ts";
+import { holdsLease } from "../live/leases.ts";
+import type { ModelRun } from "./model-run.ts";
+import { readBlob } from "../kept/turn-blobs.ts";
+
+export interface ToolCall {
+  call: ToolCallItem;
+  tool: Tool;
+  args: Record<string, unknown>;
+  /** A person must allow it first; there is somebody to ask. */
+  asks: boolean;
+}
+
+/** Never rejects. */
+export async function callTool(core: EngineCore, run: ModelRun, toolCall: ToolCall): Promise<ToolResult> {
+  const { name, callId } = toolCall.call;
+  const activity = core.deps.observer.toolCall({ turnId: run.plan.turnId, callId, name });
+  const result = await activity.within(() => shownAndRun(core, run, toolCall));
+  activity.end({ isError: result.isError === true });
+  return result;
+}
+
+async function shownAndRun(core: EngineCore, run: ModelRun, toolCall: ToolCall): Promise<ToolResult> {
+  try {
+    // What was stopped by now must not begin.
+    if (run.signal.aborted || !holdsLease(core, run.live)) return notRun;
+    const { view, refusal } = await lookAt(toolCall.tool, toolCall.args);
+    run.recorder.emit({ type: "tool_call_view", callId: toolCall.call.callId, view });
+    const denial = toolCall.asks ? (refusal ?? (await ask(run, toolCall, view))) : null;
+    if (run.signal.aborted || !holdsLease(core, run.live)) return notRun;
+    return denial ?? (await runInTime(core, run, toolCall));
+  } catch (error) {
+    if (run.signal.aborted) return notRun;
+    core.deps.report(`the tool "${toolCall.call.name}" could not be called`, error);
+    return failed(failureOf(error).message);
+  }
+}
+
+const notRun: ToolResult = { output: "interrupted: the call was not run", isError: true };
+
+/** Null: it may run. */
+async function ask(run: ModelRun, { call, args }: ToolCall, view: ToolCallView): Promise<ToolResult | null> {
+  const { askApproval } = run.plan.accepted;
+  const question = {
+    sessionId: run.sessionId,
+    turnId: run.plan.turnId,
+    callId: call.callId,
+    name: call.name,
+    args,
+    view,
+    signal: run.signal,
+  };
+  const nobody: ApprovalAnswer = { approved: false, reason: "there is nobody to ask" };
+  const answer = await Promise.race([askApproval?.(question) ?? nobody, untilAborted(run.signal)]);
+  if (answer.approved) return null;
+  return { output: `denied: ${answer.reason ?? "the user did not allow this call"}`, isError: true };
+}
+
+async function runInTime(core: EngineCore, run: ModelRun, { call, tool, args }: ToolCall): Promise<ToolResult> {
+  const timeMs = tool.timeMs ?? limits.toolTimeMs;
+  const deadline = core.deps.deadline(timeMs);
+  const signal = AbortSignal.any([run.signal, deadline]);
+  const context = toolContext(core, run, { call, signal });
+  try {
+    return await Promise.race([tool.run(args, context), untilAborted(signal)]);
+  } catch (error) {
+    if (run.signal.aborted) return { output: "interrupted: the call was stopped", isError: true };
+    if (deadline.aborted) return failed(`no result within ${timeMs / 1000} s`);
+    core.deps.report(`the tool "${call.name}" threw`, error);
+    return failed(failureOf(error).message);
+  } finally {
+    context.endShowing();
+  }
+}
+
+function toolContext(
+  core: EngineCore,
+  { sessionId, plan, recorder }: ModelRun,
+  { call: { callId }, signal }: { call: ToolCallItem; signal: AbortSignal },
+): ToolContext & { endShowing(): void } {
+  let room: number = limits.toolShownCharactersMax;
+  return {
+    // Whatever the tool still says: nothing follows the result.
+    endShowing: () => (room = 0),
+    sessionId,
+    turnId: plan.turnId,
+    callId,
+    signal,
+    showOutput: (text) => {
+      const delta = text.slice(0, room).toWellFormed();
+      if (delta === "") return;
+      room -= delta.length;
+      recorder.emit({ type: "tool_output_delta", callId, delta });
+    },
+    readOutput: async (id) => recorder.output(id) ?? (await earlierOutput(core, plan, id)),
+  };
+}
+
+/** The whole output of a call of an earlier turn of this history. */
+async function earlierOutput({ deps }: EngineCore, { state }: ModelRun["plan"], id: string): Promise<string | null> {
+  const entry = state.entries.findLast(({ items }) =>
+    items.some((item) => item.type === "tool_result" && item.callId === id),
+  );
+  const turn = entry === undefined ? null : await deps.records.getTurn(entry.turnId);
+  if (turn === null || turn.blobs.run === null) return null;
+  const { outputs = [] } = await readBlob<"run">(deps.blobs, turn.blobs.run, turn.id);
+  return outputs.find(({ callId }) => callId === id)?.text ?? null;
+}
+
+function untilAborted(signal: AbortSignal): Promise<never> {
+  return new Promise((_resolve, reject) => {
+    if (signal.aborted) reject(signal.reason);
+    signal.addEventListener("abort", () => reject(signal.reason), { once: true });
+  });
+}

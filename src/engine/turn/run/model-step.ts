@@ -1,0 +1,111 @@
+/** One model call of a turn as a step: announced, timed, priced, recorded (T4, D3). */
+import type { Failure, Warning } from "../../../domain/errors.ts";
+import { costOf } from "../../../domain/models.ts";
+import { noUsage, type Usage } from "../../../domain/usage.ts";
+import type { ProviderEvent, ProviderFailed } from "../../../providers/provider.ts";
+import { droppedWarnings } from "../prepare/build-call.ts";
+import type { EngineCore } from "../live/engine-core.ts";
+import type { EngineDependencies } from "../../dependencies.ts";
+import { holdsLease, runnerLost, lose } from "../live/leases.ts";
+import type { ModelRun } from "./model-run.ts";
+import type { ModelRequest } from "./turn-requests.ts";
+
+export type CallEnd = Extract<ProviderEvent, { type: "finished" }> | ProviderFailed;
+
+export interface ModelStep {
+  request: ModelRequest;
+  /** Reads the stream to its end; never throws. */
+  consume(events: AsyncIterable<ProviderEvent>): Promise<CallEnd>;
+}
+
+export async function modelStep(core: EngineCore, run: ModelRun, { request, consume }: ModelStep): Promise<CallEnd> {
+  const { deps } = core;
+  const { plan, recorder, signal, live } = run;
+  const provider = plan.accepted.provider;
+  const startedAt = deps.now();
+  await storeStep(core, run);
+  if (!holdsLease(core, live)) return failedCall(runnerLost);
+  recorder.modelRequests += 1;
+  for (const warning of droppedWarnings(request.request)) warnOnce(run, warning);
+  recorder.emit({ type: "step_started", step: request.step });
+  const end = await watchedCall(deps, run, {
+    request,
+    consume: () => consume(provider.send(request.request, signal)),
+  });
+  // What was cut short ends before its step does.
+  recorder.endAll();
+  const model = end.type === "finished" ? end.model : request.request.model;
+  const usage = priced(model, end.usage);
+  if (end.type === "finished" && end.isUsageEstimated === true) warnOfEstimate(run);
+  recorder.addUsage(model, usage);
+  const endedAt = deps.now();
+  recorder.answeredAt = endedAt;
+  recorder.unstoredStep = {
+    turnId: plan.turnId,
+    index: request.step,
+    provider: provider.name,
+    model,
+    startedAt,
+    endedAt,
+    previousResponseId: request.call.previousResponseId,
+    responseId: end.type === "finished" ? end.responseId : null,
+    request: request.stored,
+    outcome:
+      end.type === "finished"
+        ? { status: "completed", stopReason: end.stopReason }
+        : { status: "failed", failure: end.failure },
+    usage,
+  };
+  recorder.emit({ type: "step_finished", step: request.step, usage });
+  return end;
+}
+
+/** The call itself, as observers are told of it. */
+async function watchedCall(
+  { observer }: EngineDependencies,
+  { plan, recorder, live }: ModelRun,
+  { request, consume }: { request: ModelRequest; consume: () => Promise<CallEnd> },
+): Promise<CallEnd> {
+  const { step, request: sent } = request;
+  const { turnId, accepted } = plan;
+  const activity = observer.modelCall({ turnId, step, provider: accepted.provider.name, model: sent.model });
+  recorder.outputAt = null;
+  const begunAt = performance.now();
+  const end = await live.watch.ofOthers(() => activity.within(consume));
+  if (recorder.outputAt !== null) live.watch.sawOutput(recorder.outputAt);
+  const firstOutputMs = recorder.outputAt === null ? null : recorder.outputAt - begunAt;
+  const said =
+    end.type === "finished"
+      ? { model: end.model, responseId: end.responseId, stopReason: end.stopReason, code: null }
+      : { model: sent.model, responseId: null, stopReason: null, code: end.failure.code };
+  activity.end({ ...said, usage: priced(said.model, end.usage), firstOutputMs });
+  return end;
+}
+
+/** Writes the step that ended last, if it is not written yet. Where the turn is another runner's by now, the run stops (R1). */
+export async function storeStep(core: EngineCore, { recorder, live }: ModelRun): Promise<void> {
+  const { records, runner } = core.deps;
+  if (recorder.unstoredStep === null) return;
+  if (!(await records.insertStep(recorder.unstoredStep, runner.id))) lose(core, live);
+  recorder.unstoredStep = null;
+}
+
+function priced(model: string, usage: Usage): Usage {
+  const costUsd = costOf(model, usage);
+  return costUsd === undefined ? usage : { ...usage, costUsd };
+}
+
+function warnOfEstimate(run: ModelRun): void {
+  const { name } = run.plan.accepted.provider;
+  const message = `${name} tells no token counts; they are guessed from the lengths of the texts`;
+  warnOnce(run, { code: "usage_estimated", message });
+}
+
+/** Of one kind once a turn: each of its calls has the same reason. */
+function warnOnce({ recorder }: ModelRun, warning: Warning): void {
+  if (!recorder.warnings.some(({ code }) => code === warning.code)) recorder.warn(warning);
+}
+
+export function failedCall(reason: Failure): ProviderFailed {
+  return { type: "failed", failure: reason, retryAfterMs: null, usage: noUsage };
+}

@@ -1,0 +1,85 @@
+/**
+ * What a compaction hid from the model: files and chunks that were counted as sent before, in turns that a summary
+ * stands for now. They are sent again with the turn that compacted (X3, Q4, C6).
+ */
+import type { ActiveFileRef } from "../../../domain/active-file.ts";
+import { chunkKey, alreadySent } from "../../../domain/lineage.ts";
+import type { ChunkRef } from "../../../domain/chunk.ts";
+import type { HistoryItem, UserItem } from "../../../domain/history.ts";
+import type { EngineCore } from "../live/engine-core.ts";
+import { chunkBounds, gatherChunks, gatherFiles, type GatheredChunks, type GatheredFiles } from "../prepare/gather.ts";
+import { contextBlock } from "../request/context-block.ts";
+import type { TurnPlan } from "../prepare/turn-plan.ts";
+
+/** The compacted plan with what it hides and this turn names. May throw what retrieval throws (Q5). */
+export async function sendAgain({ deps }: EngineCore, plan: TurnPlan): Promise<TurnPlan> {
+  const { accepted } = plan;
+  const sent = alreadySent(plan.visible);
+  for (const chunk of plan.sentChunks) sent.chunkKeys.add(chunkKey(chunk));
+  for (const file of plan.sentFiles) sent.files.set(file.path, file.hash);
+  const files = gatherFiles(accepted.files, sent);
+  const chunks = await gatherChunks({
+    retriever: accepted.retriever,
+    policy: accepted.conversationContext.retrieval,
+    text: accepted.instruction,
+    orgId: accepted.caller.orgId,
+    repo: accepted.repo,
+    // What there is to warn of was said when the turn was planned.
+    commit: null,
+    ifNotIndexed: accepted.ifNotIndexed,
+    language: accepted.language,
+    pathPrefixes: accepted.pathPrefixes,
+    sent,
+    activePaths: files.activePaths,
+    bounds: chunkBounds(deps.limits),
+  });
+  const block = contextBlock(chunks.toSend, files.toSend);
+  return block === null ? plan : withContext(plan, { block, files, chunks });
+}
+
+interface Again {
+  block: string;
+  files: GatheredFiles;
+  chunks: GatheredChunks;
+}
+
+/** In front of the message, which stays byte for byte what was stored of it before (E7). */
+function withContext(plan: TurnPlan, { block, files, chunks }: Again): TurnPlan {
+  const context: UserItem = { type: "user", parts: [block] };
+  const at = plan.newItems.findIndex((item) => item.type === "user");
+  const newItems: HistoryItem[] = at === -1 ? [...plan.newItems, context] : plan.newItems.toSpliced(at, 0, context);
+  return {
+    ...plan,
+    newItems,
+    sentChunks: [...plan.sentChunks, ...chunks.toSend.map(({ id, hash, path }) => ({ id, hash, path }))],
+    sentFiles: [...plan.sentFiles, ...files.toSend.map(({ path, sha256: hash }) => ({ path, hash }))],
+    manifest: {
+      ...plan.manifest,
+      chunks: mergedChunks(plan.manifest.chunks, chunks.refs),
+      activeFiles: mergedFiles(plan.manifest.activeFiles, files.refs),
+    },
+  };
+}
+
+/** What was sent at either time was sent; a chunk may have been found only now. */
+function mergedChunks(before: readonly ChunkRef[], now: readonly ChunkRef[]): ChunkRef[] {
+  const sentNow = new Set(now.filter((ref) => ref.wasSent).map(refKey));
+  const known = new Set(before.map(refKey));
+  return [
+    ...before.map((ref) => (sentNow.has(refKey(ref)) ? wasSent(ref) : ref)),
+    ...now.filter((ref) => !known.has(refKey(ref))),
+  ];
+}
+
+function wasSent({ notSentBecause: _because, ...ref }: ChunkRef): ChunkRef {
+  return { ...ref, wasSent: true };
+}
+
+function refKey({ id, contentHash }: ChunkRef): string {
+  return chunkKey({ id, hash: contentHash });
+}
+
+function mergedFiles(before: readonly ActiveFileRef[], now: readonly ActiveFileRef[]): ActiveFileRef[] {
+  const sentNow = new Set(now.filter((ref) => ref.wasSentToLLM).map(({ path }) => path));
+  return before.map((ref) => ({ ...ref, wasSentToLLM: ref.wasSentToLLM || sentNow.has(ref.path) }));
+}

@@ -1,0 +1,58 @@
+/**
+ * The requests of one turn, each stored before it is sent (E7). The first one is part of the opening where it
+ * is known by then; every other has a blob of its own. A later one is kept as what differs from an earlier one
+ * of the turn, which is chosen like the base of a state, so a long loop of tools costs O(k log k) bytes (K3).
+ */
+import type { BlobStore } from "../../../blobs/blob-store.ts";
+import { baseDepth } from "../../../domain/lineage.ts";
+import type { Step } from "../../../domain/step.ts";
+import type { ModelCall, PreparedRequest } from "../../../providers/provider.ts";
+import { loadMedia, mediaTexts } from "../kept/kept-parts.ts";
+import { makeRecipe, messageTexts } from "../request/recipe.ts";
+import type { TurnPlan } from "../prepare/turn-plan.ts";
+import { blobKeys, encodeBlob } from "../kept/turn-blobs.ts";
+
+/** A request on its way: where its bytes are described, and what it was made from. */
+export interface ModelRequest {
+  step: number;
+  call: ModelCall;
+  request: PreparedRequest;
+  stored: Step["request"];
+}
+
+export class TurnRequests {
+  readonly #blobs: BlobStore;
+  readonly #plan: TurnPlan;
+  /** In the order in which they were stored; `step` is part of the blob's name. */
+  readonly #stored: { step: number; body: string }[] = [];
+
+  constructor(blobs: BlobStore, plan: TurnPlan) {
+    this.#blobs = blobs;
+    this.#plan = plan;
+  }
+
+  /** The request that was stored with the opening. */
+  opened(openingKey: string): ModelRequest | null {
+    const { first } = this.#plan;
+    if (first === null) return null;
+    this.#stored.push({ step: 1, body: first.request.body });
+    const { bytes, sha256 } = first.recipe;
+    return { step: 1, call: first.call, request: first.request, stored: { blob: openingKey, bytes, sha256 } };
+  }
+
+  async store(step: number, call: ModelCall): Promise<ModelRequest> {
+    const { turnId, accepted, message, requestBaseBody, input } = this.#plan;
+    await loadMedia(this.#blobs, call, input.loaded);
+    const request = accepted.provider.prepare(call);
+    const base = this.#stored[baseDepth(this.#stored.length)];
+    const baseStep = this.#stored.length === 0 ? null : (base?.step ?? null);
+    const recipe = makeRecipe(request.body, baseStep === null ? requestBaseBody : (base?.body ?? null), [
+      ...messageTexts(message),
+      ...mediaTexts(call, input.loaded),
+    ]);
+    const blob = blobKeys.request(turnId, step);
+    await this.#blobs.put(blob, encodeBlob("request", { format: 1, turnId, baseStep, request: recipe }));
+    this.#stored.push({ step, body: request.body });
+    return { step, call, request, stored: { blob, bytes: recipe.bytes, sha256: recipe.sha256 } };
+  }
+}

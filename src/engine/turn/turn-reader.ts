@@ -1,0 +1,80 @@
+/** The parts of a turn that are kept as blobs, read back exactly (D3). */
+import { AptoveError } from "../../domain/errors.ts";
+import type { TurnEvent } from "../../domain/events.ts";
+import { sha256 } from "../../domain/ids.ts";
+import type { Turn } from "../../domain/turn.ts";
+import type { EngineCore } from "./live/engine-core.ts";
+import type { TurnReader } from "../engine.ts";
+import { blobKeys, decodeResponse, readBlob, type OpeningBlob, type RunBlob } from "./kept/turn-blobs.ts";
+import { keptEvents } from "./kept/kept-events.ts";
+
+export function turnReader(core: EngineCore, turn: Turn): TurnReader {
+  const { blobs, records } = core.deps;
+  const opening = (): Promise<OpeningBlob> => readBlob<"opening">(blobs, turn.blobs.opening, turn.id);
+  return {
+    turn,
+    instruction: async () => (await opening()).instruction,
+    prompt: () => promptOf(core, turn),
+    message: async () => (await opening()).message,
+    toolResults: async () => (await opening()).toolResults,
+    answer: async () => textOf(await eventsSoFar(core, turn)),
+    steps: () => records.listSteps(turn.id),
+    request: async (step) => Buffer.from(await requestBody(core, turn, step)),
+    response: async (step) => await responseBytes(core, turn, step),
+  };
+}
+
+async function promptOf({ deps }: EngineCore, { manifest: { promptHash } }: Turn): Promise<string | null> {
+  const key = blobKeys.prompt(promptHash);
+  const bytes = await deps.blobs.get(key);
+  if (bytes === null) return null;
+  if (sha256(bytes) === promptHash) return Buffer.from(bytes).toString("utf8");
+  throw new AptoveError("blob_damaged", `${key} is not the boot prompt of its name`, { facts: { key } });
+}
+
+async function eventsSoFar(core: EngineCore, turn: Turn): Promise<TurnEvent[]> {
+  const sequenced =
+    turn.status === "pending" ? ((await core.deps.log.read(turn.id, 0)) ?? []) : await keptEvents(core.deps, turn);
+  return sequenced.map(({ event }) => event);
+}
+
+/** The messages of the answer, in order, one blank line between two of them. */
+function textOf(events: readonly TurnEvent[]): string {
+  const messages = new Map<string, string>();
+  for (const event of events) {
+    if (event.type === "text_delta") messages.set(event.messageId, (messages.get(event.messageId) ?? "") + event.delta);
+  }
+  return [...messages.values()].join("\n\n");
+}
+
+async function requestBody(core: EngineCore, turn: Turn, step: number): Promise<string> {
+  const { blobs, records } = core.deps;
+  const opening = await readBlob<"opening">(blobs, turn.blobs.opening, turn.id);
+  const key = (await records.listSteps(turn.id)).find((one) => one.index === step)?.request.blob;
+  // A call that was running when its process ended has no step, but its request was stored before it was sent.
+  const stored = key === undefined ? step : storedStep(turn, key);
+  try {
+    return await core.histories.request(opening, stored);
+  } catch (error) {
+    if (key === undefined && error instanceof AptoveError && error.code === "blob_missing") throw noStep(turn, step);
+    throw error;
+  }
+}
+
+/** A retry sent the bytes that were stored for an earlier step; the blob's name says for which. */
+function storedStep(turn: Turn, key: string): number {
+  return key === turn.blobs.opening ? 1 : Number(/request-(\d+)\.json$/.exec(key)?.[1]);
+}
+
+async function responseBytes(core: EngineCore, turn: Turn, step: number): Promise<Uint8Array> {
+  if (turn.status === "pending") throw new AptoveError("turn_not_finished", `turn ${turn.id} is still running`);
+  if (turn.blobs.run === null) throw noStep(turn, step);
+  const run: RunBlob = await readBlob<"run">(core.deps.blobs, turn.blobs.run, turn.id);
+  const response = run.responses.find((one) => one.step === step);
+  if (response === undefined) throw noStep(turn, step);
+  return decodeResponse(response);
+}
+
+function noStep(turn: Turn, step: number): AptoveError {
+  return new AptoveError("not_found", `turn ${turn.id} has no model call ${step}`);
+}

@@ -1,0 +1,79 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { Validator } from "@seriousme/openapi-schema-validator";
+import { errorCatalogue } from "../../domain/errors.ts";
+import { openApiDocument, routeErrors } from "./openapi.ts";
+import { paths } from "./paths.ts";
+import type { RouteName } from "./paths.ts";
+import { routes } from "./routes.ts";
+import type { RouteSpec } from "./routes.ts";
+
+interface Operation {
+  operationId: string;
+  security?: unknown[];
+  parameters?: { name: string; in: string }[];
+  requestBody?: { content: Record<string, unknown> };
+  responses: Record<string, Answer>;
+}
+interface Answer {
+  description: string;
+  content?: Record<string, unknown>;
+}
+interface Document {
+  paths: Record<string, Record<string, Operation>>;
+  components: { schemas: Record<string, unknown> };
+}
+
+const text = JSON.stringify(openApiDocument("1.2.3"));
+const parsed = (): Document => JSON.parse(text) as Document;
+
+test("[H2] the document is valid OpenAPI 3.1", async () => {
+  const validator = new Validator();
+  const result = await validator.validate({ ...parsed() });
+  assert.deepEqual(result.errors ?? [], []);
+  assert.equal(result.valid, true);
+  assert.equal(validator.version, "3.1");
+});
+
+test("[H2] every reference leads to a schema, and every schema is used", () => {
+  const used = new Set([...text.matchAll(/"\$ref":"#\/components\/schemas\/([^"]+)"/g)].map((match) => match[1] ?? ""));
+  const defined = Object.keys(parsed().components.schemas);
+  assert.deepEqual([...used].toSorted(), defined.toSorted());
+  assert.equal(text.includes("$defs"), false);
+  assert.equal(
+    defined.some((name) => name.startsWith("__")),
+    false,
+  );
+});
+
+test("[H2] the document has the routes of the table, and no others", () => {
+  const documented = Object.entries(parsed().paths).flatMap(([path, methods]) =>
+    Object.entries(methods).map(([method, { operationId }]) => [operationId, method.toUpperCase(), path].join(" ")),
+  );
+  const table = Object.entries(paths).map(([name, { method, path }]) => `${name} ${method} ${path}`);
+  assert.deepEqual(documented.toSorted(), table.toSorted());
+});
+
+for (const name of Object.keys(paths) as RouteName[]) {
+  test(`[H2] [H3] [H4] ${name} is documented with what it takes, gives and refuses`, () => {
+    const { method, path } = paths[name];
+    const spec: RouteSpec = routes[name];
+    const operation = parsed().paths[path]?.[method.toLowerCase()];
+    assert.ok(operation !== undefined);
+    assert.equal(operation.security?.length === 0, spec.access === "open");
+    assert.deepEqual(
+      (operation.parameters ?? []).filter((one) => one.in === "query").map((one) => one.name),
+      Object.keys(spec.query?.shape ?? {}),
+    );
+    assert.deepEqual(Object.keys(operation.requestBody?.content ?? {}), [
+      ...(spec.body === undefined ? [] : ["application/json"]),
+      ...Object.keys(spec.otherBodies ?? {}),
+    ]);
+    assert.ok(String(spec.status) in operation.responses);
+    for (const code of routeErrors(name)) {
+      const refusal: Answer | undefined = operation.responses[errorCatalogue[code].status];
+      assert.ok(refusal?.description.includes(`\`${code}\``), `${code} is not documented`);
+      assert.deepEqual(Object.keys(refusal?.content ?? {}), ["application/problem+json"]);
+    }
+  });
+}

@@ -1,0 +1,192 @@
+/** The OpenAPI 3.1 document, generated from the route table and the schemas that validate (H2). */
+import { z } from "zod";
+import { errorCatalogue } from "../../domain/errors.ts";
+import type { ErrorCode } from "../../domain/errors.ts";
+import { paths } from "./paths.ts";
+import type { RouteName } from "./paths.ts";
+import { problem, problemMediaType } from "../problem.ts";
+import { takesBody } from "./route-spec.ts";
+import { routes } from "./routes.ts";
+import type { Access, RouteSpec } from "./routes.ts";
+
+type Json = Record<string, unknown>;
+
+/** Codes that a route has because of who may use it, and what it takes. */
+const accessErrors: Record<Access, readonly ErrorCode[]> = {
+  open: [],
+  read: ["unauthenticated", "rate_limited"],
+  write: ["unauthenticated", "rate_limited", "forbidden"],
+  admin: ["unauthenticated", "rate_limited", "forbidden"],
+};
+const everywhere = ["request_invalid", "origin_refused", "internal"] as const;
+const withBody = ["body_too_large", "unsupported_media_type"] as const;
+
+/** Every code that a route can answer. */
+export function routeErrors(name: RouteName): ErrorCode[] {
+  const spec: RouteSpec = routes[name];
+  return [
+    ...everywhere,
+    ...accessErrors[spec.access],
+    ...(takesBody(spec) ? withBody : []),
+    ...(paths[name].path.includes("{") ? (["not_found"] as const) : []),
+    ...spec.errors,
+  ];
+}
+
+export function openApiDocument(version: string): Json {
+  const components = new Components();
+  const byPath: Record<string, Json> = {};
+  for (const [name, { method, path }] of Object.entries(paths)) {
+    byPath[path] ??= {};
+    byPath[path][method.toLowerCase()] = operation(name as RouteName, components);
+  }
+  return {
+    openapi: "3.1.0",
+    info: {
+      title: "aptove",
+      version,
+      description: "Agent sessions that never expire. Times are ISO 8601 in UTC; ids are lower-case UUIDs.",
+      license: { name: "Apache-2.0", identifier: "Apache-2.0" },
+    },
+    servers: [{ url: "/" }],
+    security: [{ key: [] }],
+    paths: byPath,
+    components: {
+      securitySchemes: { key: { type: "http", scheme: "bearer", description: "An API key's secret." } },
+      schemas: components.schemas,
+    },
+  };
+}
+
+function operation(name: RouteName, components: Components): Json {
+  const spec: RouteSpec = routes[name];
+  const parameters = [
+    ...(paths[name].path.includes("{id}") ? [pathParameter] : []),
+    ...parametersOf(spec.params, "path"),
+    ...parametersOf(spec.query, "query"),
+    ...parametersOf(spec.headers, "header"),
+  ];
+  return {
+    operationId: name,
+    summary: spec.summary,
+    ...(spec.access === "open" && { security: [] }),
+    ...(parameters.length > 0 && { parameters }),
+    ...(takesBody(spec) && { requestBody: requestBody(spec, components) }),
+    responses: { ...successes(spec, components), ...refusals(name, components) },
+  };
+}
+
+const pathParameter = { name: "id", in: "path", required: true, schema: { type: "string", format: "uuid" } };
+
+function parametersOf(schema: z.ZodObject | undefined, place: "path" | "query" | "header"): Json[] {
+  if (schema === undefined) return [];
+  const { properties = {}, required = [] } = inputSchema(schema) as { properties?: Json; required?: string[] };
+  return Object.entries(properties).map(([name, property]) => {
+    const { description, ...rest } = property as Json;
+    return {
+      name,
+      in: place,
+      required: required.includes(name),
+      ...(description !== undefined && { description }),
+      schema: rest,
+    };
+  });
+}
+
+function requestBody(spec: RouteSpec, components: Components): Json {
+  const json = spec.body && { "application/json": { schema: components.use(spec.body, "input") } };
+  const others = Object.entries(spec.otherBodies ?? {}).map(([type, description]) => [
+    type,
+    {
+      schema:
+        type === "multipart/form-data" ? multipart(spec, components, description) : { type: "string", description },
+    },
+  ]);
+  return { required: true, content: { ...json, ...Object.fromEntries(others) } };
+}
+
+function multipart(spec: RouteSpec, components: Components, description: string): Json {
+  return {
+    type: "object",
+    description,
+    required: ["request"],
+    properties: { request: components.use(spec.body as z.ZodType, "input") },
+    additionalProperties: { type: "string", contentMediaType: "application/octet-stream" },
+  };
+}
+
+function successes(spec: RouteSpec, components: Components): Json {
+  const json = spec.answer && { "application/json": { schema: components.use(spec.answer, "output") } };
+  const others = Object.entries(spec.otherAnswers ?? {}).map(([type, description]) => [
+    type,
+    { schema: { type: "string", description } },
+  ]);
+  const content = { ...json, ...Object.fromEntries(others) };
+  const hasContent = Object.keys(content).length > 0;
+  const isStream = spec.otherAnswers?.["text/event-stream"] !== undefined;
+  return {
+    [spec.status]: {
+      description: hasContent ? "Done." : "Done; there is nothing to say.",
+      ...(hasContent && { content }),
+    },
+    ...(isStream &&
+      spec.answer === undefined && { 204: { description: "Everything was had, and nothing will come." } }),
+    ...(spec.accepted && {
+      202: {
+        description: "The turn runs.",
+        content: { "application/json": { schema: components.use(spec.accepted, "output") } },
+      },
+    }),
+  };
+}
+
+/** One answer per status, which names the codes that it stands for. */
+function refusals(name: RouteName, components: Components): Json {
+  const byStatus = new Map<number, ErrorCode[]>();
+  for (const code of routeErrors(name)) {
+    const { status } = errorCatalogue[code];
+    byStatus.set(status, [...(byStatus.get(status) ?? []), code]);
+  }
+  const schema = components.use(problem, "output");
+  return Object.fromEntries(
+    [...byStatus].map(([status, codes]) => [
+      status,
+      { description: `\`${codes.join("`, `")}\``, content: { [problemMediaType]: { schema } } },
+    ]),
+  );
+}
+
+/** Schemas with an id stand once among the components; wherever they are used there is a reference. */
+class Components {
+  readonly schemas: Record<string, Json> = {};
+
+  use(schema: z.ZodType, io: "input" | "output"): Json {
+    const { $schema: _dialect, $defs = {}, ...top } = z.toJSONSchema(schema, { io, unrepresentable: "any" }) as Json;
+    for (const [name, definition] of Object.entries($defs as Record<string, Json>)) this.#add(name, definition);
+    const { id, ...rest } = top;
+    if (typeof id !== "string") return referenced(rest) as Json;
+    this.#add(id, top);
+    return { $ref: `#/components/schemas/${id}` };
+  }
+
+  #add(name: string, { id: _id, ...definition }: Json): void {
+    this.schemas[name] = referenced(definition) as Json;
+  }
+}
+
+/** References of a schema that stood alone, as references into the document. */
+function referenced(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(referenced);
+  if (typeof value !== "object" || value === null) return value;
+  return Object.fromEntries(
+    Object.entries(value).map(([key, inner]) =>
+      key === "$ref" && typeof inner === "string"
+        ? [key, inner.replace(/^#\/\$defs\//, "#/components/schemas/")]
+        : [key, referenced(inner)],
+    ),
+  );
+}
+
+function inputSchema(schema: z.ZodType): unknown {
+  return z.toJSONSchema(schema, { io: "input", unrepresentable: "any" });
+}

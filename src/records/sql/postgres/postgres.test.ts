@@ -1,0 +1,350 @@
+import assert from "node:assert/strict";
+import { after, before, test, type TestContext } from "node:test";
+import pg from "pg";
+import type { User } from "../../../domain/caller.ts";
+import type { PairingCode } from "../../../domain/device.ts";
+import { newId } from "../../../domain/ids.ts";
+import { cuts, startCuttingProxy } from "../../../../testing/cutting-proxy.ts";
+import { startPostgres, type TestPostgres } from "../../../../testing/postgres.ts";
+import { readsStoredRecords, storedRecords, storedVersions } from "../../../../testing/stored-records.ts";
+import { recordStoreSuite } from "../../record-store.suite.ts";
+import type { ImportedTurn, RecordStore } from "../../record-store.ts";
+import {
+  ada,
+  completed,
+  draftOf,
+  finishOf,
+  noon,
+  open,
+  openingOf,
+  org,
+  pendingOf,
+  requestOf,
+  runner,
+  runTurn,
+  sessionOf,
+  startSession,
+  stepOf,
+} from "../../suite/samples.ts";
+import { dataVersion, migrations, type Migration } from "../migrations/migrations.ts";
+import { openPostgresRecords } from "./postgres.ts";
+import { tableNames } from "../tables.ts";
+
+let server: TestPostgres;
+before(async () => {
+  server = await startPostgres();
+  // What a test leaves keeps its place: the next one to fill a table makes it grow.
+  await tell("alter system set autovacuum = off");
+  await tell("select pg_reload_conf()");
+});
+after(() => server.stop());
+
+/** Where one test keeps its records: a schema of its own is as good as a database, and made in a moment. */
+function newPlace(): { url: string; schema: string } {
+  return { url: server.url, schema: `Test's "schema" ${(schemas += 1)}` };
+}
+let schemas = 0;
+
+/** Asks the server directly, with the tables of the schema in reach. */
+async function connect(context: TestContext, schema: string): Promise<pg.Client> {
+  const client = new pg.Client({ connectionString: server.url });
+  await client.connect();
+  context.after(() => client.end());
+  await client.query("select set_config('search_path', quote_ident($1), false)", [schema]);
+  return client;
+}
+
+/** Removes what the test before left: to make the tables anew takes longer than most tests do. */
+async function emptied(schema: string): Promise<void> {
+  const tables = tableNames.map((name) => `${pg.escapeIdentifier(schema)}.${pg.escapeIdentifier(name)}`);
+  const deletions = tables.map((table) => `delete from ${table}`);
+  // Foreign keys are triggers, and this leaves them out: the tables are emptied in any order.
+  await tell(["set session_replication_role = replica", ...deletions].join("; "));
+}
+
+async function tell(statements: string): Promise<void> {
+  const client = new pg.Client({ connectionString: server.url });
+  await client.connect();
+  await client.query(statements);
+  await client.end();
+}
+
+let shared: { url: string; schema: string } | undefined;
+
+recordStoreSuite("records in PostgreSQL", async (context) => {
+  if (shared !== undefined) await emptied(shared.schema);
+  const place = (shared ??= newPlace());
+  const store = await openPostgresRecords(place);
+  context.after(() => store.close());
+  return { store, reopen: () => openPostgresRecords(place) };
+});
+
+test("[B2] a new schema that several open at once is migrated by one of them", async (context) => {
+  const place = newPlace();
+  const stores = await Promise.all([1, 2, 3, 4].map(() => openPostgresRecords(place)));
+  context.after(() => Promise.all(stores.map((store) => store.close())));
+  const [first, second] = stores;
+  assert.ok(first !== undefined && second !== undefined);
+  const session = await startSession(first);
+  assert.deepEqual(await second.getSession(session.id), session);
+});
+
+test("[B2] without a schema the tables are where the user's search path says", async (context) => {
+  const place = newPlace();
+  const client = await connect(context, "public");
+  await client.query("create role member login; create schema member authorization member");
+  const url = server.url.replace("postgres@", "member@");
+  const store = await openPostgresRecords({ url });
+  context.after(() => store.close());
+  const session = await startSession(store);
+  const { rows } = await client.query("select id from member.sessions");
+  assert.deepEqual(rows, [{ id: session.id }]);
+  // This user may not make schemas, and can use one that is there.
+  await assert.rejects(openPostgresRecords({ url, schema: place.schema }), { code: "storage_failed" });
+  await (await openPostgresRecords({ url, schema: "member" })).close();
+});
+
+test("[B2] records of a newer version are refused, and not touched", async (context) => {
+  const place = newPlace();
+  const store = await openPostgresRecords(place);
+  await store.close();
+  const client = await connect(context, place.schema);
+  await client.query("update schema_version set version = version + 1, oldest = version + 1");
+  await client.query("drop table runners");
+  await assert.rejects(openPostgresRecords(place), { code: "data_newer" });
+  const { rows } = await client.query("select version, to_regclass('runners') as runners from schema_version");
+  assert.deepEqual(rows, [{ version: dataVersion + 1, runners: null }]);
+});
+
+for (const version of storedVersions) {
+  test(`[B2] records of version ${version} open, are brought up to date, and can be gone on with`, async (context) => {
+    const [old, fresh] = [newPlace(), newPlace()];
+    const client = await connect(context, old.schema);
+    await client.query(`create schema ${client.escapeIdentifier(old.schema)}`);
+    await client.query(storedRecords(version, "postgres"));
+    const store = await openPostgresRecords(old);
+    context.after(() => store.close());
+    await readsStoredRecords(store, version);
+
+    await (await openPostgresRecords(fresh)).close();
+    assert.deepEqual(await schemaOf(client, old.schema), await schemaOf(client, fresh.schema));
+  });
+}
+
+/** Columns and indexes of a schema, without its name. */
+async function schemaOf(client: pg.Client, schema: string): Promise<unknown[]> {
+  const columns = await client.query(
+    `select table_name, column_name, data_type, is_nullable, collation_name
+    from information_schema.columns where table_schema = $1 order by 1, ordinal_position`,
+    [schema],
+  );
+  const indexes = await client.query<{ indexdef: string }>(
+    "select indexdef from pg_indexes where schemaname = $1 order by indexname",
+    [schema],
+  );
+  assert.ok(columns.rows.length > 0 && indexes.rows.length > 0);
+  return [columns.rows, indexes.rows.map(({ indexdef }) => indexdef.replaceAll(client.escapeIdentifier(schema), ""))];
+}
+
+test("[B3] a full disk is storage_full, and nothing is half written", async (context) => {
+  const place = newPlace();
+  const store = await openPostgresRecords(place);
+  context.after(() => store.close());
+  const client = await connect(context, place.schema);
+  await client.query(`
+    create function fill() returns trigger language plpgsql as
+      $$ begin raise exception 'could not extend file' using errcode = 'disk_full'; end $$;
+    create trigger full_disk before insert on turns execute function fill()`);
+  const newSession = sessionOf();
+  const opening = openingOf(draftOf(newSession), { newSession });
+  await assert.rejects(store.openTurn(opening), { name: "AptoveError", code: "storage_full" });
+  assert.equal(await store.getSession(newSession.id), null);
+  await client.query("drop trigger full_disk on turns");
+  await open(store, opening);
+});
+
+test("[B4] a store outlives the loss of its connections", async (context) => {
+  const place = newPlace();
+  const store = await openPostgresRecords(place);
+  context.after(() => store.close());
+  const session = await startSession(store);
+  const client = await connect(context, place.schema);
+  await Promise.all(Array.from({ length: 8 }, () => store.getSession(session.id)));
+  await client.query(
+    "select pg_terminate_backend(pid, 5000) from pg_stat_activity where pid <> pg_backend_pid() and backend_type = 'client backend'",
+  );
+  await store
+    .getSession(session.id)
+    .catch((error: unknown) => assert.equal((error as { code: string }).code, "storage_failed"));
+  await runTurn(store, session.id);
+});
+
+test("[B1] a server that cannot be reached is storage_failed, and no secret is told", async () => {
+  const url = "postgres://me:s3cret@localhost/none?host=/nowhere";
+  await assert.rejects(openPostgresRecords({ url }), (error: { code: string; message: string }) => {
+    assert.equal(error.code, "storage_failed");
+    assert.doesNotMatch(error.message, /s3cret/);
+    return true;
+  });
+});
+
+/** Every method that changes something, in an order in which each has something to do; and what it must say, once or again. */
+async function changeEverything(
+  store: RecordStore,
+  ask: <T>(method: () => Promise<T>) => Promise<T>,
+): Promise<unknown> {
+  const session = sessionOf({ headTurnId: null });
+  await ask(() => store.insertSession(session));
+  assert.equal((await ask(() => store.updateSession(session.id, { name: "Set" }, noon)))?.name, "Set");
+  const draft = draftOf(session, { id: session.id });
+  const idempotency = requestOf(draft, { key: newId() });
+  const opened = await ask(() => store.openTurn(openingOf(draft, { idempotency, leaseMs: 600_000 })));
+  assert.ok(opened.outcome === "opened", JSON.stringify(opened));
+  const { turn } = opened;
+  assert.equal(await ask(() => store.insertStep(stepOf(turn.id, 1), runner)), true);
+  const renewal = { runnerId: runner, turnIds: [turn.id], leaseMs: 600_000 };
+  assert.deepEqual(await ask(() => store.renewLeases(renewal)), [turn.id]);
+  const control = { id: newId(), turnId: turn.id, kind: "steer", text: "so", userId: ada, at: noon } as const;
+  assert.equal(await ask(() => store.insertControl(control)), true);
+  assert.deepEqual(await ask(() => store.takeControls(runner)), [control]);
+  const end = finishOf(completed(turn), { steps: [stepOf(turn.id, 2)], text: { instruction: "a", answer: "b" } });
+  assert.deepEqual(await ask(() => store.finishTurn(end)), { outcome: "finished" });
+  const second = await runTurn(store, session.id);
+  const move = { sessionId: session.id, from: second.id, to: turn.id, userId: ada, at: noon };
+  assert.deepEqual(await ask(() => store.moveHead(move)), { outcome: "moved" });
+  assert.notEqual(await ask(() => store.markSession(session.id, { archivedAt: noon }, noon)), null);
+
+  const lost = await open(store, openingOf(draftOf(await startSession(store)), { leaseMs: 0 }));
+  const taking = { runnerId: "rescuer", leaseMs: 600_000, deadRunnerIds: [], limit: 1, turnId: lost.id };
+  assert.equal((await ask(() => store.takeLostTurns(taking)))[0]?.id, lost.id);
+  const purged = await startSession(store);
+  await runTurn(store, purged.id);
+  assert.equal(await ask(() => store.purgeSession(purged.id, [])), true);
+
+  const user: User = {
+    ...{ id: newId(), orgId: org, name: "Ada", role: "admin", createdAt: noon },
+    ...{ email: null, externalId: null, disabledAt: null },
+  };
+  assert.equal(await ask(() => store.insertUser(user)), true);
+  const code: PairingCode = {
+    ...{ id: newId(), orgId: org, userId: user.id, hash: newId(), createdAt: noon, expiresAt: noon + 10 },
+    ...{ triesLeft: 5, claimedAt: null, keyId: null, workspaceId: null },
+  };
+  await ask(() => store.insertPairingCode(code));
+  const key = {
+    ...{ id: newId(), hash: newId(), name: "phone", prefix: "p", createdAt: noon },
+    ...{ expiresAt: null, lastUsedAt: null, revokedAt: null },
+  };
+  const claim = { hash: code.hash, at: noon, key, deviceIds: [newId()] };
+  assert.equal((await ask(() => store.claimPairingCode(claim))).outcome, "claimed");
+  assert.equal(await ask(() => store.revokeKey(org, key.id, noon)), true);
+  return {
+    session: await store.getSession(session.id),
+    statuses: (await store.listTurns(session.id, { limit: 10 })).map(({ status }) => status),
+    steps: (await store.listSteps(turn.id)).map(({ index }) => index),
+    moves: (await store.listHeadMoves(session.id)).length,
+    purged: await store.getSession(purged.id),
+  };
+}
+
+test("[B3] [T13] a commit that is not answered is looked up: whatever was asked happens once, and is told as it is", async (context) => {
+  const place = newPlace();
+  const proxy = await startCuttingProxy(server.url);
+  context.after(() => proxy.stop());
+  const store = await openPostgresRecords({ ...place, url: proxy.url });
+  context.after(() => store.close());
+  const plain = (found: unknown): unknown => JSON.parse(JSON.stringify(found).replaceAll(/[0-9a-f-]{36}/g, "id"));
+  const expected = plain(await changeEverything(store, (method) => method()));
+  for (const cut of cuts) {
+    const found = await changeEverything(store, async (method) => {
+      proxy.cutNext(cut);
+      const answer = await method();
+      assert.equal(proxy.isWaiting, false, `nothing was committed by ${String(method)}`);
+      return answer;
+    });
+    assert.deepEqual(plain(found), expected, cut);
+  }
+});
+
+test("[B3] an import, which reads what it is given once, is either there or not when its commit is cut", async (context) => {
+  const proxy = await startCuttingProxy(server.url);
+  context.after(() => proxy.stop());
+  const store = await openPostgresRecords({ ...newPlace(), url: proxy.url });
+  context.after(() => store.close());
+  for (const cut of cuts) {
+    const session = { ...sessionOf(), lastSequence: 1 };
+    const turn = completed(pendingOf(draftOf(session), 1));
+    async function* turns(): AsyncGenerator<ImportedTurn> {
+      yield { turn, steps: [], text: { instruction: "a", answer: "b" } };
+    }
+    proxy.cutNext(cut);
+    const importing = store.insertImported({ sessions: [session], growths: [], parents: [], turns: turns() });
+    if (cut === "after") assert.deepEqual(await importing, { outcome: "imported" });
+    else await assert.rejects(importing, { code: "storage_failed" });
+    assert.deepEqual(await store.getTurn(turn.id), cut === "after" ? turn : null);
+  }
+});
+
+test("[B4] what is asked while the server restarts waits for it", async (context) => {
+  const proxy = await startCuttingProxy(server.url);
+  context.after(() => proxy.stop());
+  const store = await openPostgresRecords({ ...newPlace(), url: proxy.url });
+  context.after(() => store.close());
+  const session = await startSession(store);
+  const down = proxy.goDown();
+  const asked = Promise.all([store.getSession(session.id), runTurn(store, session.id)]);
+  await down;
+  proxy.comeBack();
+  const [found, turn] = await asked;
+  // Either may be first when it is back.
+  assert.equal(found?.id, session.id);
+  assert.equal(turn.sequence, 1);
+});
+
+test("[B2] a program goes on with data of the next version where that only added something, and is refused where not", async (context) => {
+  const place = newPlace();
+  const running = await openPostgresRecords(place);
+  context.after(() => running.close());
+  const session = await startSession(running);
+  const nextOf = (isAdditive: boolean): Migration => ({
+    statements: () => ["alter table sessions add column mood text", "create table moods (id text primary key)"],
+    ...(isAdditive && { isAdditive }),
+  });
+  const halfway: Migration = { statements: () => ["create table halfway (id text)", "create table halfway (id text)"] };
+  await assert.rejects(openPostgresRecords({ ...place, migrations: [...migrations, halfway] }), {
+    code: "storage_failed",
+  });
+  const client = await connect(context, place.schema);
+  const { rows } = await client.query("select version, oldest, to_regclass('halfway') as halfway from schema_version");
+  assert.deepEqual(rows, [{ version: dataVersion, oldest: dataVersion, halfway: null }], "nothing was changed");
+
+  const next = await openPostgresRecords({ ...place, migrations: [...migrations, nextOf(true)] });
+  context.after(() => next.close());
+  const about = { version: dataVersion + 1, oldest: dataVersion };
+  assert.deepEqual(await next.about(), { ...(await running.about()), ...about, known: dataVersion + 1 });
+  // The one that runs goes on, and one of its version can begin.
+  const turn = await runTurn(running, session.id);
+  const started = await openPostgresRecords(place);
+  context.after(() => started.close());
+  assert.deepEqual(await started.getTurn(turn.id), turn);
+  assert.equal((await runTurn(next, session.id)).sequence, 2);
+  assert.equal((await started.about()).version, dataVersion + 1, "it leaves the version as it is");
+
+  const last = [...migrations, nextOf(true), { statements: () => ["alter table moods add column x text"] }];
+  await (await openPostgresRecords({ ...place, migrations: last })).close();
+  await assert.rejects(openPostgresRecords(place), { code: "data_newer" });
+  await assert.rejects(openPostgresRecords({ ...place, migrations: last.slice(0, -1) }), { code: "data_newer" });
+});
+
+test("[B2] a migration that must wait for too long says so, changes nothing, and holds nobody up", async (context) => {
+  const place = newPlace();
+  await (await openPostgresRecords(place)).close();
+  const client = await connect(context, place.schema);
+  await client.query("begin; lock table sessions in access share mode");
+  const next: Migration = { statements: () => ["alter table sessions add column mood text"] };
+  const opening = openPostgresRecords({ ...place, migrations: [...migrations, next], lockMs: 50 });
+  await assert.rejects(opening, /start again/);
+  await client.query("rollback");
+  const { rows } = await client.query("select version from schema_version");
+  assert.deepEqual(rows, [{ version: dataVersion }]);
+});

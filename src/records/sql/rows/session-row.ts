@@ -1,0 +1,68 @@
+/** A session as a row, and back. */
+import type { Session } from "../../../domain/session.ts";
+import { foldedText, storableText } from "../../search-text.ts";
+import { fullJson, leanJson } from "./lean-json.ts";
+import type { SessionRow } from "../tables.ts";
+
+const defaults = {
+  nameIsSet: false,
+  description: "",
+  labels: [],
+  category: null,
+  rating: null,
+  defaultLanguage: null,
+  metadata: {},
+};
+
+export function sessionToRow(session: Session): SessionRow {
+  const { id, orgId, userId, isPublic, workspaceId, repo, originTurnId, headTurnId, ...afterHead } = session;
+  const { lastSequence, lastTurnStatus, lastTurnAt, tokensTotal, costUsd, ...afterTurns } = afterHead;
+  const { createdAt, updatedAt, activeAt, archivedAt, deletedAt, ...doc } = afterTurns;
+  return {
+    id,
+    org_id: orgId,
+    user_id: userId,
+    is_public: isPublic ? 1 : 0,
+    workspace_id: workspaceId,
+    repo,
+    origin_turn_id: originTurnId,
+    head_turn_id: headTurnId,
+    last_sequence: lastSequence,
+    last_turn_status: lastTurnStatus,
+    last_turn_at: lastTurnAt,
+    tokens_total: tokensTotal,
+    cost_usd: costUsd,
+    created_at: createdAt,
+    updated_at: updatedAt,
+    active_at: activeAt,
+    archived_at: archivedAt,
+    deleted_at: deletedAt,
+    folded_name: foldedText(storableText(session.name)),
+    doc: leanJson(doc, defaults),
+  };
+}
+
+export function rowToSession(row: SessionRow): Session {
+  const columns = {
+    id: row.id,
+    orgId: row.org_id,
+    userId: row.user_id,
+    isPublic: row.is_public === 1,
+    workspaceId: row.workspace_id,
+    repo: row.repo,
+    originTurnId: row.origin_turn_id,
+    headTurnId: row.head_turn_id,
+    lastSequence: row.last_sequence,
+    lastTurnStatus: row.last_turn_status,
+    lastTurnAt: row.last_turn_at,
+    tokensTotal: row.tokens_total,
+    costUsd: row.cost_usd,
+    createdAt: row.created_at,
+    updatedAt: row.updated_at,
+    activeAt: row.active_at,
+    archivedAt: row.archived_at,
+    deletedAt: row.deleted_at,
+  };
+  const doc = fullJson(row.doc, defaults) as unknown as Omit<Session, keyof typeof columns>;
+  return { ...columns, ...doc };
+}

@@ -1,0 +1,83 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import * as fc from "fast-check";
+import { anyCharacter } from "../../../../testing/any-character.ts";
+import { archiveTurn, type FinishedTurn, type PendingTurn, type Turn } from "../../../domain/turn.ts";
+import { completed, draftOf, failed, parked, pendingOf, sessionOf } from "../../suite/samples.ts";
+import { rowToTurn, turnToRow } from "./turn-row.ts";
+
+const usage = fc.record(
+  { input: fc.nat(), output: fc.nat(), cached: fc.nat(2), reasoning: fc.nat(2), total: fc.nat() },
+  { noNullPrototype: true },
+);
+const anyText = fc.string({ unit: anyCharacter });
+const model = fc.oneof(fc.constantFrom("m", "__proto__", "usage"), anyText);
+
+/** What the row leaves out, or tells in another way, is made to come up often. */
+const pending: fc.Arbitrary<PendingTurn> = fc
+  .record({
+    model,
+    mode: fc.oneof(fc.constant("ask"), anyText),
+    kind: fc.constantFrom("agent" as const, "async_subagent" as const),
+    spawnedBy: fc.option(anyText),
+    instructionSummary: anyText,
+    settings: fc.oneof(fc.constant({}), fc.constant({ temperature: 0 })),
+    contextId: fc.oneof(fc.constant("default"), anyText),
+    sequence: fc.nat(),
+    run: fc.option(fc.constantFrom("run.json", "a/b")),
+  })
+  .map(({ settings, contextId, sequence, run, ...facts }) => {
+    const draft = draftOf(sessionOf(), facts);
+    const manifest = { ...draft.manifest, settings, agentContext: { id: contextId, hash: "h" } };
+    const blobs = {
+      opening: "shared/opening.json",
+      run: run === null ? null : `turns/${draft.id}/${run}`,
+      state: null,
+    };
+    return { ...pendingOf(draft, sequence), manifest, blobs };
+  });
+
+const finished: fc.Arbitrary<FinishedTurn> = fc
+  .record({
+    turn: pending,
+    end: fc.constantFrom(completed, parked, failed),
+    usage,
+    otherModels: fc.dictionary(model, usage, { maxKeys: 2, noNullPrototype: true }),
+    isOnlyModel: fc.boolean(),
+    finalMessage: fc.option(anyText),
+  })
+  .map(({ turn, end, usage: spent, otherModels, isOnlyModel, finalMessage }) => {
+    const byModel = isOnlyModel ? { [turn.model]: { ...spent } } : otherModels;
+    const run = { durationMs: 1, modelRequests: 1, usage: spent, byModel };
+    const ended = end(turn, { run });
+    return ended.status === "failed" ? ended : { ...ended, finalMessage };
+  });
+
+function roundTrip(turn: Turn): Turn {
+  // Engines keep text as UTF-8: what cannot be said in it must not reach them.
+  const row = Object.entries(turnToRow(turn)).map(([column, value]) => [
+    column,
+    typeof value === "string" ? Buffer.from(value).toString() : value,
+  ]);
+  return rowToTurn(Object.fromEntries(row) as ReturnType<typeof turnToRow>);
+}
+
+test("[T3] any turn is the same after it was a row: pending, completed, waiting, failed or archived", () => {
+  fc.assert(fc.property(pending, (turn) => assert.deepEqual(roundTrip(turn), turn)));
+  fc.assert(fc.property(finished, (turn) => assert.deepEqual(roundTrip(turn), turn)));
+  fc.assert(
+    fc.property(finished, (turn) => {
+      const archived = archiveTurn(turn, turn.statusAt + 1);
+      assert.deepEqual(roundTrip(archived), archived);
+    }),
+  );
+});
+
+test("[K1] a row is as large as what there is to say, at any depth of the history", () => {
+  const sizeAt = (depth: number): number => {
+    const turn = pendingOf(draftOf(sessionOf(), { depth, provider: "offline", model: "offline-1" }), depth);
+    return JSON.stringify(turnToRow(completed(turn))).length;
+  };
+  assert.ok(sizeAt(10) < 1_024, `a row takes ${sizeAt(10)} bytes`);
+  assert.ok(sizeAt(100_000) - sizeAt(10) < 20);
+});

@@ -1,0 +1,319 @@
+import assert from "node:assert/strict";
+import { spawn, type ChildProcess } from "node:child_process";
+import { mkdir, mkdtemp, readFile, rm, stat, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
+import { createInterface } from "node:readline";
+import { test, type TestContext } from "node:test";
+import { fileURLToPath } from "node:url";
+import Database from "better-sqlite3";
+import { readsStoredRecords, storedRecords, storedVersions } from "../../../../testing/stored-records.ts";
+import { AptoveError } from "../../../domain/errors.ts";
+import { recordStoreSuite } from "../../record-store.suite.ts";
+import {
+  ada,
+  completed,
+  draftOf,
+  finish,
+  open,
+  openingOf,
+  org,
+  read,
+  runFork,
+  runTurn,
+  sessionOf,
+  startSession,
+} from "../../suite/samples.ts";
+import { dataVersion } from "../migrations/migrations.ts";
+import { sqlRecords } from "../sql-records.ts";
+import { openDatabase, openSqliteRecords, sqliteEngine } from "./sqlite.ts";
+
+async function temporaryFile(context: TestContext): Promise<string> {
+  const folder = await mkdtemp(join(tmpdir(), "aptove-records-"));
+  context.after(() => rm(folder, { recursive: true }));
+  return join(folder, "data", "records.db");
+}
+
+/** Reads or changes the file behind the store's back. */
+async function withDatabase<T>(file: string, work: (database: Database.Database) => T): Promise<T> {
+  const database = new Database(file, { fileMustExist: true });
+  try {
+    return work(database);
+  } finally {
+    database.close();
+  }
+}
+
+/** A file with the tables and nothing in them: to make them takes longer than most tests do. */
+let emptyFile: Buffer | undefined;
+
+async function placeEmptyFile(context: TestContext, file: string): Promise<void> {
+  if (emptyFile === undefined) {
+    const made = await temporaryFile(context);
+    await (await openSqliteRecords({ file: made })).close();
+    emptyFile = await readFile(made);
+  }
+  await mkdir(dirname(file), { mode: 0o700 });
+  await writeFile(file, emptyFile, { mode: 0o600 });
+}
+
+recordStoreSuite("records in SQLite", async (context) => {
+  const file = await temporaryFile(context);
+  await placeEmptyFile(context, file);
+  const store = await openSqliteRecords({ file });
+  context.after(() => store.close());
+  return { store, reopen: () => openSqliteRecords({ file }) };
+});
+
+test("[B3] [B4] of two writers on one file one is killed: every acknowledged turn is there, and the other goes on", async (context) => {
+  const file = await temporaryFile(context);
+  const acknowledged = new Map<string, string>();
+  const survivor = new Writer(context, file);
+  for (const killAfter of [1, 25, 60]) {
+    const victim = new Writer(context, file);
+    await victim.acknowledges(killAfter);
+    await victim.kill();
+    await survivor.acknowledges(20);
+    for (const [turnId, status] of victim.acknowledged) acknowledged.set(turnId, status);
+  }
+  await survivor.kill();
+  for (const [turnId, status] of survivor.acknowledged) acknowledged.set(turnId, status);
+
+  const faults = await withDatabase(file, (database) => [
+    database.pragma("integrity_check", { simple: true }),
+    database.pragma("foreign_key_check"),
+  ]);
+  assert.deepEqual(faults, ["ok", []]);
+  const store = await openSqliteRecords({ file });
+  context.after(() => store.close());
+  for (const [turnId, status] of acknowledged) {
+    const turn = await store.getTurn(turnId);
+    // The last line of a writer may be older than its last write.
+    const statuses = status === "pending" ? ["pending", "completed"] : ["completed"];
+    assert.ok(statuses.includes(turn?.status ?? "missing"), `turn ${turnId} is ${turn?.status}, and was ${status}`);
+  }
+  const { sessions } = await store.listSessions({ orgId: org, userId: ada, limit: 10 });
+  assert.equal(sessions.length, 4);
+  for (const session of sessions) {
+    const turns = await store.listTurns(session.id, { limit: 10_000 });
+    assert.equal(session.lastSequence, turns.length);
+    assert.equal(session.lastTurnStatus, turns[0]?.status);
+    assert.equal(session.tokensTotal, 500 * turns.filter((turn) => turn.status === "completed").length);
+  }
+});
+
+/** A process that writes turns until it is killed. */
+class Writer {
+  readonly #process: ChildProcess;
+  readonly #ended: Promise<unknown>;
+  #wakeUp: () => void = () => undefined;
+  /** The status that the store acknowledged last, by turn. */
+  readonly acknowledged = new Map<string, string>();
+  #lines = 0;
+
+  constructor(context: TestContext, file: string) {
+    const program = fileURLToPath(new URL("../../../../testing/sqlite-writer.ts", import.meta.url));
+    this.#process = spawn(process.execPath, [program, file], { stdio: ["ignore", "pipe", "inherit"] });
+    context.after(() => this.#process.kill("SIGKILL"));
+    assert.ok(this.#process.stdout !== null);
+    const lines = createInterface(this.#process.stdout);
+    lines.on("line", (line) => {
+      const [turnId = "", status = ""] = line.split(" ");
+      this.acknowledged.set(turnId, status);
+      this.#lines += 1;
+      this.#wakeUp();
+    });
+    this.#ended = new Promise((resolve) => lines.on("close", resolve));
+  }
+
+  /** Waits until so many more writes were acknowledged; rejects where the process ends before. */
+  async acknowledges(count: number): Promise<void> {
+    const until = this.#lines + count;
+    const enough = new Promise<void>((resolve) => {
+      this.#wakeUp = () => (this.#lines >= until ? resolve() : undefined);
+    });
+    await Promise.race([enough, this.#ended.then(() => assert.fail("the writer ended by itself"))]);
+  }
+
+  /** Resolves when every line that it wrote was read. */
+  async kill(): Promise<void> {
+    this.#process.kill("SIGKILL");
+    await this.#ended;
+  }
+}
+
+test("[B2] a new file that several open at once is migrated by one of them", async (context) => {
+  const file = await temporaryFile(context);
+  const stores = await Promise.all([1, 2, 3, 4].map(() => openSqliteRecords({ file })));
+  context.after(() => Promise.all(stores.map((store) => store.close())));
+  const [first, second] = stores;
+  assert.ok(first !== undefined && second !== undefined);
+  const session = await startSession(first);
+  assert.deepEqual(await second.getSession(session.id), session);
+});
+
+test("[B2] records of a newer version are used where that only added something, else refused, and not touched", async (context) => {
+  const file = await temporaryFile(context);
+  const store = await openSqliteRecords({ file });
+  await startSession(store);
+  await store.close();
+  await withDatabase(file, (database) => database.pragma(`user_version = ${dataVersion + 1}`));
+  const added = await openSqliteRecords({ file });
+  const { version, oldest, known } = await added.about();
+  assert.deepEqual([version, oldest, known], [dataVersion + 1, dataVersion, dataVersion]);
+  await added.close();
+  await withDatabase(file, (database) => database.exec(`update schema_oldest set version = ${dataVersion + 1}`));
+  const before = await readFile(file);
+  await assert.rejects(openSqliteRecords({ file }), (error) => {
+    assert.ok(error instanceof AptoveError);
+    assert.equal(error.code, "data_newer");
+    assert.deepEqual(error.facts, { found: dataVersion + 1, oldest: dataVersion + 1, known: dataVersion });
+    return true;
+  });
+  assert.deepEqual(await readFile(file), before);
+});
+
+for (const version of storedVersions) {
+  test(`[B2] records of version ${version} open, are brought up to date, and can be gone on with`, async (context) => {
+    const file = await temporaryFile(context);
+    openDatabase(file).close();
+    await withDatabase(file, (database) => database.exec(storedRecords(version, "sqlite")));
+    const store = await openSqliteRecords({ file });
+    context.after(() => store.close());
+    await readsStoredRecords(store, version);
+
+    const fresh = join(dirname(file), "fresh.db");
+    await (await openSqliteRecords({ file: fresh })).close();
+    assert.deepEqual(await withDatabase(file, schemaOf), await withDatabase(fresh, schemaOf));
+  });
+}
+
+test("[B2] [S7] what the turns of version 2 cost is summed up for their sessions", async (context) => {
+  const file = await temporaryFile(context);
+  openDatabase(file).close();
+  await withDatabase(file, (database) => {
+    database.exec(storedRecords(2, "sqlite"));
+    database.exec("update turns set doc = json_set(doc, '$.run.usage.costUsd', 0.25) where sequence in (2, 4)");
+  });
+  await (await openSqliteRecords({ file })).close();
+  const costs = await withDatabase(file, (database) =>
+    database.prepare("select cost_usd from sessions order by id").pluck().all(),
+  );
+  assert.deepEqual(costs, [0.5, 0, 0, 0]);
+});
+
+test(
+  "[B6] the file is for its owner only, and so is its folder",
+  { skip: process.platform === "win32" },
+  async (context) => {
+    const file = await temporaryFile(context);
+    const store = await openSqliteRecords({ file });
+    context.after(() => store.close());
+    await startSession(store);
+    const modes = [dirname(file), file, `${file}-wal`, `${file}-shm`].map(
+      async (path) => (await stat(path)).mode & 0o777,
+    );
+    assert.deepEqual(await Promise.all(modes), [0o700, 0o600, 0o600, 0o600]);
+  },
+);
+
+test("[K1] a fork, a rerun, a continue and a head move write as many rows below 1,000 turns as below 10", async (context) => {
+  const database = openDatabase(await temporaryFile(context));
+  database.pragma("synchronous = off");
+  const store = await sqlRecords(sqliteEngine(database));
+  context.after(() => store.close());
+  const rowsOf = async (work: () => Promise<unknown>): Promise<number> => {
+    const rows = database.prepare("select total_changes()").pluck();
+    const before = Number(rows.get());
+    await work();
+    return Number(rows.get()) - before;
+  };
+  const { id } = await startSession(store);
+  const costs: number[][] = [];
+  for (let depth = 1; depth <= 1_000; depth += 1) {
+    await runTurn(store, id);
+    if (depth !== 10 && depth !== 1_000) continue;
+    const [head, parent] = await store.listTurns(id, { limit: 2 });
+    assert.ok(head !== undefined && parent !== undefined);
+    const place = { parentId: parent.id, depth: head.depth, rerunOf: head.id };
+    const rerun = draftOf(await read(store, id), place);
+    const move = { sessionId: id, userId: ada, at: 0 };
+    costs.push([
+      await rowsOf(() => runFork(store, head)),
+      await rowsOf(async () => {
+        const turn = await open(store, openingOf(rerun, { expectedHead: head.id }));
+        await finish(store, completed(turn), { head: { from: head.id } });
+      }),
+      await rowsOf(() => store.moveHead({ ...move, from: rerun.id, to: head.id })),
+      await rowsOf(() => runTurn(store, id)),
+    ]);
+  }
+  // A fork: its session, turn and author, and the end of both. A rerun and a continue: no session, no new author.
+  assert.deepEqual(costs, [
+    [5, 4, 2, 4],
+    [5, 4, 2, 4],
+  ]);
+});
+
+test("[K1] a turn has no statement of its own: whatever its values are, those of earlier turns do", async (context) => {
+  const database = openDatabase(await temporaryFile(context));
+  const prepare = context.mock.method(database, "prepare");
+  const store = await sqlRecords(sqliteEngine(database));
+  context.after(() => store.close());
+  const { id } = await startSession(store);
+  const runOne = async (at: number): Promise<void> => {
+    const turn = await open(store, openingOf(draftOf(await read(store, id), { createdAt: at })));
+    await finish(store, { ...completed(turn), statusAt: at + 1 });
+  };
+  await runOne(1_000);
+  const before = prepare.mock.callCount();
+  for (let at = 2_000; at < 5_000; at += 1_000) await runOne(at);
+  const own = prepare.mock.calls.slice(before).map(({ arguments: [text] }) => text);
+  assert.deepEqual(own, []);
+});
+
+test("[B3] a full device is storage_full; nothing is half written, and the store works again with room", async (context) => {
+  const file = await temporaryFile(context);
+  const database = openDatabase(file);
+  const store = await sqlRecords(sqliteEngine(database));
+  context.after(() => store.close());
+  const before = await startSession(store);
+  const pages = database.pragma("page_count", { simple: true });
+  database.pragma(`max_page_count = ${Number(pages) + 2}`);
+
+  const newSession = sessionOf();
+  const large = draftOf(newSession, { instructionSummary: "x".repeat(100_000) });
+  const isFull = { name: "AptoveError", code: "storage_full" };
+  await assert.rejects(store.openTurn(openingOf(large, { newSession })), isFull);
+  await assert.rejects(store.insertSession(sessionOf({ description: "x".repeat(100_000) })), isFull);
+  assert.equal(await store.getSession(newSession.id), null);
+  assert.deepEqual(await read(store, before.id), before);
+
+  database.pragma("max_page_count = 100000");
+  await open(store, openingOf(large, { newSession }));
+  await runTurn(store, before.id);
+});
+
+test("[B3] a file that is no database, a folder, and a damaged row are storage_failed, never empty", async (context) => {
+  const file = await temporaryFile(context);
+  const isFault = { name: "AptoveError", code: "storage_failed" };
+  await assert.rejects(openSqliteRecords({ file: dirname(dirname(file)) }), isFault);
+
+  const store = await openSqliteRecords({ file });
+  const session = await startSession(store);
+  await withDatabase(file, (database) => database.prepare(`update sessions set doc = '{"name": '`).run());
+  await assert.rejects(store.getSession(session.id), isFault);
+  await assert.rejects(store.listSessions({ orgId: org, userId: ada, limit: 1 }), isFault);
+  await store.close();
+  await assert.rejects(store.getSession(session.id), isFault);
+
+  const other = join(dirname(file), "notes.txt");
+  await writeFile(other, "These are notes, and no database. ".repeat(100));
+  await assert.rejects(openSqliteRecords({ file: other }), isFault);
+  assert.match(await readFile(other, "utf8"), /^These are notes/);
+});
+
+/** Names and definitions of all tables and indexes, as SQLite keeps them. */
+function schemaOf(database: Database.Database): unknown[] {
+  return database.prepare("select name, sql from sqlite_master order by name").all();
+}

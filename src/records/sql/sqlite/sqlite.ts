@@ -1,0 +1,90 @@
+/**
+ * SQLite, embedded: one file, used by several processes at once (B4), durable at every commit (B3).
+ */
+import { closeSync, mkdirSync, openSync, statSync } from "node:fs";
+import { dirname } from "node:path";
+import Database from "better-sqlite3";
+import { Kysely, sql } from "kysely";
+import type { RecordStore } from "../../record-store.ts";
+import { recordsFault } from "../faults.ts";
+import { sqliteDialect } from "./sqlite-driver.ts";
+import { sqlRecords, type SqlEngine } from "../sql-records.ts";
+import type { Tables } from "../tables.ts";
+
+/** How long opening waits for another process that makes the same file. */
+const openWaitMs = 10_000;
+
+export interface SqliteOptions {
+  file: string;
+  /** The clock by which leases run out; absent: the machine's. All who use the file are on one machine. */
+  now?: () => number;
+}
+
+/** Opens the file, which is made when it is not there (0600, its folder 0700). */
+export async function openSqliteRecords({ file, now = Date.now }: SqliteOptions): Promise<RecordStore> {
+  return await sqlRecords(sqliteEngine(openDatabase(file), now));
+}
+
+/** Throws a storage fault for a file that cannot be opened or is no database. */
+export function openDatabase(file: string): Database.Database {
+  try {
+    mkdirSync(dirname(file), { recursive: true, mode: 0o700 });
+    // SQLite would make it readable for everybody; its -wal and -shm files take over the mode (B6).
+    closeSync(openSync(file, "a", 0o600));
+    const database = new Database(file, { timeout: openWaitMs });
+    database.pragma("journal_mode = wal");
+    database.pragma("synchronous = full");
+    // On macOS only this reaches the medium; elsewhere it changes nothing (B3).
+    database.pragma("fullfsync = on");
+    database.pragma("foreign_keys = on");
+    // From here on the driver waits, without holding up the process.
+    database.pragma("busy_timeout = 0");
+    return database;
+  } catch (error) {
+    throw recordsFault(`the records in ${file} could not be opened`, error);
+  }
+}
+
+export function sqliteEngine(database: Database.Database, now: () => number = Date.now): SqlEngine {
+  const db = new Kysely<Tables>({ dialect: sqliteDialect(database) });
+  return {
+    db,
+    idType: "text",
+    dialect: {
+      // A transaction that writes is the only one there is.
+      hold: () => sql``,
+      // As a parameter: each statement is prepared once and kept, by its text.
+      now: () => sql<number>`${now()}`,
+      alone: () => null,
+      has: ({ text, folded }, word) => sql`instr(coalesce(${folded}, lower(${text})), ${word}) > 0`,
+    },
+    async readVersion(at) {
+      const { rows } = await sql<{ user_version: number }>`pragma user_version`.execute(at);
+      const version = rows[0]?.user_version ?? 0;
+      return { version, oldest: await readOldest(at, version) };
+    },
+    async writeVersion(tx, { version, oldest }) {
+      await sql.raw(`pragma user_version = ${version}`).execute(tx);
+      await sql`create table if not exists schema_oldest (version integer not null)`.execute(tx);
+      await sql`delete from schema_oldest`.execute(tx);
+      await sql`insert into schema_oldest (version) values (${oldest})`.execute(tx);
+    },
+    // `begin immediate` holds the only write lock there is.
+    lock: () => Promise.resolve(),
+    async size() {
+      const files = [database.name, `${database.name}-wal`];
+      return files.reduce((sum, file) => sum + (statSync(file, { throwIfNoEntry: false })?.size ?? 0), 0);
+    },
+    async product() {
+      const { rows } = await sql<{ version: string }>`select sqlite_version() as version`.execute(db);
+      return `SQLite ${rows[0]?.version ?? ""}`;
+    },
+  };
+}
+
+/** Before version 5 nobody else could use the data. */
+async function readOldest(db: Kysely<Tables>, version: number): Promise<number> {
+  if (version < 5) return version;
+  const { rows } = await sql<{ version: number }>`select version from schema_oldest`.execute(db);
+  return rows[0]?.version ?? version;
+}
