@@ -16,6 +16,7 @@ const source = fileURLToPath(new URL("../../", import.meta.url));
 const contracts = [
   "blobs/blob-store.ts",
   "engine/engine.ts",
+  "engine/turn/prepare/choose-chunks.ts",
   "live/event-log.ts",
   "providers/provider.ts",
   "records/record-store.ts",
