@@ -103,7 +103,7 @@ async function addPerson(
   const key = `aptove_${newId()}`;
   const { id: userId, createdAt } = await addUser(records, { orgId, role });
   const unused = { deviceId: null, expiresAt: null, lastUsedAt: null, revokedAt: null };
-  await records.insertKey({
+  await records.keys.insert({
     id: newId(),
     orgId,
     userId,

@@ -32,7 +32,7 @@ import { workspaceSessions } from "./sessions/workspace-sessions.ts";
 /** Starts: recovers what an earlier process left running, then takes turns. */
 export async function createEngine(deps: EngineDependencies): Promise<Engine> {
   const core = engineCore(deps, subagentTools);
-  await deps.records.insertRunner(deps.runner);
+  await deps.records.runners.insert(deps.runner);
   await recoverLostTurns(core);
   await dropLeftLogs(core);
   const house = startBackgroundJobs(core);
@@ -77,7 +77,7 @@ export async function createEngine(deps: EngineDependencies): Promise<Engine> {
     },
     version: deps.version,
     health: healthWatch(core),
-    recordsAbout: () => deps.records.about(),
+    recordsAbout: () => deps.records.storage.about(),
     takeRequest: (caller) => core.quotas.takeRequest(caller),
     close: async (options) => {
       await close(core, house, options?.graceMs ?? deps.limits.shutdownGraceMs);
@@ -122,7 +122,7 @@ async function closeParts(core: EngineCore): Promise<void> {
     () => core.transcriber.writtenAll(),
     // A turn whose end could not be written when it came.
     () => recoverOrReport(core),
-    () => deps.records.deleteRunner(deps.runner.id),
+    () => deps.records.runners.delete(deps.runner.id),
     () => deps.log.close(),
     ...[...deps.retrievers.values()].map((retriever) => () => retriever.close()),
     () => deps.records.close(),

@@ -85,7 +85,7 @@ export async function continueSubagent(
 /** A turn that failed goes on where that one began; null: there is nothing to go on from. */
 async function lastGoodTurn({ deps }: EngineCore, newest: Turn): Promise<Parent | null> {
   if (newest.status === "completed") return newest;
-  const before = newest.parentId === null ? null : await deps.records.getTurn(newest.parentId);
+  const before = newest.parentId === null ? null : await deps.records.turns.get(newest.parentId);
   if (before === null && newest.parentId === null) return null;
   if (before?.status === "completed") return before;
   throw new AptoveError("history_unavailable", `the turn ${newest.parentId} of the subagent is no longer there`);

@@ -109,7 +109,7 @@ async function steerSubagent(
 }
 
 async function newestTurn(core: EngineCore, { live }: Spawner, id: string): Promise<SubagentTurn> {
-  const [newest] = await core.deps.records.subagentTurns(live.sessionId, { subagentId: id, limit: 1 });
+  const [newest] = await core.deps.records.subagents.listTurns(live.sessionId, { subagentId: id, limit: 1 });
   if (newest !== undefined && isSubagents(newest) && mayTell(live.subagent, newest.subagent)) return newest;
   throw new ToolFault(`there is no subagent "${id.slice(0, 64)}" that you began; list_subagents lists them`);
 }
@@ -140,8 +140,8 @@ function listTool(core: EngineCore): Tool {
 async function subagentList(core: EngineCore, { live }: Spawner): Promise<string> {
   const { records } = core.deps;
   const limit = limits.subagentTurnsPerSessionMax;
-  const turns = (await records.subagentTurns(live.sessionId, { limit })).filter(isSubagents);
-  const waiting = await records.listMailbox(live.sessionId, { waiting: true, limit });
+  const turns = (await records.subagents.listTurns(live.sessionId, { limit })).filter(isSubagents);
+  const waiting = await records.subagents.listMail(live.sessionId, { waiting: true, limit });
   const waits = new Set(waiting.map(({ turnId }) => turnId));
   const lines = new Map<string, string>();
   for (const turn of turns) {

@@ -272,18 +272,19 @@ test("[T5] [S5] whoever waits and names no head goes on from wherever the head i
   const first = await ask("one");
   const { sessionId } = first;
   const second = await ask("two", { sessionId });
-  const { openTurn } = records;
+  const { open: openTurn } = records.turns;
   let hasMoved = false;
-  records.openTurn = async (opening) => {
+  records.turns.open = async (opening) => {
     // Somebody moves the head after it was read and before the turn is opened.
-    if (!hasMoved) await records.moveHead({ sessionId, from: second.id, to: first.id, userId: alice.userId, at: 1 });
+    if (!hasMoved)
+      await records.sessions.moveHead({ sessionId, from: second.id, to: first.id, userId: alice.userId, at: 1 });
     hasMoved = true;
-    return await openTurn.call(records, opening);
+    return await openTurn.call(records.turns, opening);
   };
   const turn = await (await start("three", { sessionId, ifBusy: "queue" })).finished;
   assert.equal(turn.parentId, first.id);
   hasMoved = false;
-  await records.moveHead({ sessionId, from: turn.id, to: second.id, userId: alice.userId, at: 2 });
+  await records.sessions.moveHead({ sessionId, from: turn.id, to: second.id, userId: alice.userId, at: 2 });
   const named = start("four", { sessionId, ifBusy: "queue", expectedHead: second.id });
   await assert.rejects(named, (error) => error instanceof AptoveError && error.code === "head_moved");
 });
@@ -297,12 +298,12 @@ test("[V4] a message for a session whose turn opens while it is looked for goes 
   });
   const { sessionId } = await ask("one");
   let running: RunningTurn | null = null;
-  const { pendingTurn } = records;
-  records.pendingTurn = async (id) => {
+  const { findPending: pendingTurn } = records.turns;
+  records.turns.findPending = async (id) => {
     running ??= await start("two", { sessionId });
-    return await pendingTurn.call(records, id);
+    return await pendingTurn.call(records.turns, id);
   };
-  records.insertControl = () => assert.fail("the turn runs here");
+  records.runners.insertControl = () => assert.fail("the turn runs here");
   const turnId = await engine.steer(alice, { sessionId, text: "briefly" });
   held.resolve();
   const events = await all(await engine.turnEvents(alice, turnId, { afterSeq: 0 }));

@@ -55,7 +55,7 @@ async function untilOver(core: EngineCore, turnId: string): Promise<void> {
   const here = core.live.get(turnId);
   if (here !== undefined) return await here.ended;
   // One that was refused after all has no row, and is over. One whose end cannot be written is recovered by who comes next.
-  if ((await core.deps.records.getTurn(turnId))?.status !== "pending") return;
+  if ((await core.deps.records.turns.get(turnId))?.status !== "pending") return;
   for await (const _event of eventsOf(core, turnId, { afterSeq: 0, signal: undefined }));
 }
 

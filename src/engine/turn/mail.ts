@@ -44,12 +44,12 @@ export async function repeatedMail(
 
 async function listWaiting({ deps }: EngineCore, sessionId: string): Promise<MailboxMessage[]> {
   const page = { waiting: true, limit: limits.subagentTurnsPerSessionMax };
-  return await deps.records.listMailbox(sessionId, page);
+  return await deps.records.subagents.listMail(sessionId, page);
 }
 
 async function delivered(core: EngineCore, message: MailboxMessage): Promise<DeliveredMessage> {
   const { turnId, subagentId, name, kind } = message;
-  const turn = await core.deps.records.getTurn(turnId);
+  const turn = await core.deps.records.turns.get(turnId);
   const text = turn === null ? "(its turn is no longer there)" : await textOf(core, turn);
   return { turnId, subagentId, name, kind, text: text.replaceAll("\u0000", "\uFFFD") };
 }

@@ -84,10 +84,10 @@ async function openOrFind(core: EngineCore, attempt: TurnOpening): Promise<OpenR
   const { records } = core.deps;
   const { id, runnerId, blobs } = attempt.turn;
   try {
-    return await records.openTurn(attempt);
+    return await records.turns.open(attempt);
   } catch (error) {
     core.unsettled.set(id, failureOf(error));
-    const turn = await records.getTurn(id).catch(() => null);
+    const turn = await records.turns.get(id).catch(() => null);
     if (turn?.status !== "pending" || turn.runnerId !== runnerId || turn.blobs.opening !== blobs.opening) throw error;
     core.unsettled.delete(id);
     return { outcome: "opened", turn };
@@ -106,7 +106,7 @@ function openingKey({ live, place: { session } }: Opening): string {
 async function nameBlankSession(core: EngineCore, { place: { session }, accepted }: Opening): Promise<Session | null> {
   if (session === null || session.nameIsSet || session.lastSequence > 0) return session;
   const name = sessionName(accepted.instruction);
-  await core.deps.records.nameSession(session.id, name);
+  await core.deps.records.sessions.update(session.id, { proposedName: name }, null);
   return { ...session, name };
 }
 

@@ -141,7 +141,7 @@ function repeating(request: TurnRequest, old: Turn, opening: OpeningBlob): TurnR
 
 async function readParent({ deps }: Pick<EngineCore, "deps">, id: string | null): Promise<Parent | null> {
   if (id === null) return null;
-  const turn = await deps.records.getTurn(id);
+  const turn = await deps.records.turns.get(id);
   if (turn === null) {
     throw new AptoveError("history_unavailable", `the turn ${id} is no longer there`, { facts: { turnId: id } });
   }

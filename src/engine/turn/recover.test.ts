@@ -7,6 +7,7 @@ import { AptoveError } from "../../domain/errors.ts";
 import { isTerminal, type SequencedEvent } from "../../domain/events.ts";
 import { limits } from "../../domain/limits.ts";
 import { memoryRecords } from "../../records/memory/memory-records.ts";
+import { wrapMethods } from "../../records/wrap-methods.ts";
 import { noObserver, type Note } from "../../telemetry/observer.ts";
 import type { Tool } from "../../tools/tool.ts";
 import { createEngine } from "../create-engine.ts";
@@ -110,8 +111,8 @@ test("[R2] [V2] a recovery that another one has overtaken leaves the log to it",
   t.after(() => old.close({ graceMs: 0 }));
   die();
   const overtaken = t.mock.method(
-    deps.records,
-    "finishTurn",
+    deps.records.turns,
+    "finish",
     async () => ({ outcome: "refused", turn: null }) as const,
   );
   await testEngine(t, { ...deps, runner: testRunner() });
@@ -172,27 +173,27 @@ test("[R2] a turn that cannot be recovered holds up neither the others nor the s
 
 test("[R4] [T11] a turn whose end could not be written is not left pending when the engine closes", async () => {
   const records = memoryRecords();
-  const { finishTurn } = records;
+  const { finish: finishTurn } = records.turns;
   let isFull = true;
-  records.finishTurn = async (finish) => {
+  records.turns.finish = async (finish) => {
     if (isFull) throw new AptoveError("storage_full", "no room");
-    return await finishTurn.call(records, finish);
+    return await finishTurn.call(records.turns, finish);
   };
   const engine = await createEngine(testParts({ records }));
   const running = await engine.runTurn(alice, { instruction: "x" });
   await running.finished;
-  assert.equal((await records.getTurn(running.turnId))?.status, "pending");
+  assert.equal((await records.turns.get(running.turnId))?.status, "pending");
   isFull = false;
   await engine.close({ graceMs: 0 });
-  assert.equal((await records.getTurn(running.turnId))?.status, "failed");
+  assert.equal((await records.turns.get(running.turnId))?.status, "failed");
 });
 
 test("[V2] [R2] a process that starts while another one ends a turn takes nothing away from whoever listens", async (t) => {
   const held = Promise.withResolvers<void>();
   const { start, engine, deps } = await testEngine(t, { script: () => [{ says: ["one ", held.promise, "two"] }] });
-  const { finishTurn } = deps.records;
-  deps.records.finishTurn = async (finish) => {
-    const result = await finishTurn.call(deps.records, finish);
+  const { finish: finishTurn } = deps.records.turns;
+  deps.records.turns.finish = async (finish) => {
+    const result = await finishTurn.call(deps.records.turns, finish);
     // The row is written; the other process finds a log of a finished turn, and drops it.
     await testEngine(t, { ...deps, runner: testRunner() });
     return result;
@@ -249,10 +250,12 @@ test("[R1] [T11] a server that is cut off from its records stops model and tools
   const time = { passed: 0 };
   const records = memoryRecords({ now: () => Date.now() + time.passed });
   let isCutOff = false;
-  const reachable = Object.entries(records).map(([name, method]: [string, (...args: unknown[]) => unknown]) => [
-    name,
-    async (...args: unknown[]) => await (isCutOff ? never : method.apply(records, args)),
-  ]);
+  const reachable = wrapMethods(
+    records,
+    (method) =>
+      async (...args) =>
+        await (isCutOff ? never : method(...args)),
+  );
   const began = Promise.withResolvers<AbortSignal>();
   const tool: Tool = {
     definition: { name: "build", parameters: { type: "object" } },
@@ -260,7 +263,7 @@ test("[R1] [T11] a server that is cut off from its records stops model and tools
     run: (_args, { signal }) => (began.resolve(signal), never.then(() => ({ output: "", isError: false }))),
   };
   const deps = testParts({
-    records: Object.fromEntries(reachable) as typeof records,
+    records: reachable,
     monotonic: () => time.passed,
     tools: [tool],
     script: () => [{ says: ["I build"] }, { calls: "build" }],

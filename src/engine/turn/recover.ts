@@ -24,11 +24,11 @@ export async function recoverLostTurns(core: EngineCore): Promise<number> {
   const dead = await deadRunners(core);
   const asked = { runnerId: runner.id, leaseMs: limits.leaseMs, deadRunnerIds: dead, limit: limits.recoveredTurnsMax };
   for (;;) {
-    const taken = await records.takeLostTurns(asked);
+    const taken = await records.runners.takeLostTurns(asked);
     recovered += await failAll(core, taken);
     if (taken.length < asked.limit) break;
   }
-  for (const id of dead) await records.deleteRunner(id);
+  for (const id of dead) await records.runners.delete(id);
   return recovered;
 }
 
@@ -37,7 +37,7 @@ async function recoverOwn(core: EngineCore): Promise<number> {
   let recovered = 0;
   for (const id of [...core.unsettled.keys()]) {
     if (core.live.get(id) !== undefined) continue;
-    const turn = await core.deps.records.getTurn(id);
+    const turn = await core.deps.records.turns.get(id);
     if (turn?.status !== "pending" || turn.runnerId !== core.deps.runner.id) core.unsettled.delete(id);
     else recovered += await failAll(core, [turn]);
   }
@@ -47,7 +47,7 @@ async function recoverOwn(core: EngineCore): Promise<number> {
 /** Logs of turns whose process was killed between their last write and the drop; among servers, of those that others left. */
 export async function dropLeftLogs(core: EngineCore): Promise<void> {
   for (const turnId of await core.deps.log.list()) {
-    const turn = await core.deps.records.getTurn(turnId);
+    const turn = await core.deps.records.turns.get(turnId);
     if (turn !== null && turn.status !== "pending" && turn.blobs.run !== null) await core.deps.log.drop(turnId);
   }
 }
@@ -55,15 +55,15 @@ export async function dropLeftLogs(core: EngineCore): Promise<void> {
 /** One turn, when somebody stands before a busy session. True if it was lost and is failed now. */
 export async function recoverTurn(core: EngineCore, turnId: string): Promise<boolean> {
   const { records, runner, isAlive } = core.deps;
-  const turn = await records.getTurn(turnId);
+  const turn = await records.turns.get(turnId);
   if (turn?.status !== "pending") return false;
   if (turn.runnerId === runner.id) {
     return core.live.get(turnId) === undefined && (await failAll(core, [turn])) > 0;
   }
-  const owner = await records.getRunner(turn.runnerId);
+  const owner = await records.runners.get(turn.runnerId);
   const deadRunnerIds = owner !== null && isAlive(owner) === false ? [owner.id] : [];
   const taking = { runnerId: runner.id, leaseMs: limits.leaseMs, deadRunnerIds, limit: 1, turnId };
-  return (await failAll(core, await records.takeLostTurns(taking))) > 0;
+  return (await failAll(core, await records.runners.takeLostTurns(taking))) > 0;
 }
 
 /** Several side by side, and tells whoever watches how many (F10). One that cannot be failed holds up neither the others nor the start. */
@@ -116,7 +116,7 @@ async function failLost(core: EngineCore, turn: PendingTurn): Promise<boolean> {
     chain: { account: null, responseId: null, previousResponseId: null, expiresAt: null },
     digest: null,
   });
-  const result = await deps.records.finishTurn({
+  const result = await deps.records.turns.finish({
     turn: failed,
     runnerId: turn.runnerId,
     head: null,
@@ -134,7 +134,7 @@ async function failLost(core: EngineCore, turn: PendingTurn): Promise<boolean> {
 
 /** What the steps that ended had used. */
 async function runOf(core: EngineCore, turn: PendingTurn): Promise<RunSummary> {
-  const steps = await core.deps.records.listSteps(turn.id);
+  const steps = await core.deps.records.turns.listSteps(turn.id);
   const byModel: Record<string, Usage> = {};
   for (const step of steps) byModel[step.model] = addUsage(byModel[step.model] ?? noUsage, step.usage);
   return {
@@ -150,12 +150,12 @@ async function deadRunners(core: EngineCore): Promise<string[]> {
   const { records, runner, isAlive, now } = core.deps;
   const isOld = ({ startedAt }: Runner): boolean => startedAt < now() - limits.forgottenRunnerMs;
   const dead: string[] = [];
-  for (const other of await records.listRunners()) {
+  for (const other of await records.runners.list()) {
     if (other.id === runner.id) continue;
     const lives = isAlive(other);
     if (lives === false) dead.push(other.id);
     // It may live all the same: then its turns are judged by their leases alone.
-    if (lives === null && isOld(other)) await records.deleteRunner(other.id);
+    if (lives === null && isOld(other)) await records.runners.delete(other.id);
   }
   return dead;
 }

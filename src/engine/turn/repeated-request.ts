@@ -21,7 +21,7 @@ export async function findRepeated(
       `an idempotency key has 1 to ${limits.idempotencyKeyCharactersMax} characters`,
     );
   }
-  const earlier = await core.deps.records.findIdempotent(caller.userId, key);
+  const earlier = await core.deps.records.turns.findIdempotent(caller.userId, key);
   if (earlier === null) return null;
   checkSameRequest(earlier.requestHash, request);
   // By a device of theirs, or since they were dismissed: who may not see the turn does not get it by its key either (H4, P3).
@@ -30,7 +30,7 @@ export async function findRepeated(
 }
 
 export async function repeatedTurn(core: EngineCore, turnId: string): Promise<RunningTurn> {
-  const turn = await core.deps.records.getTurn(turnId);
+  const turn = await core.deps.records.turns.get(turnId);
   if (turn === null) throw new AptoveError("not_found", `the turn ${turnId} is no longer there`);
   const finished = core.live.get(turnId)?.finished ?? finishOf(core, turnId);
   // Whoever only reads the events does not look at this one, and must not fall over it.

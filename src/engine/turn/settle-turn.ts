@@ -152,7 +152,7 @@ async function keepAndFinish(core: EngineCore, settling: Settling, ending: Endin
   });
   const turn = { ...unsealed, digest };
   const isHead = ending.status !== "failed" && place.subagent === null;
-  const result = await core.deps.records.finishTurn({
+  const result = await core.deps.records.turns.finish({
     turn,
     runnerId: core.deps.runner.id,
     head: isHead ? { from: place.head } : null,
@@ -198,7 +198,7 @@ function writeDown(core: EngineCore, { place, isTranscribed }: Settling, { turn,
 /** All steps of the turn; the last one is mostly not written yet. */
 async function stepsOf({ deps }: EngineCore, { turnId, modelRequests, unstoredStep }: RunRecorder): Promise<Step[]> {
   const written = modelRequests - (unstoredStep === null ? 0 : 1);
-  const stored = written > 0 ? await deps.records.listSteps(turnId) : [];
+  const stored = written > 0 ? await deps.records.turns.listSteps(turnId) : [];
   return unstoredStep === null ? stored : [...stored, unstoredStep];
 }
 
@@ -284,7 +284,7 @@ async function lostTurn(core: EngineCore, settling: Settling, ours: FinishedTurn
   core.deps.report(
     `turn ${pending.id} is another's in the store, or finished: this process had lost its lease, or an answer`,
   );
-  const stored = await core.deps.records.getTurn(pending.id);
+  const stored = await core.deps.records.turns.get(pending.id);
   if (stored?.status === "pending") return failedTurn(core, settling, runnerLost);
   if (stored === null || stored.blobs.run !== null) await dropLog(core, recorder);
   return stored !== null && stored.status !== "archived" ? stored : ours;
@@ -303,7 +303,7 @@ async function failWithoutBlobs(core: EngineCore, settling: Settling, reason: Fa
   const terminal: RunFailed = { type: "run_failed", failure: reason, usage: recorder.usage };
   const turn = failedTurn(core, settling, reason);
   try {
-    const result = await core.deps.records.finishTurn({
+    const result = await core.deps.records.turns.finish({
       turn,
       runnerId: core.deps.runner.id,
       head: null,

@@ -47,7 +47,7 @@ async function stop(core: EngineCore, caller: Caller, running: Running): Promise
 async function stopSubagents(core: EngineCore, caller: Caller, sessionId: string): Promise<string[]> {
   const page = { limit: limits.subagentTurnsPerSessionMax };
   const { deps, live } = core;
-  const stored = (await deps.records.subagentTurns(sessionId, page)).filter((turn) => turn.status === "pending");
+  const stored = (await deps.records.subagents.listTurns(sessionId, page)).filter((turn) => turn.status === "pending");
   const here = live.all().filter((one) => one.sessionId === sessionId && one.subagent !== null && !one.isStored);
   const running = new Map(stored.map(({ id, runnerId }) => [id, runnerId]));
   for (const { turnId } of here) running.set(turnId, deps.runner.id);
@@ -132,7 +132,7 @@ async function runningTurn(
     return turn.status === "pending" ? running(turn) : null;
   }
   await mayControl(deps, caller, { session: await visibleSession(deps, caller, target.sessionId), kind });
-  const pending = await deps.records.pendingTurn(target.sessionId);
+  const pending = await deps.records.turns.findPending(target.sessionId);
   // It may have begun here since we looked.
   return pending === null ? null : running(pending);
 }
@@ -155,7 +155,7 @@ async function note(
   { runnerId, id, turnId, kind, text }: Pick<TurnControl, "id" | "turnId" | "kind" | "text"> & { runnerId: string },
 ): Promise<boolean> {
   const { deps } = core;
-  const isTaken = await deps.records.insertControl({
+  const isTaken = await deps.records.runners.insertControl({
     id,
     turnId,
     kind,
@@ -169,7 +169,7 @@ async function note(
 
 /** Carries out what other processes want of the turns that run here. */
 export async function followControls(core: EngineCore): Promise<void> {
-  for (const control of await core.deps.records.takeControls(core.deps.runner.id)) {
+  for (const control of await core.deps.records.runners.takeControls(core.deps.runner.id)) {
     const live = core.live.get(control.turnId);
     if (control.kind === "interrupt") live?.controller.abort();
     // Its sender was told that it is taken: what comes too late for the model is kept with the turn (V4).

@@ -42,7 +42,7 @@ export async function renewLeases(core: EngineCore): Promise<void> {
   if (held.length === 0) return;
   const asked = monotonic();
   const turnIds = held.map(({ turnId }) => turnId);
-  const renewed = new Set(await records.renewLeases({ runnerId: runner.id, turnIds, leaseMs: limits.leaseMs }));
+  const renewed = new Set(await records.runners.renewLeases({ runnerId: runner.id, turnIds, leaseMs: limits.leaseMs }));
   for (const live of held) {
     if (renewed.has(live.turnId)) live.leaseUntil = Math.max(live.leaseUntil, asked + limits.leaseMs);
     else lose(core, live);

@@ -114,15 +114,16 @@ test("[R5] a listener that goes away ends its own reading only", async (t) => {
 
 test("[R1] [V2] where the store has an end of the turn already, its listeners are told that one, and the process goes on", async (t) => {
   const records = memoryRecords();
-  const { finishTurn, getTurn } = records;
-  records.finishTurn = async (finish) => {
-    await finishTurn.call(records, finish);
+  const { finish: finishTurn } = records.turns;
+  const { get: getTurn } = records.turns;
+  records.turns.finish = async (finish) => {
+    await finishTurn.call(records.turns, finish);
     return { outcome: "refused", turn: null };
   };
   // As a real store's, its answers come in a later round of the event loop: who asks without waiting never gets there.
-  records.getTurn = async (id) => {
+  records.turns.get = async (id) => {
     await new Promise((resolve) => setImmediate(resolve));
-    return await getTurn.call(records, id);
+    return await getTurn.call(records.turns, id);
   };
   const { start } = await testEngine(t, testParts({ records }));
   const turn = await start("one");
@@ -134,9 +135,9 @@ test("[R1] [V2] where the store has an end of the turn already, its listeners ar
 test("[V2] [T11] a slow listener of a turn whose end cannot be written hears all that it said first", async (t) => {
   const records = memoryRecords();
   let isFull = true;
-  const { finishTurn } = records;
-  records.finishTurn = (finish) =>
-    isFull ? Promise.reject(new AptoveError("storage_full", "no room")) : finishTurn.call(records, finish);
+  const { finish: finishTurn } = records.turns;
+  records.turns.finish = (finish) =>
+    isFull ? Promise.reject(new AptoveError("storage_full", "no room")) : finishTurn.call(records.turns, finish);
   const { start, ask, engine } = await testEngine(t, { records, script });
   const turn = await start("one");
   const heard: SequencedEvent[] = [];
@@ -158,9 +159,9 @@ test("[V2] [T11] a slow listener of a turn whose end cannot be written hears all
 test("[R1] [V2] where another process has taken the turn and not ended it yet, its listeners are let go", async (t) => {
   const records = memoryRecords();
   let isTaken = true;
-  const { finishTurn } = records;
-  records.finishTurn = async (finish) =>
-    isTaken ? { outcome: "refused", turn: null } : await finishTurn.call(records, finish);
+  const { finish: finishTurn } = records.turns;
+  records.turns.finish = async (finish) =>
+    isTaken ? { outcome: "refused", turn: null } : await finishTurn.call(records.turns, finish);
   const { start, engine } = await testEngine(t, testParts({ records }));
   const turn = await start("one");
   const heard: SequencedEvent[] = [];

@@ -91,7 +91,7 @@ interface Heard {
 
 /** What is left of a turn that has ended; null: it runs. */
 async function endOf(core: EngineCore, turnId: string, heard: Heard): Promise<Iterable<SequencedEvent> | null> {
-  const turn = await core.deps.records.getTurn(turnId);
+  const turn = await core.deps.records.turns.get(turnId);
   if (turn === null) throw new AptoveError("not_found", `there is no turn "${turnId}"`);
   if (turn.status !== "pending") return after(heard, turn, await keptEvents(core.deps, turn));
   const reason = heard.runsHere ? undefined : core.unsettled.get(turnId);
@@ -118,7 +118,7 @@ export async function checkPlace(core: EngineCore, turn: Turn, seq: number): Pro
   const live = turn.status === "pending" ? await core.deps.log.read(turn.id, seq - 1) : null;
   if (live?.[0]?.seq === seq) return;
   // It may have finished in between: then its events are in its blob.
-  const now = live === null ? await core.deps.records.getTurn(turn.id) : turn;
+  const now = live === null ? await core.deps.records.turns.get(turn.id) : turn;
   const kept = now === null || now.status === "pending" ? [] : await keptEvents(core.deps, now);
   if (Number.isInteger(seq) && seq > 0 && seq <= kept.length) return;
   throw new AptoveError("event_id_unknown", `turn ${turn.id} has no event ${seq}`);
@@ -152,10 +152,10 @@ export function shuttingDown(): AptoveError {
 
 /** Waits until a turn is finished, wherever it runs. */
 export async function finishOf(core: EngineCore, turnId: string): Promise<FinishedTurn> {
-  const seen = await core.deps.records.getTurn(turnId);
+  const seen = await core.deps.records.turns.get(turnId);
   if (seen?.status === "pending")
     for await (const _event of eventsOf(core, turnId, { afterSeq: 0, signal: undefined }));
-  const turn = await core.deps.records.getTurn(turnId);
+  const turn = await core.deps.records.turns.get(turnId);
   if (turn?.status === "pending" && core.isShuttingDown) throw shuttingDown();
   if (turn === null || turn.status === "pending" || turn.status === "archived") {
     throw new AptoveError("turn_not_finished", `turn ${turnId} did not finish`);

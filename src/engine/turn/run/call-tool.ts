@@ -109,7 +109,7 @@ async function earlierOutput({ deps }: EngineCore, { state }: ModelRun["plan"], 
   const entry = state.entries.findLast(({ items }) =>
     items.some((item) => item.type === "tool_result" && item.callId === id),
   );
-  const turn = entry === undefined ? null : await deps.records.getTurn(entry.turnId);
+  const turn = entry === undefined ? null : await deps.records.turns.get(entry.turnId);
   if (turn === null || turn.blobs.run === null) return null;
   const { outputs = [] } = await readBlob<"run">(deps.blobs, turn.blobs.run, turn.id);
   return outputs.find(({ callId }) => callId === id)?.text ?? null;

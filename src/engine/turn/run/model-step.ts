@@ -86,7 +86,7 @@ async function watchedCall(
 export async function storeStep(core: EngineCore, { recorder, live }: ModelRun): Promise<void> {
   const { records, runner } = core.deps;
   if (recorder.unstoredStep === null) return;
-  if (!(await records.insertStep(recorder.unstoredStep, runner.id))) lose(core, live);
+  if (!(await records.turns.insertStep(recorder.unstoredStep, runner.id))) lose(core, live);
   recorder.unstoredStep = null;
 }
 

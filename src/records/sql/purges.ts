@@ -1,11 +1,35 @@
-/** Purging in SQL: a session's turns go, but for those that other sessions rest on (S6). */
+/** Purging in SQL, and which turns other sessions need (S6). */
 import { sql, type Kysely, type Transaction } from "kysely";
+import { partBlobs } from "../../domain/turn.ts";
+import type { PurgeRecords } from "../purges.ts";
 import { inBatches } from "./batches.ts";
+import { findTurn } from "./rows/turn-row.ts";
 import type { SqlDialect } from "./sql-dialect.ts";
+import { listSteps } from "./steps.ts";
 import type { Tables } from "./tables.ts";
 
+export function purgeRecords(db: Kysely<Tables>, dialect: SqlDialect): PurgeRecords {
+  return {
+    sharedTurnIds: (sessionId) => sharedTurnIds(db, sessionId),
+    purgeSession: (sessionId, kept) =>
+      db.transaction().execute((tx) => purgeSession(tx, dialect, { sessionId, kept: new Set(kept) })),
+    existingTurnIds: (ids) =>
+      inBatches([...new Set(ids)], async (batch) => {
+        const rows = await db.selectFrom("turns").select("id").where("id", "in", batch).execute();
+        return rows.map(({ id }) => id);
+      }),
+    async blobKeysOf(turnId) {
+      const turn = await findTurn(db, turnId);
+      if (turn === null) return [];
+      const { opening, run, state } = turn.blobs;
+      const requests = (await listSteps(db, turnId)).map((step) => step.request.blob);
+      return [...new Set([opening, run, state, ...partBlobs(turn), ...requests])].filter((key) => key !== null);
+    },
+  };
+}
+
 /** Each of the session's turns is looked up twice by index; the walk up takes each shared turn once. */
-export async function sharedTurnIds(db: Kysely<Tables>, sessionId: string): Promise<string[]> {
+async function sharedTurnIds(db: Kysely<Tables>, sessionId: string): Promise<string[]> {
   const { rows } = await sql<{ id: string }>`
     with recursive shared (id, parent_id) as (
       select t.id, t.parent_id from turns t
@@ -25,7 +49,7 @@ export async function sharedTurnIds(db: Kysely<Tables>, sessionId: string): Prom
  * Holds the session, then its turns: nobody can open a turn in it, and a fork that holds one of its turns is
  * waited for and seen.
  */
-export async function purgeSession(
+async function purgeSession(
   tx: Transaction<Tables>,
   dialect: SqlDialect,
   { sessionId, kept }: { sessionId: string; kept: ReadonlySet<string> },

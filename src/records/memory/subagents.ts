@@ -1,17 +1,19 @@
 /** Subagents and the mailbox in memory (A1, A2). */
 import type { MailboxMessage } from "../../domain/mailbox.ts";
 import { mayBeParent, type FinishedTurn, type Turn } from "../../domain/turn.ts";
-import type { ImportedMessage, OpenResult, RecordStore, TurnOpening } from "../record-store.ts";
+import type { ImportedMessage } from "../imports.ts";
+import type { SubagentRecords } from "../subagents.ts";
+import type { OpenResult, TurnOpening } from "../turns.ts";
 import { insert, type Rows } from "./rows.ts";
 
-export function mailboxRecords(rows: Rows): Pick<RecordStore, "subagentTurns" | "listMailbox"> {
+export function subagentRecords(rows: Rows): SubagentRecords {
   return {
-    async subagentTurns(sessionId, { subagentId, limit }) {
+    async listTurns(sessionId, { subagentId, limit }) {
       const turns = subagentTurnsOf(rows, sessionId);
       const wanted = subagentId === undefined ? turns : turns.filter((turn) => turn.subagent?.id === subagentId);
       return wanted.slice(0, limit);
     },
-    async listMailbox(sessionId, { after = 0, waiting, limit }) {
+    async listMail(sessionId, { after = 0, waiting, limit }) {
       const messages = messagesOf(rows, sessionId).filter((message) => message.number > after);
       const wanted = waiting === true ? messages.filter((message) => message.takenBy === null) : messages;
       return wanted.toSorted((a, b) => a.number - b.number).slice(0, limit);

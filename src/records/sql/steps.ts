@@ -1,42 +1,12 @@
-/** Steps and runners in SQL: what a run leaves behind while it goes on (R1, R2). */
+/** The steps of a run in SQL (R2). */
 import type { Kysely } from "kysely";
 import type { Step } from "../../domain/step.ts";
-import type { RecordStore, Runner } from "../record-store.ts";
 import type { SqlDialect } from "./sql-dialect.ts";
 import type { StepRow, Tables } from "./tables.ts";
 import { pending } from "./turn-status.ts";
 
-type RunRecords = Pick<
-  RecordStore,
-  "insertStep" | "listSteps" | "insertRunner" | "getRunner" | "listRunners" | "deleteRunner"
->;
-
-export function runRecords(db: Kysely<Tables>, dialect: SqlDialect): RunRecords {
-  return {
-    insertStep: (step, runnerId) => insertStep(db, dialect, { step, runnerId }),
-    listSteps: (turnId) => listSteps(db, turnId),
-    async insertRunner({ id, startedAt, ...doc }) {
-      await db
-        .insertInto("runners")
-        .values({ id, started_at: startedAt, doc: JSON.stringify(doc) })
-        .execute();
-    },
-    async getRunner(id) {
-      const row = await db.selectFrom("runners").selectAll().where("id", "=", id).executeTakeFirst();
-      return row === undefined ? null : rowToRunner(row);
-    },
-    async listRunners() {
-      const rows = await db.selectFrom("runners").selectAll().orderBy("started_at").orderBy("id").execute();
-      return rows.map(rowToRunner);
-    },
-    async deleteRunner(id) {
-      await db.deleteFrom("runners").where("id", "=", id).execute();
-    },
-  };
-}
-
 /** Whoever ends the turn comes before this, and then it is not pending; or waits for it (R1, T2). */
-async function insertStep(
+export async function insertStep(
   db: Kysely<Tables>,
   dialect: SqlDialect,
   { step, runnerId }: { step: Step; runnerId: string },
@@ -70,9 +40,4 @@ export async function listSteps(db: Kysely<Tables>, turnId: string): Promise<Ste
     index: row.step,
     ...(JSON.parse(row.doc) as Omit<Step, "turnId" | "index">),
   }));
-}
-
-function rowToRunner(row: Tables["runners"]): Runner {
-  const doc = JSON.parse(row.doc) as Omit<Runner, "id" | "startedAt">;
-  return { id: row.id, startedAt: row.started_at, ...doc };
 }

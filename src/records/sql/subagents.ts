@@ -1,15 +1,17 @@
-/** Subagents and the mailbox in SQL (A1, A2): what is asked inside the transactions that open and finish turns, and by itself. */
+/** Subagents and the mailbox in SQL (A1, A2): the reads, and the parts of the transactions that open and finish turns. */
 import { sql, type Kysely, type Transaction } from "kysely";
 import type { MailboxDraft, MailboxMessage } from "../../domain/mailbox.ts";
 import { mayBeParent, type FinishedTurn } from "../../domain/turn.ts";
-import type { ImportedMessage, OpenResult, RecordStore, TurnOpening } from "../record-store.ts";
+import type { ImportedMessage } from "../imports.ts";
+import type { SubagentRecords } from "../subagents.ts";
+import type { OpenResult, TurnOpening } from "../turns.ts";
 import { inBatches } from "./batches.ts";
 import type { MailboxRow, Tables } from "./tables.ts";
 import { rowToTurn } from "./rows/turn-row.ts";
 
-export function mailboxRecords(db: Kysely<Tables>): Pick<RecordStore, "subagentTurns" | "listMailbox"> {
+export function subagentRecords(db: Kysely<Tables>): SubagentRecords {
   return {
-    async subagentTurns(sessionId, { subagentId, limit }) {
+    async listTurns(sessionId, { subagentId, limit }) {
       let select = db.selectFrom("turns").selectAll().where("session_id", "=", sessionId);
       select =
         subagentId === undefined
@@ -18,7 +20,7 @@ export function mailboxRecords(db: Kysely<Tables>): Pick<RecordStore, "subagentT
       const rows = await select.orderBy("sequence", "desc").limit(limit).execute();
       return rows.map(rowToTurn);
     },
-    async listMailbox(sessionId, { after, waiting, limit }) {
+    async listMail(sessionId, { after, waiting, limit }) {
       let select = db.selectFrom("mailbox").selectAll().where("session_id", "=", sessionId);
       if (after !== undefined) select = select.where("number", ">", after);
       if (waiting === true) select = select.where("taken_by", "is", null);

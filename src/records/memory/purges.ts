@@ -1,29 +1,11 @@
-/** The tree of turns in memory: moving the head, and what other sessions rest on (S5, S6, T6). */
-import { mayBeParent, partBlobs, type Turn } from "../../domain/turn.ts";
-import type { HeadMove, MoveResult, RecordStore } from "../record-store.ts";
-import { byAge, insert, pairKey, type Rows } from "./rows.ts";
-import { stepsOf } from "./runs.ts";
-import { isPending, runningTurn } from "./turns.ts";
+/** Purging in memory, and which turns other sessions need (S6). */
+import { partBlobs, type Turn } from "../../domain/turn.ts";
+import type { PurgeRecords } from "../purges.ts";
+import { isPending, type Rows } from "./rows.ts";
+import { stepsOf } from "./turns.ts";
 
-type TreeRecords = Pick<
-  RecordStore,
-  "moveHead" | "listHeadMoves" | "listForks" | "sharedTurnIds" | "purgeSession" | "existingTurnIds" | "blobKeysOf"
->;
-
-export function treeRecords(rows: Rows): TreeRecords {
+export function purgeRecords(rows: Rows): PurgeRecords {
   return {
-    async moveHead(move) {
-      return moveHead(rows, move);
-    },
-    async listHeadMoves(sessionId) {
-      return movesOf(rows, sessionId);
-    },
-    async listForks(turnIds) {
-      const forks = [...rows.sessions.values()].filter(
-        ({ originTurnId, deletedAt }) => originTurnId !== null && deletedAt === null && turnIds.includes(originTurnId),
-      );
-      return forks.toSorted(byAge);
-    },
     async sharedTurnIds(sessionId) {
       return [...sharedTurns(rows, sessionId)];
     },
@@ -41,26 +23,6 @@ export function treeRecords(rows: Rows): TreeRecords {
       return [...new Set([opening, run, state, ...partBlobs(turn), ...requests])].filter((key) => key !== null);
     },
   };
-}
-
-function moveHead(rows: Rows, move: HeadMove): MoveResult {
-  const session = rows.sessions.get(move.sessionId);
-  if (session === undefined || session.deletedAt !== null) return { outcome: "missing" };
-  if (session.archivedAt !== null) return { outcome: "archived" };
-  const running = runningTurn(rows, session.id);
-  if (running !== null) return { outcome: "busy", runningTurnId: running.id };
-  const { headTurnId } = session;
-  if (headTurnId !== move.from) return { outcome: "head_moved", headTurnId };
-  const target = rows.turns.get(move.to);
-  if (target?.sessionId !== session.id || !mayBeParent(target)) return { outcome: "missing" };
-
-  rows.sessions.set(session.id, { ...session, headTurnId: move.to, updatedAt: move.at });
-  insert(rows.headMoves, pairKey(session.id, movesOf(rows, session.id).length + 1), move);
-  return { outcome: "moved" };
-}
-
-function movesOf(rows: Rows, sessionId: string): HeadMove[] {
-  return [...rows.headMoves.values()].filter((move) => move.sessionId === sessionId);
 }
 
 function turnsOf(rows: Rows, sessionId: string): Turn[] {

@@ -1,16 +1,17 @@
-/** What the records say of the stores beside them, in SQL. */
+/** Facts about the store in SQL. */
 import type { Kysely } from "kysely";
-import type { RecordStore } from "../record-store.ts";
+import type { StorageRecords } from "../storage.ts";
 import type { Tables } from "./tables.ts";
 
 const blobStore = "blob_store";
 
-export function storeFacts(db: Kysely<Tables>): Pick<RecordStore, "claimBlobStore" | "blobStoreId"> {
+export function storageRecords(db: Kysely<Tables>, about: StorageRecords["about"]): StorageRecords {
   const find = async (): Promise<string | null> => {
     const row = await db.selectFrom("store_facts").select("value").where("name", "=", blobStore).executeTakeFirst();
     return row?.value ?? null;
   };
   return {
+    about,
     async claimBlobStore(id) {
       await db
         .insertInto("store_facts")
