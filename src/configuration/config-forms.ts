@@ -1,20 +1,21 @@
-/** The forms that a key of the configuration may have: each with its words, its sample, and what it refuses. */
+/** The forms that a value of the configuration may have. Each form has a description, a sample and a check. */
 
-/** One setting. `fault` says why a value is refused, or gives null. */
+/** One setting. */
 export interface ValueField {
   kind: "value";
   about: string;
-  /** The form of the value in words, for messages and documentation. */
+  /** Description of the value's form, for messages and documentation. */
   form: string;
-  /** TOML text of the built-in value, or of an example where the built-in value is "none". */
+  /** TOML text of the built-in value, or of an example if there is no built-in value. */
   sample: string;
+  /** Returns why a value is not valid, or null if it is valid. */
   fault(value: unknown): string | null;
-  /** Environment variable that sets it. */
+  /** The environment variable that sets the key. */
   env?: string;
-  /** How the variable's text becomes a value; absent: the text is the value. */
+  /** Converts the variable's text into a value. If absent, the text is the value. */
   fromText?: (text: string) => unknown;
   isSecret?: boolean;
-  /** The value as it is shown, where a part of it may be secret. */
+  /** Returns the value with its secret parts masked, for display. */
   masked?: (value: unknown) => unknown;
 }
 
@@ -22,28 +23,29 @@ export interface TableField {
   kind: "table";
   about: string;
   keys: Record<string, ConfigField>;
-  /** One for the whole data folder: a workspace's own file may not say it (W7). */
+  /** True if only the file of the data folder may have the table, and no workspace's own file (W7). */
   isShared?: boolean;
 }
 
-/** A table whose keys are names that a person chooses, each with the same form. */
+/** A table whose keys are names that a person chooses. All its values have the same form. */
 export interface NamedField {
   kind: "named";
   names: NameForm;
-  /** A name as a person may choose it, for the starter file. */
+  /** A sample name for the starter file. */
   sampleName: string;
-  /** Keys that exclude some of the others stand under a name of their own in the starter file. */
+  /** Keys that exclude some of the others. The starter file shows them below a second sample name. */
   apart?: { sampleName: string; keys: readonly string[] };
   each: TableField | ValueField;
 }
 
-/** Which names may be chosen. None has a dot, which parts the names of a key's path. */
+/** The form of the names that a person may choose. No name has a dot, because dots separate the parts of a key's path. */
 export interface NameForm {
   pattern: RegExp;
+  /** Description of the form, for messages. */
   words: string;
 }
 
-/** Names of contexts, modes and servers: they appear in URLs and in messages to the model, so they are kept plain. */
+/** The form of names of contexts, modes and servers. These names appear in URLs and in messages to the model. */
 export const plainNames: NameForm = {
   pattern: /^[a-zA-Z0-9][a-zA-Z0-9_-]{0,63}$/,
   words: '1 to 64 letters, digits, "_" or "-"',
@@ -61,7 +63,7 @@ export function text(about: string, sample: string, extra: Extra = {}): ValueFie
   return { kind: "value", about, form: "text", sample: JSON.stringify(sample), fault, ...extra };
 }
 
-/** A text that may be empty, such as the instructions of a mode. */
+/** Describes a text that may be empty, such as the instructions of a mode. */
 export function prose(about: string, sample: string): ValueField {
   const fault = (value: unknown): string | null => (typeof value === "string" ? null : "must be a text");
   return { kind: "value", about, form: "text", sample: JSON.stringify(sample), fault };
@@ -71,14 +73,14 @@ export function secretKey(): ValueField {
   const fault = (value: unknown): string | null =>
     typeof value === "string" && /^[\x21-\x7e]+$/.test(value)
       ? null
-      : "must be a key: letters, digits and signs, no space";
-  const about = "The key itself. Better kept in the environment.";
-  // A line's end that came along from a file is not part of a key.
+      : "must be a key of visible ASCII characters without spaces";
+  const about = "The API key. It is safer in the environment.";
+  // A line break that comes from a file is not part of a key.
   const fromText = (raw: string): string => raw.trim();
   return { kind: "value", about, form: "text", sample: JSON.stringify("sk-..."), fault, fromText, isSecret: true };
 }
 
-/** Which names there are is known only when all layers are read, so that is checked there. */
+/** Describes the name of something else in the configuration. That the name exists is checked later, when all layers are read. */
 export function nameOf(form: string, about: string, extra: Extra & { sample: string }): ValueField {
   const { sample, ...rest } = extra;
   const fault = (value: unknown): string | null =>
@@ -90,7 +92,7 @@ export function providerName(about: string, extra: Extra = {}): ValueField {
   return nameOf("name of a provider", about, { sample: "openai", ...extra });
 }
 
-/** A name that may stand in front of others, and in an address. */
+/** Describes a name that may be a prefix of other names, and a part of an address. */
 export function collectionName(about: string, sample: string): ValueField {
   const form = '1 to 64 letters, digits, "_" or "-"';
   const fault = (value: unknown): string | null =>
@@ -98,14 +100,14 @@ export function collectionName(about: string, sample: string): ValueField {
   return { kind: "value", about, form, sample: JSON.stringify(sample), fault };
 }
 
-/** The address of a provider's API. */
+/** Describes the http or https address of an API, without a user or a password. */
 export function apiAddress(about: string, sample: string, extra: Extra = {}): ValueField {
   const field = url(about, sample, { schemes: ["https:", "http:"], ...extra });
   const fault = (value: unknown): string | null => {
     const found = field.fault(value);
     if (found !== null) return found;
     const { username, password } = new URL(value as string);
-    return username === "" && password === "" ? null : "must hold no user and no password";
+    return username === "" && password === "" ? null : "must not contain a user or a password";
   };
   return { ...field, fault };
 }
@@ -121,7 +123,7 @@ export function url(about: string, sample: string, extra: Extra & { schemes: str
   return { kind: "value", about, form: "address", sample: JSON.stringify(sample), fault, ...rest };
 }
 
-/** Whoever connects takes user and password out of the address, and could not take out a `%` that stands for nothing. */
+/** Returns true if user and password can be decoded. The client that connects decodes them, and fails on a stray `%`. */
 function isEncoded({ username, password }: URL): boolean {
   try {
     return decodeURIComponent(username + password) !== null;
@@ -140,7 +142,7 @@ interface NumberRange extends Extra {
   sample: number;
   min: number;
   max: number;
-  /** True: fractions are taken too. */
+  /** True if fractions are allowed. */
   isReal?: boolean;
 }
 
@@ -217,7 +219,7 @@ export function table(about: string, keys: Record<string, ConfigField>): TableFi
   return { kind: "table", about, keys };
 }
 
-/** A table of which there is one for the whole data folder. */
+/** Describes a table that only the file of the data folder may have. */
 export function sharedTable(about: string, keys: Record<string, ConfigField>): TableField {
   return { ...table(about, keys), isShared: true };
 }

@@ -1,10 +1,10 @@
 /**
- * The configuration, layer over layer (W7): built-in, `config.toml` of the data folder, what a workspace says in its
- * `workspace.toml` and then in its own `config.toml`, the environment, explicit values of the caller. Each key takes
- * the value of the highest layer that has it: tables are merged, lists replaced.
+ * Loads the configuration from its layers (W7), from the lowest to the highest: the built-in values, `config.toml` of
+ * the data folder, a workspace's `workspace.toml`, the workspace's own `config.toml`, the environment, and explicit
+ * values of the caller. Each key takes the value of the highest layer that has it. Tables are merged, lists are replaced.
  *
- * The data folder's file is read once, when the program starts. What a workspace says comes anew with every turn, and
- * what is wrong with it is that workspace's matter alone.
+ * The data folder's file is read once, when the program starts. A workspace's files are read again for every turn, and
+ * a fault in them affects only that workspace.
  */
 import { statSync } from "node:fs";
 import { AptoveError } from "../domain/errors.ts";
@@ -33,18 +33,18 @@ export type { ValueSource } from "./config-layer.ts";
 
 export interface LoadedConfiguration {
   configuration: Configuration;
-  /** By key path (`serve.port`), for every key that some layer sets; absent: built-in. */
+  /** The source of each key, by key path (`serve.port`). A key that no layer sets is absent: it has its built-in value. */
   sources: ReadonlyMap<string, ValueSource>;
-  /** Things worth saying that do not stop the start. */
+  /** Warnings, which do not stop the start. */
   warnings: string[];
 }
 
 export interface ConfigurationRequest {
   dataDir: string;
   env: Environment;
-  /** In the form of the file, for example `{ serve: { port: 0 } }`. */
+  /** Values of the highest layer in the form of the file, for example `{ serve: { port: 0 } }`. */
   overrides?: Record<string, unknown>;
-  /** Names of providers that the program's caller brings beside the configured ones. */
+  /** Names of providers that the caller adds to the configured ones. */
   providers?: readonly string[];
 }
 
@@ -58,22 +58,22 @@ export interface SharedLayers {
   faults: readonly ConfigFault[];
 }
 
-/** What a workspace says itself. */
+/** The settings of one workspace's own files. */
 export interface WorkspaceWords {
   id: string;
-  /** Of its `workspace.toml`: its lowest word. */
+  /** The provider in its `workspace.toml`, which its `config.toml` overrides. */
   provider: string | null;
   config: { text: string; place: string } | null;
 }
 
 const theCommandLine = "the command line";
 
-/** Throws `config_invalid` that names every fault: place, key, and for an unknown key the nearest known one. */
+/** Loads the configuration of the data folder. Throws `config_invalid` with every fault: its place, its key, and for an unknown key the nearest known one. */
 export function loadConfiguration(request: ConfigurationRequest): LoadedConfiguration {
   return mergeLayers(readSharedLayers(request), null);
 }
 
-/** Throws `config_invalid` for a file that cannot be read at all; all other faults are told by `mergeLayers`. */
+/** Reads the layers that all workspaces share. Throws `config_invalid` if the file cannot be read; `mergeLayers` reports all other faults. */
 export function readSharedLayers(request: ConfigurationRequest): SharedLayers {
   const file = dataFolderAt(request.dataDir).config;
   const text = readConfigText(file);
@@ -90,26 +90,26 @@ export function readSharedLayers(request: ConfigurationRequest): SharedLayers {
   };
 }
 
-/** What the configuration reads of a workspace; the store of workspaces has it. */
+/** The part of the workspace store that the configuration needs. */
 interface WorkspaceLayerStore {
   load(id: string): Promise<{ provider: string | null } | null>;
   loadConfig(id: string): Promise<{ text: string; place: string } | null>;
 }
 
-/** Null: there is no such workspace. Throws what the store throws, `workspace_damaged` above all. */
+/** Reads the settings of a workspace, or returns null if there is no such workspace. Throws what the store throws, mostly `workspace_damaged`. */
 export async function workspaceWords(store: WorkspaceLayerStore, id: string): Promise<WorkspaceWords | null> {
   const workspace = await store.load(id);
   if (workspace === null) return null;
   try {
     return { id, provider: workspace.provider, config: await store.loadConfig(id) };
   } catch (error) {
-    // It was deleted between the two.
+    // The workspace was deleted between the two reads.
     if (error instanceof AptoveError && error.code === "workspace_unknown") return null;
     throw error;
   }
 }
 
-/** Null: the data folder's own word. Throws `config_invalid` that names every fault. */
+/** Merges all layers. If `workspace` is null, the result has no layer of a workspace. Throws `config_invalid` with every fault. */
 export function mergeLayers(shared: SharedLayers, workspace: WorkspaceWords | null): LoadedConfiguration {
   const faults: ConfigFault[] = [...shared.faults];
   const own = workspace === null ? [] : workspaceLayers(shared, workspace, faults);
@@ -132,10 +132,14 @@ export function mergeLayers(shared: SharedLayers, workspace: WorkspaceWords | nu
   faults.push(...serverFaults(values, sources));
   if (faults.length > 0) throw configInvalid(faults);
   const files = [global, ...own].flatMap((layer) => readableByOthers(layer));
-  return { configuration: settleConfiguration(values), sources, warnings: [...files, ...unheard(own, sources)] };
+  return {
+    configuration: settleConfiguration(values),
+    sources,
+    warnings: [...files, ...overriddenWarnings(own, sources)],
+  };
 }
 
-/** The workspace's layers, the lowest first. */
+/** Returns the workspace's layers, the lowest first. */
 function workspaceLayers(shared: SharedLayers, words: WorkspaceWords, faults: ConfigFault[]): Layer[] {
   const { id, provider, config } = words;
   const layers: Layer[] = [];
@@ -152,14 +156,14 @@ function workspaceLayers(shared: SharedLayers, words: WorkspaceWords, faults: Co
   return layers;
 }
 
-/** `provider` at the top of a layer is the short form of the default agent context's; the long form wins. */
+/** `provider` at the top of a layer is the short form of the default agent context's provider. The long form wins. */
 function sharedProvider(values: LayerValues): [string, unknown][] {
   const provider = values.get("provider");
   const key = "agent_contexts.default.provider";
   return provider === undefined || values.has(key) ? [] : [[key, provider]];
 }
 
-/** Names can be checked only against all layers: any of them may configure a server or a context. */
+/** Checks names against all layers, because any layer may configure a server or a context. */
 function nameFaults(layers: readonly Layer[], brought: readonly string[]): ConfigFault[] {
   const chosen = (key: string): string[] => layers.flatMap(({ values }) => chosenNames(values.keys(), key));
   const providers = [...builtInProviders, ...brought, ...chosen(serversKey)];
@@ -178,7 +182,9 @@ function nameFaults(layers: readonly Layer[], brought: readonly string[]): Confi
       if (known !== null && !known.includes(value as string))
         return [{ place, key, message: `must be ${oneOf(known)}` }];
       const server = isTable(value) && key.startsWith(`${serversKey}.`) ? key.slice(serversKey.length + 1) : undefined;
-      return isBuiltIn(server) ? [{ place, key, message: "is the name of a built-in provider; take another" }] : [];
+      return isBuiltIn(server)
+        ? [{ place, key, message: "is the name of a built-in provider; choose another name" }]
+        : [];
     }),
   );
 }
@@ -193,7 +199,8 @@ function serverFaults(values: LayerValues, sources: ReadonlyMap<string, ValueSou
     return source === undefined ? "built-in" : placeOf(source);
   };
   return mcpServerFaults(new MergedValues(values)).map(({ key, message, besides }) => {
-    const other = besides === undefined || place(besides) === place(key) ? "" : ` (that one is of ${place(besides)})`;
+    const other =
+      besides === undefined || place(besides) === place(key) ? "" : ` (${besides} is set by ${place(besides)})`;
     return { place: place(key), key, message: `${message}${other}` };
   });
 }
@@ -202,18 +209,20 @@ function readableByOthers({ values, source }: Layer): string[] {
   const secret = [...values].find(([key, value]) => !isTable(value) && fieldAt(key).isSecret === true);
   if (secret === undefined || process.platform === "win32") return [];
   const { place } = source(secret[0]);
-  // A workspace may be kept elsewhere than in files.
+  // A workspace is not necessarily stored in files.
   const mode = statSync(place, { throwIfNoEntry: false })?.mode ?? 0;
-  return (mode & 0o077) === 0 ? [] : [`${place} holds secrets and can be read by others; run: chmod 600 "${place}"`];
+  return (mode & 0o077) === 0
+    ? []
+    : [`${place} contains secrets and can be read by other users; run: chmod 600 "${place}"`];
 }
 
-/** What a workspace says, and the environment says otherwise. */
-function unheard(own: readonly Layer[], sources: ReadonlyMap<string, ValueSource>): string[] {
+/** Returns a warning for each key of a workspace that the environment overrides. */
+function overriddenWarnings(own: readonly Layer[], sources: ReadonlyMap<string, ValueSource>): string[] {
   return own.flatMap(({ values, source }) =>
     [...values.keys()].flatMap((key) => {
       const counts = sources.get(key);
       if (counts?.layer !== "environment") return [];
-      return [`${source(key).place}: ${key} does not count, because ${counts.place} is set in the environment`];
+      return [`${source(key).place}: ${key} is not used, because ${counts.place} is set in the environment`];
     }),
   );
 }

@@ -1,6 +1,6 @@
 /**
- * One context in the form of `config.toml`, for those that an org keeps as records (G1): checked by the same table of
- * keys as the file, and filled in by the same built-in values.
+ * Reads one context in the form of `config.toml`, for the contexts that an org stores as records (G1). It is checked by
+ * the same table of keys as the file, and has the same built-in values.
  */
 import { stringify } from "smol-toml";
 import type { AgentContext, ContextKind, ConversationContext } from "../domain/context.ts";
@@ -15,12 +15,12 @@ export interface ContextEntryRequest {
   kind: ContextKind;
   id: string;
   entry: Record<string, unknown>;
-  /** Who answers, and where code is looked up, where an agent context does not say. */
+  /** The provider and the index (next field) of an agent context that does not name its own. */
   provider: string;
   index: string;
 }
 
-/** Throws `context_invalid` that names every fault. */
+/** Checks a context and fills in the built-in values. Throws `context_invalid` with every fault. */
 export function readContextEntry({
   kind,
   id,
@@ -35,25 +35,25 @@ export function readContextEntry({
 }
 
 function contextInvalid(prefix: string, faults: readonly ConfigFault[]): AptoveError {
-  // A key of the file that is no key of such a context is no suggestion.
+  // A key of the file that a context of this kind cannot have is not a useful suggestion.
   const suggested = /; did you mean "([^"]+)"\?$/;
   const fitting = (text: string): string =>
     suggested.exec(text)?.[1]?.startsWith(`${prefix}.`) === false
       ? text.replace(suggested, " in such a context")
       : text;
   const inEntry = (text: string): string => text.replaceAll(`${prefix}.`, "");
-  const told = faults.map(({ key, message }) => ({ key: inEntry(key), message: inEntry(fitting(message)) }));
-  return new AptoveError("context_invalid", told.map(({ key, message }) => `${key} ${message}`).join("; "), {
-    facts: { faults: told },
+  const reported = faults.map(({ key, message }) => ({ key: inEntry(key), message: inEntry(fitting(message)) }));
+  return new AptoveError("context_invalid", reported.map(({ key, message }) => `${key} ${message}`).join("; "), {
+    facts: { faults: reported },
   });
 }
 
-/** The keys of one context as TOML. */
+/** Returns the keys of one context as TOML. */
 export function contextToml(entry: Record<string, unknown>): string {
   return stringify(entry);
 }
 
-/** Throws `context_invalid` for what is no TOML. */
+/** Parses a context that is written as TOML. Throws `context_invalid` if it is not valid TOML. */
 export function parseContextToml(text: string, place: string): Record<string, unknown> {
   try {
     return parseConfigText(text, place);
