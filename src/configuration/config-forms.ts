@@ -13,7 +13,7 @@ export interface ValueField {
   /** The environment variable that sets the key. */
   env?: string;
   /** Converts the variable's text into a value. If absent, the text is the value. */
-  fromText?: (text: string) => unknown;
+  fromText?: (textField: string) => unknown;
   isSecret?: boolean;
   /** Returns the value with its secret parts masked, for display. */
   masked?: (value: unknown) => unknown;
@@ -64,12 +64,12 @@ export function text(about: string, sample: string, extra: Extra = {}): ValueFie
 }
 
 /** Describes a text that may be empty, such as the instructions of a mode. */
-export function prose(about: string, sample: string): ValueField {
+export function emptyableTextField(about: string, sample: string): ValueField {
   const fault = (value: unknown): string | null => (typeof value === "string" ? null : "must be a text");
   return { kind: "value", about, form: "text", sample: JSON.stringify(sample), fault };
 }
 
-export function secretKey(): ValueField {
+export function secretKeyField(): ValueField {
   const fault = (value: unknown): string | null =>
     typeof value === "string" && /^[\x21-\x7e]+$/.test(value)
       ? null
@@ -81,19 +81,19 @@ export function secretKey(): ValueField {
 }
 
 /** Describes the name of something else in the configuration. That the name exists is checked later, when all layers are read. */
-export function nameOf(form: string, about: string, extra: Extra & { sample: string }): ValueField {
+export function nameField(form: string, about: string, extra: Extra & { sample: string }): ValueField {
   const { sample, ...rest } = extra;
   const fault = (value: unknown): string | null =>
     typeof value === "string" && value !== "" ? null : `must be the ${form}`;
   return { kind: "value", about, form, sample: JSON.stringify(sample), fault, ...rest };
 }
 
-export function providerName(about: string, extra: Extra = {}): ValueField {
-  return nameOf("name of a provider", about, { sample: "openai", ...extra });
+export function providerNameField(about: string, extra: Extra = {}): ValueField {
+  return nameField("name of a provider", about, { sample: "openai", ...extra });
 }
 
 /** Describes a name that may be a prefix of other names, and a part of an address. */
-export function collectionName(about: string, sample: string): ValueField {
+export function collectionNameField(about: string, sample: string): ValueField {
   const form = '1 to 64 letters, digits, "_" or "-"';
   const fault = (value: unknown): string | null =>
     typeof value === "string" && plainNames.pattern.test(value) ? null : `must be a name of ${form}`;
@@ -101,8 +101,8 @@ export function collectionName(about: string, sample: string): ValueField {
 }
 
 /** Describes the http or https address of an API, without a user or a password. */
-export function apiAddress(about: string, sample: string, extra: Extra = {}): ValueField {
-  const field = url(about, sample, { schemes: ["https:", "http:"], ...extra });
+export function apiAddressField(about: string, sample: string, extra: Extra = {}): ValueField {
+  const field = urlField(about, sample, { schemes: ["https:", "http:"], ...extra });
   const fault = (value: unknown): string | null => {
     const found = field.fault(value);
     if (found !== null) return found;
@@ -112,7 +112,7 @@ export function apiAddress(about: string, sample: string, extra: Extra = {}): Va
   return { ...field, fault };
 }
 
-export function url(about: string, sample: string, extra: Extra & { schemes: string[] }): ValueField {
+export function urlField(about: string, sample: string, extra: Extra & { schemes: string[] }): ValueField {
   const { schemes, ...rest } = extra;
   const fault = (value: unknown): string | null => {
     const parsed = typeof value === "string" ? URL.parse(value) : null;
@@ -132,7 +132,7 @@ function isEncoded({ username, password }: URL): boolean {
   }
 }
 
-export function choice(about: string, values: readonly string[], extra: Extra = {}): ValueField {
+export function choiceField(about: string, values: readonly string[], extra: Extra = {}): ValueField {
   const listed = values.map((value) => JSON.stringify(value)).join(" or ");
   const fault = (value: unknown): string | null => (values.includes(value as string) ? null : `must be ${listed}`);
   return { kind: "value", about, form: listed, sample: JSON.stringify(values[0]), fault, ...extra };
@@ -146,7 +146,7 @@ interface NumberRange extends Extra {
   isReal?: boolean;
 }
 
-export function number(about: string, range: NumberRange): ValueField {
+export function numberField(about: string, range: NumberRange): ValueField {
   const { sample, min, max, isReal = false, ...rest } = range;
   const form = `${isReal ? "number" : "whole number"} from ${min} to ${max}`;
   const fault = (value: unknown): string | null =>
@@ -158,7 +158,7 @@ export function number(about: string, range: NumberRange): ValueField {
   return { kind: "value", about, form, sample: String(sample), fault, fromText, ...rest };
 }
 
-export function texts(about: string, sample: string[]): ValueField {
+export function textListField(about: string, sample: string[]): ValueField {
   const fault = (value: unknown): string | null =>
     Array.isArray(value) && value.every((item) => typeof item === "string" && item !== "")
       ? null
@@ -195,7 +195,7 @@ function toolFault(tool: unknown, index: number): string | null {
   return null;
 }
 
-export function tools(about: string): ValueField {
+export function toolListField(about: string): ValueField {
   const fault = (value: unknown): string | null => {
     if (!Array.isArray(value)) return "must be a list of tables";
     for (const [index, tool] of value.entries()) {
@@ -209,21 +209,21 @@ export function tools(about: string): ValueField {
   return { kind: "value", about, form: "list of tables: name, description, parameters, strict", sample: "[]", fault };
 }
 
-export function flag(about: string, sample: boolean): ValueField {
+export function booleanField(about: string, sample: boolean): ValueField {
   const form = "true or false";
   const fault = (value: unknown): string | null => (typeof value === "boolean" ? null : `must be ${form}`);
   return { kind: "value", about, form, sample: String(sample), fault };
 }
 
-export function table(about: string, keys: Record<string, ConfigField>): TableField {
+export function tableField(about: string, keys: Record<string, ConfigField>): TableField {
   return { kind: "table", about, keys };
 }
 
 /** Describes a table that only the file of the data folder may have. */
-export function sharedTable(about: string, keys: Record<string, ConfigField>): TableField {
-  return { ...table(about, keys), isShared: true };
+export function sharedTableField(about: string, keys: Record<string, ConfigField>): TableField {
+  return { ...tableField(about, keys), isShared: true };
 }
 
-export function named(about: string, sampleName: string, keys: Record<string, ConfigField>): NamedField {
-  return { kind: "named", names: plainNames, sampleName, each: table(about, keys) };
+export function namedField(about: string, sampleName: string, keys: Record<string, ConfigField>): NamedField {
+  return { kind: "named", names: plainNames, sampleName, each: tableField(about, keys) };
 }

@@ -20,7 +20,7 @@ export interface ValueSource {
   place: string;
 }
 
-export interface Layer {
+export interface ConfigLayer {
   values: LayerValues;
   source(key: string): ValueSource;
 }
@@ -41,7 +41,7 @@ export function configInvalid(faults: readonly ConfigFault[]): AptoveError {
   return new AptoveError("config_invalid", detail, { facts: { faults: reported } });
 }
 
-export function placeOf({ layer, place }: ValueSource): string {
+export function sourceText({ layer, place }: ValueSource): string {
   return layer === "environment" ? `environment variable ${place}` : place;
 }
 
@@ -82,7 +82,7 @@ interface LayerTree {
 }
 
 /** Checks a tree against the known keys and returns its values by key path. Adds what is wrong to `faults`. */
-export function flatten({ tree, place, sharedPlace }: LayerTree, faults: ConfigFault[]): LayerValues {
+export function flattenLayer({ tree, place, sharedPlace }: LayerTree, faults: ConfigFault[]): LayerValues {
   const values: LayerValues = new Map();
   const add = (key: string, message: string): void => void faults.push({ place, key, message });
   const walk = (field: ConfigField, value: unknown, key: string): void => {
@@ -142,7 +142,7 @@ function nearestKey(table: TableField, tableKey: string, name: string): string {
 export const serversKey = "providers.compatible";
 
 /** Reads the layer of the environment. The other layers, `over` with the highest first, name the variables that hold keys. */
-export function environmentLayer(env: Environment, over: readonly LayerValues[], faults: ConfigFault[]): Layer {
+export function environmentLayer(env: Environment, over: readonly LayerValues[], faults: ConfigFault[]): ConfigLayer {
   const servers = new Set(over.flatMap((values) => chosenNames(values.keys(), serversKey)));
   const named = (path: string): string | undefined =>
     over.find((values) => values.has(path))?.get(path) as string | undefined;
@@ -162,7 +162,7 @@ export function environmentLayer(env: Environment, over: readonly LayerValues[],
     const message = field.fault(value);
     places.set(key, variable);
     if (message === null) values.set(key, value);
-    else faults.push({ place: placeOf({ layer: "environment", place: variable }), key, message });
+    else faults.push({ place: sourceText({ layer: "environment", place: variable }), key, message });
   }
   return { values, source: (key) => ({ layer: "environment", place: places.get(key) ?? "APTOVE_PROVIDER" }) };
 }

@@ -15,13 +15,13 @@ import {
   configInvalid,
   environmentLayer,
   fieldAt,
-  flatten,
+  flattenLayer,
   parseConfigText,
-  placeOf,
+  sourceText,
   readConfigText,
   serversKey,
 } from "./config-layer.ts";
-import type { ConfigFault, Environment, Layer, ValueSource } from "./config-layer.ts";
+import type { ConfigFault, Environment, ConfigLayer, ValueSource } from "./config-layer.ts";
 import { builtInProviders } from "./configured-providers.ts";
 import { dataFolderAt } from "./data-folder.ts";
 import { mcpServerFaults } from "./mcp-servers.ts";
@@ -51,15 +51,15 @@ export interface ConfigurationRequest {
 /** The layers that are the same for every workspace, read once. */
 export interface SharedLayers {
   file: string;
-  global: Layer;
-  explicit: Layer;
+  global: ConfigLayer;
+  explicit: ConfigLayer;
   env: Environment;
   providers: readonly string[];
   faults: readonly ConfigFault[];
 }
 
 /** The settings of one workspace's own files. */
-export interface WorkspaceWords {
+export interface WorkspaceSettings {
   id: string;
   /** The provider in its `workspace.toml`, which its `config.toml` overrides. */
   provider: string | null;
@@ -78,8 +78,8 @@ export function readSharedLayers(request: ConfigurationRequest): SharedLayers {
   const file = dataFolderAt(request.dataDir).config;
   const text = readConfigText(file);
   const faults: ConfigFault[] = [];
-  const fromFile = flatten({ tree: text === null ? {} : parseConfigText(text, file), place: file }, faults);
-  const fromCaller = flatten({ tree: request.overrides ?? {}, place: theCommandLine }, faults);
+  const fromFile = flattenLayer({ tree: text === null ? {} : parseConfigText(text, file), place: file }, faults);
+  const fromCaller = flattenLayer({ tree: request.overrides ?? {}, place: theCommandLine }, faults);
   return {
     file,
     global: { values: fromFile, source: () => ({ layer: "global", place: file }) },
@@ -97,7 +97,7 @@ interface WorkspaceLayerStore {
 }
 
 /** Reads the settings of a workspace, or returns null if there is no such workspace. Throws what the store throws, mostly `workspace_damaged`. */
-export async function workspaceWords(store: WorkspaceLayerStore, id: string): Promise<WorkspaceWords | null> {
+export async function readWorkspaceSettings(store: WorkspaceLayerStore, id: string): Promise<WorkspaceSettings | null> {
   const workspace = await store.load(id);
   if (workspace === null) return null;
   try {
@@ -110,7 +110,7 @@ export async function workspaceWords(store: WorkspaceLayerStore, id: string): Pr
 }
 
 /** Merges all layers. If `workspace` is null, the result has no layer of a workspace. Throws `config_invalid` with every fault. */
-export function mergeLayers(shared: SharedLayers, workspace: WorkspaceWords | null): LoadedConfiguration {
+export function mergeLayers(shared: SharedLayers, workspace: WorkspaceSettings | null): LoadedConfiguration {
   const faults: ConfigFault[] = [...shared.faults];
   const own = workspace === null ? [] : workspaceLayers(shared, workspace, faults);
   const { global, explicit } = shared;
@@ -140,17 +140,17 @@ export function mergeLayers(shared: SharedLayers, workspace: WorkspaceWords | nu
 }
 
 /** Returns the workspace's layers, the lowest first. */
-function workspaceLayers(shared: SharedLayers, words: WorkspaceWords, faults: ConfigFault[]): Layer[] {
+function workspaceLayers(shared: SharedLayers, words: WorkspaceSettings, faults: ConfigFault[]): ConfigLayer[] {
   const { id, provider, config } = words;
-  const layers: Layer[] = [];
+  const layers: ConfigLayer[] = [];
   if (provider !== null) {
     const place = `workspace.toml of ${id}`;
-    const values = flatten({ tree: { provider }, place }, faults);
+    const values = flattenLayer({ tree: { provider }, place }, faults);
     layers.push({ values, source: () => ({ layer: "workspace", place }) });
   }
   if (config !== null) {
     const { text, place } = config;
-    const values = flatten({ tree: parseConfigText(text, place), place, sharedPlace: shared.file }, faults);
+    const values = flattenLayer({ tree: parseConfigText(text, place), place, sharedPlace: shared.file }, faults);
     layers.push({ values, source: () => ({ layer: "workspace", place }) });
   }
   return layers;
@@ -164,7 +164,7 @@ function sharedProvider(values: LayerValues): [string, unknown][] {
 }
 
 /** Checks names against all layers, because any layer may configure a server or a context. */
-function nameFaults(layers: readonly Layer[], brought: readonly string[]): ConfigFault[] {
+function nameFaults(layers: readonly ConfigLayer[], brought: readonly string[]): ConfigFault[] {
   const chosen = (key: string): string[] => layers.flatMap(({ values }) => chosenNames(values.keys(), key));
   const providers = [...builtInProviders, ...brought, ...chosen(serversKey)];
   const agents = ["default", ...chosen("agent_contexts")];
@@ -177,7 +177,7 @@ function nameFaults(layers: readonly Layer[], brought: readonly string[]): Confi
   const isBuiltIn = (name: string | undefined): boolean => builtInProviders.some((each) => each === name);
   return layers.flatMap(({ values, source }) =>
     [...values].flatMap(([key, value]): ConfigFault[] => {
-      const place = placeOf(source(key));
+      const place = sourceText(source(key));
       const known = knownAt(key);
       if (known !== null && !known.includes(value as string))
         return [{ place, key, message: `must be ${oneOf(known)}` }];
@@ -196,7 +196,7 @@ function oneOf(names: readonly string[]): string {
 function serverFaults(values: LayerValues, sources: ReadonlyMap<string, ValueSource>): ConfigFault[] {
   const place = (key: string): string => {
     const source = sources.get(key);
-    return source === undefined ? "built-in" : placeOf(source);
+    return source === undefined ? "built-in" : sourceText(source);
   };
   return mcpServerFaults(new MergedValues(values)).map(({ key, message, besides }) => {
     const other =
@@ -205,7 +205,7 @@ function serverFaults(values: LayerValues, sources: ReadonlyMap<string, ValueSou
   });
 }
 
-function readableByOthers({ values, source }: Layer): string[] {
+function readableByOthers({ values, source }: ConfigLayer): string[] {
   const secret = [...values].find(([key, value]) => !isTable(value) && fieldAt(key).isSecret === true);
   if (secret === undefined || process.platform === "win32") return [];
   const { place } = source(secret[0]);
@@ -217,7 +217,7 @@ function readableByOthers({ values, source }: Layer): string[] {
 }
 
 /** Returns a warning for each key of a workspace that the environment overrides. */
-function overriddenWarnings(own: readonly Layer[], sources: ReadonlyMap<string, ValueSource>): string[] {
+function overriddenWarnings(own: readonly ConfigLayer[], sources: ReadonlyMap<string, ValueSource>): string[] {
   return own.flatMap(({ values, source }) =>
     [...values.keys()].flatMap((key) => {
       const counts = sources.get(key);

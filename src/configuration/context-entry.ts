@@ -6,7 +6,7 @@ import { stringify } from "smol-toml";
 import type { AgentContext, ContextKind, ConversationContext } from "../domain/context.ts";
 import { AptoveError } from "../domain/errors.ts";
 import { agentContext, conversationContext } from "./built-in-configuration.ts";
-import { flatten, parseConfigText, type ConfigFault } from "./config-layer.ts";
+import { flattenLayer, parseConfigText, type ConfigFault } from "./config-layer.ts";
 import { MergedValues } from "./merged-values.ts";
 
 const sections = { agent: "agent_contexts", conversation: "conversation_contexts" } as const;
@@ -29,7 +29,7 @@ export function readContextEntry({
 }: ContextEntryRequest): AgentContext | ConversationContext {
   const section = sections[kind];
   const faults: ConfigFault[] = [];
-  const values = new MergedValues(flatten({ tree: { [section]: { [id]: entry } }, place: "" }, faults));
+  const values = new MergedValues(flattenLayer({ tree: { [section]: { [id]: entry } }, place: "" }, faults));
   if (faults.length > 0) throw contextInvalid(`${section}.${id}`, faults);
   return kind === "agent" ? agentContext(values, id, usual) : conversationContext(values, id);
 }

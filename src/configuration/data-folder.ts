@@ -27,7 +27,7 @@ export interface DataFolder {
   locks: string;
 }
 
-export interface Surroundings {
+export interface DataFolderEnvironment {
   env: Readonly<Record<string, string | undefined>>;
   platform?: NodeJS.Platform;
   /** The user's home folder. If absent, the operating system's answer is used. */
@@ -35,7 +35,7 @@ export interface Surroundings {
 }
 
 /** Returns the absolute path of the data folder. `APTOVE_DATA_DIR` overrides the default path. Creates nothing. */
-export function dataFolderPath(surroundings: Surroundings): string {
+export function dataFolderPath(surroundings: DataFolderEnvironment): string {
   const { env, platform = process.platform } = surroundings;
   const chosen = env["APTOVE_DATA_DIR"];
   if (chosen !== undefined && chosen !== "") return resolve(chosen);
@@ -50,7 +50,7 @@ export function dataFolderPath(surroundings: Surroundings): string {
   return join(base, "Aptove");
 }
 
-function home(surroundings: Surroundings): string {
+function home(surroundings: DataFolderEnvironment): string {
   const named = surroundings.home ?? homedir();
   // If HOME is empty (in a container or a service), the system's user table still has the home folder.
   const found = named === "" ? systemHome() : named;

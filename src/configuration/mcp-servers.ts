@@ -2,7 +2,7 @@
  * The MCP servers of the configuration (P5): the keys of a server, the faults that only the merged layers show, and the
  * servers to start, with variables of the environment filled in.
  */
-import { named, number, flag } from "./config-forms.ts";
+import { namedField, numberField, booleanField } from "./config-forms.ts";
 import type { ConfigField, NameForm, NamedField, ValueField } from "./config-forms.ts";
 import { maskArguments } from "../system/mask-secret.ts";
 import type { MergedValues } from "./merged-values.ts";
@@ -98,8 +98,8 @@ const keys: Record<string, ConfigField> = {
   command: template("Program to start. Set either this or `url`.", "npx"),
   args: argsField,
   url: urlField,
-  time_ms: number("Timeout of one call, in milliseconds.", { sample: 60_000, min: 100, max: 86_400_000 }),
-  enabled: flag("True if the server is used. A workspace can turn off a server of the global file.", true),
+  time_ms: numberField("Timeout of one call, in milliseconds.", { sample: 60_000, min: 100, max: 86_400_000 }),
+  enabled: booleanField("True if the server is used. A workspace can turn off a server of the global file.", true),
   env: textsByName(
     variableNames,
     "LOG_LEVEL",
@@ -114,7 +114,7 @@ const keys: Record<string, ConfigField> = {
 
 /** The field `mcp_servers` of the configuration. */
 export const mcpServerFields: NamedField = {
-  ...named("An MCP server, which adds tools. ${NAME} is replaced by an environment variable.", "files", keys),
+  ...namedField("An MCP server, which adds tools. ${NAME} is replaced by an environment variable.", "files", keys),
   apart: { sampleName: "tracker", keys: ["url", "headers"] },
 };
 

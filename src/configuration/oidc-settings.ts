@@ -1,6 +1,6 @@
 /** The section `[oidc]` of the configuration: sign-in with access tokens of an OpenID provider instead of API keys (H4). */
 import { AptoveError } from "../domain/errors.ts";
-import { apiAddress, flag, plainNames, sharedTable, table, text, texts } from "./config-forms.ts";
+import { apiAddressField, booleanField, plainNames, sharedTableField, tableField, text, textListField } from "./config-forms.ts";
 import type { TableField, ValueField } from "./config-forms.ts";
 import type { MergedValues } from "./merged-values.ts";
 
@@ -36,7 +36,7 @@ const algorithms = [
 ];
 
 function algorithmList(): ValueField {
-  const field = texts("Signature algorithms that tokens may use.", ["RS256", "ES256", "EdDSA"]);
+  const field = textListField("Signature algorithms that tokens may use.", ["RS256", "ES256", "EdDSA"]);
   const fault = (value: unknown): string | null => {
     const isKnown =
       Array.isArray(value) && value.length > 0 && value.every((each) => algorithms.includes(each as string));
@@ -45,12 +45,12 @@ function algorithmList(): ValueField {
   return { ...field, fault };
 }
 
-export const oidcFields: TableField = sharedTable(
+export const oidcFields: TableField = sharedTableField(
   "Sign-in with access tokens of an OpenID provider instead of API keys.",
   {
-    issuer: apiAddress("The OpenID provider's issuer, exactly as in its tokens.", "https://id.example.org"),
+    issuer: apiAddressField("The OpenID provider's issuer, exactly as in its tokens.", "https://id.example.org"),
     audience: text("Audience that the tokens must have.", "aptove"),
-    jwks_url: apiAddress(
+    jwks_url: apiAddressField(
       "Address of the provider's signing keys. If absent: the address in its metadata.",
       "https://id.example.org/keys",
     ),
@@ -65,12 +65,12 @@ export const oidcFields: TableField = sharedTable(
       each: text("Id of the org for this value of `org_claim`. If absent: the value is the id.", "01890000-…"),
     },
     role_claim: text("Claim that determines the role. If absent: the role of the user's record.", "groups"),
-    roles: table("Values of `role_claim` that give a role. A user without any of these values is a reader.", {
-      admin: texts("Values that give the role admin.", ["aptove-admins"]),
-      member: texts("Values that give the role member.", ["engineers"]),
-      reader: texts("Values that give the role reader.", ["guests"]),
+    roles: tableField("Values of `role_claim` that give a role. A user without any of these values is a reader.", {
+      admin: textListField("Values that give the role admin.", ["aptove-admins"]),
+      member: textListField("Values that give the role member.", ["engineers"]),
+      reader: textListField("Values that give the role reader.", ["guests"]),
     }),
-    provision: flag(
+    provision: booleanField(
       "True if an unknown user is added at the first request, with the role that the token gives, else as a reader.",
       false,
     ),
