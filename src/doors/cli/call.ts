@@ -3,7 +3,7 @@ import { createHash } from "node:crypto";
 import type { AptoveClient } from "../../client/client.ts";
 import { AptoveError } from "../../domain/errors.ts";
 import type { SessionTools, SessionToolsRequest } from "../../tools/session-tools.ts";
-import { mergeLayers, readSharedLayers, workspaceWords } from "../../configuration/configuration.ts";
+import { mergeLayers, readSharedLayers, readWorkspaceSettings } from "../../configuration/configuration.ts";
 import type { Configuration, LoadedConfiguration, SharedLayers } from "../../configuration/configuration.ts";
 import { dataFolderPath, openDataFolder } from "../../configuration/data-folder.ts";
 import type { DataFolder } from "../../configuration/data-folder.ts";
@@ -75,7 +75,7 @@ export class Call {
 
   /** What counts in a workspace (W7). Throws `workspace_unknown`, and what is wrong with the workspace. */
   async loadedFor(workspaceId: string): Promise<LoadedConfiguration> {
-    const words = await workspaceWords((await this.workspaces()).store, workspaceId);
+    const words = await readWorkspaceSettings((await this.workspaces()).store, workspaceId);
     if (words !== null) return mergeLayers(this.#sharedLayers(), words);
     throw new AptoveError("workspace_unknown", `there is no workspace ${JSON.stringify(workspaceId)}`);
   }

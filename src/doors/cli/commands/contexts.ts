@@ -6,7 +6,7 @@ import { AptoveApiError } from "../../../client/client.ts";
 import type { AptoveClient, WireContext } from "../../../client/client.ts";
 import { limits } from "../../../domain/limits.ts";
 import { toFileKeys, toWireKeys } from "../../../protocol/context.ts";
-import { given } from "../../../protocol/given.ts";
+import { withoutNullish } from "../../../protocol/given.ts";
 import { contextToml, parseContextToml } from "../../../configuration/context-entry.ts";
 import type { Call } from "../call.ts";
 import { localTime } from "../show/explain.ts";
@@ -48,7 +48,7 @@ function sourceOf({ version, createdAt }: WireContext): string {
 }
 
 export async function showContext(call: Call, { kind, id }: Named, { at }: { at?: number }): Promise<ExitCode> {
-  const context = await (await call.client()).contexts.get(kind, id, given({ version: at }));
+  const context = await (await call.client()).contexts.get(kind, id, withoutNullish({ version: at }));
   if (call.json) {
     call.output.json(context);
     return exitCodes.fine;
@@ -71,7 +71,7 @@ export async function setContext(call: Call, { kind, id }: Named, options: SetOp
       ? { ...counts?.content, ...fields }
       : toWireKeys(parseContextToml(await readSource(call, file), file));
   const expectedVersion = expect ?? counts?.version ?? undefined;
-  const written = await client.contexts.put(kind, id, { content, ...given({ expectedVersion }) });
+  const written = await client.contexts.put(kind, id, { content, ...withoutNullish({ expectedVersion }) });
   if (call.json) call.output.json(written);
   else call.output.line(call.output.safe(`${kind} context ${id} is at version ${written.version}`));
   return exitCodes.fine;
@@ -132,7 +132,7 @@ export async function contextHistory(call: Call, { kind, id }: Named): Promise<E
 
 export async function retireContext(call: Call, { kind, id }: Named, options: { expect?: number }): Promise<ExitCode> {
   const client = await call.client();
-  const retired = await client.contexts.retire(kind, id, given({ expectedVersion: options.expect }));
+  const retired = await client.contexts.retire(kind, id, withoutNullish({ expectedVersion: options.expect }));
   if (call.json) call.output.json({ kind, id, ...retired });
   else call.output.line(call.output.safe(`${kind} context ${id} is retired (version ${retired.version})`));
   return exitCodes.fine;

@@ -7,7 +7,7 @@ import type {
   WirePairingCode,
   WirePairingStart,
 } from "../../../client/client.ts";
-import { given } from "../../../protocol/given.ts";
+import { withoutNullish } from "../../../protocol/given.ts";
 import { defaultWorkspaceId } from "../../../workspace/workspace-store.ts";
 import type { Call } from "../call.ts";
 import { localTime } from "../show/explain.ts";
@@ -43,7 +43,7 @@ export async function pairDevice(call: Call, options: PairOptions): Promise<Exit
 
 /** Ids of workspaces are known on their own machine only; to another server one is given whole. */
 async function startOf(call: Call, { workspace }: PairOptions): Promise<WirePairingStart> {
-  if (workspace === undefined || call.server() !== null) return given({ workspaceId: workspace });
+  if (workspace === undefined || call.server() !== null) return withoutNullish({ workspaceId: workspace });
   const { workspaces } = await call.workspaces();
   // It is there for whoever needs it first, as in a chat or an editor.
   if (workspace === defaultWorkspaceId) return { workspaceId: (await workspaces.use(workspace)).id };
