@@ -1,6 +1,6 @@
 /** Asks before something is done that cannot be taken back. */
 import { createInterface } from "node:readline/promises";
-import type { Call } from "./call.ts";
+import type { Call } from "./invocation.ts";
 import { UsageError } from "./failure.ts";
 
 /** True for yes. Without a terminal nobody can be asked: that is wrong use, and `--yes` is the mend. */
@@ -26,4 +26,8 @@ export async function mayGoOn(call: Call, question: string, { yes }: { yes?: boo
 
 export function isYes(answer: string): boolean {
   return /^y(es)?$/i.test(answer.trim());
+}
+
+export interface AskedOptions {
+  yes?: boolean;
 }

@@ -4,13 +4,13 @@
  */
 import { CommanderError } from "commander";
 import type { Command } from "commander";
-import { Call } from "./call.ts";
-import type { GlobalOptions } from "./call.ts";
+import { Call } from "./invocation.ts";
+import type { GlobalOptions } from "./invocation.ts";
 import { exitCodes, reportFailure, UsageError } from "./failure.ts";
 import type { ExitCode } from "./failure.ts";
 import { Output } from "./output.ts";
 import type { CliIo, CliPorts } from "./ports.ts";
-import { buildProgram } from "./declarations/program.ts";
+import { buildProgram } from "./declarations/declare-program.ts";
 import { StoppedAtOnce } from "./stop-signals.ts";
 
 export type { CliIo, CliPorts, LocalEngine, LocalSetup } from "./ports.ts";

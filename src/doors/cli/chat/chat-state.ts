@@ -1,9 +1,9 @@
 /** What a chat knows while it goes on. */
 import type { AptoveClient, ExecuteRequest } from "../../../client/client.ts";
-import type { Call } from "../call.ts";
+import type { Call } from "../invocation.ts";
 import type { ChatView } from "./chat-view.ts";
 import type { ChatInput } from "./line-queue.ts";
-import type { TurnOptions } from "../commands/ask.ts";
+import type { TurnOptions } from "../turn/turn-options.ts";
 import type { ChatTools } from "./chat-tools.ts";
 
 export interface ChatOptions extends TurnOptions {

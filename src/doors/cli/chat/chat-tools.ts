@@ -8,7 +8,7 @@ import type { ExecuteRequest } from "../../../client/client.ts";
 import type { SessionTools } from "../../../tools/session-tools.ts";
 import { failed, outputForModel } from "../../../tools/tool-call.ts";
 import type { Tool, ToolContext, ToolResult } from "../../../tools/tool.ts";
-import type { Call } from "../call.ts";
+import type { Call } from "../invocation.ts";
 
 export type OfferedTool = NonNullable<ExecuteRequest["tools"]>[number];
 

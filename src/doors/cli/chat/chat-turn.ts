@@ -1,10 +1,12 @@
 /** The turns of a chat: saying a line, steering while it runs, and going on until no call waits (V4, V5). */
 import type { AgUiEvent, ExecuteAnswer, ExecuteRequest } from "../../../client/client.ts";
-import { shortId } from "../find-by-id.ts";
+import { shortId } from "../lookup/find-by-id.ts";
 import { firstLine } from "../output.ts";
-import { runInstruction } from "../show/run-instruction.ts";
-import { ofThisFolder, printTurnFailure, turnRequest } from "../commands/ask.ts";
-import { settleCalls } from "./tool-calls.ts";
+import { runInstruction } from "../turn/run-instruction.ts";
+import { printTurnFailure } from "../turn/turn-failure.ts";
+import { turnRequest } from "../turn/turn-request.ts";
+import { ofThisFolder } from "../turn/turn-request.ts";
+import { settleCalls } from "./settle-tool-calls.ts";
 import type { Chat, Running } from "./chat-state.ts";
 import { heard, tellEnded } from "./subagent-notices.ts";
 import type { OfferedTool } from "./chat-tools.ts";

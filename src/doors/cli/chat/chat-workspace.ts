@@ -5,9 +5,9 @@ import { dataFolderAt } from "../../../configuration/data-folder.ts";
 import type { OpenedWorkspaces } from "../../../workspace/opened-workspaces.ts";
 import type { Transcripts } from "../../../workspace/transcript/transcripts.ts";
 import { defaultWorkspaceId } from "../../../workspace/workspace-store.ts";
-import type { Call } from "../call.ts";
+import type { Call } from "../invocation.ts";
 import { CommandFailed } from "../failure.ts";
-import { findSession, findWorkspace, latestSession } from "../find-by-id.ts";
+import { findSession, findWorkspace, latestSession } from "../lookup/find-by-id.ts";
 import { columns, plural } from "../output.ts";
 import type { Chat, ChatOptions } from "./chat-state.ts";
 

@@ -4,18 +4,18 @@
  * piped too: then every line is one turn, and all is plain text.
  */
 import { join } from "node:path";
-import type { Call } from "../call.ts";
-import { ChatLines } from "./chat-lines.ts";
+import type { Call } from "../invocation.ts";
+import { ChatLines } from "./piped-lines.ts";
 import { plainView } from "./chat-view.ts";
 import type { ChatView } from "./chat-view.ts";
 import { exitCodes, reportFailure } from "../failure.ts";
 import type { ExitCode } from "../failure.ts";
-import { shortId } from "../find-by-id.ts";
-import { indexFirst } from "../commands/index-first.ts";
-import { refuseUnknownMode } from "../known-modes.ts";
+import { shortId } from "../lookup/find-by-id.ts";
+import { indexFirst } from "../indexing/index-first.ts";
+import { refuseUnknownMode } from "../lookup/known-modes.ts";
 import type { ChatInput } from "./line-queue.ts";
-import { refuseContradiction } from "../commands/ask.ts";
-import { settleCalls } from "./tool-calls.ts";
+import { refuseContradiction } from "../turn/turn-options.ts";
+import { settleCalls } from "./settle-tool-calls.ts";
 import { commandNames, runCommand } from "./slash-commands.ts";
 import { nothingSpent } from "./chat-state.ts";
 import type { Chat, ChatOptions } from "./chat-state.ts";

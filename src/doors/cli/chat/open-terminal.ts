@@ -1,5 +1,5 @@
 /** Puts the terminal of a chat together: the typed lines, the painted screen, and how turns are shown on it. */
-import type { Call } from "../call.ts";
+import type { Call } from "../invocation.ts";
 import type { ChatView } from "./chat-view.ts";
 import { InputHistory } from "../terminal/input-history.ts";
 import { spinnerMs } from "../terminal/spinner.ts";

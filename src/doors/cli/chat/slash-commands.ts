@@ -1,8 +1,8 @@
 /** What a chat does on a line that begins with a slash (L2). */
 import type { WireTurn } from "../../../client/client.ts";
 import { UsageError } from "../failure.ts";
-import { shortId, turnNumbered } from "../find-by-id.ts";
-import { refuseUnknownMode } from "../known-modes.ts";
+import { shortId, turnNumbered } from "../lookup/find-by-id.ts";
+import { refuseUnknownMode } from "../lookup/known-modes.ts";
 import { plural } from "../output.ts";
 import { nothingSpent } from "./chat-state.ts";
 import type { Chat } from "./chat-state.ts";
@@ -166,7 +166,7 @@ async function fire(state: Chat, rest: string): Promise<void> {
 async function diff(state: Chat, rest: string): Promise<void> {
   const numbers = rest.split(/\s+/).filter((part) => part !== "");
   if (numbers.length !== 0 && numbers.length !== 2) throw new UsageError("give two turns, or none", "/diff 2 3");
-  const { showDiff } = await import("../commands/compare.ts");
+  const { showDiff } = await import("../show/turn-diff.ts");
   const [first, second] = numbers;
   if (first !== undefined && second !== undefined) {
     const [a, b] = await Promise.all([turnOfNumber(state, first), turnOfNumber(state, second)]);

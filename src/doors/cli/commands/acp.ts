@@ -1,8 +1,8 @@
 /** `aptove acp`: what an editor starts, and speaks to over standard input and output (L1, P1). */
-import type { Call } from "../call.ts";
+import type { Call } from "../invocation.ts";
 import { exitCodes } from "../failure.ts";
 import type { ExitCode } from "../failure.ts";
-import { refuseUnknownMode } from "../known-modes.ts";
+import { refuseUnknownMode } from "../lookup/known-modes.ts";
 import { listenForStop } from "../stop-signals.ts";
 
 export interface AcpOptions {

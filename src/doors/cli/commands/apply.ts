@@ -8,12 +8,12 @@ import type { AptoveClient } from "../../../client/client.ts";
 import { parseBundleJson, planBundle } from "../../../domain/file-bundle.ts";
 import type { BundleConflict, CurrentFile, FileBundle, PlannedChange } from "../../../domain/file-bundle.ts";
 import { sha256 } from "../../../domain/ids.ts";
-import type { Call } from "../call.ts";
+import type { Call } from "../invocation.ts";
 import { confirm } from "../confirm.ts";
-import { diffLines } from "../show/diff.ts";
+import { diffLines } from "../show/paint-patch.ts";
 import { CommandFailed, exitCodes, UsageError } from "../failure.ts";
 import type { ExitCode } from "../failure.ts";
-import { findTurn } from "../find-by-id.ts";
+import { findTurn } from "../lookup/find-by-id.ts";
 import { plural } from "../output.ts";
 import { repairWorkingCopy, writeChanges } from "../working-copy/write-changes.ts";
 

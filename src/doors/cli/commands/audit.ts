@@ -3,13 +3,13 @@ import type { AptoveClient, WireAuditEntry } from "../../../client/client.ts";
 import { auditActions, type AuditAction } from "../../../domain/audit.ts";
 import { isId } from "../../../domain/ids.ts";
 import { limits } from "../../../domain/limits.ts";
-import type { Call } from "../call.ts";
+import type { Call } from "../invocation.ts";
 import { localTime } from "../show/explain.ts";
 import { exitCodes, UsageError } from "../failure.ts";
 import type { ExitCode } from "../failure.ts";
-import { shortId } from "../find-by-id.ts";
+import { shortId } from "../lookup/find-by-id.ts";
 import { columns } from "../output.ts";
-import { allUsers, clientOf, findUser, type OrgOption } from "./people.ts";
+import { allUsers, clientOf, findUser, type OrgOption } from "../lookup/find-people.ts";
 
 export interface AuditOptions extends OrgOption {
   limit: number;

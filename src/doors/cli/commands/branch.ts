@@ -1,9 +1,9 @@
 /** `aptove session fork | rerun | head`: other ways on from a turn (T6, T7, S5). */
 import type { AptoveClient } from "../../../client/client.ts";
-import type { Call } from "../call.ts";
+import type { Call } from "../invocation.ts";
 import { exitCodes, UsageError } from "../failure.ts";
 import type { ExitCode } from "../failure.ts";
-import { findContinuable, findSession, findTurn, shortId, turnNumbered } from "../find-by-id.ts";
+import { findContinuable, findSession, findTurn, shortId, turnNumbered } from "../lookup/find-by-id.ts";
 import { ask } from "./ask.ts";
 
 /** A session or a turn; with `at` the turn of that number of the session. */

@@ -8,7 +8,7 @@ import { limits } from "../../../domain/limits.ts";
 import { toFileKeys, toWireKeys } from "../../../protocol/context.ts";
 import { given } from "../../../protocol/given.ts";
 import { contextToml, parseContextToml } from "../../../configuration/context-entry.ts";
-import type { Call } from "../call.ts";
+import type { Call } from "../invocation.ts";
 import { localTime } from "../show/explain.ts";
 import { exitCodes, UsageError } from "../failure.ts";
 import type { ExitCode } from "../failure.ts";

@@ -9,11 +9,11 @@ import type {
 } from "../../../client/client.ts";
 import { given } from "../../../protocol/given.ts";
 import { defaultWorkspaceId } from "../../../workspace/workspace-store.ts";
-import type { Call } from "../call.ts";
+import type { Call } from "../invocation.ts";
 import { localTime } from "../show/explain.ts";
 import { CommandFailed, exitCodes, UsageError } from "../failure.ts";
 import type { ExitCode } from "../failure.ts";
-import { findWorkspace, shortIds } from "../find-by-id.ts";
+import { findWorkspace, shortIds } from "../lookup/find-by-id.ts";
 import { columns } from "../output.ts";
 import { answersAt, findServer, isLoopback } from "../server-file.ts";
 import { listenForStop } from "../stop-signals.ts";

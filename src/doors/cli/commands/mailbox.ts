@@ -1,10 +1,10 @@
 /** `aptove session mailbox | fire`: what subagents left, and handing it to the session's agent (A2). */
 import type { AptoveClient, WireMailboxMessage } from "../../../client/client.ts";
-import type { Call } from "../call.ts";
+import type { Call } from "../invocation.ts";
 import { localTime } from "../show/explain.ts";
 import { exitCodes } from "../failure.ts";
 import type { ExitCode } from "../failure.ts";
-import { namedSession, shortId } from "../find-by-id.ts";
+import { namedSession, shortId } from "../lookup/find-by-id.ts";
 import { firstLine } from "../output.ts";
 import type { Output } from "../output.ts";
 import { mailboxLine } from "../show/subagent-lines.ts";

@@ -3,10 +3,10 @@ import type { LoadedConfiguration } from "../../../configuration/configuration.t
 import { maskArguments, maskSecret } from "../../../system/mask-secret.ts";
 import { configuredMcpServers, type McpServerSettings } from "../../../configuration/mcp-servers.ts";
 import { defaultWorkspaceId } from "../../../workspace/workspace-store.ts";
-import type { Call } from "../call.ts";
+import type { Call } from "../invocation.ts";
 import { CommandFailed, exitCodes } from "../failure.ts";
 import type { ExitCode } from "../failure.ts";
-import { findWorkspace } from "../find-by-id.ts";
+import { findWorkspace } from "../lookup/find-by-id.ts";
 import { columns, duration, plural } from "../output.ts";
 import type { McpServerReport } from "../ports.ts";
 import { listenForStop, StoppedAtOnce } from "../stop-signals.ts";

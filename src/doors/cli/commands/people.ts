@@ -1,28 +1,14 @@
 /** `aptove org create | list | show | rename | suspend | resume` and `aptove user add | list | show | change | role | disable | enable` (H4). */
-import type { AptoveClient, WireOrg, WireUser } from "../../../client/client.ts";
+import type { WireOrg, WireUser } from "../../../client/client.ts";
 import type { Role } from "../../../domain/caller.ts";
-import { isId } from "../../../domain/ids.ts";
-import { limits } from "../../../domain/limits.ts";
 import { toWireOrg } from "../../../protocol/people.ts";
-import type { Call } from "../call.ts";
+import type { Call } from "../invocation.ts";
 import { localTime } from "../show/explain.ts";
-import { CommandFailed, exitCodes, UsageError } from "../failure.ts";
+import { exitCodes, UsageError } from "../failure.ts";
 import type { ExitCode } from "../failure.ts";
-import { shortIds } from "../find-by-id.ts";
+import { shortIds } from "../lookup/find-by-id.ts";
 import { columns } from "../output.ts";
-import type { LocalEngine } from "../ports.ts";
-
-/** `org`: an org of this machine's data, as its operator; absent: the caller's own. */
-export interface OrgOption {
-  org?: string;
-}
-
-/** Whoever acts on people and keys: the operator of an org that is named, else the caller that every command has. */
-export async function clientOf(call: Call, { org }: OrgOption): Promise<AptoveClient> {
-  if (org === undefined) return await call.client();
-  const { operator } = await call.local("--org");
-  return await operator.clientFor((await findOrg(operator, org)).id);
-}
+import { allOrgs, allUsers, clientOf, findOrg, findUser, theOnly, type OrgOption } from "../lookup/find-people.ts";
 
 export async function createOrg(call: Call, name: string): Promise<ExitCode> {
   const { operator } = await call.local("making an org");
@@ -89,26 +75,6 @@ async function ownOrg(call: Call): Promise<WireOrg> {
 async function namedOrg(call: Call, text: string): Promise<WireOrg> {
   if (call.server() === null) return await findOrg((await call.local("orgs")).operator, text);
   return theOnly([await ownOrg(call)], text, { what: "org", list: "aptove org list" });
-}
-
-/** Of what `--org` names for an index: an id as it is, because a shared index may be made where no org is kept; or a name. */
-export async function orgIdOf(call: Call, text: string): Promise<string> {
-  return isId(text) ? text : (await findOrg((await call.local("--org")).operator, text)).id;
-}
-
-async function findOrg(operator: LocalEngine["operator"], text: string): Promise<WireOrg> {
-  return theOnly(await allOrgs(operator), text, { what: "org", list: "aptove org list" });
-}
-
-async function allOrgs(operator: LocalEngine["operator"]): Promise<WireOrg[]> {
-  const found: WireOrg[] = [];
-  let page: Parameters<typeof operator.listOrgs>[0] | null = { limit: limits.pageSizeMax };
-  while (page !== null) {
-    const { orgs, next }: Awaited<ReturnType<typeof operator.listOrgs>> = await operator.listOrgs(page);
-    found.push(...orgs.map(toWireOrg));
-    page = next === null ? null : { limit: limits.pageSizeMax, after: next };
-  }
-  return found;
 }
 
 export interface UserOptions extends OrgOption {
@@ -189,38 +155,4 @@ export async function changeUser(
 
 function stateOf({ disabledAt }: WireUser): string {
   return disabledAt === null ? "enabled" : `disabled ${localTime(disabledAt).slice(0, 16)}`;
-}
-
-/** By id or its end, by email, or by name. */
-export async function findUser(client: AptoveClient, text: string): Promise<WireUser> {
-  const users = await allUsers(client);
-  const byEmail = users.find(({ email }) => email !== null && email === text.toLowerCase());
-  return byEmail ?? theOnly(users, text, { what: "user", list: "aptove user list" });
-}
-
-export async function allUsers(client: AptoveClient): Promise<WireUser[]> {
-  const found: WireUser[] = [];
-  let cursor: string | null = "";
-  while (cursor !== null) {
-    const page: Awaited<ReturnType<typeof client.people.list>> = await client.people.list({
-      limit: limits.pageSizeMax,
-      ...(cursor !== "" && { cursor }),
-    });
-    found.push(...page.users);
-    cursor = page.nextCursor;
-  }
-  return found;
-}
-
-function theOnly<T extends { id: string; name: string }>(
-  all: T[],
-  text: string,
-  { what, list }: { what: string; list: string },
-): T {
-  const isMeant = ({ id, name }: T): boolean => name === text || (text.length >= 4 && id.endsWith(text.toLowerCase()));
-  const [found, second] = all.filter(isMeant);
-  if (found === undefined) throw new CommandFailed("not_found", `there is no ${what} "${text}"`, `see: ${list}`);
-  if (second !== undefined)
-    throw new UsageError(`"${text}" fits more than one ${what}`, `give the id as ${list} shows it`);
-  return found;
 }

@@ -1,10 +1,10 @@
 /** `aptove search`: sessions that hold all of the words (S8). */
 import type { WireSearchHits } from "../../../client/client.ts";
-import type { Call } from "../call.ts";
+import type { Call } from "../invocation.ts";
 import { localTime } from "../show/explain.ts";
 import { exitCodes } from "../failure.ts";
 import type { ExitCode } from "../failure.ts";
-import { shortId } from "../find-by-id.ts";
+import { shortId } from "../lookup/find-by-id.ts";
 import type { Output } from "../output.ts";
 
 export async function search(call: Call, words: string[], options: { limit: number }): Promise<ExitCode> {

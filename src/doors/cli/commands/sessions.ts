@@ -1,11 +1,11 @@
 /** `aptove session list | show | log` (L1, S7). */
 import type { AptoveClient, WireSession, WireSessionGraph, WireTurn } from "../../../client/client.ts";
 import { limits } from "../../../domain/limits.ts";
-import type { Call } from "../call.ts";
+import type { Call } from "../invocation.ts";
 import { localTime, sessionLines, turnCounts, turnLines } from "../show/explain.ts";
 import { CommandFailed, exitCodes, UsageError } from "../failure.ts";
 import type { ExitCode } from "../failure.ts";
-import { namedSession, shortIds, turnNumbered } from "../find-by-id.ts";
+import { namedSession, shortIds, turnNumbered } from "../lookup/find-by-id.ts";
 import { columns, dollars, duration, firstLine, plural } from "../output.ts";
 
 export interface ListOptions {

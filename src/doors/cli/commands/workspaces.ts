@@ -6,14 +6,14 @@ import { limits } from "../../../domain/limits.ts";
 import type { OpenedWorkspaces } from "../../../workspace/opened-workspaces.ts";
 import { defaultWorkspaceId } from "../../../workspace/workspace-store.ts";
 import type { Workspace } from "../../../workspace/workspace-store.ts";
-import type { Call } from "../call.ts";
+import type { Call } from "../invocation.ts";
 import { mayGoOn } from "../confirm.ts";
 import { localTime } from "../show/explain.ts";
 import { CommandFailed, exitCodes, UsageError } from "../failure.ts";
 import type { ExitCode } from "../failure.ts";
-import { findWorkspace, shortId, shortIds } from "../find-by-id.ts";
+import { findWorkspace, shortId, shortIds } from "../lookup/find-by-id.ts";
 import { columns, plural } from "../output.ts";
-import type { AskedOptions } from "./keep.ts";
+import type { AskedOptions } from "../confirm.ts";
 
 export interface WorkspaceGcOptions extends AskedOptions {
   maxAge: number;

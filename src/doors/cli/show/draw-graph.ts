@@ -1,7 +1,7 @@
 /** Draws the rows of a session's graph: lanes in colours, then what stands at the node. */
 import type { WireSessionGraph, WireTurnSummary } from "../../../client/client.ts";
 import { localTime } from "./explain.ts";
-import { shortId } from "../find-by-id.ts";
+import { shortId } from "../lookup/find-by-id.ts";
 import { firstLine, plural } from "../output.ts";
 import type { Output, Style } from "../output.ts";
 import { graphRows } from "./session-graph.ts";

@@ -3,7 +3,7 @@
  * it (what was retrieved and sent, tool calls, warnings, usage) to standard error.
  */
 import type { AgUiEvent, AptoveCustomEvent, ExecuteAnswer } from "../../../client/client.ts";
-import { shortId } from "../find-by-id.ts";
+import { shortId } from "../lookup/find-by-id.ts";
 import { bytes, dollars, duration, firstLine, plural } from "../output.ts";
 import type { Output } from "../output.ts";
 import { subagentLine } from "./subagent-lines.ts";

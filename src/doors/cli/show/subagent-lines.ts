@@ -1,6 +1,6 @@
 /** What a terminal says of subagents and of the mailbox where they leave their answers (A1, A2). */
 import type { AptoveCustomEvent } from "../../../client/client.ts";
-import { shortId } from "../find-by-id.ts";
+import { shortId } from "../lookup/find-by-id.ts";
 import { plural } from "../output.ts";
 
 type SubagentEvent = Extract<AptoveCustomEvent, { name: "aptove.subagent_started" | "aptove.subagent_ended" }>;

@@ -1,9 +1,11 @@
 /** Two turns compared in words: what the model saw differently, and what it answered (D1). */
-import type { WireTurnDiff } from "../../../client/client.ts";
-import { paintPatch } from "./diff.ts";
-import { shortId } from "../find-by-id.ts";
+import type { AptoveClient, WireTurnDiff } from "../../../client/client.ts";
+import { paintPatch } from "./paint-patch.ts";
+import { shortId } from "../lookup/find-by-id.ts";
 import { firstLine, plural } from "../output.ts";
 import type { Output } from "../output.ts";
+import { type ExitCode, exitCodes } from "../failure.ts";
+import type { Call } from "../invocation.ts";
 
 /** `width`: characters of a line, to set the texts side by side; null: one below the other, as a patch. */
 export async function turnDiffLines(diff: WireTurnDiff, width: number | null, output: Output): Promise<string[]> {
@@ -139,4 +141,16 @@ async function columnsOf(
   return sideBySide(output.safe(a), output.safe(b), width).map(({ left, mark, right }) =>
     mark === " " ? `${left}   ${right}` : `${red(left)} ${yellow(mark)} ${green(right)}`,
   );
+}
+
+export async function showDiff(
+  call: Call,
+  client: AptoveClient,
+  { a, b, sideBySide }: { a: string; b: string; sideBySide: boolean },
+): Promise<ExitCode> {
+  const { output } = call;
+  const diff = await client.turns.diff(a, b);
+  if (call.json) output.json(diff);
+  else for (const line of await turnDiffLines(diff, sideBySide ? output.width : null, output)) output.line(line);
+  return exitCodes.fine;
 }

@@ -1,7 +1,7 @@
 /** What keys do to the line that is typed: editing, history, search and completion, as shells have taught people. */
 import { complete } from "./completion.ts";
 import type { InputHistory } from "./input-history.ts";
-import type { Key } from "./keys.ts";
+import type { Key } from "./key-reader.ts";
 import { LineEditor } from "./line-editor.ts";
 
 export interface TypedLineOptions {

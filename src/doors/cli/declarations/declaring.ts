@@ -1,6 +1,6 @@
 /** What the tables of commands share. */
 import { InvalidArgumentError } from "commander";
-import type { Call } from "../call.ts";
+import type { Call } from "../invocation.ts";
 import type { ExitCode } from "../failure.ts";
 
 /** Runs a command's body and keeps its exit code. */

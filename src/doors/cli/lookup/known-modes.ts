@@ -1,9 +1,9 @@
 /** A mode that nobody configured is refused where it is named, and not at each line after it (G2). */
-import type { AptoveClient } from "../../client/client.ts";
-import type { LoadedConfiguration } from "../../configuration/configuration.ts";
-import { defaultWorkspaceId } from "../../workspace/workspace-store.ts";
-import type { Call } from "./call.ts";
-import { CommandFailed } from "./failure.ts";
+import type { AptoveClient } from "../../../client/client.ts";
+import type { LoadedConfiguration } from "../../../configuration/configuration.ts";
+import { defaultWorkspaceId } from "../../../workspace/workspace-store.ts";
+import type { Call } from "../invocation.ts";
+import { CommandFailed } from "../failure.ts";
 import { orNull } from "./find-by-id.ts";
 
 export interface ModePlace {

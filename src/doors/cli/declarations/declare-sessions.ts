@@ -1,13 +1,13 @@
 /** The commands about sessions, with their options and their help (L1). */
 import { Option } from "commander";
 import type { Command } from "commander";
-import type { AskedOptions } from "../commands/keep.ts";
+import type { AskedOptions } from "../confirm.ts";
 import type { FireOptions, MailboxOptions } from "../commands/mailbox.ts";
 import type { SharingOptions } from "../commands/sharing.ts";
 import type { ListOptions, LogOptions, ShowOptions } from "../commands/sessions.ts";
-import type { ExportOptions } from "../commands/transfer.ts";
-import { wholeNumber } from "./options.ts";
-import type { Run } from "./options.ts";
+import type { ExportOptions } from "../commands/export-and-import.ts";
+import { wholeNumber } from "./declaring.ts";
+import type { Run } from "./declaring.ts";
 
 const theSession = "the session (an id, its end, or `last`)";
 const someSession = "the session; without it: the newest of this repository";
@@ -85,7 +85,7 @@ function addBranchCommands(session: Command, run: Run): void {
 }
 
 function addComparingCommands(session: Command, run: Run): void {
-  const commands = () => import("../commands/compare.ts");
+  const commands = () => import("../commands/diff-and-verify.ts");
   session
     .command("diff")
     .description("what the model saw differently in two turns, and what it answered")
@@ -103,7 +103,7 @@ function addComparingCommands(session: Command, run: Run): void {
 }
 
 function addControlCommands(session: Command, run: Run): void {
-  const commands = () => import("../commands/control.ts");
+  const commands = () => import("../commands/interrupt-and-steer.ts");
   session
     .command("interrupt")
     .description("stop the running turn and its subagents, and keep what they said")
@@ -143,7 +143,7 @@ function addMailboxCommands(session: Command, run: Run): void {
 }
 
 function addKeepingCommands(session: Command, run: Run): void {
-  const commands = () => import("../commands/keep.ts");
+  const commands = () => import("../commands/session-lifecycle.ts");
   session
     .command("rename")
     .description("give a session a name")
@@ -206,7 +206,7 @@ function addSharingCommands(session: Command, run: Run): void {
 }
 
 function addTransferCommands(session: Command, run: Run): void {
-  const commands = () => import("../commands/transfer.ts");
+  const commands = () => import("../commands/export-and-import.ts");
   session
     .command("export")
     .description("write a session to a file that any aptove reads")

@@ -1,6 +1,7 @@
 /** What a turn's retrieval needs before the first instruction: a repository, and an index of it (Q1, Q3). */
-import type { Call } from "../call.ts";
-import { indexWorkingCopy, summaryLines } from "./index-repository.ts";
+import type { Call } from "../invocation.ts";
+import { summaryLines } from "./index-working-copy.ts";
+import { indexWorkingCopy } from "./index-working-copy.ts";
 import type { WorkingCopy } from "../working-copy/git.ts";
 import { listenForStop } from "../stop-signals.ts";
 

@@ -1,12 +1,11 @@
 /** `aptove session diff | verify`: what explains and proves answers (D1, D2). */
-import type { AptoveClient } from "../../../client/client.ts";
-import type { Call } from "../call.ts";
+import type { Call } from "../invocation.ts";
 import { exitCodes } from "../failure.ts";
 import type { ExitCode } from "../failure.ts";
-import { findTurn, namedSession, shortId } from "../find-by-id.ts";
+import { findTurn, namedSession, shortId } from "../lookup/find-by-id.ts";
 import { plural } from "../output.ts";
 import { whileWaiting } from "../show/progress-bar.ts";
-import { turnDiffLines } from "../show/turn-diff.ts";
+import { showDiff } from "../show/turn-diff.ts";
 
 export async function diffTurns(
   call: Call,
@@ -17,18 +16,6 @@ export async function diffTurns(
   const { repo } = await call.copy();
   const [a, b] = await Promise.all([findTurn(client, turns.a, repo), findTurn(client, turns.b, repo)]);
   return await showDiff(call, client, { a, b, sideBySide: options.sideBySide === true });
-}
-
-export async function showDiff(
-  call: Call,
-  client: AptoveClient,
-  { a, b, sideBySide }: { a: string; b: string; sideBySide: boolean },
-): Promise<ExitCode> {
-  const { output } = call;
-  const diff = await client.turns.diff(a, b);
-  if (call.json) output.json(diff);
-  else for (const line of await turnDiffLines(diff, sideBySide ? output.width : null, output)) output.line(line);
-  return exitCodes.fine;
 }
 
 export async function verifySession(call: Call, id: string | undefined): Promise<ExitCode> {

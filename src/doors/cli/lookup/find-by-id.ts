@@ -4,11 +4,11 @@
  * those eight.
  */
 import { distance } from "fastest-levenshtein";
-import type { AptoveClient, WireSession } from "../../client/client.ts";
-import { isId } from "../../domain/ids.ts";
-import { limits } from "../../domain/limits.ts";
-import { defaultWorkspaceId } from "../../workspace/workspace-store.ts";
-import { CommandFailed, UsageError } from "./failure.ts";
+import type { AptoveClient, WireSession } from "../../../client/client.ts";
+import { isId } from "../../../domain/ids.ts";
+import { limits } from "../../../domain/limits.ts";
+import { defaultWorkspaceId } from "../../../workspace/workspace-store.ts";
+import { CommandFailed, UsageError } from "../failure.ts";
 
 /** The shortest ends, from eight characters on, that tell these ids apart. */
 export function shortIds(ids: readonly string[]): Map<string, string> {

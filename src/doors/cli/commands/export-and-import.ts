@@ -4,10 +4,10 @@ import { resolve } from "node:path";
 import { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import type { AptoveClient, WireSession } from "../../../client/client.ts";
-import type { Call } from "../call.ts";
+import type { Call } from "../invocation.ts";
 import { CommandFailed, exitCodes, UsageError } from "../failure.ts";
 import type { ExitCode } from "../failure.ts";
-import { namedSession, shortId, turnNumbered } from "../find-by-id.ts";
+import { namedSession, shortId, turnNumbered } from "../lookup/find-by-id.ts";
 import { bytes, plural } from "../output.ts";
 
 export interface ExportOptions {

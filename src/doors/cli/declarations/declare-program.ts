@@ -7,13 +7,13 @@ import type { ConfigOptions } from "../commands/config.ts";
 import type { IndexOptions } from "../commands/index-repository.ts";
 import type { McpOptions } from "../commands/mcp.ts";
 import type { ServeOptions } from "../commands/serve.ts";
-import { addContextCommands } from "./context.ts";
-import { addDeviceCommands } from "./device.ts";
-import { wholeNumber } from "./options.ts";
-import type { Run } from "./options.ts";
-import { addPeopleCommands } from "./people.ts";
-import { addSessionCommands } from "./session.ts";
-import { addWorkspaceCommands } from "./workspace.ts";
+import { addContextCommands } from "./declare-contexts.ts";
+import { addDeviceCommands } from "./declare-devices.ts";
+import { wholeNumber } from "./declaring.ts";
+import type { Run } from "./declaring.ts";
+import { addPeopleCommands } from "./declare-people.ts";
+import { addSessionCommands } from "./declare-sessions.ts";
+import { addWorkspaceCommands } from "./declare-workspaces.ts";
 
 export function buildProgram(version: string, run: Run): Command {
   const program = new Command("aptove")
@@ -184,7 +184,7 @@ function addServerCommands(program: Command, run: Run): void {
     .description("delete stored files that no turn needs")
     .option("--dry-run", "list them and delete nothing")
     .action((options: { dryRun?: boolean }) =>
-      run(async (call) => (await import("../commands/keep.ts")).collectGarbage(call, options)),
+      run(async (call) => (await import("../commands/session-lifecycle.ts")).collectGarbage(call, options)),
     );
   program
     .command("backup")

@@ -1,7 +1,7 @@
 /** The commands under `aptove device` (P3). */
 import type { Command } from "commander";
 import type { PairOptions } from "../commands/devices.ts";
-import type { Run } from "./options.ts";
+import type { Run } from "./declaring.ts";
 
 export function addDeviceCommands(device: Command, run: Run): void {
   const commands = () => import("../commands/devices.ts");

@@ -1,7 +1,7 @@
 /** What comes in by standard input. */
-import { UsageError } from "./failure.ts";
-import type { Output } from "./output.ts";
-import type { CliIo } from "./ports.ts";
+import { UsageError } from "../failure.ts";
+import type { Output } from "../output.ts";
+import type { CliIo } from "../ports.ts";
 
 /** How long another program's open pipe is waited for, when there is an instruction already. */
 const firstByteMs = 1_000;

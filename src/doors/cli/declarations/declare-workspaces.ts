@@ -1,10 +1,10 @@
 /** The commands about workspaces, with their options and their help (L1, W6). */
 import { Option } from "commander";
 import type { Command } from "commander";
-import type { AskedOptions } from "../commands/keep.ts";
+import type { AskedOptions } from "../confirm.ts";
 import type { WorkspaceGcOptions } from "../commands/workspaces.ts";
-import { wholeNumber } from "./options.ts";
-import type { Run } from "./options.ts";
+import { wholeNumber } from "./declaring.ts";
+import type { Run } from "./declaring.ts";
 
 const theWorkspace = "the workspace (an id, a part of one, or `default`)";
 

@@ -1,15 +1,11 @@
 /** `aptove session rename | archive | unarchive | delete | restore | purge`, and `aptove gc` (S2, S6, K4). */
 import type { WireSession } from "../../../client/client.ts";
-import type { Call } from "../call.ts";
-import { mayGoOn } from "../confirm.ts";
+import type { Call } from "../invocation.ts";
+import { mayGoOn, type AskedOptions } from "../confirm.ts";
 import { exitCodes } from "../failure.ts";
 import type { ExitCode } from "../failure.ts";
-import { findRemoved, findSession, shortId } from "../find-by-id.ts";
+import { findRemoved, findSession, shortId } from "../lookup/find-by-id.ts";
 import { bytes, plural } from "../output.ts";
-
-export interface AskedOptions {
-  yes?: boolean;
-}
 
 export async function renameSession(call: Call, id: string, name: string): Promise<ExitCode> {
   const client = await call.client();

@@ -1,13 +1,12 @@
 /** `aptove key create | list | revoke` (H4). */
-import type { AptoveClient, WireApiKey } from "../../../client/client.ts";
-import { limits } from "../../../domain/limits.ts";
-import type { Call } from "../call.ts";
+import type { WireApiKey } from "../../../client/client.ts";
+import type { Call } from "../invocation.ts";
 import { localTime } from "../show/explain.ts";
 import { CommandFailed, exitCodes, UsageError } from "../failure.ts";
 import type { ExitCode } from "../failure.ts";
-import { shortId, shortIds } from "../find-by-id.ts";
+import { shortId, shortIds } from "../lookup/find-by-id.ts";
 import { columns } from "../output.ts";
-import { allUsers, clientOf, findUser, type OrgOption } from "./people.ts";
+import { allKeys, allUsers, clientOf, findUser, type OrgOption } from "../lookup/find-people.ts";
 
 export interface KeyOptions extends OrgOption {
   user?: string;
@@ -45,22 +44,6 @@ function expiryOf({ days, expires }: KeyOptions): string | null {
   if (at <= Date.now())
     throw new UsageError(`--expires ${expires}: is past`, "give a later time; a date is its 00:00 UTC");
   return new Date(at).toISOString();
-}
-
-/** All pages of them. */
-export async function allKeys(client: AptoveClient, userId?: string): Promise<WireApiKey[]> {
-  const found: WireApiKey[] = [];
-  let cursor: string | null = "";
-  while (cursor !== null) {
-    const page: Awaited<ReturnType<typeof client.keys.list>> = await client.keys.list({
-      limit: limits.pageSizeMax,
-      ...(userId !== undefined && { userId }),
-      ...(cursor !== "" && { cursor }),
-    });
-    found.push(...page.keys);
-    cursor = page.nextCursor;
-  }
-  return found;
 }
 
 export async function listKeys(call: Call, options: KeyOptions): Promise<ExitCode> {

@@ -8,7 +8,7 @@ import { failed, lookAt, parseArguments } from "../../../tools/tool-call.ts";
 import type { Tool, ToolResult } from "../../../tools/tool.ts";
 import { isYes } from "../confirm.ts";
 import { firstLine } from "../output.ts";
-import { clientCallNote } from "../commands/ask.ts";
+import { clientCallNote } from "../turn/turn-failure.ts";
 import { askPermission } from "./permission.ts";
 import type { OwnCall, WaitingCall } from "./permission.ts";
 import type { CallResult, Chat, Running } from "./chat-state.ts";

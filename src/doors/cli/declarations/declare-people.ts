@@ -2,10 +2,11 @@
 import { Argument, type Command, Option } from "commander";
 import type { Role } from "../../../domain/caller.ts";
 import type { AuditOptions } from "../commands/audit.ts";
-import type { KeyOptions } from "../commands/keys.ts";
-import type { OrgOption, UserOptions } from "../commands/people.ts";
-import { wholeNumber } from "./options.ts";
-import type { Run } from "./options.ts";
+import type { KeyOptions } from "../commands/api-keys.ts";
+import type { UserOptions } from "../commands/people.ts";
+import type { OrgOption } from "../lookup/find-people.ts";
+import { wholeNumber } from "./declaring.ts";
+import type { Run } from "./declaring.ts";
 
 const roles: readonly Role[] = ["admin", "member", "reader"];
 const someUser = "the user (an id, its end, an email, or a name)";
@@ -125,7 +126,7 @@ function addUserChanges(user: Command, run: Run): void {
 }
 
 function addKeyCommands(key: Command, run: Run): void {
-  const commands = () => import("../commands/keys.ts");
+  const commands = () => import("../commands/api-keys.ts");
   key
     .command("create")
     .description("make a key and print it, once")

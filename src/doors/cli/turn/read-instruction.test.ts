@@ -2,9 +2,9 @@ import assert from "node:assert/strict";
 import { EventEmitter } from "node:events";
 import { PassThrough, Writable } from "node:stream";
 import { test } from "node:test";
-import { readInstruction } from "./input.ts";
-import { Output } from "./output.ts";
-import type { CliIo } from "./ports.ts";
+import { readInstruction } from "./read-instruction.ts";
+import { Output } from "../output.ts";
+import type { CliIo } from "../ports.ts";
 
 function surroundings(kind: ReturnType<CliIo["inputKind"]>): {
   io: CliIo;

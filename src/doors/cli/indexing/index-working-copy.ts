@@ -1,0 +1,68 @@
+/** Indexes the repository of a working copy, with a progress bar, and describes the result. */
+import type { Call } from "../invocation.ts";
+import { plural, bytes, duration } from "../output.ts";
+import type { IndexInfo, IndexSummary } from "../ports.ts";
+import { ProgressBar } from "../show/progress-bar.ts";
+import type { WorkingCopy } from "../working-copy/git.ts";
+
+export interface WorkingCopyIndexOptions {
+  /** Indexes every file again, also the unchanged ones. */
+  rebuild?: boolean;
+  /** The commit to index instead of the files of the working copy. True means HEAD. */
+  commit?: string | true;
+  /** The id of the org whose index is made. Without it: the org of the data folder. */
+  org?: string;
+  signal?: AbortSignal;
+}
+
+export async function indexWorkingCopy(
+  call: Call,
+  copy: WorkingCopy,
+  options: WorkingCopyIndexOptions,
+): Promise<IndexSummary> {
+  const { indexes } = await call.local("indexing");
+  const { org, commit } = options;
+  // A build has its working copy somewhere else each time, and means the same repository.
+  if (commit === undefined)
+    warnOfOtherRoot(
+      call,
+      copy,
+      (await indexes.list(org)).find(({ repo }) => repo === copy.repo),
+    );
+  const progress = new ProgressBar(call.output);
+  try {
+    return await indexes.index({
+      root: copy.root,
+      repo: copy.repo,
+      onProgress: ({ phase, filesDone, filesTotal }) => progress.update(phase, filesDone, filesTotal),
+      ...(org === undefined ? {} : { orgId: org }),
+      ...(commit === undefined ? {} : { commit: commit === true ? "HEAD" : commit }),
+      ...(options.rebuild === true ? { rebuild: true } : {}),
+      ...(options.signal === undefined ? {} : { signal: options.signal }),
+    });
+  } finally {
+    progress.clear();
+  }
+}
+
+/** Folders of one name without an origin would silently take the index from each other. */
+export function warnOfOtherRoot(call: Call, copy: WorkingCopy, former: IndexInfo | undefined): void {
+  if (former === undefined || former.root === copy.root) return;
+  call.output.note(
+    `warning: the index of ${call.output.safeNote(copy.repo)} was made from ${former.root} and now follows ${copy.root}; another name keeps both: --repo`,
+  );
+}
+
+export function summaryLines(summary: IndexSummary): string[] {
+  const { filesTotal, filesChanged, filesRemoved, skippedBinary, skippedLarge, chunksTotal, chunksWritten } = summary;
+  const commit = summary.commit === null ? "" : ` at ${summary.commit.slice(0, 10)}`;
+  const skipped = [
+    ...(skippedBinary > 0 ? [`${skippedBinary} binary`] : []),
+    ...(skippedLarge > 0 ? [`${skippedLarge} too large`] : []),
+  ];
+  return [
+    `indexed ${summary.repo}${commit}: ${plural(filesTotal, "file")}, ${plural(chunksTotal, "chunk")}`,
+    `${filesChanged} changed, ${filesRemoved} removed, ${plural(chunksWritten, "chunk")} written, ${bytes(summary.bytesRead)} read in ${duration(summary.durationMs)}`,
+    ...(skipped.length > 0 ? [`skipped: ${skipped.join(", ")}`] : []),
+  ];
+}
