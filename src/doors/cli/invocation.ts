@@ -3,10 +3,15 @@ import { createHash } from "node:crypto";
 import type { AptoveClient } from "../../client/client.ts";
 import { AptoveError } from "../../domain/errors.ts";
 import type { SessionTools, SessionToolsRequest } from "../../tools/session-tools.ts";
-import { mergeLayers, readSharedLayers, workspaceWords } from "../../configuration/configuration.ts";
-import type { Configuration, LoadedConfiguration, SharedLayers } from "../../configuration/configuration.ts";
-import { dataFolderPath, openDataFolder } from "../../configuration/data-folder.ts";
-import type { DataFolder } from "../../configuration/data-folder.ts";
+import {
+  mergeLayers,
+  readSharedLayers,
+  workspaceWords,
+  type Configuration,
+  type LoadedConfiguration,
+  type SharedLayers,
+} from "../../configuration/configuration.ts";
+import { dataFolderPath, openDataFolder, type DataFolder } from "../../configuration/data-folder.ts";
 import type { OpenedWorkspaces } from "../../workspace/opened-workspaces.ts";
 import { CommandFailed, UsageError } from "./failure.ts";
 import type { WorkingCopy } from "./working-copy/git.ts";

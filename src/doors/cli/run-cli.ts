@@ -2,12 +2,9 @@
  * The terminal's door: parses the arguments, runs one command, and turns whatever happens into an exit code
  * (L1). It decides nothing about sessions: that is the engine's, reached by the typed client.
  */
-import { CommanderError } from "commander";
-import type { Command } from "commander";
-import { Call } from "./invocation.ts";
-import type { GlobalOptions } from "./invocation.ts";
-import { exitCodes, reportFailure, UsageError } from "./failure.ts";
-import type { ExitCode } from "./failure.ts";
+import { CommanderError, type Command } from "commander";
+import { Call, type GlobalOptions } from "./invocation.ts";
+import { exitCodes, reportFailure, UsageError, type ExitCode } from "./failure.ts";
 import { Output } from "./output.ts";
 import type { CliIo, CliPorts } from "./ports.ts";
 import { buildProgram } from "./declarations/declare-program.ts";

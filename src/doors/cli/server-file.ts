@@ -5,8 +5,7 @@
  */
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { writePrivateFile } from "../../configuration/data-folder.ts";
-import type { DataFolder } from "../../configuration/data-folder.ts";
+import { writePrivateFile, type DataFolder } from "../../configuration/data-folder.ts";
 
 export interface ServerFile {
   /** 0: it has stopped. */

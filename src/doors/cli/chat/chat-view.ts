@@ -1,6 +1,5 @@
 /** How a chat shows its turns and the calls of its tools: on a terminal that can be painted anew, or line by line. */
-import { TurnRenderer } from "../show/render-turn.ts";
-import type { TurnView } from "../show/render-turn.ts";
+import { TurnRenderer, type TurnView } from "../show/render-turn.ts";
 import type { Output } from "../output.ts";
 import { ToolBoard } from "../terminal/tool-board.ts";
 

@@ -2,10 +2,8 @@
  * The lines of a chat from a pipe, or from a terminal that cannot move its cursor. On a terminal a line that is typed
  * while a turn runs is handed to whoever asked for it; from a pipe it waits for its turn.
  */
-import { createInterface } from "node:readline";
-import type { Interface } from "node:readline";
-import { LineQueue } from "./line-queue.ts";
-import type { ChatInput } from "./line-queue.ts";
+import { createInterface, type Interface } from "node:readline";
+import { LineQueue, type ChatInput } from "./line-queue.ts";
 import type { CliIo } from "../ports.ts";
 
 export interface ChatLineOptions {

@@ -9,8 +9,7 @@ import type { Tool, ToolResult } from "../../../tools/tool.ts";
 import { isYes } from "../confirm.ts";
 import { firstLine } from "../output.ts";
 import { clientCallNote } from "../turn/turn-failure.ts";
-import { askPermission } from "./permission.ts";
-import type { OwnCall, WaitingCall } from "./permission.ts";
+import { askPermission, type OwnCall, type WaitingCall } from "./permission.ts";
 import type { CallResult, Chat, Running } from "./chat-state.ts";
 
 /** `left`: the person let the call wait. `stopped`: it was ended, and so is the turn that asked for it. */

@@ -1,8 +1,6 @@
 /** The lines of a chat as they are typed on its terminal. */
-import { LineQueue } from "./line-queue.ts";
-import type { ChatInput } from "./line-queue.ts";
-import { ChatTerminal } from "../terminal/chat-terminal.ts";
-import type { ChatTerminalOptions } from "../terminal/chat-terminal.ts";
+import { LineQueue, type ChatInput } from "./line-queue.ts";
+import { ChatTerminal, type ChatTerminalOptions } from "../terminal/chat-terminal.ts";
 
 export class TerminalLines implements ChatInput {
   readonly isTerminal = true;

@@ -2,12 +2,10 @@
 import type { AgUiEvent, AptoveCustomEvent, ExecuteAnswer } from "../../../client/client.ts";
 import type { ToolContent } from "../../../domain/tool.ts";
 import type { TurnView } from "../show/render-turn.ts";
-import { duration, firstLine, neutralize, plural } from "../output.ts";
-import type { Style } from "../output.ts";
+import { duration, firstLine, neutralize, plural, type Style } from "../output.ts";
 import { subagentLine } from "../show/subagent-lines.ts";
 import type { ChatTerminal } from "../terminal/chat-terminal.ts";
-import { MarkdownStream } from "../terminal/markdown-stream.ts";
-import type { Lex } from "../terminal/markdown-stream.ts";
+import { MarkdownStream, type Lex } from "../terminal/markdown-stream.ts";
 import { spinner, spinnerMs } from "../terminal/spinner.ts";
 import type { ToolBoard } from "../terminal/tool-board.ts";
 

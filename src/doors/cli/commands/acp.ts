@@ -1,7 +1,6 @@
 /** `aptove acp`: what an editor starts, and speaks to over standard input and output (L1, P1). */
 import type { Call } from "../invocation.ts";
-import { exitCodes } from "../failure.ts";
-import type { ExitCode } from "../failure.ts";
+import { exitCodes, type ExitCode } from "../failure.ts";
 import { refuseUnknownMode } from "../lookup/known-modes.ts";
 import { listenForStop } from "../stop-signals.ts";
 

@@ -2,8 +2,7 @@
 import type { WireApiKey } from "../../../client/client.ts";
 import type { Call } from "../invocation.ts";
 import { localTime } from "../show/explain.ts";
-import { CommandFailed, exitCodes, UsageError } from "../failure.ts";
-import type { ExitCode } from "../failure.ts";
+import { CommandFailed, exitCodes, UsageError, type ExitCode } from "../failure.ts";
 import { shortId, shortIds } from "../lookup/find-by-id.ts";
 import { columns } from "../output.ts";
 import { allKeys, allUsers, clientOf, findUser, type OrgOption } from "../lookup/find-people.ts";

@@ -5,14 +5,19 @@
 import { lstatSync, readFileSync, realpathSync } from "node:fs";
 import { dirname, join, relative, resolve, sep } from "node:path";
 import type { AptoveClient } from "../../../client/client.ts";
-import { parseBundleJson, planBundle } from "../../../domain/file-bundle.ts";
-import type { BundleConflict, CurrentFile, FileBundle, PlannedChange } from "../../../domain/file-bundle.ts";
+import {
+  parseBundleJson,
+  planBundle,
+  type BundleConflict,
+  type CurrentFile,
+  type FileBundle,
+  type PlannedChange,
+} from "../../../domain/file-bundle.ts";
 import { sha256 } from "../../../domain/ids.ts";
 import type { Call } from "../invocation.ts";
 import { confirm } from "../confirm.ts";
 import { diffLines } from "../show/paint-patch.ts";
-import { CommandFailed, exitCodes, UsageError } from "../failure.ts";
-import type { ExitCode } from "../failure.ts";
+import { CommandFailed, exitCodes, UsageError, type ExitCode } from "../failure.ts";
 import { findTurn } from "../lookup/find-by-id.ts";
 import { plural } from "../output.ts";
 import { repairWorkingCopy, writeChanges } from "../working-copy/write-changes.ts";

@@ -2,8 +2,7 @@
 import type { AptoveClient, ExecuteAnswer, ExecuteRequest } from "../../../client/client.ts";
 import { attachedParts, type Attaching } from "../working-copy/attached-parts.ts";
 import type { Call } from "../invocation.ts";
-import { exitCodes, UsageError } from "../failure.ts";
-import type { ExitCode } from "../failure.ts";
+import { exitCodes, UsageError, type ExitCode } from "../failure.ts";
 import { findContinuable, findTurn, shortId } from "../lookup/find-by-id.ts";
 import { indexFirst } from "../indexing/index-first.ts";
 import { readInstruction, readOptionalInstruction } from "../turn/read-instruction.ts";

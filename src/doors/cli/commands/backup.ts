@@ -1,8 +1,7 @@
 /** `aptove backup DIR` and `aptove restore DIR`: a whole copy of the data folder, made while it is used (B3). */
 import { resolve } from "node:path";
 import type { Call } from "../invocation.ts";
-import { CommandFailed, exitCodes } from "../failure.ts";
-import type { ExitCode } from "../failure.ts";
+import { CommandFailed, exitCodes, type ExitCode } from "../failure.ts";
 import { bytes, plural } from "../output.ts";
 import type { BackupReport } from "../ports.ts";
 import { ProgressBar } from "../show/progress-bar.ts";

@@ -1,8 +1,7 @@
 /** `aptove session fork | rerun | head`: other ways on from a turn (T6, T7, S5). */
 import type { AptoveClient } from "../../../client/client.ts";
 import type { Call } from "../invocation.ts";
-import { exitCodes, UsageError } from "../failure.ts";
-import type { ExitCode } from "../failure.ts";
+import { exitCodes, UsageError, type ExitCode } from "../failure.ts";
 import { findContinuable, findSession, findTurn, shortId, turnNumbered } from "../lookup/find-by-id.ts";
 import { ask } from "./ask.ts";
 

@@ -4,8 +4,7 @@ import { starterConfig, effectiveValues } from "../../../configuration/config-te
 import type { LoadedConfiguration } from "../../../configuration/configuration.ts";
 import { writePrivateFile } from "../../../configuration/data-folder.ts";
 import type { Call } from "../invocation.ts";
-import { CommandFailed, exitCodes } from "../failure.ts";
-import type { ExitCode } from "../failure.ts";
+import { CommandFailed, exitCodes, type ExitCode } from "../failure.ts";
 import { findWorkspace } from "../lookup/find-by-id.ts";
 import { columns, plural } from "../output.ts";
 import { answering, checkWorkspaces, configurationProblems } from "../configuration-problems.ts";

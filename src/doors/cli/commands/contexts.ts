@@ -2,16 +2,14 @@
 import { readFile } from "node:fs/promises";
 import { resolve } from "node:path";
 import { text as textOf } from "node:stream/consumers";
-import { AptoveApiError } from "../../../client/client.ts";
-import type { AptoveClient, WireContext } from "../../../client/client.ts";
+import { AptoveApiError, type AptoveClient, type WireContext } from "../../../client/client.ts";
 import { limits } from "../../../domain/limits.ts";
 import { toFileKeys, toWireKeys } from "../../../protocol/context.ts";
 import { given } from "../../../protocol/given.ts";
 import { contextToml, parseContextToml } from "../../../configuration/context-entry.ts";
 import type { Call } from "../invocation.ts";
 import { localTime } from "../show/explain.ts";
-import { exitCodes, UsageError } from "../failure.ts";
-import type { ExitCode } from "../failure.ts";
+import { exitCodes, UsageError, type ExitCode } from "../failure.ts";
 import { columns } from "../output.ts";
 
 interface Named {

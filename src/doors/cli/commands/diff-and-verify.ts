@@ -1,7 +1,6 @@
 /** `aptove session diff | verify`: what explains and proves answers (D1, D2). */
 import type { Call } from "../invocation.ts";
-import { exitCodes } from "../failure.ts";
-import type { ExitCode } from "../failure.ts";
+import { exitCodes, type ExitCode } from "../failure.ts";
 import { findTurn, namedSession, shortId } from "../lookup/find-by-id.ts";
 import { plural } from "../output.ts";
 import { whileWaiting } from "../show/progress-bar.ts";

@@ -1,8 +1,7 @@
 /** `aptove doctor`: what works here and what does not, each fault with its mend (L1). */
 import { accessSync, constants, statSync } from "node:fs";
 import type { Call } from "../invocation.ts";
-import { exitCodes, tell } from "../failure.ts";
-import type { ExitCode } from "../failure.ts";
+import { exitCodes, tell, type ExitCode } from "../failure.ts";
 import { headCommit } from "../working-copy/git.ts";
 import { columns } from "../output.ts";
 import { findServer } from "../server-file.ts";

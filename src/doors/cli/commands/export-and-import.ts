@@ -5,8 +5,7 @@ import { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import type { AptoveClient, WireSession } from "../../../client/client.ts";
 import type { Call } from "../invocation.ts";
-import { CommandFailed, exitCodes, UsageError } from "../failure.ts";
-import type { ExitCode } from "../failure.ts";
+import { CommandFailed, exitCodes, UsageError, type ExitCode } from "../failure.ts";
 import { namedSession, shortId, turnNumbered } from "../lookup/find-by-id.ts";
 import { bytes, plural } from "../output.ts";
 

@@ -2,8 +2,7 @@
 import { realpathSync, statSync } from "node:fs";
 import { resolve } from "node:path";
 import type { Call } from "../invocation.ts";
-import { exitCodes, indexThereFix, UsageError } from "../failure.ts";
-import type { ExitCode } from "../failure.ts";
+import { exitCodes, indexThereFix, UsageError, type ExitCode } from "../failure.ts";
 import { findWorkingCopy } from "../working-copy/git.ts";
 import { orgIdOf } from "../lookup/find-people.ts";
 import { listenForStop } from "../stop-signals.ts";

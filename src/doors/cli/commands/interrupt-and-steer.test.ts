@@ -1,11 +1,8 @@
 import assert from "node:assert/strict";
-import { test } from "node:test";
-import type { TestContext } from "node:test";
-import { cliWorld } from "../../../../testing/cli.ts";
-import type { CliWorld } from "../../../../testing/cli.ts";
+import { test, type TestContext } from "node:test";
+import { cliWorld, type CliWorld } from "../../../../testing/cli.ts";
 import type { WireTurn } from "../../../client/client.ts";
-import { scriptedProvider } from "../../../providers/scripted/scripted.ts";
-import type { Script } from "../../../providers/scripted/scripted.ts";
+import { scriptedProvider, type Script } from "../../../providers/scripted/scripted.ts";
 
 /** A model that does what the test says, in the place of the offline one. */
 async function scripted(t: TestContext, script: Script): Promise<CliWorld> {

@@ -1,7 +1,6 @@
 /** `aptove session interrupt | steer`: a word to the turn that runs (V4, T10). */
 import type { Call } from "../invocation.ts";
-import { exitCodes } from "../failure.ts";
-import type { ExitCode } from "../failure.ts";
+import { exitCodes, type ExitCode } from "../failure.ts";
 import { namedSession, shortId } from "../lookup/find-by-id.ts";
 
 export async function interruptSession(call: Call, id: string | undefined): Promise<ExitCode> {

@@ -2,11 +2,9 @@
 import type { AptoveClient, WireMailboxMessage } from "../../../client/client.ts";
 import type { Call } from "../invocation.ts";
 import { localTime } from "../show/explain.ts";
-import { exitCodes } from "../failure.ts";
-import type { ExitCode } from "../failure.ts";
+import { exitCodes, type ExitCode } from "../failure.ts";
 import { namedSession, shortId } from "../lookup/find-by-id.ts";
-import { firstLine } from "../output.ts";
-import type { Output } from "../output.ts";
+import { firstLine, type Output } from "../output.ts";
 import { mailboxLine } from "../show/subagent-lines.ts";
 import { ask } from "./ask.ts";
 

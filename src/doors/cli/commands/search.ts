@@ -2,8 +2,7 @@
 import type { WireSearchHits } from "../../../client/client.ts";
 import type { Call } from "../invocation.ts";
 import { localTime } from "../show/explain.ts";
-import { exitCodes } from "../failure.ts";
-import type { ExitCode } from "../failure.ts";
+import { exitCodes, type ExitCode } from "../failure.ts";
 import { shortId } from "../lookup/find-by-id.ts";
 import type { Output } from "../output.ts";
 

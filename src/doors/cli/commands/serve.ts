@@ -1,13 +1,11 @@
 /** `aptove serve` and `aptove start`: the HTTP server of this machine's data folder (L1, R4). */
 import { failureOf } from "../../../domain/errors.ts";
 import type { Call } from "../invocation.ts";
-import { CommandFailed, exitCodes } from "../failure.ts";
-import type { ExitCode } from "../failure.ts";
+import { CommandFailed, exitCodes, type ExitCode } from "../failure.ts";
 import type { LocalEngine } from "../ports.ts";
 import { answersAt, findServer, isLoopback, markStopped, readServerFile, writeServerFile } from "../server-file.ts";
 import { listenForStop } from "../stop-signals.ts";
-import { summaryLines } from "../indexing/index-working-copy.ts";
-import { indexWorkingCopy } from "../indexing/index-working-copy.ts";
+import { summaryLines, indexWorkingCopy } from "../indexing/index-working-copy.ts";
 import { allKeys } from "../lookup/find-people.ts";
 
 export interface ServeOptions {

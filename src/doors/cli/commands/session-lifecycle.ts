@@ -2,8 +2,7 @@
 import type { WireSession } from "../../../client/client.ts";
 import type { Call } from "../invocation.ts";
 import { mayGoOn, type AskedOptions } from "../confirm.ts";
-import { exitCodes } from "../failure.ts";
-import type { ExitCode } from "../failure.ts";
+import { exitCodes, type ExitCode } from "../failure.ts";
 import { findRemoved, findSession, shortId } from "../lookup/find-by-id.ts";
 import { bytes, plural } from "../output.ts";
 

@@ -3,8 +3,7 @@ import type { AptoveClient, WireSession, WireSessionGraph, WireTurn } from "../.
 import { limits } from "../../../domain/limits.ts";
 import type { Call } from "../invocation.ts";
 import { localTime, sessionLines, turnCounts, turnLines } from "../show/explain.ts";
-import { CommandFailed, exitCodes, UsageError } from "../failure.ts";
-import type { ExitCode } from "../failure.ts";
+import { CommandFailed, exitCodes, UsageError, type ExitCode } from "../failure.ts";
 import { namedSession, shortIds, turnNumbered } from "../lookup/find-by-id.ts";
 import { columns, dollars, duration, firstLine, plural } from "../output.ts";
 

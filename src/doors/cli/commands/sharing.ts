@@ -1,8 +1,7 @@
 /** `aptove session share | unshare` (S7): with all of the org to read, or with some of its people to continue. */
 import type { WireShared } from "../../../client/client.ts";
 import type { Call } from "../invocation.ts";
-import { exitCodes } from "../failure.ts";
-import type { ExitCode } from "../failure.ts";
+import { exitCodes, type ExitCode } from "../failure.ts";
 import { findSession, shortId } from "../lookup/find-by-id.ts";
 import { findUser } from "../lookup/find-people.ts";
 

@@ -4,16 +4,13 @@ import { join } from "node:path";
 import { isoTime } from "../../../domain/ids.ts";
 import { limits } from "../../../domain/limits.ts";
 import type { OpenedWorkspaces } from "../../../workspace/opened-workspaces.ts";
-import { defaultWorkspaceId } from "../../../workspace/workspace-store.ts";
-import type { Workspace } from "../../../workspace/workspace-store.ts";
+import { defaultWorkspaceId, type Workspace } from "../../../workspace/workspace-store.ts";
 import type { Call } from "../invocation.ts";
-import { mayGoOn } from "../confirm.ts";
+import { mayGoOn, type AskedOptions } from "../confirm.ts";
 import { localTime } from "../show/explain.ts";
-import { CommandFailed, exitCodes, UsageError } from "../failure.ts";
-import type { ExitCode } from "../failure.ts";
+import { CommandFailed, exitCodes, UsageError, type ExitCode } from "../failure.ts";
 import { findWorkspace, shortId, shortIds } from "../lookup/find-by-id.ts";
 import { columns, plural } from "../output.ts";
-import type { AskedOptions } from "../confirm.ts";
 
 export interface WorkspaceGcOptions extends AskedOptions {
   maxAge: number;

@@ -2,8 +2,7 @@
 import { Argument, type Command, Option } from "commander";
 import type { ContextKind } from "../../../domain/context.ts";
 import type { SetOptions } from "../commands/contexts.ts";
-import { wholeNumber } from "./declaring.ts";
-import type { Run } from "./declaring.ts";
+import { wholeNumber, type Run } from "./declaring.ts";
 
 export function addContextCommands(context: Command, run: Run): void {
   const commands = () => import("../commands/contexts.ts");

@@ -5,8 +5,7 @@ import type { AuditOptions } from "../commands/audit.ts";
 import type { KeyOptions } from "../commands/api-keys.ts";
 import type { UserOptions } from "../commands/people.ts";
 import type { OrgOption } from "../lookup/find-people.ts";
-import { wholeNumber } from "./declaring.ts";
-import type { Run } from "./declaring.ts";
+import { wholeNumber, type Run } from "./declaring.ts";
 
 const roles: readonly Role[] = ["admin", "member", "reader"];
 const someUser = "the user (an id, its end, an email, or a name)";

@@ -1,13 +1,11 @@
 /** The commands about sessions, with their options and their help (L1). */
-import { Option } from "commander";
-import type { Command } from "commander";
+import { Option, type Command } from "commander";
 import type { AskedOptions } from "../confirm.ts";
 import type { FireOptions, MailboxOptions } from "../commands/mailbox.ts";
 import type { SharingOptions } from "../commands/sharing.ts";
 import type { ListOptions, LogOptions, ShowOptions } from "../commands/sessions.ts";
 import type { ExportOptions } from "../commands/export-and-import.ts";
-import { wholeNumber } from "./declaring.ts";
-import type { Run } from "./declaring.ts";
+import { wholeNumber, type Run } from "./declaring.ts";
 
 const theSession = "the session (an id, its end, or `last`)";
 const someSession = "the session; without it: the newest of this repository";

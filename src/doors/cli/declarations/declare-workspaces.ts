@@ -1,10 +1,8 @@
 /** The commands about workspaces, with their options and their help (L1, W6). */
-import { Option } from "commander";
-import type { Command } from "commander";
+import { Option, type Command } from "commander";
 import type { AskedOptions } from "../confirm.ts";
 import type { WorkspaceGcOptions } from "../commands/workspaces.ts";
-import { wholeNumber } from "./declaring.ts";
-import type { Run } from "./declaring.ts";
+import { wholeNumber, type Run } from "./declaring.ts";
 
 const theWorkspace = "the workspace (an id, a part of one, or `default`)";
 

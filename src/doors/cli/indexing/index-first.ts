@@ -1,7 +1,6 @@
 /** What a turn's retrieval needs before the first instruction: a repository, and an index of it (Q1, Q3). */
 import type { Call } from "../invocation.ts";
-import { summaryLines } from "./index-working-copy.ts";
-import { indexWorkingCopy } from "./index-working-copy.ts";
+import { summaryLines, indexWorkingCopy } from "./index-working-copy.ts";
 import type { WorkingCopy } from "../working-copy/git.ts";
 import { listenForStop } from "../stop-signals.ts";
 

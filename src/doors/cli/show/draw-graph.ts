@@ -2,10 +2,8 @@
 import type { WireSessionGraph, WireTurnSummary } from "../../../client/client.ts";
 import { localTime } from "./explain.ts";
 import { shortId } from "../lookup/find-by-id.ts";
-import { firstLine, plural } from "../output.ts";
-import type { Output, Style } from "../output.ts";
-import { graphRows } from "./session-graph.ts";
-import type { GraphNode, GraphRow } from "./session-graph.ts";
+import { firstLine, plural, type Output, type Style } from "../output.ts";
+import { graphRows, type GraphNode, type GraphRow } from "./session-graph.ts";
 
 const marks: Record<WireTurnSummary["status"], string> = {
   completed: "*",

@@ -1,7 +1,6 @@
 /** A session and a turn in words: what was retrieved, what was sent, what was left out and why. */
 import type { WireSession, WireStep, WireTurn } from "../../../client/client.ts";
-import { bytes, columns, dollars, duration, firstLine, plural } from "../output.ts";
-import type { Output } from "../output.ts";
+import { bytes, columns, dollars, duration, firstLine, plural, type Output } from "../output.ts";
 import { historyWords } from "./render-turn.ts";
 
 export function sessionLines(session: WireSession, output: Output): string[] {

@@ -4,8 +4,7 @@
  */
 import type { AgUiEvent, AptoveCustomEvent, ExecuteAnswer } from "../../../client/client.ts";
 import { shortId } from "../lookup/find-by-id.ts";
-import { bytes, dollars, duration, firstLine, plural } from "../output.ts";
-import type { Output } from "../output.ts";
+import { bytes, dollars, duration, firstLine, plural, type Output } from "../output.ts";
 import { subagentLine } from "./subagent-lines.ts";
 
 /** Shows one turn while it runs. */

@@ -2,8 +2,7 @@
 import type { AptoveClient, WireTurnDiff } from "../../../client/client.ts";
 import { paintPatch } from "./paint-patch.ts";
 import { shortId } from "../lookup/find-by-id.ts";
-import { firstLine, plural } from "../output.ts";
-import type { Output } from "../output.ts";
+import { firstLine, plural, type Output } from "../output.ts";
 import { type ExitCode, exitCodes } from "../failure.ts";
 import type { Call } from "../invocation.ts";
 

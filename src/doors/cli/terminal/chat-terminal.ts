@@ -2,16 +2,13 @@
  * The terminal of a chat: what was said above, and beneath it, while they last, the block that is being written, the
  * calls that run, the state, and the line that is typed. Everything that goes to the terminal goes through here.
  */
-import { neutralize } from "../output.ts";
-import type { Style } from "../output.ts";
+import { neutralize, type Style } from "../output.ts";
 import type { CliIo } from "../ports.ts";
 import { cut } from "./cells.ts";
-import { KeyReader } from "./key-reader.ts";
-import type { Key } from "./key-reader.ts";
+import { KeyReader, type Key } from "./key-reader.ts";
 import { Screen } from "./screen.ts";
 import { typedRows } from "./typed-rows.ts";
-import { TypedLine } from "./typed-line.ts";
-import type { TypedLineOptions } from "./typed-line.ts";
+import { TypedLine, type TypedLineOptions } from "./typed-line.ts";
 
 export interface ChatTerminalOptions extends TypedLineOptions {
   io: CliIo;

@@ -1,8 +1,7 @@
 /** What a call shows beside its title, in a few lines: the change of a file, a plan, a text. */
 import { structuredPatch } from "diff";
 import type { PlanStep, ToolContent } from "../../../domain/tool.ts";
-import { neutralize, plural } from "../output.ts";
-import type { Style } from "../output.ts";
+import { neutralize, plural, type Style } from "../output.ts";
 
 type Change = Extract<ToolContent, { type: "diff" }>;
 

@@ -3,8 +3,7 @@ import type { MarkedToken, Token, Tokens } from "marked";
 import type { Style } from "../output.ts";
 import { cellsOf } from "./cells.ts";
 import { codeColours } from "./code-colours.ts";
-import { wrap } from "./spans.ts";
-import type { Paint, Span } from "./spans.ts";
+import { wrap, type Paint, type Span } from "./spans.ts";
 
 export interface MarkdownLook {
   style: Style;

@@ -4,10 +4,18 @@
  * whether a block has ended is looked at line by line.
  */
 import type { Token } from "marked";
-import { codeColours } from "./code-colours.ts";
-import type { PaintCode } from "./code-colours.ts";
-import { blockLines, closes, codeLine, endsWithGap, fenceLine, fenceOf, units } from "./markdown-lines.ts";
-import type { Fence, MarkdownLook } from "./markdown-lines.ts";
+import { codeColours, type PaintCode } from "./code-colours.ts";
+import {
+  blockLines,
+  closes,
+  codeLine,
+  endsWithGap,
+  fenceLine,
+  fenceOf,
+  units,
+  type Fence,
+  type MarkdownLook,
+} from "./markdown-lines.ts";
 
 /** Cuts a text into blocks. */
 export type Lex = (text: string) => Token[];

@@ -2,8 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
 import { TestTerminal } from "../../../../testing/terminal.ts";
-import { Screen } from "./screen.ts";
-import type { Frame } from "./screen.ts";
+import { Screen, type Frame } from "./screen.ts";
 
 function screenOn(terminal: TestTerminal): Screen {
   return new Screen({ write: (text) => terminal.write(text), size: () => terminal.size() });

@@ -1,8 +1,7 @@
 /** Runs one instruction as a turn and shows it; the shared middle of `ask` and `chat`. */
 import type { AgUiEvent, AptoveClient, ExecuteAnswer, ExecuteRequest, StreamedEvent } from "../../../client/client.ts";
 import type { Call } from "../invocation.ts";
-import { TurnRenderer } from "../show/render-turn.ts";
-import type { TurnView } from "../show/render-turn.ts";
+import { TurnRenderer, type TurnView } from "../show/render-turn.ts";
 
 export interface InstructionRun {
   call: Call;

@@ -9,8 +9,7 @@ import { decodeText, pathFault } from "../../../domain/active-file.ts";
 import { limits } from "../../../domain/limits.ts";
 import { bytes } from "../output.ts";
 import { UsageError } from "../failure.ts";
-import { modifiedFiles } from "./git.ts";
-import type { WorkingCopy } from "./git.ts";
+import { modifiedFiles, type WorkingCopy } from "./git.ts";
 
 export type SentFile = NonNullable<NonNullable<ExecuteRequest["activeFiles"]>[number]>;
 
