@@ -5,10 +5,10 @@ import type { Configuration } from "../../configuration/configuration.ts";
 import { callableProviders, providerFault } from "../../configuration/configured-providers.ts";
 import { qdrantFault } from "../../configuration/configured-index.ts";
 import { configuredMcpServers } from "../../configuration/mcp-servers.ts";
-import type { Call } from "./invocation.ts";
+import type { CliInvocation } from "./invocation.ts";
 
 /** What is wrong with each workspace, and not with all of them (W7). */
-export async function checkWorkspaces(call: Call): Promise<{ count: number; problems: string[] }> {
+export async function checkWorkspaces(call: CliInvocation): Promise<{ count: number; problems: string[] }> {
   const { env } = call.io;
   const everywhere = configurationProblems(call.loaded().configuration, env);
   const found = await (await call.workspaces()).store.list();
@@ -21,7 +21,7 @@ export async function checkWorkspaces(call: Call): Promise<{ count: number; prob
   return { count: found.length, problems };
 }
 
-export async function ownProblems(call: Call, id: string): Promise<string[]> {
+export async function ownProblems(call: CliInvocation, id: string): Promise<string[]> {
   try {
     return configurationProblems((await call.loadedFor(id)).configuration, call.io.env);
   } catch (error) {
@@ -31,7 +31,7 @@ export async function ownProblems(call: Call, id: string): Promise<string[]> {
 }
 
 /** What is well formed, and yet cannot work. */
-export function configurationProblems(configuration: Configuration, env: Call["io"]["env"]): string[] {
+export function configurationProblems(configuration: Configuration, env: CliInvocation["io"]["env"]): string[] {
   const { providers, retrieval, agentContexts } = configuration;
   const problems = agentContexts.flatMap(({ id, provider }) => {
     const fault = providerFault(providers, provider);

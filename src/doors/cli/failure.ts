@@ -1,6 +1,6 @@
 /** How a failed command ends: one line that says what went wrong, one that says what to do, and the exit code (L1). */
 import type { ErrorCode } from "../../domain/errors.ts";
-import type { Output } from "./output.ts";
+import type { CliOutput } from "./output.ts";
 
 /** Exit codes (L1). */
 export const exitCodes = { fine: 0, failed: 1, wrongUse: 2, interrupted: 130 } as const;
@@ -92,7 +92,7 @@ interface Told {
 }
 
 /** Errors of the engine and of the client both carry `code` and `detail`. */
-export function tell(error: unknown, server: string | null): Told {
+export function writeFailure(error: unknown, server: string | null): Told {
   if (error instanceof UsageError) {
     return { code: "usage", message: error.message, fix: error.fix, exit: exitCodes.wrongUse };
   }
@@ -118,10 +118,10 @@ function isCoded(error: unknown): error is { code: string } {
 /** Prints a failure and gives the exit code. No stack, unless APTOVE_DEBUG is set. */
 export function reportFailure(
   error: unknown,
-  output: Output,
+  output: CliOutput,
   options: { json: boolean; debug: boolean; server?: string | null },
 ): ExitCode {
-  const { code, message, fix, exit } = tell(error, options.server ?? null);
+  const { code, message, fix, exit } = writeFailure(error, options.server ?? null);
   if (options.json) {
     output.json({ error: { code, message, ...(fix === null ? {} : { fix }) } });
   } else {
@@ -131,7 +131,7 @@ export function reportFailure(
   return exit;
 }
 
-export function printFailure(told: { code: string; message: string; fix: string | null }, output: Output): void {
+export function printFailure(told: { code: string; message: string; fix: string | null }, output: CliOutput): void {
   const { red, cyan, dim } = output.noteStyle;
   const message = output.safeNote(told.message.replaceAll(/\s*\n\s*/g, " "));
   output.note(`${red("error:")} ${message} ${dim(`(${told.code})`)}`);

@@ -14,11 +14,11 @@ import {
 import { dataFolderPath, openDataFolder, type DataFolder } from "../../configuration/data-folder.ts";
 import type { OpenedWorkspaces } from "../../workspace/opened-workspaces.ts";
 import { CommandFailed, UsageError } from "./failure.ts";
-import type { WorkingCopy } from "./working-copy/git.ts";
-import type { Output } from "./output.ts";
+import type { LocalWorkingCopy } from "./working-copy/git.ts";
+import type { CliOutput } from "./output.ts";
 import type {
   AcpSetup,
-  BackupReport,
+  BackupCounts,
   BackupRequest,
   CliIo,
   CliPorts,
@@ -33,9 +33,9 @@ export interface GlobalOptions {
   key?: string;
 }
 
-export class Call {
+export class CliInvocation {
   readonly io: CliIo;
-  readonly output: Output;
+  readonly output: CliOutput;
   readonly json: boolean;
   readonly version: string;
   readonly bin: string;
@@ -47,10 +47,10 @@ export class Call {
   #loaded: LoadedConfiguration | null = null;
   #local: Promise<LocalEngine> | null = null;
   #client: Promise<AptoveClient> | null = null;
-  #copy: Promise<WorkingCopy> | null = null;
+  #copy: Promise<LocalWorkingCopy> | null = null;
   #isOnOwnServer = false;
 
-  constructor(parts: { io: CliIo; ports: CliPorts; output: Output; options: GlobalOptions }) {
+  constructor(parts: { io: CliIo; ports: CliPorts; output: CliOutput; options: GlobalOptions }) {
     this.io = parts.io;
     this.output = parts.output;
     this.json = parts.options.json === true;
@@ -128,7 +128,7 @@ export class Call {
     return (await this.local("this")).client;
   }
 
-  async copy(): Promise<WorkingCopy> {
+  async copy(): Promise<LocalWorkingCopy> {
     this.#copy ??= import("./working-copy/git.ts").then(({ findWorkingCopy }) => findWorkingCopy(this.io.cwd));
     return await this.#copy;
   }
@@ -145,12 +145,12 @@ export class Call {
     await this.#ports.serveAcp({ ...setup, ...asked, io: { stdin, stdout, stderr } });
   }
 
-  async backup(request: BackupRequest): Promise<BackupReport> {
+  async backup(request: BackupRequest): Promise<BackupCounts> {
     await this.#refuseOtherRecords();
     return await this.#ports.backup(this.folder(), request);
   }
 
-  async restore(request: BackupRequest): Promise<BackupReport> {
+  async restore(request: BackupRequest): Promise<BackupCounts> {
     return await this.#ports.restore(this.folder(), request);
   }
 
@@ -208,7 +208,7 @@ export class Call {
   }
 
   /** Where the records are, without user and password. */
-  recordsPlace(): string {
+  recordsLocation(): string {
     const { url } = this.loaded().configuration.records;
     if (url === null) return "SQLite in the data folder";
     const { host, pathname, searchParams } = new URL(url);
@@ -220,7 +220,7 @@ export class Call {
    * addresses of PostgreSQL may be names of one database: then it is only said.
    */
   async #refuseOtherRecords(): Promise<void> {
-    const own = this.recordsPlace();
+    const own = this.recordsLocation();
     const { answersAt, findServer } = await import("./server-file.ts");
     const running = findServer(this.folder());
     if (running?.records === undefined || running.records === own) return;

@@ -6,13 +6,13 @@ import type { Writable } from "node:stream";
 import pc from "picocolors";
 import type { CliIo } from "./ports.ts";
 
-export type Style = ReturnType<typeof pc.createColors>;
+export type OutputStyle = ReturnType<typeof pc.createColors>;
 
-export class Output {
+export class CliOutput {
   readonly #io: CliIo;
   /** Styles for each of the two streams: empty ones where the stream is not a terminal. */
-  readonly style: Style;
-  readonly noteStyle: Style;
+  readonly style: OutputStyle;
+  readonly noteStyle: OutputStyle;
   readonly isTerminal: boolean;
   readonly isNoteTerminal: boolean;
   /** Aborts when whoever read standard output has gone (`| head`). */

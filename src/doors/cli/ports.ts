@@ -50,9 +50,9 @@ export interface CliPorts {
   /** Tools that run in this process, beside whatever engine runs the turns. */
   openSessionTools(setup: SessionToolsSetup, request: SessionToolsRequest): Promise<SessionTools>;
   /** A whole copy of a data folder whose records are SQLite, while it is used. Throws `backup_invalid`. */
-  backup(folder: DataFolder, request: BackupRequest): Promise<BackupReport>;
+  backup(folder: DataFolder, request: BackupRequest): Promise<BackupCounts>;
   /** Into a data folder without records. Throws `backup_invalid`. */
-  restore(folder: DataFolder, request: BackupRequest): Promise<BackupReport>;
+  restore(folder: DataFolder, request: BackupRequest): Promise<BackupCounts>;
   /** Starts MCP servers, waits until each is ready or has failed, and ends them again. Rejects when `stop` aborts. */
   checkMcpServers(request: McpCheckRequest): Promise<McpServerReport[]>;
   /** Null: a Redis server answers at the address, and takes its name and password; else what is wrong. */
@@ -65,7 +65,7 @@ export interface BackupRequest {
   onBlob: (done: number, total: number) => void;
 }
 
-export interface BackupReport {
+export interface BackupCounts {
   folder: string;
   turns: number;
   blobs: number;
@@ -131,12 +131,12 @@ export interface AcpSetup extends LocalSetup {
 export interface LocalEngine {
   client: AptoveClient;
   operator: LocalOperator;
-  indexes: OwnIndexes;
+  indexes: LocalIndexes;
   recordsAbout: Engine["recordsAbout"];
   /** Tells the operator, in the form that the log has. */
   report(message: string): void;
   /** Starts the HTTP door; resolves when it listens. Rejects with `address_unavailable`, whose cause is the system's error. */
-  listen(at: { host: string; port: number }): Promise<Listening>;
+  listen(at: { host: string; port: number }): Promise<ListeningAddress>;
   /** Lets running turns finish within the configured grace time, then interrupts the rest (R4). */
   close(): Promise<void>;
 }
@@ -148,16 +148,16 @@ export interface LocalOperator extends Omit<Operator, "callerFor"> {
 }
 
 /** The engine's, as the data folder's owner. */
-export interface OwnIndexes {
+export interface LocalIndexes {
   /** Whoever has the data folder and its configuration may index for any org; absent: for the folder's own. */
-  index(job: Parameters<Indexes["index"]>[1] & { orgId?: string }): Promise<IndexSummary>;
-  list(orgId?: string): Promise<IndexInfo[]>;
+  index(job: Parameters<Indexes["index"]>[1] & { orgId?: string }): Promise<LocalIndexSummary>;
+  list(orgId?: string): Promise<LocalIndexInfo[]>;
 }
 
-export type IndexSummary = Awaited<ReturnType<Indexes["index"]>>;
-export type IndexInfo = Awaited<ReturnType<Indexes["list"]>>[number];
+export type LocalIndexSummary = Awaited<ReturnType<Indexes["index"]>>;
+export type LocalIndexInfo = Awaited<ReturnType<Indexes["list"]>>[number];
 
-export interface Listening {
+export interface ListeningAddress {
   /** Address with the port that was really taken, for example `http://127.0.0.1:4270`. */
   url: string;
 }

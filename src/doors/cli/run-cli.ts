@@ -3,9 +3,9 @@
  * (L1). It decides nothing about sessions: that is the engine's, reached by the typed client.
  */
 import { CommanderError, type Command } from "commander";
-import { Call, type GlobalOptions } from "./invocation.ts";
+import { CliInvocation, type GlobalOptions } from "./invocation.ts";
 import { exitCodes, reportFailure, UsageError, type ExitCode } from "./failure.ts";
-import { Output } from "./output.ts";
+import { CliOutput } from "./output.ts";
 import type { CliIo, CliPorts } from "./ports.ts";
 import { buildProgram } from "./declarations/declare-program.ts";
 import { StoppedAtOnce } from "./stop-signals.ts";
@@ -14,11 +14,11 @@ export type { CliIo, CliPorts, LocalEngine, LocalSetup } from "./ports.ts";
 
 /** `argv` without the program's own name. Resolves when everything is written and closed; never rejects. */
 export async function runCli(argv: readonly string[], io: CliIo, ports: CliPorts): Promise<ExitCode> {
-  const output = new Output(io, { color: !argv.includes("--no-color") });
+  const output = new CliOutput(io, { color: !argv.includes("--no-color") });
   let exit: ExitCode = exitCodes.fine;
   const program = buildProgram(ports.version, async (body) => {
     const options: GlobalOptions = program.opts();
-    const call = new Call({ io, ports, output, options });
+    const call = new CliInvocation({ io, ports, output, options });
     exit = await runBody(call, body);
   });
   let refusal = "";
@@ -49,7 +49,7 @@ function configure(
 }
 
 interface ToldTo {
-  output: Output;
+  output: CliOutput;
   json: boolean;
   debug: boolean;
 }
@@ -73,7 +73,10 @@ function isDebugged(io: CliIo): boolean {
   return (io.env["APTOVE_DEBUG"] ?? "") !== "";
 }
 
-async function runBody(call: Call, body: (call: Call) => Promise<ExitCode> | ExitCode): Promise<ExitCode> {
+async function runBody(
+  call: CliInvocation,
+  body: (call: CliInvocation) => Promise<ExitCode> | ExitCode,
+): Promise<ExitCode> {
   const debug = isDebugged(call.io);
   let exit: ExitCode;
   try {

@@ -1,7 +1,7 @@
 /** Ctrl-C and the stop signals of one command: the first asks it to stop, the second ends it at once. */
 import type { SignalSource, StopSignal } from "./ports.ts";
 
-export interface Stopping {
+export interface StopListener {
   /** Aborts at the first signal. */
   first: AbortSignal;
   /** Rejects at the second; to be raced with the work. */
@@ -15,7 +15,7 @@ export class StoppedAtOnce extends Error {}
 
 const stopSignals: StopSignal[] = ["SIGINT", "SIGTERM", "SIGHUP"];
 
-export function listenForStop(signals: SignalSource): Stopping {
+export function listenForStop(signals: SignalSource): StopListener {
   const first = new AbortController();
   const second = Promise.withResolvers<never>();
   // Nobody may be waiting for it at that moment.

@@ -1,6 +1,6 @@
 /** What a chat knows while it goes on. */
 import type { AptoveClient, ExecuteRequest } from "../../../client/client.ts";
-import type { Call } from "../invocation.ts";
+import type { CliInvocation } from "../invocation.ts";
 import type { ChatView } from "./chat-view.ts";
 import type { ChatInput } from "./line-queue.ts";
 import type { TurnOptions } from "../turn/turn-options.ts";
@@ -13,8 +13,8 @@ export interface ChatOptions extends TurnOptions {
   tools?: boolean;
 }
 
-export interface Chat {
-  call: Call;
+export interface ChatState {
+  call: CliInvocation;
   client: AptoveClient;
   options: ChatOptions;
   lines: ChatInput;
@@ -25,11 +25,11 @@ export interface Chat {
   workspaceId: string | null;
   sessionId: string | null;
   lastTurnId: string | null;
-  running: Running | null;
+  running: RunningChatTurn | null;
   subagents: SubagentWatch;
   /** Results of tools that ran, and that no turn was given yet: the chat was stopped in between. */
   unsent: CallResult[];
-  spent: Spent;
+  spent: ChatUsage;
   /** Ctrl-C was the last thing that happened; a second one leaves. */
   isLeaving: boolean;
   hasLeft: boolean;
@@ -37,7 +37,7 @@ export interface Chat {
 }
 
 /** A turn, or a tool of the chat, that Ctrl-C stops. */
-export interface Running {
+export interface RunningChatTurn {
   interrupt: AbortController;
   /** Null: it has none yet, or it is a tool. */
   turnId: string | null;
@@ -58,7 +58,7 @@ export interface SubagentWatch {
 export type CallResult = NonNullable<NonNullable<ExecuteRequest["toolResults"]>[number]>;
 
 /** For the line above the prompt. */
-export interface Spent {
+export interface ChatUsage {
   /** That answered last; null: none did yet. */
   model: string | null;
   /** Tokens of the last model call, in and out: what the next one begins with. */
@@ -67,4 +67,4 @@ export interface Spent {
   costUsd: number;
 }
 
-export const nothingSpent: Spent = { model: null, contextTokens: 0, costUsd: 0 };
+export const nothingSpent: ChatUsage = { model: null, contextTokens: 0, costUsd: 0 };

@@ -8,12 +8,12 @@ import type { ExecuteRequest } from "../../../client/client.ts";
 import type { SessionTools } from "../../../tools/session-tools.ts";
 import { failed, outputForModel } from "../../../tools/tool-call.ts";
 import type { Tool, ToolContext, ToolResult } from "../../../tools/tool.ts";
-import type { Call } from "../invocation.ts";
+import type { CliInvocation } from "../invocation.ts";
 
-export type OfferedTool = NonNullable<ExecuteRequest["tools"]>[number];
+export type ChatToolDefinition = NonNullable<ExecuteRequest["tools"]>[number];
 
 /** What somebody allowed for ever, by key. */
-export interface Permits {
+export interface ToolPermissions {
   isAllowed(key: string): Promise<boolean>;
   allow(key: string): Promise<void>;
   /** For how long that is: `in this workspace`. */
@@ -26,19 +26,19 @@ const keptOutputsCharactersMax = 33_554_432;
 const endMs = 1_000;
 
 export class ChatTools {
-  readonly permits: Permits;
+  readonly permits: ToolPermissions;
   readonly #open: () => Promise<SessionTools>;
   readonly #whole = new Map<string, string>();
   #opened: Promise<SessionTools> | null = null;
   #tools: ReadonlyMap<string, Tool> | null = null;
   #isClosed = false;
 
-  constructor(open: () => Promise<SessionTools>, permits: Permits) {
+  constructor(open: () => Promise<SessionTools>, permits: ToolPermissions) {
     this.#open = open;
     this.permits = permits;
   }
 
-  static of(call: Call, workspaceId: string | null): ChatTools {
+  static of(call: CliInvocation, workspaceId: string | null): ChatTools {
     return new ChatTools(() => openTools(call, workspaceId), permitsOf(call, workspaceId));
   }
 
@@ -48,7 +48,7 @@ export class ChatTools {
   }
 
   /** Their definitions, and what to say of those that are not there. */
-  async offered(): Promise<{ tools: OfferedTool[]; warnings: readonly string[] }> {
+  async offered(): Promise<{ tools: ChatToolDefinition[]; warnings: readonly string[] }> {
     const opened = await this.#session();
     const tools = await opened.tools();
     const isFirst = this.#tools === null;
@@ -109,7 +109,7 @@ export class ChatTools {
 
 const stopped: ToolResult = { output: "interrupted: the user stopped the call", isError: true };
 
-async function openTools(call: Call, workspaceId: string | null): Promise<SessionTools> {
+async function openTools(call: CliInvocation, workspaceId: string | null): Promise<SessionTools> {
   const own = call.server() === null ? workspaceId : null;
   const [{ configuration }, { root }] = await Promise.all([
     own === null ? call.loaded() : call.loadedFor(own),
@@ -119,7 +119,7 @@ async function openTools(call: Call, workspaceId: string | null): Promise<Sessio
 }
 
 /** Another server's workspaces are not this machine's: there, what is allowed is allowed for this chat. */
-function permitsOf(call: Call, workspaceId: string | null): Permits {
+function permitsOf(call: CliInvocation, workspaceId: string | null): ToolPermissions {
   if (workspaceId === null || call.server() !== null) {
     const allowed = new Set<string>();
     return {

@@ -1,6 +1,6 @@
 /** How a chat shows its turns and the calls of its tools: on a terminal that can be painted anew, or line by line. */
 import { TurnRenderer, type TurnView } from "../show/render-turn.ts";
-import type { Output } from "../output.ts";
+import type { CliOutput } from "../output.ts";
 import { ToolBoard } from "../terminal/tool-board.ts";
 
 export interface ChatView {
@@ -11,7 +11,7 @@ export interface ChatView {
   during<T>(work: Promise<T>): Promise<T>;
 }
 
-export function plainView(output: Output): ChatView {
+export function plainView(output: CliOutput): ChatView {
   const board = new ToolBoard({
     style: output.noteStyle,
     width: () => output.width,

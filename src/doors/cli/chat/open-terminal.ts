@@ -1,12 +1,12 @@
 /** Puts the terminal of a chat together: the typed lines, the painted screen, and how turns are shown on it. */
-import type { Call } from "../invocation.ts";
+import type { CliInvocation } from "../invocation.ts";
 import type { ChatView } from "./chat-view.ts";
 import { InputHistory } from "../terminal/input-history.ts";
 import { spinnerMs } from "../terminal/spinner.ts";
 import { TerminalLines } from "./terminal-lines.ts";
 import { ToolBoard } from "../terminal/tool-board.ts";
 
-export interface TerminalWishes {
+export interface OpenTerminalOptions {
   /** Names of commands, with their slashes. */
   commands: readonly string[];
   /** What paths after `@` are relative to. */
@@ -16,7 +16,10 @@ export interface TerminalWishes {
   onInterrupt(): void;
 }
 
-export function openTerminal(call: Call, wishes: TerminalWishes): { lines: TerminalLines; view: ChatView } {
+export function openTerminal(
+  call: CliInvocation,
+  wishes: OpenTerminalOptions,
+): { lines: TerminalLines; view: ChatView } {
   // Needed for the first word of an answer, and loaded while the first line is typed: the prompt comes first.
   const setting = new Promise((resolve) => setImmediate(resolve)).then(() =>
     Promise.all([import("marked"), import("./turn-screen.ts")]),

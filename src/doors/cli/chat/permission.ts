@@ -4,13 +4,13 @@ import type { ToolPermission } from "../../../domain/tool.ts";
 import type { Tool } from "../../../tools/tool.ts";
 import { isYes } from "../confirm.ts";
 import { cut } from "../terminal/cells.ts";
-import type { Chat } from "./chat-state.ts";
+import type { ChatState } from "./chat-state.ts";
 import type { ChatTools } from "./chat-tools.ts";
 
 export type WaitingCall = ExecuteAnswer["toolCalls"][number];
 
 /** A call of one of the chat's own tools. */
-export interface OwnCall {
+export interface LocalToolCall {
   waiting: WaitingCall;
   tools: ChatTools;
   tool: Tool;
@@ -20,10 +20,14 @@ export interface OwnCall {
 }
 
 /** `answer` null: nobody gave one. */
-export type Permission = { isGiven: true; wasAsked: boolean } | { isGiven: false; answer: string | null };
+export type PermissionAnswer = { isGiven: true; wasAsked: boolean } | { isGiven: false; answer: string | null };
 
 /** Asks the person, unless nobody need be. A call of an earlier run of the chat is asked for whatever it does: it may have run. */
-export async function askPermission(state: Chat, own: OwnCall, { isOld }: { isOld: boolean }): Promise<Permission> {
+export async function askPersonForPermission(
+  state: ChatState,
+  own: LocalToolCall,
+  { isOld }: { isOld: boolean },
+): Promise<PermissionAnswer> {
   const { tools, tool, args, permission } = own;
   if (!isOld && !tool.needsApproval(args)) return { isGiven: true, wasAsked: false };
   if (!isOld && permission !== null && (await isPermitted(state, tools, permission.key))) {
@@ -43,7 +47,11 @@ export async function askPermission(state: Chat, own: OwnCall, { isOld }: { isOl
   }
 }
 
-function tellCall(state: Chat, { waiting, tools, permission }: OwnCall, { isOld }: { isOld: boolean }): void {
+function tellCall(
+  state: ChatState,
+  { waiting, tools, permission }: LocalToolCall,
+  { isOld }: { isOld: boolean },
+): void {
   const { output } = state.call;
   const { callId, name, arguments: given } = waiting;
   const always = permission === null ? [] : [`a: always ${cut(permission.label, 50)} ${tools.permits.scope}`];
@@ -55,7 +63,7 @@ function tellCall(state: Chat, { waiting, tools, permission }: OwnCall, { isOld 
 }
 
 /** What cannot be read is no yes. */
-async function isPermitted({ call }: Chat, { permits }: ChatTools, key: string): Promise<boolean> {
+async function isPermitted({ call }: ChatState, { permits }: ChatTools, key: string): Promise<boolean> {
   try {
     return await permits.isAllowed(key);
   } catch (error) {
@@ -64,7 +72,7 @@ async function isPermitted({ call }: Chat, { permits }: ChatTools, key: string):
   }
 }
 
-async function remember({ call }: Chat, { permits }: ChatTools, key: string): Promise<void> {
+async function remember({ call }: ChatState, { permits }: ChatTools, key: string): Promise<void> {
   try {
     await permits.allow(key);
   } catch (error) {

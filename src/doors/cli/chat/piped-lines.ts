@@ -13,7 +13,7 @@ export interface ChatLineOptions {
   onInterrupt: () => void;
 }
 
-export class ChatLines implements ChatInput {
+export class PipedLines implements ChatInput {
   readonly isTerminal: boolean;
   readonly #io: CliIo;
   readonly #reader: Interface;

@@ -9,15 +9,15 @@ import type { Tool, ToolResult } from "../../../tools/tool.ts";
 import { isYes } from "../confirm.ts";
 import { firstLine } from "../output.ts";
 import { clientCallNote } from "../turn/turn-failure.ts";
-import { askPermission, type OwnCall, type WaitingCall } from "./permission.ts";
-import type { CallResult, Chat, Running } from "./chat-state.ts";
+import { askPersonForPermission, type LocalToolCall, type WaitingCall } from "./permission.ts";
+import type { CallResult, ChatState, RunningChatTurn } from "./chat-state.ts";
 
 /** `left`: the person let the call wait. `stopped`: it was ended, and so is the turn that asked for it. */
 type Settled = { result: CallResult } | { result: CallResult; isStopped: true } | "not ours" | "left";
 
 /** Gives what the next turn is to bring; null: nothing, the next line goes on. `isOld`: the calls are from another run of the chat. */
 export async function settleCalls(
-  state: Chat,
+  state: ChatState,
   calls: readonly WaitingCall[],
   how: { isOld: boolean },
 ): Promise<ExecuteRequest | null> {
@@ -49,7 +49,7 @@ export async function settleCalls(
 }
 
 /** A call of a tool beside the engine. */
-async function askWord({ call, lines, view }: Chat, waiting: WaitingCall): Promise<Settled> {
+async function askWord({ call, lines, view }: ChatState, waiting: WaitingCall): Promise<Settled> {
   const { callId, name, arguments: given } = waiting;
   if (!lines.isTerminal) return "left";
   const hint = call.output.style.dim("y: yes · n: no, or say why not");
@@ -68,7 +68,7 @@ function reasonOf(answer: string): { reason?: string } {
 }
 
 async function settleOwn(
-  state: Chat,
+  state: ChatState,
   waiting: WaitingCall,
   { isOld, said }: { isOld: boolean; said: string[] },
 ): Promise<Settled> {
@@ -85,7 +85,7 @@ async function settleOwn(
   const own = { waiting, tools: state.tools, tool, args, permission: view.permission };
   board.view(callId, view);
   if (fault !== null && tool.needsApproval(args)) return ended(state, callId, { ...fault, wasSeen: false });
-  const permission = await askPermission(state, own, { isOld });
+  const permission = await askPersonForPermission(state, own, { isOld });
   if (permission.isGiven) return await runOwn(state, own, { wasAsked: permission.wasAsked, said });
   if (permission.answer === null) {
     board.drop(callId);
@@ -96,19 +96,19 @@ async function settleOwn(
 }
 
 /** The engine offers them in no such mode; a server that does all the same gets no further. */
-function refusalOf({ options }: Chat, tool: Tool): ToolResult | null {
+function refusalOf({ options }: ChatState, tool: Tool): ToolResult | null {
   const { mode = "ask" } = options;
   return mayCall({ id: mode }, tool.definition) ? null : failed(`mode "${mode}" writes and runs nothing`);
 }
 
 /** Lines that are typed meanwhile are said together with the result. */
 async function runOwn(
-  state: Chat,
-  { waiting: { callId }, tools, tool, args }: OwnCall,
+  state: ChatState,
+  { waiting: { callId }, tools, tool, args }: LocalToolCall,
   { wasAsked, said }: { wasAsked: boolean; said: string[] },
 ): Promise<Settled> {
   const { lines, view } = state;
-  const running: Running = { interrupt: new AbortController(), turnId: null, steers: [] };
+  const running: RunningChatTurn = { interrupt: new AbortController(), turnId: null, steers: [] };
   state.running = running;
   view.board.restart(callId);
   try {
@@ -127,7 +127,7 @@ async function runOwn(
   }
 }
 
-function typedMeanwhile({ lines, call }: Chat, said: string[], line: string): void {
+function typedMeanwhile({ lines, call }: ChatState, said: string[], line: string): void {
   const text = line.trim().replace(/^\/steer\s+/, "");
   if (text.startsWith("/")) return lines.keep(line);
   if (text === "") return;
@@ -136,7 +136,7 @@ function typedMeanwhile({ lines, call }: Chat, said: string[], line: string): vo
 }
 
 /** `wasSeen`: what it changes was shown when it was asked about. */
-function ended({ view }: Chat, callId: string, of: ToolResult & { wasSeen: boolean }): { result: CallResult } {
+function ended({ view }: ChatState, callId: string, of: ToolResult & { wasSeen: boolean }): { result: CallResult } {
   view.board.end(callId, of);
   const { output, isError } = of;
   return { result: isError ? { callId, error: output } : { callId, output } };

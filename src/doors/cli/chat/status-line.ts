@@ -1,9 +1,9 @@
 /** The line above the prompt of a chat: where it is, who answers, how much it holds, and what it cost. */
 import { modelInfo } from "../../../domain/models.ts";
 import { dollars } from "../output.ts";
-import type { Chat } from "./chat-state.ts";
+import type { ChatState } from "./chat-state.ts";
 
-export function statusLine({ workspaceId, spent, options }: Chat): string {
+export function statusLine({ workspaceId, spent, options }: ChatState): string {
   const { costUsd } = spent;
   const model = spent.model ?? options.model;
   return [

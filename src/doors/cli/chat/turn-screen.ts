@@ -2,18 +2,18 @@
 import type { AgUiEvent, AptoveCustomEvent, ExecuteAnswer } from "../../../client/client.ts";
 import type { ToolContent } from "../../../domain/tool.ts";
 import type { TurnView } from "../show/render-turn.ts";
-import { duration, firstLine, neutralize, plural, type Style } from "../output.ts";
+import { duration, firstLine, neutralize, plural, type OutputStyle } from "../output.ts";
 import { subagentLine } from "../show/subagent-lines.ts";
 import type { ChatTerminal } from "../terminal/chat-terminal.ts";
-import { MarkdownStream, type Lex } from "../terminal/markdown-stream.ts";
+import { MarkdownStream, type LexMarkdown } from "../terminal/markdown-stream.ts";
 import { spinner, spinnerMs } from "../terminal/spinner.ts";
 import type { ToolBoard } from "../terminal/tool-board.ts";
 
 export interface TurnScreenOptions {
   terminal: ChatTerminal;
   board: ToolBoard;
-  lex: Lex;
-  style: Style;
+  lex: LexMarkdown;
+  style: OutputStyle;
   /** Of a turn that only brings results of tools: what was gathered for it is not worth a line. */
   isFollowing: boolean;
 }

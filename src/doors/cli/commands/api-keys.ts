@@ -1,6 +1,6 @@
 /** `aptove key create | list | revoke` (H4). */
 import type { WireApiKey } from "../../../client/client.ts";
-import type { Call } from "../invocation.ts";
+import type { CliInvocation } from "../invocation.ts";
 import { localTime } from "../show/explain.ts";
 import { CommandFailed, exitCodes, UsageError, type ExitCode } from "../failure.ts";
 import { shortId, shortIds } from "../lookup/find-by-id.ts";
@@ -13,7 +13,7 @@ export interface KeyOptions extends OrgOption {
   expires?: string;
 }
 
-export async function createKey(call: Call, name: string, options: KeyOptions): Promise<ExitCode> {
+export async function createKey(call: CliInvocation, name: string, options: KeyOptions): Promise<ExitCode> {
   const expiresAt = expiryOf(options);
   if (options.org !== undefined && options.user === undefined) {
     throw new UsageError("with --org it must be said whose key it is to be", "add --user <user>: see aptove user list");
@@ -45,7 +45,7 @@ function expiryOf({ days, expires }: KeyOptions): string | null {
   return new Date(at).toISOString();
 }
 
-export async function listKeys(call: Call, options: KeyOptions): Promise<ExitCode> {
+export async function listKeys(call: CliInvocation, options: KeyOptions): Promise<ExitCode> {
   const client = await clientOf(call, options);
   const userId = options.user === undefined ? undefined : (await findUser(client, options.user)).id;
   const keys = await allKeys(client, userId);
@@ -75,7 +75,7 @@ function keyState(key: WireApiKey): string {
   return Date.parse(key.expiresAt) < Date.now() ? "expired" : `until ${localTime(key.expiresAt).slice(0, 10)}`;
 }
 
-export async function revokeKey(call: Call, text: string, options: OrgOption): Promise<ExitCode> {
+export async function revokeKey(call: CliInvocation, text: string, options: OrgOption): Promise<ExitCode> {
   const client = await clientOf(call, options);
   const found = (await allKeys(client)).filter((key) => isMeant(key, text));
   const [key, second] = found;

@@ -14,7 +14,7 @@ import {
   type PlannedChange,
 } from "../../../domain/file-bundle.ts";
 import { sha256 } from "../../../domain/ids.ts";
-import type { Call } from "../invocation.ts";
+import type { CliInvocation } from "../invocation.ts";
 import { confirm } from "../confirm.ts";
 import { diffLines } from "../show/paint-patch.ts";
 import { CommandFailed, exitCodes, UsageError, type ExitCode } from "../failure.ts";
@@ -35,7 +35,7 @@ interface Proposal {
   madeAt: number | null;
 }
 
-export async function apply(call: Call, from: string, options: ApplyOptions): Promise<ExitCode> {
+export async function apply(call: CliInvocation, from: string, options: ApplyOptions): Promise<ExitCode> {
   const { root } = await call.copy();
   const repaired = repairWorkingCopy(root);
   if (repaired !== null) {
@@ -63,7 +63,7 @@ export async function apply(call: Call, from: string, options: ApplyOptions): Pr
   return exitCodes.fine;
 }
 
-function report(call: Call, text: string, value: unknown): void {
+function report(call: CliInvocation, text: string, value: unknown): void {
   if (call.json) call.output.json(value);
   else call.output.line(text);
 }
@@ -73,7 +73,7 @@ function kindOf(before: CurrentFile | null, after: string | null): "created" | "
   return after === null ? "deleted" : "changed";
 }
 
-async function readProposal(call: Call, from: string): Promise<Proposal> {
+async function readProposal(call: CliInvocation, from: string): Promise<Proposal> {
   if (from.endsWith(".json")) return readProposalFile(resolve(call.io.cwd, from));
   const client = await call.client();
   const { repo } = await call.copy();

@@ -1,7 +1,7 @@
 /** `aptove ask`: one instruction, one answer (L1). */
 import type { AptoveClient, ExecuteAnswer, ExecuteRequest } from "../../../client/client.ts";
-import { attachedParts, type Attaching } from "../working-copy/attached-parts.ts";
-import type { Call } from "../invocation.ts";
+import { attachedParts, type AttachmentRequest } from "../working-copy/attached-parts.ts";
+import type { CliInvocation } from "../invocation.ts";
 import { exitCodes, UsageError, type ExitCode } from "../failure.ts";
 import { findContinuable, findTurn, shortId } from "../lookup/find-by-id.ts";
 import { indexFirst } from "../indexing/index-first.ts";
@@ -26,7 +26,7 @@ export interface AskOptions extends TurnOptions {
   inline?: boolean;
 }
 
-export async function ask(call: Call, words: string[], options: AskOptions): Promise<ExitCode> {
+export async function ask(call: CliInvocation, words: string[], options: AskOptions): Promise<ExitCode> {
   refuseContradiction(options);
   const ifBusy = busyChoice(options);
   // A rerun may repeat the instruction of the turn, and messages of subagents may speak for themselves.
@@ -60,14 +60,17 @@ export async function ask(call: Call, words: string[], options: AskOptions): Pro
   }
 }
 
-function attachments(at: Pick<Attaching, "root" | "cwd">, { attach: named = [], inline }: AskOptions): ExecuteRequest {
+function attachments(
+  at: Pick<AttachmentRequest, "root" | "cwd">,
+  { attach: named = [], inline }: AskOptions,
+): ExecuteRequest {
   if (named.length > 0) return { input: attachedParts({ ...at, named, mode: inline === true ? "inline" : "file" }) };
   if (inline === true) throw new UsageError("--inline is for what is attached", "name it: --attach <file>");
   return {};
 }
 
 /** What a person can do about a turn that failed, or that waits. */
-function explainEnd(call: Call, answer: ExecuteAnswer, { rerun }: ExecuteRequest): void {
+function explainEnd(call: CliInvocation, answer: ExecuteAnswer, { rerun }: ExecuteRequest): void {
   if (answer.kind === "error") return printTurnFailure(call, answer);
   const waits = new Set(answer.toolCalls.map(({ waitsFor }) => waitsFor));
   const { output } = call;

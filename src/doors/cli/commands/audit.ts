@@ -3,7 +3,7 @@ import type { AptoveClient, WireAuditEntry } from "../../../client/client.ts";
 import { auditActions, type AuditAction } from "../../../domain/audit.ts";
 import { isId } from "../../../domain/ids.ts";
 import { limits } from "../../../domain/limits.ts";
-import type { Call } from "../invocation.ts";
+import type { CliInvocation } from "../invocation.ts";
 import { localTime } from "../show/explain.ts";
 import { exitCodes, UsageError, type ExitCode } from "../failure.ts";
 import { shortId } from "../lookup/find-by-id.ts";
@@ -17,7 +17,7 @@ export interface AuditOptions extends OrgOption {
   target?: string;
 }
 
-export async function showAudit(call: Call, options: AuditOptions): Promise<ExitCode> {
+export async function showAudit(call: CliInvocation, options: AuditOptions): Promise<ExitCode> {
   const action = auditActions.find((each) => each === options.action);
   if (options.action !== undefined && action === undefined) {
     throw new UsageError(`there is no action "${options.action}"`, `they are: ${auditActions.join(", ")}`);

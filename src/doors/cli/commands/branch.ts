@@ -1,6 +1,6 @@
 /** `aptove session fork | rerun | head`: other ways on from a turn (T6, T7, S5). */
 import type { AptoveClient } from "../../../client/client.ts";
-import type { Call } from "../invocation.ts";
+import type { CliInvocation } from "../invocation.ts";
 import { exitCodes, UsageError, type ExitCode } from "../failure.ts";
 import { findContinuable, findSession, findTurn, shortId, turnNumbered } from "../lookup/find-by-id.ts";
 import { ask } from "./ask.ts";
@@ -12,7 +12,7 @@ interface ForkPoint {
 }
 
 /** Without an instruction: an empty session that the next instruction continues. */
-export async function forkSession(call: Call, where: ForkPoint, words: string[]): Promise<ExitCode> {
+export async function forkSession(call: CliInvocation, where: ForkPoint, words: string[]): Promise<ExitCode> {
   const client = await call.client();
   const turnId = await turnToFork(client, where, (await call.copy()).repo);
   if (words.length > 0) return await ask(call, words, { fork: turnId });
@@ -34,11 +34,11 @@ async function turnToFork(client: AptoveClient, { from, at }: ForkPoint, repo: s
 }
 
 /** Without an instruction: that of the turn, again. */
-export async function rerunTurn(call: Call, turn: string, words: string[]): Promise<ExitCode> {
+export async function rerunTurn(call: CliInvocation, turn: string, words: string[]): Promise<ExitCode> {
   return await ask(call, words, { rerun: turn });
 }
 
-export async function moveHead(call: Call, id: string, to: string): Promise<ExitCode> {
+export async function moveHead(call: CliInvocation, id: string, to: string): Promise<ExitCode> {
   const client = await call.client();
   const { repo } = await call.copy();
   const session = await findSession(client, id, repo);

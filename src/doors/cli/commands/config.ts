@@ -3,13 +3,13 @@ import { existsSync } from "node:fs";
 import { starterConfig, effectiveValues } from "../../../configuration/config-text.ts";
 import type { LoadedConfiguration } from "../../../configuration/configuration.ts";
 import { writePrivateFile } from "../../../configuration/data-folder.ts";
-import type { Call } from "../invocation.ts";
+import type { CliInvocation } from "../invocation.ts";
 import { CommandFailed, exitCodes, type ExitCode } from "../failure.ts";
 import { findWorkspace } from "../lookup/find-by-id.ts";
 import { columns, plural } from "../output.ts";
 import { answering, checkWorkspaces, configurationProblems } from "../configuration-problems.ts";
 
-export function initConfig(call: Call, options: { force?: boolean }): ExitCode {
+export function initConfig(call: CliInvocation, options: { force?: boolean }): ExitCode {
   const file = call.folder().config;
   if (existsSync(file) && options.force !== true) {
     throw new CommandFailed("config_exists", `${file} exists already`, "edit it, or overwrite it with --force");
@@ -25,7 +25,7 @@ export interface ConfigOptions {
   workspace?: string;
 }
 
-export async function showConfig(call: Call, options: ConfigOptions): Promise<ExitCode> {
+export async function showConfig(call: CliInvocation, options: ConfigOptions): Promise<ExitCode> {
   const loaded = await loadedFor(call, options);
   const values = effectiveValues(loaded);
   const { output } = call;
@@ -41,7 +41,7 @@ export async function showConfig(call: Call, options: ConfigOptions): Promise<Ex
   return exitCodes.fine;
 }
 
-async function loadedFor(call: Call, { workspace }: ConfigOptions): Promise<LoadedConfiguration> {
+async function loadedFor(call: CliInvocation, { workspace }: ConfigOptions): Promise<LoadedConfiguration> {
   if (workspace === undefined) return call.loaded();
   const { id } = findWorkspace(await (await call.workspaces()).store.list(), workspace);
   const loaded = await call.loadedFor(id);
@@ -54,7 +54,7 @@ function shorten(value: string): string {
 }
 
 /** Of a workspace, or of the data folder with all of its workspaces. */
-export async function checkConfig(call: Call, options: ConfigOptions): Promise<ExitCode> {
+export async function checkConfig(call: CliInvocation, options: ConfigOptions): Promise<ExitCode> {
   const { configuration, warnings } = await loadedFor(call, options);
   const problems = configurationProblems(configuration, call.io.env);
   const others = options.workspace === undefined ? await checkWorkspaces(call) : { count: 0, problems: [] };

@@ -7,7 +7,7 @@ import { limits } from "../../../domain/limits.ts";
 import { toFileKeys, toWireKeys } from "../../../protocol/context.ts";
 import { given } from "../../../protocol/given.ts";
 import { contextToml, parseContextToml } from "../../../configuration/context-entry.ts";
-import type { Call } from "../invocation.ts";
+import type { CliInvocation } from "../invocation.ts";
 import { localTime } from "../show/explain.ts";
 import { exitCodes, UsageError, type ExitCode } from "../failure.ts";
 import { columns } from "../output.ts";
@@ -29,7 +29,7 @@ export interface SetOptions {
   expect?: number;
 }
 
-export async function listContexts(call: Call): Promise<ExitCode> {
+export async function listContexts(call: CliInvocation): Promise<ExitCode> {
   const contexts = await (await call.client()).contexts.list();
   if (call.json) {
     call.output.json({ contexts });
@@ -45,7 +45,11 @@ function sourceOf({ version, createdAt }: WireContext): string {
   return `version ${version} of ${localTime(createdAt).slice(0, 16)}`;
 }
 
-export async function showContext(call: Call, { kind, id }: Named, { at }: { at?: number }): Promise<ExitCode> {
+export async function showContext(
+  call: CliInvocation,
+  { kind, id }: Named,
+  { at }: { at?: number },
+): Promise<ExitCode> {
   const context = await (await call.client()).contexts.get(kind, id, given({ version: at }));
   if (call.json) {
     call.output.json(context);
@@ -56,7 +60,7 @@ export async function showContext(call: Call, { kind, id }: Named, { at }: { at?
   return exitCodes.fine;
 }
 
-export async function setContext(call: Call, { kind, id }: Named, options: SetOptions): Promise<ExitCode> {
+export async function setContext(call: CliInvocation, { kind, id }: Named, options: SetOptions): Promise<ExitCode> {
   const { file, expect, ...fields } = options;
   if ((file === undefined) === (Object.keys(fields).length === 0)) {
     throw new UsageError("a context is set from a file or by its keys", "give --file, or one of --name, --model, …");
@@ -101,7 +105,7 @@ async function existing(client: AptoveClient, { kind, id }: Named): Promise<Wire
   }
 }
 
-async function readSource(call: Call, file: string): Promise<string> {
+async function readSource(call: CliInvocation, file: string): Promise<string> {
   if (file === "-") return await textOf(call.io.stdin);
   try {
     return await readFile(resolve(call.io.cwd, file), "utf8");
@@ -110,7 +114,7 @@ async function readSource(call: Call, file: string): Promise<string> {
   }
 }
 
-export async function contextHistory(call: Call, { kind, id }: Named): Promise<ExitCode> {
+export async function contextHistory(call: CliInvocation, { kind, id }: Named): Promise<ExitCode> {
   const client = await call.client();
   const versions = await client.contexts.versions(kind, id, { limit: limits.pageSizeMax });
   if (call.json) {
@@ -128,7 +132,11 @@ export async function contextHistory(call: Call, { kind, id }: Named): Promise<E
   return exitCodes.fine;
 }
 
-export async function retireContext(call: Call, { kind, id }: Named, options: { expect?: number }): Promise<ExitCode> {
+export async function retireContext(
+  call: CliInvocation,
+  { kind, id }: Named,
+  options: { expect?: number },
+): Promise<ExitCode> {
   const client = await call.client();
   const retired = await client.contexts.retire(kind, id, given({ expectedVersion: options.expect }));
   if (call.json) call.output.json({ kind, id, ...retired });

@@ -9,7 +9,7 @@ import type {
 } from "../../../client/client.ts";
 import { given } from "../../../protocol/given.ts";
 import { defaultWorkspaceId } from "../../../workspace/workspace-store.ts";
-import type { Call } from "../invocation.ts";
+import type { CliInvocation } from "../invocation.ts";
 import { localTime } from "../show/explain.ts";
 import { CommandFailed, exitCodes, UsageError, type ExitCode } from "../failure.ts";
 import { findWorkspace, shortIds } from "../lookup/find-by-id.ts";
@@ -26,7 +26,7 @@ export interface PairOptions {
 /** How often it is asked whether the device has come. */
 const lookEveryMs = 500;
 
-export async function pairDevice(call: Call, options: PairOptions): Promise<ExitCode> {
+export async function pairDevice(call: CliInvocation, options: PairOptions): Promise<ExitCode> {
   const address = options.url === undefined ? await serverAddress(call) : checkedAddress(options.url);
   const client = await call.client();
   const made = await client.devices.createPairingCode(await startOf(call, options));
@@ -41,7 +41,7 @@ export async function pairDevice(call: Call, options: PairOptions): Promise<Exit
 }
 
 /** Ids of workspaces are known on their own machine only; to another server one is given whole. */
-async function startOf(call: Call, { workspace }: PairOptions): Promise<WirePairingStart> {
+async function startOf(call: CliInvocation, { workspace }: PairOptions): Promise<WirePairingStart> {
   if (workspace === undefined || call.server() !== null) return given({ workspaceId: workspace });
   const { workspaces } = await call.workspaces();
   // It is there for whoever needs it first, as in a chat or an editor.
@@ -55,7 +55,7 @@ function checkedAddress(text: string): string {
 }
 
 /** A code is of no use to a device while no server answers. */
-async function serverAddress(call: Call): Promise<string> {
+async function serverAddress(call: CliInvocation): Promise<string> {
   const named = call.server();
   if (named !== null) return named;
   const running = findServer(call.folder());
@@ -67,7 +67,7 @@ async function serverAddress(call: Call): Promise<string> {
   );
 }
 
-async function showCode(call: Call, { code, expiresAt }: WirePairingCode, url: string): Promise<void> {
+async function showCode(call: CliInvocation, { code, expiresAt }: WirePairingCode, url: string): Promise<void> {
   const { output } = call;
   const { bold } = output.style;
   output.line(`code     ${bold(code)} (good once, until ${localTime(expiresAt).slice(11, 19)})`);
@@ -85,14 +85,14 @@ async function showCode(call: Call, { code, expiresAt }: WirePairingCode, url: s
 const everyAddress = ["0.0.0.0", "[::]"];
 
 /** Light on dark, whatever the terminal's colours are: not every camera reads it the other way round. */
-async function squareOf(call: Call, url: string): Promise<string> {
+async function squareOf(call: CliInvocation, url: string): Promise<string> {
   const { renderUnicodeCompact } = await import("uqr");
   const { bgBlack, whiteBright } = call.output.style;
   const lines = renderUnicodeCompact(url, { border: 2 }).split("\n");
   return `\n${lines.map((line) => bgBlack(whiteBright(line))).join("\n")}\n`;
 }
 
-async function untilPaired(call: Call, client: AptoveClient, made: WirePairingCode): Promise<ExitCode> {
+async function untilPaired(call: CliInvocation, client: AptoveClient, made: WirePairingCode): Promise<ExitCode> {
   const { output } = call;
   const stopping = listenForStop(call.io.signals);
   output.note("waiting for the device; Ctrl-C leaves, and the code stays good");
@@ -121,7 +121,7 @@ async function outcome(client: AptoveClient, id: string, stop: AbortSignal): Pro
   }
 }
 
-export async function listDevices(call: Call): Promise<ExitCode> {
+export async function listDevices(call: CliInvocation): Promise<ExitCode> {
   const devices = await (await call.client()).devices.list();
   if (call.json) {
     call.output.json({ devices });
@@ -140,7 +140,7 @@ export async function listDevices(call: Call): Promise<ExitCode> {
   return exitCodes.fine;
 }
 
-export async function revokeDevice(call: Call, text: string): Promise<ExitCode> {
+export async function revokeDevice(call: CliInvocation, text: string): Promise<ExitCode> {
   const client = await call.client();
   const found = (await client.devices.list()).filter((device) => isMeant(device, text));
   const [device, second] = found;

@@ -1,23 +1,23 @@
 /** `aptove session diff | verify`: what explains and proves answers (D1, D2). */
-import type { Call } from "../invocation.ts";
+import type { CliInvocation } from "../invocation.ts";
 import { exitCodes, type ExitCode } from "../failure.ts";
 import { findTurn, namedSession, shortId } from "../lookup/find-by-id.ts";
 import { plural } from "../output.ts";
 import { whileWaiting } from "../show/progress-bar.ts";
-import { showDiff } from "../show/turn-diff.ts";
+import { showTurnDiff } from "../show/turn-diff.ts";
 
-export async function diffTurns(
-  call: Call,
+export async function compareTurns(
+  call: CliInvocation,
   turns: { a: string; b: string },
   options: { sideBySide?: boolean },
 ): Promise<ExitCode> {
   const client = await call.client();
   const { repo } = await call.copy();
   const [a, b] = await Promise.all([findTurn(client, turns.a, repo), findTurn(client, turns.b, repo)]);
-  return await showDiff(call, client, { a, b, sideBySide: options.sideBySide === true });
+  return await showTurnDiff(call, client, { a, b, sideBySide: options.sideBySide === true });
 }
 
-export async function verifySession(call: Call, id: string | undefined): Promise<ExitCode> {
+export async function checkSessionSeals(call: CliInvocation, id: string | undefined): Promise<ExitCode> {
   const client = await call.client();
   const session = await namedSession(client, id, (await call.copy()).repo);
   const { output } = call;

@@ -1,7 +1,7 @@
 /** `aptove doctor`: what works here and what does not, each fault with its mend (L1). */
 import { accessSync, constants, statSync } from "node:fs";
-import type { Call } from "../invocation.ts";
-import { exitCodes, tell, type ExitCode } from "../failure.ts";
+import type { CliInvocation } from "../invocation.ts";
+import { exitCodes, writeFailure, type ExitCode } from "../failure.ts";
 import { headCommit } from "../working-copy/git.ts";
 import { columns } from "../output.ts";
 import { findServer } from "../server-file.ts";
@@ -18,7 +18,7 @@ interface Check {
 const nodeMajorMin = 26;
 const storesFix = "check the disk, and that what records.url and blobs.url name runs: aptove config show";
 
-export async function doctor(call: Call): Promise<ExitCode> {
+export async function doctor(call: CliInvocation): Promise<ExitCode> {
   const checks: Check[] = [];
   const run = async (name: string, check: () => Promise<Check> | Check): Promise<void> => {
     try {
@@ -43,14 +43,14 @@ export async function doctor(call: Call): Promise<ExitCode> {
 
 /** What one fault does to several checks is told once, with its mend. */
 function failed(name: string, error: unknown, before: readonly Check[]): Check {
-  const { message, code, fix } = tell(error, null);
+  const { message, code, fix } = writeFailure(error, null);
   const cause = before.find(({ state, detail }) => state === "failed" && message.endsWith(detail));
   if (cause !== undefined) return { name, state: "note", detail: `not looked at, because of: ${cause.name}` };
   const mend = fix ?? (code === "storage_failed" ? storesFix : null);
   return { name, state: "failed", detail: message, ...(mend !== null && { fix: mend }) };
 }
 
-function report(call: Call, checks: Check[]): void {
+function report(call: CliInvocation, checks: Check[]): void {
   const { output } = call;
   if (call.json) {
     output.json({ checks });
@@ -72,7 +72,7 @@ function checkNode(): Check {
   return { name: "node", state: "failed", detail: `${node} is too old`, fix };
 }
 
-function checkFolder(call: Call): Check {
+function checkFolder(call: CliInvocation): Check {
   const { dir } = call.folder();
   accessSync(dir, constants.R_OK | constants.W_OK);
   const isPrivate = process.platform === "win32" || (statSync(dir).mode & 0o077) === 0;
@@ -81,7 +81,7 @@ function checkFolder(call: Call): Check {
   return { name: "data folder", state: "note", detail, fix: `chmod 700 "${dir}"` };
 }
 
-function checkConfiguration(call: Call): Check {
+function checkConfiguration(call: CliInvocation): Check {
   const { configuration } = call.loaded();
   const [problem] = configurationProblems(configuration, call.io.env);
   const fix = "correct it, and see all that is wrong: aptove config check";
@@ -99,7 +99,7 @@ function checkConfiguration(call: Call): Check {
 }
 
 /** Here, whatever server is named: they are folders of this machine. */
-async function checkOwnWorkspaces(call: Call): Promise<Check> {
+async function checkOwnWorkspaces(call: CliInvocation): Promise<Check> {
   const { count, problems } = await checkWorkspaces(call);
   const [problem, ...more] = problems;
   if (problem === undefined) return { name: "workspaces", state: "ok", detail: String(count) };
@@ -108,14 +108,14 @@ async function checkOwnWorkspaces(call: Call): Promise<Check> {
   return { name: "workspaces", state: "failed", detail: `${problem}${others}`, fix };
 }
 
-async function checkGit(call: Call): Promise<Check> {
+async function checkGit(call: CliInvocation): Promise<Check> {
   const { root, repo, hasGit } = await call.copy();
   if (hasGit) return { name: "git", state: "ok", detail: `${repo} at ${root}` };
   const detail = `${root} is not in a git repository`;
   return { name: "git", state: "note", detail, fix: "go into a repository, so that its files can be indexed" };
 }
 
-async function checkStores(call: Call): Promise<Check> {
+async function checkStores(call: CliInvocation): Promise<Check> {
   const health = await (await call.client()).health();
   // What works behind a server is told to those who run it only, and not to be told is no failure.
   if (health.records === undefined) return { name: "stores", state: "ok", detail: `the server is ${health.status}` };
@@ -133,7 +133,7 @@ async function checkStores(call: Call): Promise<Check> {
 }
 
 /** Which programs can use the data: what an upgrade of several servers goes by. */
-async function checkRecords(call: Call): Promise<Check> {
+async function checkRecords(call: CliInvocation): Promise<Check> {
   if (call.server() !== null) return { name: "records", state: "note", detail: "are the server's own matter" };
   const { product, version, oldest, known } = await (await call.local("looking at the records")).recordsAbout();
   const used = oldest === version ? "" : `, for programs from version ${oldest} on`;
@@ -144,7 +144,7 @@ async function checkRecords(call: Call): Promise<Check> {
 }
 
 /** Where the events of running turns go. Redis may be away: then they take the other way. */
-async function checkLive(call: Call): Promise<Check> {
+async function checkLive(call: CliInvocation): Promise<Check> {
   if (call.server() !== null) return { name: "live log", state: "note", detail: "is the server's own matter" };
   const { records, live } = call.loaded().configuration;
   const behind = records.url === null ? "in files" : "in PostgreSQL";
@@ -158,7 +158,7 @@ async function checkLive(call: Call): Promise<Check> {
   return { name: "live log", state: "note", detail, fix: "check that it runs, and live.redis: aptove config show" };
 }
 
-async function checkIndex(call: Call): Promise<Check> {
+async function checkIndex(call: CliInvocation): Promise<Check> {
   if (call.server() !== null) return { name: "index", state: "note", detail: "is the server's own matter" };
   const { repo, root, hasGit } = await call.copy();
   const { store, qdrant } = call.loaded().configuration.retrieval;
@@ -179,7 +179,7 @@ async function checkIndex(call: Call): Promise<Check> {
   return { name: "index", state: "note", detail: `${repo} is not indexed yet; the first question does it` };
 }
 
-async function checkServer(call: Call): Promise<Check> {
+async function checkServer(call: CliInvocation): Promise<Check> {
   const named = call.server();
   const running = named === null ? findServer(call.folder()) : null;
   const url = named ?? running?.url;

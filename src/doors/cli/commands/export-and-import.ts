@@ -4,7 +4,7 @@ import { resolve } from "node:path";
 import { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import type { AptoveClient, WireSession } from "../../../client/client.ts";
-import type { Call } from "../invocation.ts";
+import type { CliInvocation } from "../invocation.ts";
 import { CommandFailed, exitCodes, UsageError, type ExitCode } from "../failure.ts";
 import { namedSession, shortId, turnNumbered } from "../lookup/find-by-id.ts";
 import { bytes, plural } from "../output.ts";
@@ -15,7 +15,11 @@ export interface ExportOptions {
   turn?: number;
 }
 
-export async function exportSession(call: Call, id: string | undefined, options: ExportOptions): Promise<ExitCode> {
+export async function exportSession(
+  call: CliInvocation,
+  id: string | undefined,
+  options: ExportOptions,
+): Promise<ExitCode> {
   if (options.markdown === true && options.turn !== undefined) {
     throw new UsageError("--markdown and --turn contradict each other", "Markdown is made of whole sessions");
   }
@@ -42,7 +46,7 @@ async function contentOf(client: AptoveClient, session: WireSession, options: Ex
 }
 
 /** As fast as it is read; whoever reads only the beginning ends it quietly. */
-async function printAll(call: Call, content: Readable): Promise<void> {
+async function printAll(call: CliInvocation, content: Readable): Promise<void> {
   try {
     await pipeline(content, call.io.stdout, { end: false });
   } catch (error) {
@@ -69,7 +73,7 @@ function writeFault(file: string, error: unknown): unknown {
   return new CommandFailed(kind, `${file} cannot be written (${code})`, "name another file with --output");
 }
 
-export async function importSessions(call: Call, from: string): Promise<ExitCode> {
+export async function importSessions(call: CliInvocation, from: string): Promise<ExitCode> {
   const client = await call.client();
   const source = from === "-" ? call.io.stdin : openFile(resolve(call.io.cwd, from));
   const report = await client.sessions.import(Readable.toWeb(source) as ReadableStream<Uint8Array>);

@@ -1,7 +1,7 @@
 /** `aptove index`: reads a repository into the index that retrieval searches (Q1, Q2). */
 import { realpathSync, statSync } from "node:fs";
 import { resolve } from "node:path";
-import type { Call } from "../invocation.ts";
+import type { CliInvocation } from "../invocation.ts";
 import { exitCodes, indexThereFix, UsageError, type ExitCode } from "../failure.ts";
 import { findWorkingCopy } from "../working-copy/git.ts";
 import { orgIdOf } from "../lookup/find-people.ts";
@@ -16,7 +16,11 @@ export interface IndexOptions {
   org?: string;
 }
 
-export async function indexCommand(call: Call, path: string | undefined, options: IndexOptions): Promise<ExitCode> {
+export async function indexCommand(
+  call: CliInvocation,
+  path: string | undefined,
+  options: IndexOptions,
+): Promise<ExitCode> {
   if (call.server() !== null) throw new UsageError("an index is made on the machine of its server", indexThereFix);
   const copy = path === undefined ? await call.copy() : await findWorkingCopy(existingFolder(call.io.cwd, path));
   // Whatever one person is working on is no index for all.

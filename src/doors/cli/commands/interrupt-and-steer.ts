@@ -1,9 +1,9 @@
 /** `aptove session interrupt | steer`: a word to the turn that runs (V4, T10). */
-import type { Call } from "../invocation.ts";
+import type { CliInvocation } from "../invocation.ts";
 import { exitCodes, type ExitCode } from "../failure.ts";
 import { namedSession, shortId } from "../lookup/find-by-id.ts";
 
-export async function interruptSession(call: Call, id: string | undefined): Promise<ExitCode> {
+export async function interruptSession(call: CliInvocation, id: string | undefined): Promise<ExitCode> {
   const client = await call.client();
   const session = await namedSession(client, id, (await call.copy()).repo);
   const interruptedTurnId = await client.sessions.interrupt(session.id);
@@ -14,7 +14,11 @@ export async function interruptSession(call: Call, id: string | undefined): Prom
   return exitCodes.fine;
 }
 
-export async function steerSession(call: Call, words: string[], options: { session?: string }): Promise<ExitCode> {
+export async function steerSession(
+  call: CliInvocation,
+  words: string[],
+  options: { session?: string },
+): Promise<ExitCode> {
   const client = await call.client();
   const session = await namedSession(client, options.session, (await call.copy()).repo);
   const steeredTurnId = await client.sessions.steer(session.id, words.join(" "));

@@ -3,7 +3,7 @@ import type { LoadedConfiguration } from "../../../configuration/configuration.t
 import { maskArguments, maskSecret } from "../../../system/mask-secret.ts";
 import { configuredMcpServers, type McpServerSettings } from "../../../configuration/mcp-servers.ts";
 import { defaultWorkspaceId } from "../../../workspace/workspace-store.ts";
-import type { Call } from "../invocation.ts";
+import type { CliInvocation } from "../invocation.ts";
 import { CommandFailed, exitCodes, type ExitCode } from "../failure.ts";
 import { findWorkspace } from "../lookup/find-by-id.ts";
 import { columns, duration, plural } from "../output.ts";
@@ -15,7 +15,7 @@ export interface McpOptions {
   workspace?: string;
 }
 
-export async function listMcpServers(call: Call, options: McpOptions): Promise<ExitCode> {
+export async function listMcpServers(call: CliInvocation, options: McpOptions): Promise<ExitCode> {
   const { loaded, workspaceId } = await loadedFor(call, options);
   const { output } = call;
   const servers = loaded.configuration.mcpServers.map((settings) => described(settings, loaded, call));
@@ -29,7 +29,11 @@ export async function listMcpServers(call: Call, options: McpOptions): Promise<E
   return exitCodes.fine;
 }
 
-export async function testMcpServers(call: Call, name: string | undefined, options: McpOptions): Promise<ExitCode> {
+export async function testMcpServers(
+  call: CliInvocation,
+  name: string | undefined,
+  options: McpOptions,
+): Promise<ExitCode> {
   const { loaded, workspaceId } = await loadedFor(call, options);
   const reports = await reportsOf(call, wanted(loaded, name), workspaceId);
   if (reports === null) return exitCodes.interrupted;
@@ -41,7 +45,7 @@ export async function testMcpServers(call: Call, name: string | undefined, optio
 }
 
 async function loadedFor(
-  call: Call,
+  call: CliInvocation,
   { workspace }: McpOptions,
 ): Promise<{ loaded: LoadedConfiguration; workspaceId: string | null }> {
   const known = await (await call.workspaces()).store.list();
@@ -64,7 +68,7 @@ interface DescribedServer {
   source: string;
 }
 
-function described(settings: McpServerSettings, loaded: LoadedConfiguration, call: Call): DescribedServer {
+function described(settings: McpServerSettings, loaded: LoadedConfiguration, call: CliInvocation): DescribedServer {
   const { id, command, args, url, enabled } = settings;
   const isIncomplete = faultOf(settings, loaded, call) !== null;
   const { layer = "built-in", place = "" } =
@@ -80,7 +84,11 @@ function described(settings: McpServerSettings, loaded: LoadedConfiguration, cal
 }
 
 /** Why the environment does not let it be started; null: it does. */
-function faultOf(settings: McpServerSettings, { configuration }: LoadedConfiguration, call: Call): string | null {
+function faultOf(
+  settings: McpServerSettings,
+  { configuration }: LoadedConfiguration,
+  call: CliInvocation,
+): string | null {
   const alone = { ...configuration, mcpServers: [settings] };
   return configuredMcpServers(alone, call.io.env).faults[0] ?? null;
 }
@@ -97,7 +105,7 @@ function wanted(loaded: LoadedConfiguration, name: string | undefined): LoadedCo
 
 /** In the order of the configuration; those that are turned off have none. Null: somebody stopped it. */
 async function reportsOf(
-  call: Call,
+  call: CliInvocation,
   loaded: LoadedConfiguration,
   workspaceId: string | null,
 ): Promise<McpServerReport[] | null> {
@@ -119,13 +127,13 @@ async function reportsOf(
     .map((settings) => reports.find(({ name }) => name === settings.id) ?? notStarted(settings, loaded, call));
 }
 
-function notStarted(settings: McpServerSettings, loaded: LoadedConfiguration, call: Call): McpServerReport {
+function notStarted(settings: McpServerSettings, loaded: LoadedConfiguration, call: CliInvocation): McpServerReport {
   const fault = faultOf(settings, loaded, call) ?? "was not started";
   const failure = fault.replace(/^the MCP server ".*?" /, "");
   return { name: settings.id, version: null, protocol: null, tools: [], failure, faults: [], startedInMs: null };
 }
 
-function reportLines({ output }: Call, reports: readonly McpServerReport[]): string[] {
+function reportLines({ output }: CliInvocation, reports: readonly McpServerReport[]): string[] {
   const { green, red, dim } = output.style;
   const names = columns(reports.map(({ name }) => [name, ""]));
   return reports.flatMap(({ version, protocol, tools, failure, faults, startedInMs }, at) => {
@@ -140,6 +148,6 @@ function reportLines({ output }: Call, reports: readonly McpServerReport[]): str
   });
 }
 
-function sayNone({ output }: Call): void {
+function sayNone({ output }: CliInvocation): void {
   output.note("no MCP server is configured; name one in config.toml: [mcp_servers.<name>]");
 }

@@ -2,14 +2,14 @@
 import type { WireOrg, WireUser } from "../../../client/client.ts";
 import type { Role } from "../../../domain/caller.ts";
 import { toWireOrg } from "../../../protocol/people.ts";
-import type { Call } from "../invocation.ts";
+import type { CliInvocation } from "../invocation.ts";
 import { localTime } from "../show/explain.ts";
 import { exitCodes, UsageError, type ExitCode } from "../failure.ts";
 import { shortIds } from "../lookup/find-by-id.ts";
 import { columns } from "../output.ts";
 import { allOrgs, allUsers, clientOf, findOrg, findUser, theOnly, type OrgOption } from "../lookup/find-people.ts";
 
-export async function createOrg(call: Call, name: string): Promise<ExitCode> {
+export async function createOrg(call: CliInvocation, name: string): Promise<ExitCode> {
   const { operator } = await call.local("making an org");
   const isTaken = (await allOrgs(operator)).some((other) => other.name === name);
   const org = toWireOrg(await operator.createOrg(name));
@@ -23,11 +23,11 @@ export async function createOrg(call: Call, name: string): Promise<ExitCode> {
 }
 
 /** Names are people's own matter; but who has one twice is found by it no more. */
-function warnOfName({ output }: Call, what: "org" | "user", name: string): void {
+function warnOfName({ output }: CliInvocation, what: "org" | "user", name: string): void {
   output.note(`warning: there is another ${what} "${output.safeNote(name)}"; name both by their ids from now on`);
 }
 
-export async function listOrgs(call: Call): Promise<ExitCode> {
+export async function listOrgs(call: CliInvocation): Promise<ExitCode> {
   const orgs = call.server() === null ? await allOrgs((await call.local("orgs")).operator) : [await ownOrg(call)];
   const { output } = call;
   if (call.json) output.json({ orgs });
@@ -35,7 +35,7 @@ export async function listOrgs(call: Call): Promise<ExitCode> {
   return exitCodes.fine;
 }
 
-export async function showOrg(call: Call, text: string | undefined): Promise<ExitCode> {
+export async function showOrg(call: CliInvocation, text: string | undefined): Promise<ExitCode> {
   const org = text === undefined ? await ownOrg(call) : await namedOrg(call, text);
   const { output } = call;
   if (call.json) output.json(org);
@@ -43,7 +43,7 @@ export async function showOrg(call: Call, text: string | undefined): Promise<Exi
   return exitCodes.fine;
 }
 
-export async function renameOrg(call: Call, text: string, name: string): Promise<ExitCode> {
+export async function renameOrg(call: CliInvocation, text: string, name: string): Promise<ExitCode> {
   const { id } = await namedOrg(call, text);
   const client = call.server() === null ? await clientOf(call, { org: id }) : await call.client();
   const org = await client.people.renameOrg(id, name);
@@ -52,7 +52,7 @@ export async function renameOrg(call: Call, text: string, name: string): Promise
   return exitCodes.fine;
 }
 
-export async function suspendOrg(call: Call, text: string, isSuspended: boolean): Promise<ExitCode> {
+export async function suspendOrg(call: CliInvocation, text: string, isSuspended: boolean): Promise<ExitCode> {
   const { operator } = await call.local(isSuspended ? "suspending an org" : "resuming an org");
   const org = toWireOrg(await operator.suspendOrg((await findOrg(operator, text)).id, isSuspended));
   const what = isSuspended ? "suspended: nobody of it is let in, until: aptove org resume" : "its people are let in";
@@ -65,13 +65,13 @@ function orgRow({ id, name, createdAt, suspendedAt }: WireOrg): string[] {
   return [id, suspendedAt === null ? "active" : "suspended", `made ${localTime(createdAt).slice(0, 16)}`, name];
 }
 
-async function ownOrg(call: Call): Promise<WireOrg> {
+async function ownOrg(call: CliInvocation): Promise<WireOrg> {
   const client = await call.client();
   return await client.people.org((await client.me()).orgId);
 }
 
 /** On this machine's data any org; at a server the caller's own. */
-async function namedOrg(call: Call, text: string): Promise<WireOrg> {
+async function namedOrg(call: CliInvocation, text: string): Promise<WireOrg> {
   if (call.server() === null) return await findOrg((await call.local("orgs")).operator, text);
   return theOnly([await ownOrg(call)], text, { what: "org", list: "aptove org list" });
 }
@@ -83,7 +83,7 @@ export interface UserOptions extends OrgOption {
   externalId?: string;
 }
 
-export async function addUser(call: Call, name: string, options: UserOptions): Promise<ExitCode> {
+export async function addUser(call: CliInvocation, name: string, options: UserOptions): Promise<ExitCode> {
   const { org: _org, ...facts } = options;
   const client = await clientOf(call, options);
   const isTaken = (await allUsers(client)).some((other) => other.name === name);
@@ -98,7 +98,7 @@ export async function addUser(call: Call, name: string, options: UserOptions): P
   return exitCodes.fine;
 }
 
-export async function listUsers(call: Call, options: OrgOption): Promise<ExitCode> {
+export async function listUsers(call: CliInvocation, options: OrgOption): Promise<ExitCode> {
   const users = await allUsers(await clientOf(call, options));
   const { output } = call;
   if (call.json) {
@@ -117,7 +117,7 @@ export async function listUsers(call: Call, options: OrgOption): Promise<ExitCod
   return exitCodes.fine;
 }
 
-export async function showUser(call: Call, text: string, options: OrgOption): Promise<ExitCode> {
+export async function showUser(call: CliInvocation, text: string, options: OrgOption): Promise<ExitCode> {
   const user = await findUser(await clientOf(call, options), text);
   const { output } = call;
   if (call.json) {
@@ -139,7 +139,7 @@ export async function showUser(call: Call, text: string, options: OrgOption): Pr
 
 /** Also `role`, `disable` and `enable`. */
 export async function changeUser(
-  call: Call,
+  call: CliInvocation,
   text: string,
   { org, ...change }: UserOptions & { disabled?: boolean },
 ): Promise<ExitCode> {

@@ -1,6 +1,6 @@
 /** `aptove serve` and `aptove start`: the HTTP server of this machine's data folder (L1, R4). */
 import { failureOf } from "../../../domain/errors.ts";
-import type { Call } from "../invocation.ts";
+import type { CliInvocation } from "../invocation.ts";
 import { CommandFailed, exitCodes, type ExitCode } from "../failure.ts";
 import type { LocalEngine } from "../ports.ts";
 import { answersAt, findServer, isLoopback, markStopped, readServerFile, writeServerFile } from "../server-file.ts";
@@ -17,7 +17,7 @@ export interface ServeOptions {
 const localKeyName = "commands on this machine";
 const firstKeyName = "first key";
 
-export async function serve(call: Call, options: ServeOptions): Promise<ExitCode> {
+export async function serve(call: CliInvocation, options: ServeOptions): Promise<ExitCode> {
   call.override("serve", { ...options });
   const local = await call.local("serving", { isServer: true });
   return await serveUntilStopped(call, local, (url) => {
@@ -27,7 +27,7 @@ export async function serve(call: Call, options: ServeOptions): Promise<ExitCode
 }
 
 /** What `npm start` runs: everything that a first run needs, then the server. */
-export async function start(call: Call, options: ServeOptions): Promise<ExitCode> {
+export async function start(call: CliInvocation, options: ServeOptions): Promise<ExitCode> {
   call.override("serve", { ...options });
   await refuseSecondServer(call);
   const local = await call.local("serving", { isServer: true });
@@ -41,7 +41,7 @@ export async function start(call: Call, options: ServeOptions): Promise<ExitCode
 }
 
 /** Without an index the server still answers, so a failure here is only said. One that a team shares is made by builds. */
-async function indexHere(call: Call): Promise<void> {
+async function indexHere(call: CliInvocation): Promise<void> {
   const { output } = call;
   if (call.loaded().configuration.retrieval.store !== "local") return;
   const copy = await call.copy();
@@ -64,7 +64,7 @@ async function firstKey(local: LocalEngine): Promise<string | null> {
   return (await local.client.keys.create({ name: firstKeyName })).secret;
 }
 
-function welcome(call: Call, at: { url: string; key: string | null; records: string }): string[] {
+function welcome(call: CliInvocation, at: { url: string; key: string | null; records: string }): string[] {
   const { bold, dim } = call.output.style;
   const { provider } = call.loaded().configuration;
   const command = commandName(call);
@@ -93,12 +93,16 @@ function welcome(call: Call, at: { url: string; key: string | null; records: str
 }
 
 /** What a person types in the clone that `npm start` runs in; elsewhere the path of the command. */
-function commandName(call: Call): string {
+function commandName(call: CliInvocation): string {
   if (call.io.env["npm_package_name"] === "aptove") return "npx aptove";
   return call.bin.includes(" ") ? JSON.stringify(call.bin) : call.bin;
 }
 
-async function serveUntilStopped(call: Call, local: LocalEngine, onReady: (url: string) => void): Promise<ExitCode> {
+async function serveUntilStopped(
+  call: CliInvocation,
+  local: LocalEngine,
+  onReady: (url: string) => void,
+): Promise<ExitCode> {
   const { host, port } = call.loaded().configuration.serve;
   const url = await listenOrTell(call, local, { host, port });
   await announce(call, local, url);
@@ -138,7 +142,7 @@ function aborted(signal: AbortSignal): Promise<void> {
 }
 
 /** Lets other commands of this person find the server, with a key of their own that outlives it (see server-file.ts). */
-async function announce(call: Call, local: LocalEngine, url: string): Promise<void> {
+async function announce(call: CliInvocation, local: LocalEngine, url: string): Promise<void> {
   const former = readServerFile(call.folder());
   const keys = await allKeys(local.client);
   const isKept = keys.some((key) => key.id === former?.keyId && key.revokedAt === null);
@@ -149,7 +153,7 @@ async function announce(call: Call, local: LocalEngine, url: string): Promise<vo
     key,
     keyId,
     configuration: call.fingerprint(),
-    records: call.recordsPlace(),
+    records: call.recordsLocation(),
   });
 }
 
@@ -158,7 +162,7 @@ async function newLocalKey(local: LocalEngine): Promise<{ key: string; keyId: st
   return { key: created.secret, keyId: created.key.id };
 }
 
-async function refuseSecondServer(call: Call): Promise<void> {
+async function refuseSecondServer(call: CliInvocation): Promise<void> {
   const running = findServer(call.folder());
   const { port } = call.loaded().configuration.serve;
   if (running === null || port === 0 || URL.parse(running.url)?.port !== String(port)) return;
@@ -170,7 +174,11 @@ function alreadyServing(url: string, pid: number): CommandFailed {
   return new CommandFailed("already_serving", `aptove serves at ${url} already (pid ${pid})`, fix);
 }
 
-async function listenOrTell(call: Call, local: LocalEngine, at: { host: string; port: number }): Promise<string> {
+async function listenOrTell(
+  call: CliInvocation,
+  local: LocalEngine,
+  at: { host: string; port: number },
+): Promise<string> {
   try {
     return (await local.listen(at)).url;
   } catch (error) {

@@ -1,7 +1,7 @@
 /** `aptove session list | show | log` (L1, S7). */
 import type { AptoveClient, WireSession, WireSessionGraph, WireTurn } from "../../../client/client.ts";
 import { limits } from "../../../domain/limits.ts";
-import type { Call } from "../invocation.ts";
+import type { CliInvocation } from "../invocation.ts";
 import { localTime, sessionLines, turnCounts, turnLines } from "../show/explain.ts";
 import { CommandFailed, exitCodes, UsageError, type ExitCode } from "../failure.ts";
 import { namedSession, shortIds, turnNumbered } from "../lookup/find-by-id.ts";
@@ -14,7 +14,7 @@ export interface ListOptions {
   removed?: boolean;
 }
 
-export async function listSessions(call: Call, options: ListOptions): Promise<ExitCode> {
+export async function printSessionList(call: CliInvocation, options: ListOptions): Promise<ExitCode> {
   const client = await call.client();
   const { sessions, nextCursor } =
     options.removed === true ? await removedSessions(client, options) : await someSessions(client, options);
@@ -82,7 +82,11 @@ export interface ShowOptions {
   step: number;
 }
 
-export async function showSession(call: Call, id: string | undefined, options: ShowOptions): Promise<ExitCode> {
+export async function showSession(
+  call: CliInvocation,
+  id: string | undefined,
+  options: ShowOptions,
+): Promise<ExitCode> {
   const client = await call.client();
   const session = await namedSession(client, id, (await call.copy()).repo);
   const turn = await turnOf(client, session, options.turn);
@@ -121,7 +125,7 @@ export interface LogOptions {
   graph?: boolean;
 }
 
-export async function logSession(call: Call, id: string | undefined, options: LogOptions): Promise<ExitCode> {
+export async function logSession(call: CliInvocation, id: string | undefined, options: LogOptions): Promise<ExitCode> {
   const client = await call.client();
   const session = await namedSession(client, id, (await call.copy()).repo);
   if (options.graph === true) return await showGraph(call, await client.sessions.graph(session.id), options.limit);
@@ -147,7 +151,7 @@ export async function logSession(call: Call, id: string | undefined, options: Lo
   return exitCodes.fine;
 }
 
-async function showGraph(call: Call, graph: WireSessionGraph, limit: number): Promise<ExitCode> {
+async function showGraph(call: CliInvocation, graph: WireSessionGraph, limit: number): Promise<ExitCode> {
   const { output } = call;
   if (call.json) {
     output.json(graph);

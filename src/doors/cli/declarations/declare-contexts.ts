@@ -2,9 +2,9 @@
 import { Argument, type Command, Option } from "commander";
 import type { ContextKind } from "../../../domain/context.ts";
 import type { SetOptions } from "../commands/contexts.ts";
-import { wholeNumber, type Run } from "./declaring.ts";
+import { wholeNumber, type RunCommand } from "./declaring.ts";
 
-export function addContextCommands(context: Command, run: Run): void {
+export function addContextCommands(context: Command, run: RunCommand): void {
   const commands = () => import("../commands/contexts.ts");
   const named = (name: string, description: string): Command =>
     context

@@ -1,9 +1,9 @@
 /** The commands under `aptove device` (P3). */
 import type { Command } from "commander";
 import type { PairOptions } from "../commands/devices.ts";
-import type { Run } from "./declaring.ts";
+import type { RunCommand } from "./declaring.ts";
 
-export function addDeviceCommands(device: Command, run: Run): void {
+export function addDeviceCommands(device: Command, run: RunCommand): void {
   const commands = () => import("../commands/devices.ts");
   device
     .command("pair")

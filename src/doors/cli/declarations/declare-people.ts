@@ -5,13 +5,13 @@ import type { AuditOptions } from "../commands/audit.ts";
 import type { KeyOptions } from "../commands/api-keys.ts";
 import type { UserOptions } from "../commands/people.ts";
 import type { OrgOption } from "../lookup/find-people.ts";
-import { wholeNumber, type Run } from "./declaring.ts";
+import { wholeNumber, type RunCommand } from "./declaring.ts";
 
 const roles: readonly Role[] = ["admin", "member", "reader"];
 const someUser = "the user (an id, its end, an email, or a name)";
 const someOrg = "the org (an id, its end, or a name)";
 
-export function addPeopleCommands(program: Command, run: Run): void {
+export function addPeopleCommands(program: Command, run: RunCommand): void {
   addOrgCommands(program.command("org").description("orgs of this machine's data, or one's own at a server"), run);
   const user = program.command("user").description("the people of an org");
   addUserCommands(user, run);
@@ -25,7 +25,7 @@ function orgOption(): Option {
   return new Option("--org <id>", "an org of this machine's data; without it: one's own");
 }
 
-function addOrgCommands(org: Command, run: Run): void {
+function addOrgCommands(org: Command, run: RunCommand): void {
   const commands = () => import("../commands/people.ts");
   org
     .command("create")
@@ -59,7 +59,7 @@ function addOrgCommands(org: Command, run: Run): void {
   }
 }
 
-function addUserCommands(user: Command, run: Run): void {
+function addUserCommands(user: Command, run: RunCommand): void {
   const commands = () => import("../commands/people.ts");
   withFacts(user.command("add"))
     .description("add somebody; they come in by a key that is made for them")
@@ -90,7 +90,7 @@ function withFacts(command: Command): Command {
     .option("--external-id <id>", "who they are to the identity provider, unique in the org");
 }
 
-function addUserChanges(user: Command, run: Run): void {
+function addUserChanges(user: Command, run: RunCommand): void {
   const commands = () => import("../commands/people.ts");
   withFacts(user.command("change"))
     .description("change a name or an address")
@@ -124,7 +124,7 @@ function addUserChanges(user: Command, run: Run): void {
   }
 }
 
-function addKeyCommands(key: Command, run: Run): void {
+function addKeyCommands(key: Command, run: RunCommand): void {
   const commands = () => import("../commands/api-keys.ts");
   key
     .command("create")
@@ -153,7 +153,7 @@ function addKeyCommands(key: Command, run: Run): void {
     );
 }
 
-function addAudit(program: Command, run: Run): void {
+function addAudit(program: Command, run: RunCommand): void {
   program
     .command("audit")
     .description("what people did, and were refused, newest first; for admins")

@@ -9,12 +9,12 @@ import type { McpOptions } from "../commands/mcp.ts";
 import type { ServeOptions } from "../commands/serve.ts";
 import { addContextCommands } from "./declare-contexts.ts";
 import { addDeviceCommands } from "./declare-devices.ts";
-import { wholeNumber, type Run } from "./declaring.ts";
+import { wholeNumber, type RunCommand } from "./declaring.ts";
 import { addPeopleCommands } from "./declare-people.ts";
 import { addSessionCommands } from "./declare-sessions.ts";
 import { addWorkspaceCommands } from "./declare-workspaces.ts";
 
-export function buildProgram(version: string, run: Run): Command {
+export function buildProgram(version: string, run: RunCommand): Command {
   const program = new Command("aptove")
     .description("Sessions with a language model about your code, that nothing can end.")
     .version(version, "--version", "print the version")
@@ -66,7 +66,7 @@ function addTurnOptions(command: Command): Command {
     .option("--lang <language>", "search only code of this language");
 }
 
-function addTurnCommands(program: Command, run: Run): void {
+function addTurnCommands(program: Command, run: RunCommand): void {
   addTurnOptions(program.command("ask"))
     .description("ask once; the answer streams to standard output")
     .argument("[instruction...]", "what you want; - waits for standard input")
@@ -88,7 +88,7 @@ function addTurnCommands(program: Command, run: Run): void {
     .action((options: ChatOptions) => run(async (call) => (await import("../chat/chat.ts")).chat(call, options)));
 }
 
-function addWorkCommands(program: Command, run: Run): void {
+function addWorkCommands(program: Command, run: RunCommand): void {
   program
     .command("index")
     .description("read a repository into the index that answers are looked up in")
@@ -119,7 +119,7 @@ function addWorkCommands(program: Command, run: Run): void {
     );
 }
 
-function addMcpCommands(mcp: Command, run: Run): void {
+function addMcpCommands(mcp: Command, run: RunCommand): void {
   const commands = () => import("../commands/mcp.ts");
   mcp
     .command("list")
@@ -136,7 +136,7 @@ function addMcpCommands(mcp: Command, run: Run): void {
     );
 }
 
-function addConfigCommands(config: Command, run: Run): void {
+function addConfigCommands(config: Command, run: RunCommand): void {
   const commands = () => import("../commands/config.ts");
   config
     .command("init")
@@ -155,7 +155,7 @@ function addConfigCommands(config: Command, run: Run): void {
     .action((options: ConfigOptions) => run(async (call) => (await commands()).checkConfig(call, options)));
 }
 
-function addServerCommands(program: Command, run: Run): void {
+function addServerCommands(program: Command, run: RunCommand): void {
   const at = (command: Command): Command =>
     command
       .option("--host <address>", "address to listen on")

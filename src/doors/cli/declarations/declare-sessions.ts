@@ -1,17 +1,17 @@
 /** The commands about sessions, with their options and their help (L1). */
 import { Option, type Command } from "commander";
-import type { AskedOptions } from "../confirm.ts";
+import type { ConfirmOptions } from "../confirm.ts";
 import type { FireOptions, MailboxOptions } from "../commands/mailbox.ts";
 import type { SharingOptions } from "../commands/sharing.ts";
 import type { ListOptions, LogOptions, ShowOptions } from "../commands/sessions.ts";
 import type { ExportOptions } from "../commands/export-and-import.ts";
-import { wholeNumber, type Run } from "./declaring.ts";
+import { wholeNumber, type RunCommand } from "./declaring.ts";
 
 const theSession = "the session (an id, its end, or `last`)";
 const someSession = "the session; without it: the newest of this repository";
 const theTurn = "the turn (an id, its end, `<session>:<number>`, or `last`)";
 
-export function addSessionCommands(session: Command, run: Run): void {
+export function addSessionCommands(session: Command, run: RunCommand): void {
   addReadingCommands(session, run);
   addBranchCommands(session, run);
   addComparingCommands(session, run);
@@ -25,7 +25,7 @@ function limit(): Option {
   return new Option("--limit <n>", "how many").argParser(wholeNumber(1, 1_000));
 }
 
-function addReadingCommands(session: Command, run: Run): void {
+function addReadingCommands(session: Command, run: RunCommand): void {
   const commands = () => import("../commands/sessions.ts");
   session
     .command("list")
@@ -34,7 +34,7 @@ function addReadingCommands(session: Command, run: Run): void {
     .option("--repo <name>", "only those about this repository")
     .option("--archived", "only archived ones")
     .option("--removed", "only deleted ones that can still be restored")
-    .action((options: ListOptions) => run(async (call) => (await commands()).listSessions(call, options)));
+    .action((options: ListOptions) => run(async (call) => (await commands()).printSessionList(call, options)));
   session
     .command("show")
     .description("what a turn retrieved, sent and skipped, and why")
@@ -57,7 +57,7 @@ function addReadingCommands(session: Command, run: Run): void {
     );
 }
 
-function addBranchCommands(session: Command, run: Run): void {
+function addBranchCommands(session: Command, run: RunCommand): void {
   const commands = () => import("../commands/branch.ts");
   session
     .command("fork")
@@ -82,7 +82,7 @@ function addBranchCommands(session: Command, run: Run): void {
     .action((id: string, turn: string) => run(async (call) => (await commands()).moveHead(call, id, turn)));
 }
 
-function addComparingCommands(session: Command, run: Run): void {
+function addComparingCommands(session: Command, run: RunCommand): void {
   const commands = () => import("../commands/diff-and-verify.ts");
   session
     .command("diff")
@@ -91,16 +91,16 @@ function addComparingCommands(session: Command, run: Run): void {
     .argument("<b>", theTurn)
     .option("-y, --side-by-side", "set both texts beside each other")
     .action((a: string, b: string, options: { sideBySide?: boolean }) =>
-      run(async (call) => (await commands()).diffTurns(call, { a, b }, options)),
+      run(async (call) => (await commands()).compareTurns(call, { a, b }, options)),
     );
   session
     .command("verify")
     .description("recompute the digests of a session's turns")
     .argument("[id]", someSession)
-    .action((id: string | undefined) => run(async (call) => (await commands()).verifySession(call, id)));
+    .action((id: string | undefined) => run(async (call) => (await commands()).checkSessionSeals(call, id)));
 }
 
-function addControlCommands(session: Command, run: Run): void {
+function addControlCommands(session: Command, run: RunCommand): void {
   const commands = () => import("../commands/interrupt-and-steer.ts");
   session
     .command("interrupt")
@@ -117,7 +117,7 @@ function addControlCommands(session: Command, run: Run): void {
     );
 }
 
-function addMailboxCommands(session: Command, run: Run): void {
+function addMailboxCommands(session: Command, run: RunCommand): void {
   const commands = () => import("../commands/mailbox.ts");
   session
     .command("mailbox")
@@ -140,7 +140,7 @@ function addMailboxCommands(session: Command, run: Run): void {
     );
 }
 
-function addKeepingCommands(session: Command, run: Run): void {
+function addKeepingCommands(session: Command, run: RunCommand): void {
   const commands = () => import("../commands/session-lifecycle.ts");
   session
     .command("rename")
@@ -164,7 +164,7 @@ function addKeepingCommands(session: Command, run: Run): void {
     .description("take a session out of all lists; restore brings it back")
     .argument("<id>", theSession)
     .option("-y, --yes", "do not ask")
-    .action((id: string, options: AskedOptions) =>
+    .action((id: string, options: ConfirmOptions) =>
       run(async (call) => (await commands()).deleteSession(call, id, options)),
     );
   session
@@ -177,12 +177,12 @@ function addKeepingCommands(session: Command, run: Run): void {
     .description("delete a deleted session for ever, but for what forks rest on")
     .argument("<id>", "one of session list --removed")
     .option("-y, --yes", "do not ask")
-    .action((id: string, options: AskedOptions) =>
-      run(async (call) => (await commands()).purgeSession(call, id, options)),
+    .action((id: string, options: ConfirmOptions) =>
+      run(async (call) => (await commands()).purgeRemovedSession(call, id, options)),
     );
 }
 
-function addSharingCommands(session: Command, run: Run): void {
+function addSharingCommands(session: Command, run: RunCommand): void {
   const commands = () => import("../commands/sharing.ts");
   const collect = (value: string, former: string[] = []): string[] => [...former, value];
   session
@@ -203,7 +203,7 @@ function addSharingCommands(session: Command, run: Run): void {
     );
 }
 
-function addTransferCommands(session: Command, run: Run): void {
+function addTransferCommands(session: Command, run: RunCommand): void {
   const commands = () => import("../commands/export-and-import.ts");
   session
     .command("export")

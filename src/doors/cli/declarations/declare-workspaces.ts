@@ -1,12 +1,12 @@
 /** The commands about workspaces, with their options and their help (L1, W6). */
 import { Option, type Command } from "commander";
-import type { AskedOptions } from "../confirm.ts";
+import type { ConfirmOptions } from "../confirm.ts";
 import type { WorkspaceGcOptions } from "../commands/workspaces.ts";
-import { wholeNumber, type Run } from "./declaring.ts";
+import { wholeNumber, type RunCommand } from "./declaring.ts";
 
 const theWorkspace = "the workspace (an id, a part of one, or `default`)";
 
-export function addWorkspaceCommands(workspace: Command, run: Run): void {
+export function addWorkspaceCommands(workspace: Command, run: RunCommand): void {
   const commands = () => import("../commands/workspaces.ts");
   workspace
     .command("list")
@@ -35,7 +35,7 @@ export function addWorkspaceCommands(workspace: Command, run: Run): void {
     .description("delete a workspace for ever: its devices are unbound, its transcripts and settings go")
     .argument("<id>", theWorkspace)
     .option("-y, --yes", "do not ask")
-    .action((id: string, options: AskedOptions) =>
+    .action((id: string, options: ConfirmOptions) =>
       run(async (call) => (await commands()).deleteWorkspace(call, id, options)),
     );
   workspace

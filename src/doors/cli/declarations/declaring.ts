@@ -1,10 +1,10 @@
 /** What the tables of commands share. */
 import { InvalidArgumentError } from "commander";
-import type { Call } from "../invocation.ts";
+import type { CliInvocation } from "../invocation.ts";
 import type { ExitCode } from "../failure.ts";
 
 /** Runs a command's body and keeps its exit code. */
-export type Run = (body: (call: Call) => Promise<ExitCode> | ExitCode) => Promise<void>;
+export type RunCommand = (body: (call: CliInvocation) => Promise<ExitCode> | ExitCode) => Promise<void>;
 
 export function wholeNumber(min: number, max: number): (text: string) => number {
   return (text) => {

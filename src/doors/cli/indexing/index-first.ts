@@ -1,14 +1,14 @@
 /** What a turn's retrieval needs before the first instruction: a repository, and an index of it (Q1, Q3). */
-import type { Call } from "../invocation.ts";
+import type { CliInvocation } from "../invocation.ts";
 import { summaryLines, indexWorkingCopy } from "./index-working-copy.ts";
-import type { WorkingCopy } from "../working-copy/git.ts";
+import type { LocalWorkingCopy } from "../working-copy/git.ts";
 import { listenForStop } from "../stop-signals.ts";
 
 /**
  * Indexes this folder's repository where that was never done, and says where there is none. Another server's
  * index is its own matter, and so is the index of a repository that was named. False: it was stopped by Ctrl-C.
  */
-export async function indexFirst(call: Call, namedRepo: string | undefined): Promise<boolean> {
+export async function indexFirst(call: CliInvocation, namedRepo: string | undefined): Promise<boolean> {
   if (namedRepo !== undefined) return true;
   const copy = await call.copy();
   const { output } = call;
@@ -35,7 +35,7 @@ export async function indexFirst(call: Call, namedRepo: string | undefined): Pro
 }
 
 /** To look at the index costs an engine of our own beside a running server; a turn that was answered shows as much. */
-async function isIndexed(call: Call, { repo }: WorkingCopy): Promise<boolean> {
+async function isIndexed(call: CliInvocation, { repo }: LocalWorkingCopy): Promise<boolean> {
   const { sessions } = await (await call.client()).sessions.list({ repo, limit: 1 });
   if (sessions[0]?.lastTurnStatus === "completed") return true;
   const { indexes } = await call.local("indexing");

@@ -1,9 +1,9 @@
 /** Indexes the repository of a working copy, with a progress bar, and describes the result. */
-import type { Call } from "../invocation.ts";
+import type { CliInvocation } from "../invocation.ts";
 import { plural, bytes, duration } from "../output.ts";
-import type { IndexInfo, IndexSummary } from "../ports.ts";
+import type { LocalIndexInfo, LocalIndexSummary } from "../ports.ts";
 import { ProgressBar } from "../show/progress-bar.ts";
-import type { WorkingCopy } from "../working-copy/git.ts";
+import type { LocalWorkingCopy } from "../working-copy/git.ts";
 
 export interface WorkingCopyIndexOptions {
   /** Indexes every file again, also the unchanged ones. */
@@ -16,10 +16,10 @@ export interface WorkingCopyIndexOptions {
 }
 
 export async function indexWorkingCopy(
-  call: Call,
-  copy: WorkingCopy,
+  call: CliInvocation,
+  copy: LocalWorkingCopy,
   options: WorkingCopyIndexOptions,
-): Promise<IndexSummary> {
+): Promise<LocalIndexSummary> {
   const { indexes } = await call.local("indexing");
   const { org, commit } = options;
   // A build has its working copy somewhere else each time, and means the same repository.
@@ -46,14 +46,14 @@ export async function indexWorkingCopy(
 }
 
 /** Folders of one name without an origin would silently take the index from each other. */
-export function warnOfOtherRoot(call: Call, copy: WorkingCopy, former: IndexInfo | undefined): void {
+export function warnOfOtherRoot(call: CliInvocation, copy: LocalWorkingCopy, former: LocalIndexInfo | undefined): void {
   if (former === undefined || former.root === copy.root) return;
   call.output.note(
     `warning: the index of ${call.output.safeNote(copy.repo)} was made from ${former.root} and now follows ${copy.root}; another name keeps both: --repo`,
   );
 }
 
-export function summaryLines(summary: IndexSummary): string[] {
+export function summaryLines(summary: LocalIndexSummary): string[] {
   const { filesTotal, filesChanged, filesRemoved, skippedBinary, skippedLarge, chunksTotal, chunksWritten } = summary;
   const commit = summary.commit === null ? "" : ` at ${summary.commit.slice(0, 10)}`;
   const skipped = [

@@ -94,7 +94,7 @@ export async function turnNumbered(client: AptoveClient, session: WireSession, n
  */
 export async function findContinuable(client: AptoveClient, text: string, repo: string): Promise<string> {
   if (text.includes(":")) return await findTurn(client, text, repo);
-  const session = await orNull(findSession(client, text, repo));
+  const session = await nullIfNotFound(findSession(client, text, repo));
   return session === null ? await findTurn(client, text, repo) : headOf(session);
 }
 
@@ -104,7 +104,7 @@ function headOf(session: WireSession): string {
 }
 
 /** Null: there is no such thing. */
-export async function orNull<T>(found: Promise<T>): Promise<T | null> {
+export async function nullIfNotFound<T>(found: Promise<T>): Promise<T | null> {
   try {
     return await found;
   } catch (error) {

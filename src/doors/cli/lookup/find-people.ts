@@ -4,7 +4,7 @@ import { isId } from "../../../domain/ids.ts";
 import { limits } from "../../../domain/limits.ts";
 import { toWireOrg } from "../../../protocol/people.ts";
 import { CommandFailed, UsageError } from "../failure.ts";
-import type { Call } from "../invocation.ts";
+import type { CliInvocation } from "../invocation.ts";
 import type { LocalEngine } from "../ports.ts";
 
 /** `org`: an org of this machine's data, as its operator; absent: the caller's own. */
@@ -13,14 +13,14 @@ export interface OrgOption {
 }
 
 /** Whoever acts on people and keys: the operator of an org that is named, else the caller that every command has. */
-export async function clientOf(call: Call, { org }: OrgOption): Promise<AptoveClient> {
+export async function clientOf(call: CliInvocation, { org }: OrgOption): Promise<AptoveClient> {
   if (org === undefined) return await call.client();
   const { operator } = await call.local("--org");
   return await operator.clientFor((await findOrg(operator, org)).id);
 }
 
 /** Of what `--org` names for an index: an id as it is, because a shared index may be made where no org is kept; or a name. */
-export async function orgIdOf(call: Call, text: string): Promise<string> {
+export async function orgIdOf(call: CliInvocation, text: string): Promise<string> {
   return isId(text) ? text : (await findOrg((await call.local("--org")).operator, text)).id;
 }
 

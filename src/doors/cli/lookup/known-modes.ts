@@ -2,11 +2,11 @@
 import type { AptoveClient } from "../../../client/client.ts";
 import type { LoadedConfiguration } from "../../../configuration/configuration.ts";
 import { defaultWorkspaceId } from "../../../workspace/workspace-store.ts";
-import type { Call } from "../invocation.ts";
+import type { CliInvocation } from "../invocation.ts";
 import { CommandFailed } from "../failure.ts";
-import { orNull } from "./find-by-id.ts";
+import { nullIfNotFound } from "./find-by-id.ts";
 
-export interface ModePlace {
+export interface ModeLookup {
   /** Opened only where the configuration does not have the mode. */
   client(): AptoveClient | Promise<AptoveClient>;
   /** Of this machine, or of the server that is named; null: none. */
@@ -19,7 +19,7 @@ export interface ModePlace {
  * Throws `mode_unknown` with the modes that there are. What cannot be known here is left to the turn that names it: the
  * workspaces of another server.
  */
-export async function refuseUnknownMode(call: Call, mode: string, place: ModePlace): Promise<void> {
+export async function refuseUnknownMode(call: CliInvocation, mode: string, place: ModeLookup): Promise<void> {
   const isElsewhere = call.server() !== null;
   if (isElsewhere && place.workspaceId !== null) return;
   const own = isElsewhere ? null : await ownConfiguration(call, place.workspaceId);
@@ -28,7 +28,7 @@ export async function refuseUnknownMode(call: Call, mode: string, place: ModePla
   const configured = own?.configuration.conversationContexts.find(({ id }) => id === contextId);
   if (configured?.modes.some(({ id }) => id === mode)) return;
   // An org may keep the context as a record, which says more than the files of this machine.
-  const known = await orNull((await place.client()).contexts.get("conversation", contextId));
+  const known = await nullIfNotFound((await place.client()).contexts.get("conversation", contextId));
   const content = known?.content ?? null;
   const recorded = content !== null && "modes" in content ? Object.keys(content.modes ?? {}) : [];
   const modes = [...new Set([...(configured?.modes.map(({ id }) => id) ?? []), ...recorded])];
@@ -38,7 +38,7 @@ export async function refuseUnknownMode(call: Call, mode: string, place: ModePla
 }
 
 /** A workspace that is made when it is first needed says nothing yet. */
-async function ownConfiguration(call: Call, workspaceId: string | null): Promise<LoadedConfiguration> {
+async function ownConfiguration(call: CliInvocation, workspaceId: string | null): Promise<LoadedConfiguration> {
   const id = workspaceId ?? defaultWorkspaceId;
   const { store } = await call.workspaces();
   return (await store.load(id)) === null ? call.loaded() : await call.loadedFor(id);

@@ -2,7 +2,7 @@
 import type { WireSessionGraph, WireTurnSummary } from "../../../client/client.ts";
 import { localTime } from "./explain.ts";
 import { shortId } from "../lookup/find-by-id.ts";
-import { firstLine, plural, type Output, type Style } from "../output.ts";
+import { firstLine, plural, type CliOutput, type OutputStyle } from "../output.ts";
 import { graphRows, type GraphNode, type GraphRow } from "./session-graph.ts";
 
 const marks: Record<WireTurnSummary["status"], string> = {
@@ -14,7 +14,7 @@ const marks: Record<WireTurnSummary["status"], string> = {
 };
 
 /** At most `limit` nodes, from the top. */
-export function graphLines(graph: WireSessionGraph, limit: number, output: Output): string[] {
+export function graphLines(graph: WireSessionGraph, limit: number, output: CliOutput): string[] {
   const lines: string[] = [];
   let nodes = 0;
   for (const row of graphRows(graph)) {
@@ -26,7 +26,7 @@ export function graphLines(graph: WireSessionGraph, limit: number, output: Outpu
 }
 
 /** `| | *`, or where two lanes meet `| |/`. */
-function drawRow({ lanes, node }: GraphRow, style: Style): string {
+function drawRow({ lanes, node }: GraphRow, style: OutputStyle): string {
   const colours = [style.red, style.green, style.yellow, style.blue, style.magenta, style.cyan];
   const paint = (number: number | undefined, text: string): string =>
     (colours[(number ?? 0) % colours.length] ?? style.red)(text);
@@ -37,7 +37,7 @@ function drawRow({ lanes, node }: GraphRow, style: Style): string {
   return [...before, paint(last, mark)].join(" ");
 }
 
-function labelOf(node: GraphNode, graph: WireSessionGraph, output: Output): string {
+function labelOf(node: GraphNode, graph: WireSessionGraph, output: CliOutput): string {
   const { yellow, dim } = output.style;
   if (node.kind === "fork") {
     const { id, name, turnCount } = node.session;

@@ -1,9 +1,9 @@
 /** A session and a turn in words: what was retrieved, what was sent, what was left out and why. */
 import type { WireSession, WireStep, WireTurn } from "../../../client/client.ts";
-import { bytes, columns, dollars, duration, firstLine, plural, type Output } from "../output.ts";
+import { bytes, columns, dollars, duration, firstLine, plural, type CliOutput } from "../output.ts";
 import { historyWords } from "./render-turn.ts";
 
-export function sessionLines(session: WireSession, output: Output): string[] {
+export function sessionLines(session: WireSession, output: CliOutput): string[] {
   const { bold } = output.style;
   const rows = [
     ["session", session.id],
@@ -33,7 +33,7 @@ export function localTime(iso: string): string {
 }
 
 /** Everything that a turn's record says of what the model was given. */
-export function turnLines(turn: WireTurn, output: Output): string[] {
+export function turnLines(turn: WireTurn, output: CliOutput): string[] {
   const { bold, red } = output.style;
   const facts = [
     `  ${turnFacts(turn)}`,

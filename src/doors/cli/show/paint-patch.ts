@@ -1,10 +1,10 @@
 /** Unified diffs, coloured on a terminal. */
 import { decodeText } from "../../../domain/active-file.ts";
 import type { PlannedChange } from "../../../domain/file-bundle.ts";
-import type { Output } from "../output.ts";
+import type { CliOutput } from "../output.ts";
 import { diffLine } from "../terminal/code-colours.ts";
 
-export async function diffLines(change: PlannedChange, output: Output): Promise<string[]> {
+export async function diffLines(change: PlannedChange, output: CliOutput): Promise<string[]> {
   const { path, before, after } = change;
   const old = before === null ? "" : decodeText(before.content);
   if (old === null) return [`${path}: a binary file, ${after === null ? "deleted" : "replaced by text"}`];
@@ -16,7 +16,7 @@ export async function diffLines(change: PlannedChange, output: Output): Promise<
 }
 
 /** The lines of a unified diff in its usual colours. */
-export function paintPatch(patch: string, output: Output): string[] {
+export function paintPatch(patch: string, output: CliOutput): string[] {
   const lines = patch.split("\n").filter((line) => !line.startsWith("=====") && line !== "");
   return lines.map((line) => diffLine(output.safe(line), output.style));
 }

@@ -1,5 +1,5 @@
 /** Progress on standard error: a bar that redraws itself on a terminal, a plain line now and then elsewhere. */
-import type { Output } from "../output.ts";
+import type { CliOutput } from "../output.ts";
 
 const barWidth = 24;
 /** Often enough to look alive, seldom enough to cost nothing. */
@@ -8,12 +8,12 @@ const plainLineMs = 5_000;
 const waitingRedrawMs = 500;
 
 export class ProgressBar {
-  readonly #output: Output;
+  readonly #output: CliOutput;
   /** The first plain line waits too: most runs are over before it is worth one. */
   #drawnAt = Date.now();
   #isDrawn = false;
 
-  constructor(output: Output) {
+  constructor(output: CliOutput) {
     this.#output = output;
   }
 
@@ -48,7 +48,7 @@ function counts(done: number, total: number): string {
 }
 
 /** Shown while something is waited for that tells nothing of how far it is. */
-export async function whileWaiting<T>(output: Output, label: string, work: Promise<T>): Promise<T> {
+export async function whileWaiting<T>(output: CliOutput, label: string, work: Promise<T>): Promise<T> {
   const startedAt = Date.now();
   let isDrawn = false;
   const draw = (): void => {

@@ -4,7 +4,7 @@
  */
 import type { AgUiEvent, AptoveCustomEvent, ExecuteAnswer } from "../../../client/client.ts";
 import { shortId } from "../lookup/find-by-id.ts";
-import { bytes, dollars, duration, firstLine, plural, type Output } from "../output.ts";
+import { bytes, dollars, duration, firstLine, plural, type CliOutput } from "../output.ts";
 import { subagentLine } from "./subagent-lines.ts";
 
 /** Shows one turn while it runs. */
@@ -17,7 +17,7 @@ export interface TurnView {
 }
 
 export class TurnRenderer implements TurnView {
-  readonly #output: Output;
+  readonly #output: CliOutput;
   readonly #startedAt = Date.now();
   readonly #callNames = new Map<string, string>();
   readonly #callArguments = new Map<string, string>();
@@ -25,7 +25,7 @@ export class TurnRenderer implements TurnView {
   #isAtLineStart = true;
   #messages = 0;
 
-  constructor(output: Output) {
+  constructor(output: CliOutput) {
     this.#output = output;
   }
 

@@ -2,12 +2,12 @@
 import type { AptoveClient, WireTurnDiff } from "../../../client/client.ts";
 import { paintPatch } from "./paint-patch.ts";
 import { shortId } from "../lookup/find-by-id.ts";
-import { firstLine, plural, type Output } from "../output.ts";
+import { firstLine, plural, type CliOutput } from "../output.ts";
 import { type ExitCode, exitCodes } from "../failure.ts";
-import type { Call } from "../invocation.ts";
+import type { CliInvocation } from "../invocation.ts";
 
 /** `width`: characters of a line, to set the texts side by side; null: one below the other, as a patch. */
-export async function turnDiffLines(diff: WireTurnDiff, width: number | null, output: Output): Promise<string[]> {
+export async function turnDiffLines(diff: WireTurnDiff, width: number | null, output: CliOutput): Promise<string[]> {
   const { red, green } = output.style;
   const text = (title: "instruction" | "answer"): Promise<string[]> =>
     textSection({ title, a: diff.a[title], b: diff.b[title] }, width, output);
@@ -26,11 +26,11 @@ function sideLine(side: WireTurnDiff["a"]): string {
   return `turn ${shortId(turnId)}, ${sequence} of ${shortId(sessionId)} · ${status} · ${provider} ${model} · mode ${mode}`;
 }
 
-function heading(title: string, rest: string, output: Output): string {
+function heading(title: string, rest: string, output: CliOutput): string {
   return output.style.bold(title) + (rest === "" ? "" : `: ${rest}`);
 }
 
-function historyLines(history: WireTurnDiff["history"], output: Output): string[] {
+function historyLines(history: WireTurnDiff["history"], output: CliOutput): string[] {
   const { commonTurnId, commonTurns, onlyA, onlyB } = history;
   const shared =
     commonTurnId === null
@@ -42,7 +42,7 @@ function historyLines(history: WireTurnDiff["history"], output: Output): string[
 }
 
 /** Lines that only one side has, as in a patch. */
-function marked(onlyA: string[], onlyB: string[], output: Output): string[] {
+function marked(onlyA: string[], onlyB: string[], output: CliOutput): string[] {
   const { red, green } = output.style;
   return [
     ...onlyA.map((line) => red(output.safe(`- ${line}`))),
@@ -51,7 +51,7 @@ function marked(onlyA: string[], onlyB: string[], output: Output): string[] {
 }
 
 /** What stands beside instruction and history: a line for what is the same, one for each thing that differs. */
-function givenLines(diff: WireTurnDiff, output: Output): string[] {
+function givenLines(diff: WireTurnDiff, output: CliOutput): string[] {
   const { a, b, same } = diff;
   const things: [string, boolean, [string, string]?][] = [
     ["boot prompt", same.prompt],
@@ -81,7 +81,7 @@ function settingsText(settings: WireTurnDiff["a"]["settings"]): string {
   return pairs.length === 0 ? "none" : pairs.join(", ");
 }
 
-function chunkLines(chunks: WireTurnDiff["chunks"], output: Output): string[] {
+function chunkLines(chunks: WireTurnDiff["chunks"], output: CliOutput): string[] {
   if (chunks.length === 0) return [];
   const { red, green, yellow } = output.style;
   const lines = chunks.map(({ path, startLine, endLine, change }) => {
@@ -92,7 +92,7 @@ function chunkLines(chunks: WireTurnDiff["chunks"], output: Output): string[] {
   return [heading("retrieved", plural(chunks.length, "difference"), output), ...lines];
 }
 
-function fileLines(files: WireTurnDiff["files"], output: Output): string[] {
+function fileLines(files: WireTurnDiff["files"], output: CliOutput): string[] {
   if (files.length === 0) return [];
   const { red, green, yellow } = output.style;
   const lines = files.map(({ path, hashA, hashB }) => {
@@ -110,7 +110,7 @@ interface Texts {
   b: string;
 }
 
-async function textSection({ title, a, b }: Texts, width: number | null, output: Output): Promise<string[]> {
+async function textSection({ title, a, b }: Texts, width: number | null, output: CliOutput): Promise<string[]> {
   if (a === b) return [heading(title, "the same", output)];
   const lines = width === null ? await patch(a, b, output) : await columnsOf(a, b, { width, output });
   return [heading(title, "", output), ...lines];
@@ -119,7 +119,7 @@ async function textSection({ title, a, b }: Texts, width: number | null, output:
 /** Texts that differ so much that comparing them takes longer are given whole. */
 const compareMs = 2_000;
 
-async function patch(a: string, b: string, output: Output): Promise<string[]> {
+async function patch(a: string, b: string, output: CliOutput): Promise<string[]> {
   const { createTwoFilesPatch } = await import("diff");
   // An answer does not end with a line feed; without one the patch would say so each time.
   const ended = (text: string): string => (text === "" || text.endsWith("\n") ? text : `${text}\n`);
@@ -133,7 +133,7 @@ async function patch(a: string, b: string, output: Output): Promise<string[]> {
 async function columnsOf(
   a: string,
   b: string,
-  { width, output }: { width: number; output: Output },
+  { width, output }: { width: number; output: CliOutput },
 ): Promise<string[]> {
   const { sideBySide } = await import("./side-by-side.ts");
   const { red, green, yellow } = output.style;
@@ -142,8 +142,8 @@ async function columnsOf(
   );
 }
 
-export async function showDiff(
-  call: Call,
+export async function showTurnDiff(
+  call: CliInvocation,
   client: AptoveClient,
   { a, b, sideBySide }: { a: string; b: string; sideBySide: boolean },
 ): Promise<ExitCode> {

@@ -2,17 +2,17 @@
  * The terminal of a chat: what was said above, and beneath it, while they last, the block that is being written, the
  * calls that run, the state, and the line that is typed. Everything that goes to the terminal goes through here.
  */
-import { neutralize, type Style } from "../output.ts";
+import { neutralize, type OutputStyle } from "../output.ts";
 import type { CliIo } from "../ports.ts";
 import { cut } from "./cells.ts";
-import { KeyReader, type Key } from "./key-reader.ts";
-import { Screen } from "./screen.ts";
+import { KeyReader, type PressedKey } from "./key-reader.ts";
+import { LiveScreen } from "./screen.ts";
 import { typedRows } from "./typed-rows.ts";
 import { TypedLine, type TypedLineOptions } from "./typed-line.ts";
 
 export interface ChatTerminalOptions extends TypedLineOptions {
   io: CliIo;
-  style: Style;
+  style: OutputStyle;
   /** One line above the prompt; empty: none. */
   status(): string;
   onSubmit(text: string): void;
@@ -23,7 +23,11 @@ export interface ChatTerminalOptions extends TypedLineOptions {
 }
 
 /** What the typed line is for. `hidden`: nothing is typed now, but what is typed is kept for later. */
-export type Typing = { as: "prompt" } | { as: "steering" } | { as: "answer"; question: string } | { as: "hidden" };
+export type TypingPurpose =
+  | { as: "prompt" }
+  | { as: "steering" }
+  | { as: "answer"; question: string }
+  | { as: "hidden" };
 
 /** Often enough to look alive, seldom enough to cost nothing. */
 const frameMs = 33;
@@ -31,10 +35,10 @@ const echoedLinesMax = 20;
 
 export class ChatTerminal {
   readonly #options: ChatTerminalOptions;
-  readonly #screen: Screen;
+  readonly #screen: LiveScreen;
   readonly #typed: TypedLine;
   readonly #keys: KeyReader;
-  #typing: Typing = { as: "hidden" };
+  #typing: TypingPurpose = { as: "hidden" };
   /** The text of a line that is set aside while a question is answered. */
   #setAside = "";
   #above: (() => readonly string[]) | null = null;
@@ -49,7 +53,7 @@ export class ChatTerminal {
     const { io } = options;
     this.#options = options;
     this.#typed = new TypedLine(options);
-    this.#screen = new Screen({ write: (text) => void io.stdout.write(text), size: () => this.size });
+    this.#screen = new LiveScreen({ write: (text) => void io.stdout.write(text), size: () => this.size });
     this.#keys = new KeyReader(io, {
       key: (key) => this.#key(key),
       paste: (text) => this.#paste(text),
@@ -88,7 +92,7 @@ export class ChatTerminal {
     this.#timer ??= setTimeout(() => this.#paint(), frameMs);
   }
 
-  type(typing: Typing): void {
+  type(typing: TypingPurpose): void {
     if (typing.as === "answer") this.#setAside = this.#typed.take();
     else if (this.#typing.as === "answer") this.#typed.editor.set(this.#setAside);
     this.#typing = typing;
@@ -112,7 +116,7 @@ export class ChatTerminal {
     this.#paint();
   }
 
-  #key(key: Key): void {
+  #key(key: PressedKey): void {
     const { onInterrupt, onEnd, onDetails } = this.#options;
     switch (this.#typed.key(key)) {
       case "submit":

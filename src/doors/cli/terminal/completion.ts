@@ -2,7 +2,7 @@
 import { readdirSync } from "node:fs";
 import { dirname, join } from "node:path";
 
-export interface Completion {
+export interface LineCompletion {
   /** Characters before the cursor that it takes the place of. */
   replaces: number;
   text: string;
@@ -16,7 +16,7 @@ const choicesMax = 40;
 export function complete(
   before: string,
   { commands, folder }: { commands: readonly string[]; folder: string },
-): Completion | null {
+): LineCompletion | null {
   if (/^\/\S*$/.test(before))
     return ofChoices(
       before,
@@ -31,7 +31,7 @@ export function complete(
   return ofChoices(quote + path, asTyped, quote === "" ? " " : '" ');
 }
 
-function ofChoices(typed: string, choices: readonly string[], end: string): Completion | null {
+function ofChoices(typed: string, choices: readonly string[], end: string): LineCompletion | null {
   const [first] = choices;
   if (first === undefined) return null;
   const only = choices.length === 1;

@@ -2,7 +2,7 @@
 import { emitKeypressEvents } from "node:readline";
 import type { CliIo } from "../ports.ts";
 
-export interface Key {
+export interface PressedKey {
   /** What it types; undefined for keys that type nothing. */
   text: string | undefined;
   /** Undefined for characters beyond letters and digits. */
@@ -17,7 +17,7 @@ const bracketedPasteOn = "\u001b[?2004h";
 const bracketedPasteOff = "\u001b[?2004l";
 
 export interface KeyListener {
-  key(key: Key): void;
+  key(key: PressedKey): void;
   /** A block that was pasted, with line feeds only. */
   paste(text: string): void;
   /** There is no terminal any more. */

@@ -1,12 +1,12 @@
 /** Blocks of Markdown as lines for a terminal. The text has lost its power over the terminal before it comes here. */
 import type { MarkedToken, Token, Tokens } from "marked";
-import type { Style } from "../output.ts";
+import type { OutputStyle } from "../output.ts";
 import { cellsOf } from "./cells.ts";
 import { codeColours } from "./code-colours.ts";
-import { wrap, type Paint, type Span } from "./spans.ts";
+import { wrap, type PaintText, type TextSpan } from "./spans.ts";
 
 export interface MarkdownLook {
-  style: Style;
+  style: OutputStyle;
   /** Cells of a line. Code and tables are never broken: the terminal does it where it must. */
   width: number;
 }
@@ -88,8 +88,8 @@ function withoutTabs(text: string): string {
 }
 
 function headingLines({ depth, tokens }: Tokens.Heading, { style, width }: MarkdownLook): string[] {
-  const paint: Paint = (text) => style.bold(depth < 3 ? style.cyan(text) : text);
-  const mark: Span = { text: `${"#".repeat(depth)} `, paint: style.dim };
+  const paint: PaintText = (text) => style.bold(depth < 3 ? style.cyan(text) : text);
+  const mark: TextSpan = { text: `${"#".repeat(depth)} `, paint: style.dim };
   return wrap([mark, ...inline(tokens, { paint, style, depth: 0 })], width);
 }
 
@@ -122,7 +122,7 @@ function quoteLines({ tokens }: Tokens.Blockquote, look: MarkdownLook, depth: nu
   return inner.map((line) => `${dim("│")} ${line}`);
 }
 
-function codeLines({ raw, text }: Tokens.Code, style: Style): string[] {
+function codeLines({ raw, text }: Tokens.Code, style: OutputStyle): string[] {
   const fence = fenceOf(raw);
   if (fence === null)
     return withoutTabs(text)
@@ -137,16 +137,16 @@ function codeLines({ raw, text }: Tokens.Code, style: Style): string[] {
   return [fenceLine(fence, style), ...inside.map((line) => paint(codeLine(fence, line))), ...end];
 }
 
-export function fenceLine({ mark, language }: Fence, { dim }: Style): string {
+export function fenceLine({ mark, language }: CodeFence, { dim }: OutputStyle): string {
   return dim(`${mark}${language}`);
 }
 
 /** A line of code without the indentation that its fence has. */
-export function codeLine({ indent }: Fence, line: string): string {
+export function codeLine({ indent }: CodeFence, line: string): string {
   return withoutTabs(line.replace(new RegExp(`^ {0,${indent}}`), ""));
 }
 
-export interface Fence {
+export interface CodeFence {
   /** Three backticks or tildes, or more. */
   mark: string;
   language: string;
@@ -155,7 +155,7 @@ export interface Fence {
 }
 
 /** Null: the code has no fence, it is indented. */
-export function fenceOf(raw: string): Fence | null {
+export function fenceOf(raw: string): CodeFence | null {
   const opening = /^( {0,3})(`{3,}|~{3,})[ \t]*([^\s`]*)/.exec(raw);
   if (opening === null) return null;
   const [, indent = "", mark = "", language = ""] = opening;
@@ -172,19 +172,19 @@ export function closes(line: string, mark: string): boolean {
 const entities: Record<string, string> = { amp: "&", lt: "<", gt: ">", quot: '"', "#39": "'", nbsp: "\u00a0" };
 
 interface InlineLook {
-  paint: Paint;
-  style: Style;
+  paint: PaintText;
+  style: OutputStyle;
   depth: number;
 }
 
 /** Without styles the marks stay: they are all that tells emphasis and code from text. */
-function inline(tokens: readonly Token[], look: InlineLook): Span[] {
+function inline(tokens: readonly Token[], look: InlineLook): TextSpan[] {
   const { paint, style } = look;
   if (style.isColorSupported) return tokens.flatMap((token) => inlineSpans(token as MarkedToken, look));
   return tokens.map(({ type, raw }) => ({ text: type === "br" ? "\n" : raw.replaceAll("\n", " "), paint }));
 }
 
-function inlineSpans(token: MarkedToken, look: InlineLook): Span[] {
+function inlineSpans(token: MarkedToken, look: InlineLook): TextSpan[] {
   const { paint, style } = look;
   switch (token.type) {
     case "strong":
@@ -211,14 +211,14 @@ function inlineSpans(token: MarkedToken, look: InlineLook): Span[] {
 }
 
 /** What stands within other marks has the styles of both. */
-function painted({ tokens, raw }: { tokens: Token[]; raw: string }, more: Paint, look: InlineLook): Span[] {
+function painted({ tokens, raw }: { tokens: Token[]; raw: string }, more: PaintText, look: InlineLook): TextSpan[] {
   const { paint, depth } = look;
   if (depth > depthMax) return [{ text: raw, paint }];
   return inline(tokens, { ...look, paint: (text) => paint(more(text)), depth: depth + 1 });
 }
 
 /** Where a link leads stands beside it: what is shown and where it goes may differ. */
-function address({ text, href }: { text: string; href: string }, { dim }: Style): Span[] {
+function address({ text, href }: { text: string; href: string }, { dim }: OutputStyle): TextSpan[] {
   if (href === text || href === `mailto:${text}` || href === "") return [];
   return [{ text: ` (${href})`, paint: dim }];
 }

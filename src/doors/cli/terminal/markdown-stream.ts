@@ -13,12 +13,12 @@ import {
   fenceLine,
   fenceOf,
   units,
-  type Fence,
+  type CodeFence,
   type MarkdownLook,
 } from "./markdown-lines.ts";
 
 /** Cuts a text into blocks. */
-export type Lex = (text: string) => Token[];
+export type LexMarkdown = (text: string) => Token[];
 
 /** An open block that grows beyond this is taken for ended, so that what it costs to show stays small. */
 const openCharactersMax = 8_192;
@@ -32,19 +32,19 @@ interface Place {
 const mayEndBlock = /^\s*$|^\s*(?:#|`{3}|~{3}|[-*_=+>]|\d)/;
 
 export class MarkdownStream {
-  readonly #lex: Lex;
+  readonly #lex: LexMarkdown;
   readonly #look: () => MarkdownLook;
   /** Of the open block, up to its last line feed. */
   #lines = "";
   /** The line that is still being written. */
   #rest = "";
   /** The fenced code that is open; its lines are done one by one. */
-  #code: { fence: Fence; paint: PaintCode } | null = null;
+  #code: { fence: CodeFence; paint: PaintCode } | null = null;
   #place: Place = { hasGap: false, isBegun: false };
   #wasBlank = false;
   #done: string[] = [];
 
-  constructor(lex: Lex, look: () => MarkdownLook) {
+  constructor(lex: LexMarkdown, look: () => MarkdownLook) {
     this.#lex = lex;
     this.#look = look;
   }
@@ -109,7 +109,7 @@ export class MarkdownStream {
     if (fence !== null && !fence.isClosed) this.#beginCode(open, fence);
   }
 
-  #beginCode(open: Token, fence: Fence): void {
+  #beginCode(open: Token, fence: CodeFence): void {
     const { style } = this.#look();
     const inside = this.#lines.split("\n").slice(1, -1);
     this.#lines = "";
@@ -118,7 +118,7 @@ export class MarkdownStream {
     for (const line of inside) this.#line(line);
   }
 
-  #lineOfCode({ fence, paint }: { fence: Fence; paint: PaintCode }, line: string): void {
+  #lineOfCode({ fence, paint }: { fence: CodeFence; paint: PaintCode }, line: string): void {
     if (!closes(line, fence.mark)) {
       this.#done.push(paint(codeLine(fence, line)));
       return;

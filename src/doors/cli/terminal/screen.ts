@@ -15,7 +15,7 @@ export interface ScreenPorts {
   size(): TerminalSize;
 }
 
-export interface Frame {
+export interface ScreenFrame {
   /** Lines that stay. They may be longer than the terminal is wide. */
   done: readonly string[];
   /** The changing lines beneath; the first of them are left out where there is no room for all. */
@@ -32,7 +32,7 @@ const showCursor = "\u001b[?25h";
 const beginFrame = "\u001b[?2026h";
 const endFrame = "\u001b[?2026l";
 
-export class Screen {
+export class LiveScreen {
   readonly #ports: ScreenPorts;
   #live: readonly string[] = [];
   /** Where the cursor stands, from the first row of the live lines. */
@@ -45,7 +45,7 @@ export class Screen {
     this.#columns = ports.size().columns;
   }
 
-  paint({ done, live, cursor }: Frame): void {
+  paint({ done, live, cursor }: ScreenFrame): void {
     const { columns, rows } = this.#ports.size();
     const shown = fitting(live, { columns, rows });
     const isReflowed = columns !== this.#columns;
@@ -84,7 +84,7 @@ export class Screen {
     return `${start}${eraseBelow}${done.map((line) => `${line}\r\n`).join("")}${added.join("\r\n")}`;
   }
 
-  #placeCursor(shown: readonly string[], cursor: Frame["cursor"]): string {
+  #placeCursor(shown: readonly string[], cursor: ScreenFrame["cursor"]): string {
     if (cursor === null) return "";
     const row = Math.max(0, rowsOfAll(shown, this.#columns) - 1 - cursor.rowsUp);
     const column = Math.min(cursor.column, this.#columns - 1);

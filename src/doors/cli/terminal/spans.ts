@@ -1,15 +1,15 @@
 /** Text in pieces of different styles, and how it is set in lines that fit the terminal. */
 import { cellsOf, chop, graphemes } from "./cells.ts";
 
-export type Paint = (text: string) => string;
+export type PaintText = (text: string) => string;
 
 /** A line feed in the text begins a new line; other runs of blanks are as good as one. */
-export interface Span {
+export interface TextSpan {
   text: string;
-  paint: Paint;
+  paint: PaintText;
 }
 
-interface Piece extends Span {
+interface Piece extends TextSpan {
   cells: number;
 }
 
@@ -17,7 +17,7 @@ interface Piece extends Span {
  * Sets spans in lines of at most `width` cells, broken at blanks and between wide characters, or where a word is too
  * long within it. No style reaches over the end of a line. At least one line.
  */
-export function wrap(spans: readonly Span[], width: number): string[] {
+export function wrap(spans: readonly TextSpan[], width: number): string[] {
   const setting = new Setting(Math.max(1, width));
   for (const { text, paint } of spans) {
     for (const [part] of text.matchAll(/\n|[ \t]+|[^ \t\n]+/g)) {
@@ -38,13 +38,13 @@ class Setting {
   #lineCells = 0;
   /** Pieces that may not be torn from each other. */
   #word: Piece[] = [];
-  #blank: Paint | null = null;
+  #blank: PaintText | null = null;
 
   constructor(width: number) {
     this.#width = width;
   }
 
-  add(text: string, paint: Paint): void {
+  add(text: string, paint: PaintText): void {
     if (!wide.test(text)) {
       this.#word.push({ text, paint, cells: cellsOf(text) });
       return;
@@ -57,7 +57,7 @@ class Setting {
     }
   }
 
-  blank(paint: Paint): void {
+  blank(paint: PaintText): void {
     this.#placeWord();
     this.#blank ??= paint;
   }
@@ -108,7 +108,7 @@ class Setting {
 function painted(line: readonly Piece[]): string {
   let text = "";
   let run = "";
-  let paint: Paint | null = null;
+  let paint: PaintText | null = null;
   for (const piece of line) {
     if (piece.paint !== paint && paint !== null) {
       text += paint(run);

@@ -3,13 +3,13 @@
  * one line that stays. What is folded away can be unfolded for a while.
  */
 import type { ToolCallView, ToolContent } from "../../../domain/tool.ts";
-import { duration, firstLine, neutralize, plural, type Style } from "../output.ts";
+import { duration, firstLine, neutralize, plural, type OutputStyle } from "../output.ts";
 import { cut } from "./cells.ts";
 import { contentLines } from "./content-lines.ts";
 import { spinner } from "./spinner.ts";
 
 export interface BoardPorts {
-  style: Style;
+  style: OutputStyle;
   /** Cells of a line. */
   width(): number;
   /** Lines that stay. */

@@ -1,7 +1,7 @@
 /** What keys do to the line that is typed: editing, history, search and completion, as shells have taught people. */
 import { complete } from "./completion.ts";
 import type { InputHistory } from "./input-history.ts";
-import type { Key } from "./key-reader.ts";
+import type { PressedKey } from "./key-reader.ts";
 import { LineEditor } from "./line-editor.ts";
 
 export interface TypedLineOptions {
@@ -52,7 +52,7 @@ export class TypedLine {
     this.editor.insert(text);
   }
 
-  key(key: Key): KeyOutcome {
+  key(key: PressedKey): KeyOutcome {
     this.#choices = [];
     if (this.#search !== null && this.#searchKey(this.#search, key)) return null;
     if (key.ctrl) return this.#controlKey(key);
@@ -65,7 +65,7 @@ export class TypedLine {
     this.#choices = [];
   }
 
-  #plainKey({ name, text }: Key): KeyOutcome {
+  #plainKey({ name, text }: PressedKey): KeyOutcome {
     const { editor } = this;
     switch (name) {
       case "return":
@@ -102,7 +102,7 @@ export class TypedLine {
     }
   }
 
-  #controlKey({ name }: Key): KeyOutcome {
+  #controlKey({ name }: PressedKey): KeyOutcome {
     const { editor } = this;
     switch (name) {
       case "c":
@@ -151,7 +151,7 @@ export class TypedLine {
     if (name !== undefined && Object.hasOwn(edits, name)) edits[name]?.();
   }
 
-  #metaKey({ name }: Key): KeyOutcome {
+  #metaKey({ name }: PressedKey): KeyOutcome {
     const { editor } = this;
     if (name === "return" || name === "enter") editor.insert("\n");
     else if (name === "b" || name === "left") editor.moveWord("left");
@@ -185,7 +185,7 @@ export class TypedLine {
   }
 
   /** False: the key ends the search, and means what it always does. */
-  #searchKey(search: Search, key: Key): boolean {
+  #searchKey(search: Search, key: PressedKey): boolean {
     const { name, text, ctrl, meta } = key;
     if (ctrl && name === "r") return this.#searchFor({ ...search, skip: search.skip + 1 });
     if (name === "backspace") return this.#searchFor({ part: search.part.slice(0, -1), skip: 0 });

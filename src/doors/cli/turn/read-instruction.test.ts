@@ -3,13 +3,13 @@ import { EventEmitter } from "node:events";
 import { PassThrough, Writable } from "node:stream";
 import { test } from "node:test";
 import { readInstruction } from "./read-instruction.ts";
-import { Output } from "../output.ts";
+import { CliOutput } from "../output.ts";
 import type { CliIo } from "../ports.ts";
 
 function surroundings(kind: ReturnType<CliIo["inputKind"]>): {
   io: CliIo;
   stdin: PassThrough;
-  output: Output;
+  output: CliOutput;
   notes: string[];
 } {
   const stdin = new PassThrough();
@@ -27,7 +27,7 @@ function surroundings(kind: ReturnType<CliIo["inputKind"]>): {
     signals: new EventEmitter(),
     inputKind: () => kind,
   };
-  return { io, stdin, notes, output: new Output(io, { color: false }) };
+  return { io, stdin, notes, output: new CliOutput(io, { color: false }) };
 }
 
 test("[L1] a program's pipe that stays silent is left out after a second, with a warning", async (t) => {

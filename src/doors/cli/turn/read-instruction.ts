@@ -1,6 +1,6 @@
 /** What comes in by standard input. */
 import { UsageError } from "../failure.ts";
-import type { Output } from "../output.ts";
+import type { CliOutput } from "../output.ts";
 import type { CliIo } from "../ports.ts";
 
 /** How long another program's open pipe is waited for, when there is an instruction already. */
@@ -10,7 +10,7 @@ const firstByteMs = 1_000;
  * The instruction: the argument, what is piped in, or both with a blank line between. The argument `-` stands
  * for standard input, and waits for it however long it takes.
  */
-export async function readInstruction(io: CliIo, words: readonly string[], output: Output): Promise<string> {
+export async function readInstruction(io: CliIo, words: readonly string[], output: CliOutput): Promise<string> {
   const isGiven = words.some((word) => word !== "");
   const text = await readOptionalInstruction(io, isGiven || io.inputKind() === "none" ? words : ["-"], output);
   if (text !== "") return text;
@@ -18,7 +18,7 @@ export async function readInstruction(io: CliIo, words: readonly string[], outpu
 }
 
 /** The same where there may be none, such as for a rerun: then it is empty. */
-export async function readOptionalInstruction(io: CliIo, words: readonly string[], output: Output): Promise<string> {
+export async function readOptionalInstruction(io: CliIo, words: readonly string[], output: CliOutput): Promise<string> {
   const argument = words.filter((word) => word !== "-").join(" ");
   const kind = io.inputKind();
   const mustRead = words.includes("-") || kind === "file";
@@ -33,7 +33,7 @@ async function readAll(stdin: CliIo["stdin"]): Promise<string> {
 }
 
 /** A program that starts another often leaves a pipe open that it never writes to. */
-async function readSoon(io: CliIo, kind: ReturnType<CliIo["inputKind"]>, output: Output): Promise<string> {
+async function readSoon(io: CliIo, kind: ReturnType<CliIo["inputKind"]>, output: CliOutput): Promise<string> {
   if (kind !== "socket") return "";
   const { stdin } = io;
   const hasStarted = await new Promise<boolean>((resolve) => {

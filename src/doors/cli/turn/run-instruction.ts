@@ -1,10 +1,10 @@
 /** Runs one instruction as a turn and shows it; the shared middle of `ask` and `chat`. */
 import type { AgUiEvent, AptoveClient, ExecuteAnswer, ExecuteRequest, StreamedEvent } from "../../../client/client.ts";
-import type { Call } from "../invocation.ts";
+import type { CliInvocation } from "../invocation.ts";
 import { TurnRenderer, type TurnView } from "../show/render-turn.ts";
 
 export interface InstructionRun {
-  call: Call;
+  call: CliInvocation;
   client: AptoveClient;
   request: ExecuteRequest;
   /** `text`: for people. `events`: each event as a line of JSON. `none`: nothing. */
@@ -56,7 +56,7 @@ export async function runInstruction(run: InstructionRun): Promise<ExecuteAnswer
  * The server of this data folder was stopped or killed in the middle: what became of the turn is in the
  * folder all the same. Throws the error that led here where it is not.
  */
-async function storedAnswer(call: Call, turnId: string | null, error: unknown): Promise<ExecuteAnswer> {
+async function storedAnswer(call: CliInvocation, turnId: string | null, error: unknown): Promise<ExecuteAnswer> {
   const own = turnId === null ? null : await call.withoutServer();
   if (own === null || turnId === null) throw error;
   return await own.turns.answer(turnId);

@@ -1,13 +1,16 @@
 /** Builds the request of a turn from the options of a command and from the working copy. */
 import { folderKey } from "../../../domain/session.ts";
 import type { ExecuteRequest } from "../../../client/client.ts";
-import type { Call } from "../invocation.ts";
+import type { CliInvocation } from "../invocation.ts";
 import type { TurnOptions } from "./turn-options.ts";
-import { headCommit, type WorkingCopy } from "../working-copy/git.ts";
+import { headCommit, type LocalWorkingCopy } from "../working-copy/git.ts";
 import { gatherActiveFiles } from "../working-copy/active-files.ts";
 
 /** A new session says which folder of this machine it is about: an editor that has the folder open lists it (P1). */
-export async function ofThisFolder(call: Call, place: ExecuteRequest): Promise<Pick<ExecuteRequest, "session">> {
+export async function ofThisFolder(
+  call: CliInvocation,
+  place: ExecuteRequest,
+): Promise<Pick<ExecuteRequest, "session">> {
   const isNew = place.sessionId === undefined && place.rerun === undefined;
   if (!isNew || call.server() !== null) return {};
   const { root, hasGit } = await call.copy();
@@ -15,7 +18,7 @@ export async function ofThisFolder(call: Call, place: ExecuteRequest): Promise<P
 }
 
 /** Everything of a turn's request but the instruction and the session. */
-export async function turnRequest(call: Call, options: TurnOptions): Promise<ExecuteRequest> {
+export async function turnRequest(call: CliInvocation, options: TurnOptions): Promise<ExecuteRequest> {
   const copy = await call.copy();
   const { cwd } = call.io;
   const withModified = options.modified !== false;
@@ -39,7 +42,7 @@ export async function turnRequest(call: Call, options: TurnOptions): Promise<Exe
 
 /** A folder outside of git has nothing to look up; its name is the session's workspace, by which it is found again. */
 export function aboutOf(
-  copy: WorkingCopy,
+  copy: LocalWorkingCopy,
   namedRepo: string | undefined,
 ): Pick<ExecuteRequest, "repo" | "workspaceId"> {
   if (namedRepo !== undefined) return { repo: namedRepo };

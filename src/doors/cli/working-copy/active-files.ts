@@ -9,12 +9,12 @@ import { decodeText, pathFault } from "../../../domain/active-file.ts";
 import { limits } from "../../../domain/limits.ts";
 import { bytes } from "../output.ts";
 import { UsageError } from "../failure.ts";
-import { modifiedFiles, type WorkingCopy } from "./git.ts";
+import { modifiedFiles, type LocalWorkingCopy } from "./git.ts";
 
-export type SentFile = NonNullable<NonNullable<ExecuteRequest["activeFiles"]>[number]>;
+export type ActiveFileContent = NonNullable<NonNullable<ExecuteRequest["activeFiles"]>[number]>;
 
-export interface GatheredFiles {
-  files: SentFile[];
+export interface ActiveFileSelection {
+  files: ActiveFileContent[];
   /** Files that are not sent, each with why. */
   skipped: { path: string; reason: string }[];
 }
@@ -24,17 +24,17 @@ const readBytesMax = 1_048_576;
 const totalBytesMax = limits.requestBodyBytesMax / 2;
 
 export interface FileChoice {
-  copy: WorkingCopy;
+  copy: LocalWorkingCopy;
   cwd: string;
   /** As the caller wrote them, relative to `cwd` or absolute. */
   named: readonly string[];
   withModified: boolean;
 }
 
-export async function gatherActiveFiles(choice: FileChoice): Promise<GatheredFiles> {
+export async function gatherActiveFiles(choice: FileChoice): Promise<ActiveFileSelection> {
   const { copy, cwd, named, withModified } = choice;
   const modified = new Set(withModified && copy.hasGit ? await modifiedFiles(copy.root) : []);
-  const gathered: GatheredFiles = { files: [], skipped: [] };
+  const gathered: ActiveFileSelection = { files: [], skipped: [] };
   let total = 0;
   const add = (path: string): string | null => {
     if (gathered.files.length >= limits.activeFilesPerTurnMax) return `more than ${limits.activeFilesPerTurnMax} files`;

@@ -8,7 +8,7 @@ import { bytes } from "../output.ts";
 
 type WirePart = NonNullable<ExecuteRequest["input"]>[number];
 
-export interface Attaching {
+export interface AttachmentRequest {
   /** The top of the working copy. */
   root: string;
   cwd: string;
@@ -26,7 +26,7 @@ const imageTypes: Readonly<Record<string, string>> = {
   ".webp": "image/webp",
 };
 
-export function attachedParts({ root, cwd, named, mode }: Attaching): WirePart[] {
+export function attachedParts({ root, cwd, named, mode }: AttachmentRequest): WirePart[] {
   return named.map((name) => {
     if (/^https?:\/\//i.test(name)) return { type: "url", url: name, mode };
     const full = resolve(cwd, name);

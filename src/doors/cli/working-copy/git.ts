@@ -3,7 +3,7 @@ import { execFile } from "node:child_process";
 import { basename } from "node:path";
 import { gitQuestionEnvironment, gitQuestionOptions } from "../../../system/git-questions.ts";
 
-export interface WorkingCopy {
+export interface LocalWorkingCopy {
   /** Absolute path of the top folder. */
   root: string;
   /** Name under which the repository is indexed and sessions are listed. */
@@ -22,7 +22,7 @@ function git(root: string, args: string[]): Promise<string | null> {
 }
 
 /** The working copy around a folder; outside of git the folder itself. */
-export async function findWorkingCopy(cwd: string): Promise<WorkingCopy> {
+export async function findWorkingCopy(cwd: string): Promise<LocalWorkingCopy> {
   const [top, origin] = await Promise.all([
     git(cwd, ["rev-parse", "--show-toplevel"]),
     git(cwd, ["config", "--get", "remote.origin.url"]),
