@@ -7,7 +7,7 @@ import { qdrantFault } from "../../configuration/configured-index.ts";
 import { configuredMcpServers } from "../../configuration/mcp-servers.ts";
 import type { CliInvocation } from "./invocation.ts";
 
-/** What is wrong with each workspace, and not with all of them (W7). */
+/** Returns what is wrong in single workspaces. A problem that the whole data folder has is left out (W7). */
 export async function checkWorkspaces(call: CliInvocation): Promise<{ count: number; problems: string[] }> {
   const { env } = call.io;
   const everywhere = configurationProblems(call.loaded().configuration, env);
@@ -30,7 +30,7 @@ export async function ownProblems(call: CliInvocation, id: string): Promise<stri
   }
 }
 
-/** What is well formed, and yet cannot work. */
+/** Returns what is wrong in a configuration that is well formed and still cannot work. */
 export function configurationProblems(configuration: Configuration, env: CliInvocation["io"]["env"]): string[] {
   const { providers, retrieval, agentContexts } = configuration;
   const problems = agentContexts.flatMap(({ id, provider }) => {
@@ -57,7 +57,7 @@ function blobsFault(url: string | null): string | null {
   return address !== null && "fault" in address ? `blobs.url: ${address.fault}` : null;
 }
 
-/** The default's name, and those that could answer as well. */
+/** Names the provider that answers by default, and the other providers that could answer. */
 export function answering({ provider, providers }: Configuration): string {
   const others = callableProviders(providers).filter((name) => name !== provider);
   return others.length === 0 ? `${provider} answers` : `${provider} answers; ${others.join(", ")} could too`;

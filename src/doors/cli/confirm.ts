@@ -1,9 +1,9 @@
-/** Asks before something is done that cannot be taken back. */
+/** Asks for confirmation before something is done that cannot be undone. */
 import { createInterface } from "node:readline/promises";
 import type { CliInvocation } from "./invocation.ts";
 import { UsageError } from "./failure.ts";
 
-/** True for yes. Without a terminal nobody can be asked: that is wrong use, and `--yes` is the mend. */
+/** Returns true if the person answers yes. Throws `UsageError` without a terminal; `--yes` is the fix for that. */
 export async function confirm(call: CliInvocation, question: string): Promise<boolean> {
   const { io } = call;
   if (io.stdin.isTTY !== true) {
@@ -17,7 +17,7 @@ export async function confirm(call: CliInvocation, question: string): Promise<bo
   }
 }
 
-/** Asks, unless `--yes` was given; says that nothing was done where the answer is no. */
+/** Returns true if `--yes` was given or the person confirms. Otherwise prints that nothing was changed. */
 export async function confirmUnlessYes(
   call: CliInvocation,
   question: string,

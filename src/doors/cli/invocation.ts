@@ -1,4 +1,7 @@
-/** One call of the command line: its surroundings, its global options, and lazily what it works on. */
+/**
+ * One invocation of the command line: its input and output, its global options, and what it works on, opened when it is
+ * first needed.
+ */
 import { createHash } from "node:crypto";
 import type { AptoveClient } from "../../client/client.ts";
 import { AptoveError } from "../../domain/errors.ts";
@@ -60,7 +63,10 @@ export class CliInvocation {
     this.#options = parts.options;
   }
 
-  /** Values of options, over every other layer (W7); to be given before the configuration is used. */
+  /**
+   * Sets values that options gave. They override every other layer (W7). Call it before the configuration is first
+   * read.
+   */
   override(section: string, values: Record<string, unknown>): void {
     const given = Object.entries(values).filter(([, value]) => value !== undefined);
     if (given.length > 0) this.#overrides[section] = Object.fromEntries(given);
@@ -78,24 +84,27 @@ export class CliInvocation {
     return this.#loaded;
   }
 
-  /** What counts in a workspace (W7). Throws `workspace_unknown`, and what is wrong with the workspace. */
+  /**
+   * Returns the configuration of a workspace (W7). Throws `workspace_unknown`, or the fault in the workspace's own
+   * file.
+   */
   async loadedFor(workspaceId: string): Promise<LoadedConfiguration> {
     const words = await workspaceWords((await this.workspaces()).store, workspaceId);
     if (words !== null) return mergeLayers(this.#sharedLayers(), words);
     throw new AptoveError("workspace_unknown", `there is no workspace ${JSON.stringify(workspaceId)}`);
   }
 
-  /** Those of this machine's data folder. */
+  /** Returns the workspaces of this machine's data folder. */
   async workspaces(): Promise<OpenedWorkspaces> {
     return await this.#ports.openWorkspaces(this.folder());
   }
 
-  /** Tools that run in this process, in the given folders. */
+  /** Opens tools that run in this process and work in the given folders. */
   async openSessionTools(configuration: Configuration, request: SessionToolsRequest): Promise<SessionTools> {
     return await this.#ports.openSessionTools({ folder: this.folder(), env: this.io.env, configuration }, request);
   }
 
-  /** On this machine, beside any server. */
+  /** Starts MCP servers on this machine to check them, also while a server runs. */
   async checkMcpServers(request: Omit<McpCheckRequest, "env">): Promise<McpServerReport[]> {
     return await this.#ports.checkMcpServers({ ...request, env: this.io.env });
   }
@@ -104,12 +113,12 @@ export class CliInvocation {
     return await this.#ports.redisFault(url);
   }
 
-  /** Address of another server, where one was named. */
+  /** Returns the address of the server that an option or the environment names. Null if none is named. */
   server(): string | null {
     return this.#options.server ?? (this.io.env["APTOVE_SERVER"] || null);
   }
 
-  /** The engine in this process; for what only the machine of the data folder can do. */
+  /** Opens the engine in this process, for tasks that only the machine with the data folder can do. */
   local(task: string, { isServer = false } = {}): Promise<LocalEngine> {
     if (this.server() !== null) {
       throw new UsageError(`${task} works on this machine's own data`, "leave out --server (and APTOVE_SERVER)");
@@ -117,12 +126,18 @@ export class CliInvocation {
     return (this.#local ??= this.#openLocal(!isServer));
   }
 
-  /** Whoever runs the turns: the named server, the server of this data folder where it runs, else this process. */
+  /**
+   * Connects to whatever runs the turns: the named server, the running server of this data folder, or else the engine
+   * in this process.
+   */
   client(): Promise<AptoveClient> {
     return (this.#client ??= this.#connect());
   }
 
-  /** The engine in this process instead of this folder's server, which has gone; null: the client is not one of that server. */
+  /**
+   * Returns a client of the engine in this process after this folder's server has gone. Null if the client was not
+   * connected to that server.
+   */
   async withoutServer(): Promise<AptoveClient | null> {
     if (!this.#isOnOwnServer) return null;
     return (await this.local("this")).client;
@@ -133,12 +148,15 @@ export class CliInvocation {
     return await this.#copy;
   }
 
-  /** The configuration is read with the stores: what is wrong with it is the answer to the client's first request. */
+  /**
+   * Serves an ACP client. The configuration is read with the stores, so a fault in it is the answer to the client's
+   * first request.
+   */
   async serveAcp(asked: Pick<AcpSetup, "workspaceId" | "beginning" | "mode" | "stop">): Promise<void> {
     if (this.server() !== null) {
       throw new UsageError("acp works on this machine's own data", "leave out --server (and APTOVE_SERVER)");
     }
-    // A fault of the configuration is the editor's to hear, from the session that it begins.
+    // A fault of the configuration is reported to the editor, by the session that it begins.
     if (this.#hasConfiguration()) await this.#refuseOtherRecords();
     const { env, stdin, stdout, stderr } = this.io;
     const setup = { dataDir: this.folder().dir, env, overrides: this.#overrides };
@@ -156,7 +174,7 @@ export class CliInvocation {
 
   async close(): Promise<void> {
     if (this.#local === null) return;
-    // An engine that never opened has told its caller, and leaves nothing to close.
+    // An engine that failed to open has already reported the failure and leaves nothing to close.
     const local = await this.#local.catch(() => null);
     await local?.close();
   }
@@ -184,7 +202,8 @@ export class CliInvocation {
     const running = findServer(this.folder());
     if (running !== null && running.configuration === this.fingerprint()) {
       const client = await this.#connectTo(running.url, running.key);
-      // A number that was given to another process, or a server that is just going down: do it here instead.
+      // The process id may belong to another process, or the server is shutting down. Then the engine in this process
+      // does the work.
       this.#isOnOwnServer = await client.health().then(isReady, () => false);
       if (this.#isOnOwnServer) return client;
     }
@@ -207,7 +226,7 @@ export class CliInvocation {
     }
   }
 
-  /** Where the records are, without user and password. */
+  /** Describes where the records are, without user and password. */
   recordsLocation(): string {
     const { url } = this.loaded().configuration.records;
     if (url === null) return "SQLite in the data folder";
@@ -216,8 +235,9 @@ export class CliInvocation {
   }
 
   /**
-   * A shell that lacks the server's APTOVE_RECORDS_URL would begin other records beside it, with keys that open nothing. Two
-   * addresses of PostgreSQL may be names of one database: then it is only said.
+   * Throws `other_records` if the running server keeps its records elsewhere. A shell that lacks the server's
+   * APTOVE_RECORDS_URL would create a second set of records, with keys that open nothing. Two addresses of PostgreSQL
+   * may name the same database, so for those it only prints a warning.
    */
   async #refuseOtherRecords(): Promise<void> {
     const own = this.recordsLocation();
@@ -232,9 +252,9 @@ export class CliInvocation {
     this.output.note(`warning: ${this.output.safeNote(message)}; if these are two databases: ${fix}`);
   }
 
-  /** Tells whether another process with this data folder would do exactly the same. */
+  /** Returns a digest that is equal in two processes with this data folder if they would do exactly the same. */
   fingerprint(): string {
-    // Where it listens, and what it tells of itself, changes nothing about what it does.
+    // The address that the server listens on, its logs, metrics and traces change nothing about what it does.
     const { serve: _serve, log: _log, metrics: _metrics, traces: _traces, ...rest } = this.loaded().configuration;
     return createHash("sha256").update(JSON.stringify(rest)).digest("hex");
   }

@@ -1,6 +1,6 @@
 /**
- * The terminal's door: parses the arguments, runs one command, and turns whatever happens into an exit code
- * (L1). It decides nothing about sessions: that is the engine's, reached by the typed client.
+ * The command line's door: parses the arguments, runs one command, and turns its result into an exit code (L1). It
+ * decides nothing about sessions: that is the engine's task, reached through the typed client.
  */
 import { CommanderError, type Command } from "commander";
 import { CliInvocation, type GlobalOptions } from "./invocation.ts";
@@ -12,7 +12,10 @@ import { StoppedAtOnce } from "./stop-signals.ts";
 
 export type { CliIo, CliPorts, LocalEngine, LocalSetup } from "./ports.ts";
 
-/** `argv` without the program's own name. Resolves when everything is written and closed; never rejects. */
+/**
+ * Runs the command in `argv`, which does not contain the program's own name. Resolves when all output is written and
+ * everything is closed. Never rejects.
+ */
 export async function runCli(argv: readonly string[], io: CliIo, ports: CliPorts): Promise<ExitCode> {
   const output = new CliOutput(io, { color: !argv.includes("--no-color") });
   let exit: ExitCode = exitCodes.fine;
@@ -36,7 +39,10 @@ export async function runCli(argv: readonly string[], io: CliIo, ports: CliPorts
   return exit;
 }
 
-/** Takes commander's words for us, for a command and those below it: what it refuses is told as every failure is. */
+/**
+ * Redirects the texts of commander for a command and those below it, so that what commander refuses is reported like
+ * every failure.
+ */
 function configure(
   command: Command,
   to: { name: string; write(text: string): void; refuse(text: string): void },
@@ -54,16 +60,19 @@ interface ToldTo {
   debug: boolean;
 }
 
-/** `words` is what commander wrote: `error: …`, perhaps a suggestion, and the line that says where the help is. */
+/**
+ * Reports why parsing ended. `words` is what commander wrote: `error: …`, perhaps a suggestion, and a line that names
+ * the help.
+ */
 function endOfParsing(error: unknown, words: string, told: ToldTo): ExitCode {
   if (!(error instanceof CommanderError)) return reportFailure(error, told.output, told);
-  // Help and version end by the same way as a wrong option; only their exit codes tell them apart.
+  // Help and version end in the same way as a wrong option. Only the exit code tells them apart.
   if (error.exitCode === 0) return exitCodes.fine;
   if (error.code !== "commander.help") {
     const [message = "", fix = null] = words.trim().split("\nfix: ");
     return reportFailure(new UsageError(message.replace(/^error: /, ""), fix), told.output, told);
   }
-  // A group of commands without one of them: what was written is its help.
+  // A group of commands was named without one of its commands. Then commander wrote the help.
   if (told.json) return reportFailure(new UsageError("no command was given", "see --help"), told.output, told);
   told.output.noteRaw(words);
   return exitCodes.wrongUse;
@@ -82,7 +91,7 @@ async function runBody(
   try {
     exit = await body(call);
   } catch (error) {
-    // Whoever stops a second time does not want to wait for anything.
+    // A person who stops a second time does not want to wait for anything.
     if (error instanceof StoppedAtOnce) return exitCodes.interrupted;
     exit = reportFailure(error, call.output, { json: call.json, debug, server: call.server() });
   }

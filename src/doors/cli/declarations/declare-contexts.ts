@@ -1,4 +1,4 @@
-/** The commands under `aptove context` (G1). */
+/** Declares the commands under `aptove context` (G1). */
 import { Argument, type Command, Option } from "commander";
 import type { ContextKind } from "../../../domain/context.ts";
 import type { SetOptions } from "../commands/contexts.ts";

@@ -1,4 +1,4 @@
-/** The commands under `aptove device` (P3). */
+/** Declares the commands under `aptove device` (P3). */
 import type { Command } from "commander";
 import type { PairOptions } from "../commands/devices.ts";
 import type { RunCommand } from "./declaring.ts";

@@ -1,4 +1,4 @@
-/** The commands about orgs, people, keys, and what was done (H4). */
+/** Declares the commands about orgs, users, API keys and the audit log (H4). */
 import { Argument, type Command, Option } from "commander";
 import type { Role } from "../../../domain/caller.ts";
 import type { AuditOptions } from "../commands/audit.ts";
@@ -20,7 +20,7 @@ export function addPeopleCommands(program: Command, run: RunCommand): void {
   addAudit(program, run);
 }
 
-/** For whoever has the data: at a server everybody is of one org. */
+/** The option `--org`. It works on this machine's data only: at a server, every caller belongs to one org. */
 function orgOption(): Option {
   return new Option("--org <id>", "an org of this machine's data; without it: one's own");
 }

@@ -1,4 +1,4 @@
-/** Every command with its options and its help; what a command does is loaded when it is called (L1). */
+/** Declares the program with its options and its help. The code of a command is loaded when the command runs (L1). */
 import { Command, Option } from "commander";
 import type { AcpOptions } from "../commands/acp.ts";
 import type { AskOptions } from "../commands/ask.ts";

@@ -1,4 +1,4 @@
-/** The commands about sessions, with their options and their help (L1). */
+/** Declares the commands about sessions, with their options and their help (L1). */
 import { Option, type Command } from "commander";
 import type { ConfirmOptions } from "../confirm.ts";
 import type { FireOptions, MailboxOptions } from "../commands/mailbox.ts";

@@ -1,4 +1,4 @@
-/** The commands about workspaces, with their options and their help (L1, W6). */
+/** Declares the commands about workspaces, with their options and their help (L1, W6). */
 import { Option, type Command } from "commander";
 import type { ConfirmOptions } from "../confirm.ts";
 import type { WorkspaceGcOptions } from "../commands/workspaces.ts";

@@ -1,9 +1,9 @@
-/** What the tables of commands share. */
+/** What all declarations of commands share. */
 import { InvalidArgumentError } from "commander";
 import type { CliInvocation } from "../invocation.ts";
 import type { ExitCode } from "../failure.ts";
 
-/** Runs a command's body and keeps its exit code. */
+/** Runs the body of a command and keeps its exit code. */
 export type RunCommand = (body: (call: CliInvocation) => Promise<ExitCode> | ExitCode) => Promise<void>;
 
 export function wholeNumber(min: number, max: number): (text: string) => number {

@@ -1,12 +1,12 @@
-/** What a turn's retrieval needs before the first instruction: a repository, and an index of it (Q1, Q3). */
+/** Prepares the retrieval of a turn before the first instruction: finds a repository and an index of it (Q1, Q3). */
 import type { CliInvocation } from "../invocation.ts";
 import { summaryLines, indexWorkingCopy } from "./index-working-copy.ts";
 import type { LocalWorkingCopy } from "../working-copy/git.ts";
 import { listenForStop } from "../stop-signals.ts";
 
 /**
- * Indexes this folder's repository where that was never done, and says where there is none. Another server's
- * index is its own matter, and so is the index of a repository that was named. False: it was stopped by Ctrl-C.
+ * Indexes this folder's repository if it was never indexed, and prints a note if there is none. Does nothing for
+ * another server, or for a repository that was named. Returns false if Ctrl-C stopped it.
  */
 export async function indexFirst(call: CliInvocation, namedRepo: string | undefined): Promise<boolean> {
   if (namedRepo !== undefined) return true;
@@ -16,7 +16,7 @@ export async function indexFirst(call: CliInvocation, namedRepo: string | undefi
     output.note(output.noteStyle.dim("not in a git repository: no code is looked up; name files with --file"));
     return true;
   }
-  // What a team looks things up in is made from commits, and not from whatever one of them is working on.
+  // The index of a team is built from commits, not from the working copy of one person.
   const isShared = call.loaded().configuration.retrieval.store !== "local";
   if (isShared || call.server() !== null || (await isIndexed(call, copy))) return true;
   const stopping = listenForStop(call.io.signals);
@@ -34,7 +34,10 @@ export async function indexFirst(call: CliInvocation, namedRepo: string | undefi
   }
 }
 
-/** To look at the index costs an engine of our own beside a running server; a turn that was answered shows as much. */
+/**
+ * Returns true if the repository is indexed. Reading the index would cost a second engine beside a running server; a
+ * completed turn proves as much.
+ */
 async function isIndexed(call: CliInvocation, { repo }: LocalWorkingCopy): Promise<boolean> {
   const { sessions } = await (await call.client()).sessions.list({ repo, limit: 1 });
   if (sessions[0]?.lastTurnStatus === "completed") return true;

@@ -22,7 +22,7 @@ export async function indexWorkingCopy(
 ): Promise<LocalIndexSummary> {
   const { indexes } = await call.local("indexing");
   const { org, commit } = options;
-  // A build has its working copy somewhere else each time, and means the same repository.
+  // A build server checks the repository out into a new folder each time, and means the same repository.
   if (commit === undefined)
     warnOfOtherRoot(
       call,
@@ -45,7 +45,10 @@ export async function indexWorkingCopy(
   }
 }
 
-/** Folders of one name without an origin would silently take the index from each other. */
+/**
+ * Warns if another folder of the same name was indexed. Without an origin, the two would silently replace each other's
+ * index.
+ */
 export function warnOfOtherRoot(call: CliInvocation, copy: LocalWorkingCopy, former: LocalIndexInfo | undefined): void {
   if (former === undefined || former.root === copy.root) return;
   call.output.note(

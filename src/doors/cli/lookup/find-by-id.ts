@@ -1,7 +1,7 @@
 /**
- * Ids as people type them. Ids begin with the time they were made, so their ends tell them apart: the
- * last eight characters stand for one. Any unambiguous beginning or end is understood, also a beginning of
- * those eight.
+ * Finds sessions, turns and workspaces by ids as people type them. An id begins with its creation time, so ids differ
+ * at their ends: the last eight characters are its short form. Any unambiguous beginning or end of an id is accepted,
+ * and also a beginning of the short form.
  */
 import { distance } from "fastest-levenshtein";
 import type { AptoveClient, WireSession } from "../../../client/client.ts";
@@ -10,7 +10,7 @@ import { limits } from "../../../domain/limits.ts";
 import { defaultWorkspaceId } from "../../../workspace/workspace-store.ts";
 import { CommandFailed, UsageError } from "../failure.ts";
 
-/** The shortest ends, from eight characters on, that tell these ids apart. */
+/** Returns the shortest ends that tell these ids apart, with at least eight characters. */
 export function shortIds(ids: readonly string[]): Map<string, string> {
   for (let length = 8; length < 36; length++) {
     const ends = new Set(ids.map((id) => id.slice(-length)));
@@ -23,11 +23,11 @@ export function shortId(id: string): string {
   return id.slice(-8);
 }
 
-/** How many sessions, newest first, are searched for a part of an id. */
+/** How many sessions are searched for a part of an id, newest first. */
 const searchedSessionsMax = 2_000;
 const searchedTurnSessionsMax = 50;
 
-/** The session of an id, of a part of one, or of the word `last`. */
+/** Finds the session of an id, of a part of an id, or of the word `last`. */
 export async function findSession(client: AptoveClient, text: string, repo: string): Promise<WireSession> {
   if (isId(text.toLowerCase())) return await client.sessions.get(text.toLowerCase());
   if (text === "last") return await latestSession(client, repo);
@@ -39,14 +39,14 @@ export async function findSession(client: AptoveClient, text: string, repo: stri
   return theOnly(found, { what: "session", text, list: "aptove session list" });
 }
 
-/** Without an id: the newest session of this repository. */
+/** Finds the named session. Without an id: the newest session of this repository. */
 export async function namedSession(client: AptoveClient, text: string | undefined, repo: string): Promise<WireSession> {
   return text === undefined ? await latestSession(client, repo) : await findSession(client, text, repo);
 }
 
 /**
- * The newest session of this repository that is the caller's own and takes turns. A folder outside of git is no repository: its
- * sessions have its name as their workspace.
+ * Finds the newest session of this repository that belongs to the caller and accepts turns. A folder outside of git has
+ * no repository; its sessions have its name as their workspace.
  */
 export async function latestSession(client: AptoveClient, repo: string): Promise<WireSession> {
   const [me, ...lists] = await Promise.all([
@@ -61,7 +61,10 @@ export async function latestSession(client: AptoveClient, repo: string): Promise
   throw new CommandFailed("not_found", `there is no session about ${repo} yet`, 'start one: aptove ask "…"');
 }
 
-/** The turn of an id, of a part of one, of `<session>:<number>`, or of the word `last`: the head of the newest session. */
+/**
+ * Finds the turn of an id, of a part of an id, of `<session>:<number>`, or of the word `last`: the head of the newest
+ * session.
+ */
 export async function findTurn(client: AptoveClient, text: string, repo: string): Promise<string> {
   if (isId(text.toLowerCase())) return text.toLowerCase();
   if (text === "last") return headOf(await latestSession(client, repo));
@@ -79,7 +82,7 @@ export async function findTurn(client: AptoveClient, text: string, repo: string)
   return theOnly(found, { what: "turn", text, list: "aptove session log" }).id;
 }
 
-/** The turn of a sequence number. */
+/** Finds the turn with this sequence number. */
 export async function turnNumbered(client: AptoveClient, session: WireSession, number: number): Promise<string> {
   const { turns } = await client.sessions.turns(session.id, { before: number + 1, limit: 1 });
   const found = turns.find((turn) => turn.sequence === number);
@@ -89,8 +92,8 @@ export async function turnNumbered(client: AptoveClient, session: WireSession, n
 }
 
 /**
- * What can be continued: the head of a session, or a turn. What fits both is the session, since its first turn has
- * the same id (S4).
+ * Finds a turn to continue from: the head of a session, or a turn. A text that fits both means the session, since the
+ * first turn has the same id as its session (S4).
  */
 export async function findContinuable(client: AptoveClient, text: string, repo: string): Promise<string> {
   if (text.includes(":")) return await findTurn(client, text, repo);
@@ -103,7 +106,7 @@ function headOf(session: WireSession): string {
   throw new CommandFailed("not_found", `the session ${shortId(session.id)} has no finished turn yet`);
 }
 
-/** Null: there is no such thing. */
+/** Returns null if the promise rejects with `not_found`. */
 export async function nullIfNotFound<T>(found: Promise<T>): Promise<T | null> {
   try {
     return await found;
@@ -113,14 +116,14 @@ export async function nullIfNotFound<T>(found: Promise<T>): Promise<T | null> {
   }
 }
 
-/** The caller's removed session of an id or of a part of one. */
+/** Finds the caller's deleted session by its id or a part of it. */
 export async function findRemoved(client: AptoveClient, text: string): Promise<WireSession> {
   refuseShort(text);
   const found = (await client.sessions.listRemoved()).filter(({ id }) => matches(id, text));
   return theOnly(found, { what: "removed session", text, list: "aptove session list --removed" });
 }
 
-/** The workspace of an id, of a part of one, or of the word `default`. */
+/** Finds the workspace of an id, of a part of an id, or of the word `default`. */
 export function findWorkspace<T extends { id: string; name?: string | null }>(
   workspaces: readonly T[],
   text: string,
@@ -142,7 +145,7 @@ export function findWorkspace<T extends { id: string; name?: string | null }>(
   return theOnly(fits, asked);
 }
 
-/** The one whose name, or whose short id, is like what was typed. */
+/** Returns the workspace whose name or short id is similar to what was typed. */
 function nearWorkspace<T extends { id: string; name?: string | null }>(
   workspaces: readonly T[],
   text: string,

@@ -7,24 +7,29 @@ import { CommandFailed, UsageError } from "../failure.ts";
 import type { CliInvocation } from "../invocation.ts";
 import type { LocalEngine } from "../ports.ts";
 
-/** `org`: an org of this machine's data, as its operator; absent: the caller's own. */
+/** The org of this machine's data that `--org` names. Without it: the caller's own org. */
 export interface OrgOption {
   org?: string;
 }
 
-/** Whoever acts on people and keys: the operator of an org that is named, else the caller that every command has. */
+/**
+ * Returns the client that acts on people and keys: the operator of the named org, or else the caller of every command.
+ */
 export async function clientOf(call: CliInvocation, { org }: OrgOption): Promise<AptoveClient> {
   if (org === undefined) return await call.client();
   const { operator } = await call.local("--org");
   return await operator.clientFor((await findOrg(operator, org)).id);
 }
 
-/** Of what `--org` names for an index: an id as it is, because a shared index may be made where no org is kept; or a name. */
+/**
+ * Returns the org id for an index. An id is accepted as it is, because a shared index may be built where the org has no
+ * record. A name is looked up.
+ */
 export async function orgIdOf(call: CliInvocation, text: string): Promise<string> {
   return isId(text) ? text : (await findOrg((await call.local("--org")).operator, text)).id;
 }
 
-/** All pages of them. */
+/** Returns the keys of all pages. */
 export async function allKeys(client: AptoveClient, userId?: string): Promise<WireApiKey[]> {
   const found: WireApiKey[] = [];
   let cursor: string | null = "";
@@ -55,7 +60,7 @@ export async function allOrgs(operator: LocalEngine["operator"]): Promise<WireOr
   return found;
 }
 
-/** By id or its end, by email, or by name. */
+/** Finds a user by id, by the end of an id, by email, or by name. */
 export async function findUser(client: AptoveClient, text: string): Promise<WireUser> {
   const users = await allUsers(client);
   const byEmail = users.find(({ email }) => email !== null && email === text.toLowerCase());

@@ -1,4 +1,4 @@
-/** A mode that nobody configured is refused where it is named, and not at each line after it (G2). */
+/** Refuses a mode that is not configured where it is named, and not at each later line (G2). */
 import type { AptoveClient } from "../../../client/client.ts";
 import type { LoadedConfiguration } from "../../../configuration/configuration.ts";
 import { defaultWorkspaceId } from "../../../workspace/workspace-store.ts";
@@ -7,17 +7,17 @@ import { CommandFailed } from "../failure.ts";
 import { nullIfNotFound } from "./find-by-id.ts";
 
 export interface ModeLookup {
-  /** Opened only where the configuration does not have the mode. */
+  /** Opens a client. It is called only if the configuration does not have the mode. */
   client(): AptoveClient | Promise<AptoveClient>;
-  /** Of this machine, or of the server that is named; null: none. */
+  /** The workspace, of this machine or of the named server. Null if there is none. */
   workspaceId: string | null;
-  /** The conversation context whose modes count; null: the one that is configured. */
+  /** The conversation context whose modes are valid. Null means the configured one. */
   contextId: string | null;
 }
 
 /**
- * Throws `mode_unknown` with the modes that there are. What cannot be known here is left to the turn that names it: the
- * workspaces of another server.
+ * Throws `mode_unknown` with the modes that exist. The workspaces of another server cannot be read here, so their modes
+ * are checked by the turn.
  */
 export async function refuseUnknownMode(call: CliInvocation, mode: string, place: ModeLookup): Promise<void> {
   const isElsewhere = call.server() !== null;
@@ -27,7 +27,7 @@ export async function refuseUnknownMode(call: CliInvocation, mode: string, place
   if (contextId === null) return;
   const configured = own?.configuration.conversationContexts.find(({ id }) => id === contextId);
   if (configured?.modes.some(({ id }) => id === mode)) return;
-  // An org may keep the context as a record, which says more than the files of this machine.
+  // An org may keep the context as a record, which has more than the files of this machine.
   const known = await nullIfNotFound((await place.client()).contexts.get("conversation", contextId));
   const content = known?.content ?? null;
   const recorded = content !== null && "modes" in content ? Object.keys(content.modes ?? {}) : [];
@@ -37,7 +37,10 @@ export async function refuseUnknownMode(call: CliInvocation, mode: string, place
   throw new CommandFailed("mode_unknown", `there is no mode ${JSON.stringify(mode)}; known are: ${others}`);
 }
 
-/** A workspace that is made when it is first needed says nothing yet. */
+/**
+ * Returns the configuration of a workspace. A workspace that does not exist yet has the configuration of the data
+ * folder.
+ */
 async function ownConfiguration(call: CliInvocation, workspaceId: string | null): Promise<LoadedConfiguration> {
   const id = workspaceId ?? defaultWorkspaceId;
   const { store } = await call.workspaces();

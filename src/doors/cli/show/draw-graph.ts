@@ -1,4 +1,4 @@
-/** Draws the rows of a session's graph: lanes in colours, then what stands at the node. */
+/** Draws the rows of a session's graph: coloured lanes, then the text of the node. */
 import type { WireSessionGraph, WireTurnSummary } from "../../../client/client.ts";
 import { localTime } from "./explain.ts";
 import { shortId } from "../lookup/find-by-id.ts";
@@ -13,7 +13,7 @@ const marks: Record<WireTurnSummary["status"], string> = {
   archived: "-",
 };
 
-/** At most `limit` nodes, from the top. */
+/** Draws at most `limit` nodes, from the top. */
 export function graphLines(graph: WireSessionGraph, limit: number, output: CliOutput): string[] {
   const lines: string[] = [];
   let nodes = 0;
@@ -25,7 +25,7 @@ export function graphLines(graph: WireSessionGraph, limit: number, output: CliOu
   return lines;
 }
 
-/** `| | *`, or where two lanes meet `| |/`. */
+/** Draws the lanes of a row: `| | *`, or `| |/` where two lanes meet. */
 function drawRow({ lanes, node }: GraphRow, style: OutputStyle): string {
   const colours = [style.red, style.green, style.yellow, style.blue, style.magenta, style.cyan];
   const paint = (number: number | undefined, text: string): string =>
@@ -52,14 +52,14 @@ function labelOf(node: GraphNode, graph: WireSessionGraph, output: CliOutput): s
   return `${yellow(shortId(turn.id))} ${turn.sequence} ${named}${words} ${at}`;
 }
 
-/** Whose it is, and which turn began it or told it to go on. */
+/** Names the owner of a node, and the turn that began it or continued it. */
 function subagentRef({ subagent, spawnedBy }: WireTurnSummary, turns: readonly WireTurnSummary[]): string {
   const spawner = turns.find(({ id }) => id === spawnedBy);
   const from = spawner === undefined ? "" : ` of ${spawner.sequence}`;
   return `subagent "${firstLine(subagent?.name ?? "", 40)}"${from}`;
 }
 
-/** What git calls decorations: why this turn is worth a second look. */
+/** Marks that make a turn stand out, like the decorations of git. */
 function refsOf(turn: WireTurnSummary, { session, turns }: WireSessionGraph): string[] {
   const refs: string[] = [];
   if (turn.id === session.headTurnId) refs.push("head");

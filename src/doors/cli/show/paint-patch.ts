@@ -15,7 +15,7 @@ export async function diffLines(change: PlannedChange, output: CliOutput): Promi
   return paintPatch(patch, output);
 }
 
-/** The lines of a unified diff in its usual colours. */
+/** Colours the lines of a unified diff. */
 export function paintPatch(patch: string, output: CliOutput): string[] {
   const lines = patch.split("\n").filter((line) => !line.startsWith("=====") && line !== "");
   return lines.map((line) => diffLine(output.safe(line), output.style));

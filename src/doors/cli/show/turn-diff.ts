@@ -1,4 +1,4 @@
-/** Two turns compared in words: what the model saw differently, and what it answered (D1). */
+/** Compares two turns in text: what the model saw differently, and what it answered (D1). */
 import type { AptoveClient, WireTurnDiff } from "../../../client/client.ts";
 import { paintPatch } from "./paint-patch.ts";
 import { shortId } from "../lookup/find-by-id.ts";
@@ -6,7 +6,10 @@ import { firstLine, plural, type CliOutput } from "../output.ts";
 import { type ExitCode, exitCodes } from "../failure.ts";
 import type { CliInvocation } from "../invocation.ts";
 
-/** `width`: characters of a line, to set the texts side by side; null: one below the other, as a patch. */
+/**
+ * Returns the lines of a comparison. `width` is the width of a line in characters, to set the texts side by side. Null
+ * sets one below the other, as a patch.
+ */
 export async function turnDiffLines(diff: WireTurnDiff, width: number | null, output: CliOutput): Promise<string[]> {
   const { red, green } = output.style;
   const text = (title: "instruction" | "answer"): Promise<string[]> =>
@@ -41,7 +44,7 @@ function historyLines(history: WireTurnDiff["history"], output: CliOutput): stri
   return [heading("history", shared, output), ...marked(onlyA.map(line), onlyB.map(line), output)];
 }
 
-/** Lines that only one side has, as in a patch. */
+/** Marks the lines that only one side has, as in a patch. */
 function marked(onlyA: string[], onlyB: string[], output: CliOutput): string[] {
   const { red, green } = output.style;
   return [
@@ -50,7 +53,7 @@ function marked(onlyA: string[], onlyB: string[], output: CliOutput): string[] {
   ];
 }
 
-/** What stands beside instruction and history: a line for what is the same, one for each thing that differs. */
+/** Compares everything beside instruction and history: one line for what is equal, one for each difference. */
 function givenLines(diff: WireTurnDiff, output: CliOutput): string[] {
   const { a, b, same } = diff;
   const things: [string, boolean, [string, string]?][] = [
@@ -116,17 +119,17 @@ async function textSection({ title, a, b }: Texts, width: number | null, output:
   return [heading(title, "", output), ...lines];
 }
 
-/** Texts that differ so much that comparing them takes longer are given whole. */
+/** Texts that differ so much that a comparison takes longer are printed in full. */
 const compareMs = 2_000;
 
 async function patch(a: string, b: string, output: CliOutput): Promise<string[]> {
   const { createTwoFilesPatch } = await import("diff");
-  // An answer does not end with a line feed; without one the patch would say so each time.
+  // An answer does not end with a line feed. Without one, each patch would mention that.
   const ended = (text: string): string => (text === "" || text.endsWith("\n") ? text : `${text}\n`);
   const options = { context: 3, timeout: compareMs };
   const text = createTwoFilesPatch("a", "b", ended(a), ended(b), undefined, undefined, options);
   if (text === undefined) return marked(a.split("\n"), b.split("\n"), output);
-  // What stands before the first hunk names files, which these are not.
+  // The lines before the first hunk name files, and these texts are no files.
   return paintPatch(text.slice(Math.max(0, text.indexOf("@@"))), output);
 }
 

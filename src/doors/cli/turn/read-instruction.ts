@@ -1,14 +1,14 @@
-/** What comes in by standard input. */
+/** Reads the instruction of a turn from the arguments and from standard input. */
 import { UsageError } from "../failure.ts";
 import type { CliOutput } from "../output.ts";
 import type { CliIo } from "../ports.ts";
 
-/** How long another program's open pipe is waited for, when there is an instruction already. */
+/** How long to wait for the first byte of another program's open pipe if an instruction was given. */
 const firstByteMs = 1_000;
 
 /**
- * The instruction: the argument, what is piped in, or both with a blank line between. The argument `-` stands
- * for standard input, and waits for it however long it takes.
+ * Reads the instruction: the argument, standard input, or both with a blank line between them. The argument `-` means
+ * standard input, and waits for it without a limit.
  */
 export async function readInstruction(io: CliIo, words: readonly string[], output: CliOutput): Promise<string> {
   const isGiven = words.some((word) => word !== "");
@@ -17,7 +17,7 @@ export async function readInstruction(io: CliIo, words: readonly string[], outpu
   throw new UsageError("there is no instruction", 'say what you want: aptove ask "…"');
 }
 
-/** The same where there may be none, such as for a rerun: then it is empty. */
+/** Reads the instruction where none is needed, for example for a rerun. Returns an empty text if there is none. */
 export async function readOptionalInstruction(io: CliIo, words: readonly string[], output: CliOutput): Promise<string> {
   const argument = words.filter((word) => word !== "-").join(" ");
   const kind = io.inputKind();
@@ -32,7 +32,10 @@ async function readAll(stdin: CliIo["stdin"]): Promise<string> {
   return decode(Buffer.concat(chunks));
 }
 
-/** A program that starts another often leaves a pipe open that it never writes to. */
+/**
+ * Reads standard input if it starts to send soon. A program that starts another one often leaves a pipe open and never
+ * writes to it.
+ */
 async function readSoon(io: CliIo, kind: ReturnType<CliIo["inputKind"]>, output: CliOutput): Promise<string> {
   if (kind !== "socket") return "";
   const { stdin } = io;

@@ -1,4 +1,4 @@
-/** Runs one instruction as a turn and shows it; the shared middle of `ask` and `chat`. */
+/** Runs one instruction as a turn and shows it. `ask` and `chat` share it. */
 import type { AgUiEvent, AptoveClient, ExecuteAnswer, ExecuteRequest, StreamedEvent } from "../../../client/client.ts";
 import type { CliInvocation } from "../invocation.ts";
 import { TurnRenderer, type TurnView } from "../show/render-turn.ts";
@@ -7,19 +7,19 @@ export interface InstructionRun {
   call: CliInvocation;
   client: AptoveClient;
   request: ExecuteRequest;
-  /** `text`: for people. `events`: each event as a line of JSON. `none`: nothing. */
+  /** What is shown. `text`: text for people. `events`: each event as a line of JSON. `none`: nothing. */
   show: "text" | "events" | "none";
-  /** For people: how it is shown; absent: as plain text. */
+  /** How `text` is shown. Without it: as plain text. */
   view?: TurnView;
-  /** Its abort interrupts the turn; the answer then says so. */
+  /** Its abort interrupts the turn. The answer then has that outcome. */
   interrupt: AbortSignal;
-  /** Told the turn's id as soon as it has one. */
+  /** Called with the turn's id as soon as the turn has one. */
   onTurn?: (turnId: string) => void;
-  /** Told every event, after it was shown. */
+  /** Called with every event after it was shown. */
   onEvent?: (event: AgUiEvent) => void;
 }
 
-/** Resolves with the whole answer, also of a failed turn; rejects when the turn was refused. */
+/** Resolves with the whole answer, also of a failed turn. Rejects if the turn was refused. */
 export async function runInstruction(run: InstructionRun): Promise<ExecuteAnswer> {
   const { call, client, request, show, interrupt } = run;
   const renderer = run.view ?? new TurnRenderer(call.output);
@@ -38,7 +38,7 @@ export async function runInstruction(run: InstructionRun): Promise<ExecuteAnswer
     if (event.type !== "RUN_STARTED") return;
     turnId = event.runId;
     run.onTurn?.(turnId);
-    // Interrupted before the turn had an id: it is stopped as soon as it has one.
+    // The signal aborted before the turn had an id. The turn is stopped as soon as it has one.
     if (interrupt.aborted) stop();
   };
   interrupt.addEventListener("abort", stop, { once: true });
@@ -53,8 +53,8 @@ export async function runInstruction(run: InstructionRun): Promise<ExecuteAnswer
 }
 
 /**
- * The server of this data folder was stopped or killed in the middle: what became of the turn is in the
- * folder all the same. Throws the error that led here where it is not.
+ * Reads the answer from the data folder after its server was stopped or killed during the turn. Throws the first error
+ * again if the folder does not have the answer.
  */
 async function storedAnswer(call: CliInvocation, turnId: string | null, error: unknown): Promise<ExecuteAnswer> {
   const own = turnId === null ? null : await call.withoutServer();

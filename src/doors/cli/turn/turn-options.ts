@@ -14,7 +14,7 @@ export interface TurnOptions {
   lang?: string;
   context?: string;
   file?: string[];
-  /** `--no-modified` makes it false. */
+  /** False if `--no-modified` was given. */
   modified?: boolean;
 }
 
@@ -35,7 +35,7 @@ export function refuseSeveral(options: [name: string, isGiven: boolean | undefin
   return named[0] ?? null;
 }
 
-/** Null: a new session. */
+/** Returns the id of the session to continue. Null means a new session. */
 export async function chosenSession(client: AptoveClient, options: TurnOptions, repo: string): Promise<string | null> {
   if (options.session !== undefined) return (await findSession(client, options.session, repo)).id;
   return options.continue === true ? (await latestSession(client, repo)).id : null;

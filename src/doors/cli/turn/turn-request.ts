@@ -6,7 +6,9 @@ import type { TurnOptions } from "./turn-options.ts";
 import { headCommit, type LocalWorkingCopy } from "../working-copy/git.ts";
 import { gatherActiveFiles } from "../working-copy/active-files.ts";
 
-/** A new session says which folder of this machine it is about: an editor that has the folder open lists it (P1). */
+/**
+ * Records the folder of this machine in a new session, so that an editor with the folder open lists the session (P1).
+ */
 export async function ofThisFolder(
   call: CliInvocation,
   place: ExecuteRequest,
@@ -17,7 +19,7 @@ export async function ofThisFolder(
   return { session: { metadata: { [folderKey]: hasGit ? root : call.io.cwd } } };
 }
 
-/** Everything of a turn's request but the instruction and the session. */
+/** Builds the request of a turn, without the instruction and the session. */
 export async function turnRequest(call: CliInvocation, options: TurnOptions): Promise<ExecuteRequest> {
   const copy = await call.copy();
   const { cwd } = call.io;
@@ -40,7 +42,10 @@ export async function turnRequest(call: CliInvocation, options: TurnOptions): Pr
   };
 }
 
-/** A folder outside of git has nothing to look up; its name is the session's workspace, by which it is found again. */
+/**
+ * Names the repository. A folder outside of git has no repository to search; its name becomes the workspace of the
+ * session, by which the session is found again.
+ */
 export function aboutOf(
   copy: LocalWorkingCopy,
   namedRepo: string | undefined,
