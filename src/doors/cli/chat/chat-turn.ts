@@ -1,4 +1,6 @@
-/** The turns of a chat: saying a line, steering while it runs, and going on until no call waits (V4, V5). */
+/**
+ * The turns of a chat: sending a line, steering while a turn runs, and continuing until no tool call waits (V4, V5).
+ */
 import type { AgUiEvent, ExecuteAnswer, ExecuteRequest } from "../../../client/client.ts";
 import { shortId } from "../lookup/find-by-id.ts";
 import { firstLine } from "../output.ts";
@@ -11,7 +13,7 @@ import { noteSubagentEvent, noteEndedSubagents } from "./subagent-notices.ts";
 import type { ChatToolDefinition } from "./chat-tools.ts";
 import { mentionedFiles } from "./mentioned-files.ts";
 
-/** Runs a turn of the chat's session, and those that its calls make necessary. */
+/** Runs a turn of the chat's session, and the turns that its tool calls make necessary. */
 export async function runChatTurn(state: ChatState, place: ExecuteRequest): Promise<ExecuteAnswer> {
   let answer = await runTurn(state, withUnsent(state, place));
   for (let next = await settle(state, answer); next !== null; next = await settle(state, answer)) {
@@ -27,7 +29,7 @@ async function settle(state: ChatState, answer: ExecuteAnswer): Promise<ExecuteR
   return null;
 }
 
-/** What tools did before the chat was stopped belongs to the next turn, if that goes on from there. */
+/** Results of tools that ran before the chat was stopped belong to the next turn, if it continues from there. */
 function withUnsent(state: ChatState, place: ExecuteRequest): ExecuteRequest {
   const toolResults = state.unsent;
   state.unsent = [];
@@ -65,7 +67,7 @@ async function runTurn(state: ChatState, place: ExecuteRequest): Promise<Execute
   }
 }
 
-/** Everything of the request but what is said: the session, files, the tools that the chat brings. */
+/** Builds the request without the instruction: the session, the files and the tools of the chat. */
 async function chatRequest(state: ChatState, place: ExecuteRequest): Promise<ExecuteRequest> {
   const { call, options, workspaceId } = state;
   const mentioned = mentionedFiles(place.instruction ?? "", { folder: call.io.cwd, root: (await call.copy()).root });
@@ -81,7 +83,7 @@ async function chatRequest(state: ChatState, place: ExecuteRequest): Promise<Exe
   };
 }
 
-/** A chat goes on without tools that cannot be had. */
+/** A chat continues without tools that cannot be opened. */
 async function offeredTools({ tools, call }: ChatState): Promise<ChatToolDefinition[]> {
   if (tools === null) return [];
   const offered = await tools.offered();
@@ -108,14 +110,17 @@ function countTokens({ spent }: ChatState, event: AgUiEvent): void {
   if (usage !== undefined) spent.contextTokens = (usage.inputTokens ?? 0) + (usage.outputTokens ?? 0);
 }
 
-/** Only for the line above the prompt: what it costs to ask is not worth a failure. */
+/** Only the line above the prompt needs this request, so its failure is ignored. */
 async function rememberModel(state: ChatState, turnId: string): Promise<void> {
   if (!state.lines.isTerminal) return;
   const turn = await state.client.turns.summary(turnId).catch(() => null);
   state.spent.model = turn?.model ?? state.spent.model;
 }
 
-/** A line that was typed while a turn runs; what the turn no longer takes is the next instruction. */
+/**
+ * Steers the running turn with a line that was typed meanwhile. If the turn no longer accepts it, the line is the next
+ * instruction.
+ */
 async function steer(state: ChatState, { turnId }: RunningChatTurn, line: string): Promise<void> {
   const text = line.trim().replace(/^\/steer\s+/, "");
   if (text === "") return;

@@ -1,13 +1,13 @@
-/** How a chat shows its turns and the calls of its tools: on a terminal that can be painted anew, or line by line. */
+/** How a chat shows its turns and the calls of its tools: on a terminal that can be repainted, or line by line. */
 import { TurnRenderer, type TurnView } from "../show/render-turn.ts";
 import type { CliOutput } from "../output.ts";
 import { ToolBoard } from "../terminal/tool-board.ts";
 
 export interface ChatView {
   board: ToolBoard;
-  /** `isFollowing`: the turn only brings results of tools to the model. */
+  /** Shows a turn. `isFollowing`: the turn only sends results of tools to the model. */
   turn(how: { isFollowing: boolean }): Promise<TurnView>;
-  /** Shows the calls that run, while `work` lasts. */
+  /** Shows the running tool calls until `work` has ended. */
   during<T>(work: Promise<T>): Promise<T>;
 }
 

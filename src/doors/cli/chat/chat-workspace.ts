@@ -1,4 +1,7 @@
-/** The workspace of a chat (W1, W4): which one it is, which session of it goes on, what is in it, and emptying it. */
+/**
+ * The workspace of a chat (W1, W4): which one it is, which session of it continues, what it contains, and how it is
+ * cleared.
+ */
 import type { AptoveClient, WireSession } from "../../../client/client.ts";
 import { AptoveError } from "../../../domain/errors.ts";
 import { dataFolderAt } from "../../../configuration/data-folder.ts";
@@ -11,7 +14,9 @@ import { findSession, findWorkspace, latestSession } from "../lookup/find-by-id.
 import { columns, plural } from "../output.ts";
 import type { ChatState, ChatOptions } from "./chat-state.ts";
 
-/** Null: none, with another server of which none was named. A workspace of this machine is marked as used. */
+/**
+ * Returns the workspace of the chat and marks one of this machine as used. Null at another server if none was named.
+ */
 export async function chatWorkspace(call: CliInvocation, { workspace }: ChatOptions): Promise<string | null> {
   if (call.server() !== null) return workspace ?? null;
   const { workspaces } = await call.workspaces();
@@ -29,7 +34,7 @@ export interface SessionChoice {
   workspaceId: string | null;
 }
 
-/** The session that goes on; null: a new one. */
+/** Returns the session that continues. Null means a new one. */
 export async function chatSession(call: CliInvocation, choice: SessionChoice): Promise<WireSession | null> {
   const { client, options } = choice;
   const copy = await call.copy();
@@ -46,7 +51,7 @@ export async function chatSession(call: CliInvocation, choice: SessionChoice): P
   return await latestSession(client, repo);
 }
 
-/** A session that begins with what a person wrote into session.md (W5); null: nobody did. */
+/** Creates the session that begins with what a person wrote into session.md (W5). Null if there is no such edit. */
 async function editedSession(
   call: CliInvocation,
   { client, workspaceId }: SessionChoice,
@@ -67,7 +72,7 @@ async function editedSession(
   return session;
 }
 
-/** Outside of a repository, sessions of the workspace that are about none. */
+/** Outside of a repository: the sessions of the workspace that have no repository. */
 async function newestOfWorkspace(
   { client, workspaceId }: SessionChoice,
   repo: string | null,
@@ -116,7 +121,7 @@ async function lastModel({ client, lastTurnId }: ChatState): Promise<string | nu
   return lastTurnId === null ? null : (await client.turns.summary(lastTurnId)).model;
 }
 
-/** The workspace's transcript begins anew with the next turn; the old one is kept beside it. */
+/** Clears the workspace: its transcript starts again with the next turn. The old transcript is kept beside it. */
 export async function clearWorkspace({ call, workspaceId }: ChatState): Promise<void> {
   if (workspaceId === null || call.server() !== null) return;
   const { transcripts } = await openedWithTranscripts(call);

@@ -1,7 +1,7 @@
 /**
- * `aptove chat`: a session in the terminal (L2). Each line is an instruction, or a command that begins with a
- * slash; a line that is typed while a turn runs steers it. Ctrl-C stops the running turn; twice, it leaves. Works
- * piped too: then every line is one turn, and all is plain text.
+ * `aptove chat`: a session in the terminal (L2). Each line is an instruction, or a command that begins with a slash. A
+ * line that is typed while a turn runs steers it. Ctrl-C stops the running turn; a second Ctrl-C leaves the chat. In a
+ * pipe, every line is one turn and all output is plain text.
  */
 import { join } from "node:path";
 import type { CliInvocation } from "../invocation.ts";
@@ -34,7 +34,7 @@ export async function chat(call: CliInvocation, options: ChatOptions): Promise<E
   if (!(await indexFirst(call, options.repo))) return exitCodes.interrupted;
   const isTerminal = call.io.stdin.isTTY === true && call.output.isTerminal && !call.json;
   const tools = isTerminal && options.tools !== false ? ChatTools.of(call, workspaceId) : null;
-  // Whoever sits there is asked before anything is written or run, so edit is no risk.
+  // The person at the terminal is asked before anything is written or run, so the mode `edit` is no risk.
   if (tools !== null) options.mode ??= "edit";
   const { lines, view } = await openChat(call, isTerminal, {
     onInterrupt: () => onInterrupt(state),
@@ -104,7 +104,7 @@ async function greet(state: ChatState): Promise<void> {
   if (deferredCalls.length > 0) await attempt(state, () => settleLeftOpen(state, deferredCalls));
 }
 
-/** An earlier chat ended, or died, before these calls had an outcome. */
+/** Settles tool calls that an earlier chat left without an outcome because it ended or was killed. */
 async function settleLeftOpen(state: ChatState, calls: Parameters<typeof settleCalls>[1]): Promise<void> {
   const next = await settleCalls(state, calls, { isOld: true });
   if (next !== null) await runChatTurn(state, next);
@@ -126,7 +126,7 @@ async function converse(state: ChatState): Promise<ExitCode> {
   return state.lastFailed && !lines.isTerminal ? exitCodes.failed : exitCodes.fine;
 }
 
-/** Whatever is refused or unreachable: the chat goes on, and the next line may do better. */
+/** If something is refused or cannot be reached, the chat continues: the next line may succeed. */
 async function attempt<T>(state: ChatState, body: () => Promise<T>): Promise<T | null> {
   const { call } = state;
   try {
@@ -140,7 +140,10 @@ async function attempt<T>(state: ChatState, body: () => Promise<T>): Promise<T |
   }
 }
 
-/** The server of this data folder has gone: the chat goes on in this process, as the next command would. */
+/**
+ * The server of this data folder has gone. The chat continues with the engine in this process, as the next command
+ * would.
+ */
 async function leaveServer(state: ChatState, error: unknown): Promise<void> {
   if (!(error instanceof Error && "code" in error && error.code === "unreachable")) return;
   const own = await state.call.withoutServer();

@@ -1,4 +1,7 @@
-/** Whether a call of a tool of the chat may run: what was allowed before, or what the person says now (P4, V5). */
+/**
+ * Decides whether a call of one of the chat's tools may run: by an earlier permission, or by the answer of the person
+ * (P4, V5).
+ */
 import type { ExecuteAnswer } from "../../../client/client.ts";
 import type { ToolPermission } from "../../../domain/tool.ts";
 import type { Tool } from "../../../tools/tool.ts";
@@ -15,14 +18,16 @@ export interface LocalToolCall {
   tools: ChatTools;
   tool: Tool;
   args: Record<string, unknown>;
-  /** What may be allowed for ever. */
+  /** What can be allowed permanently. Null if the call can only be allowed once. */
   permission: ToolPermission | null;
 }
 
-/** `answer` null: nobody gave one. */
+/** The decision. A null `answer` means that the question was not answered. */
 export type PermissionAnswer = { isGiven: true; wasAsked: boolean } | { isGiven: false; answer: string | null };
 
-/** Asks the person, unless nobody need be. A call of an earlier run of the chat is asked for whatever it does: it may have run. */
+/**
+ * Asks the person if that is needed. A call of an earlier chat always needs an answer, because it may have run already.
+ */
 export async function askPersonForPermission(
   state: ChatState,
   own: LocalToolCall,
@@ -58,11 +63,11 @@ function tellCall(
   const words = ["y: yes", ...always, "n: no, or say why not"].join(" · ");
   const again = isOld ? ["this call was left open by an earlier chat, and may have run"] : [];
   const hints = [...again, words].map((line) => output.style.dim(output.safe(line)));
-  // Where the question is, wherever notes go.
+  // The call is shown where the question is, also if notes go elsewhere.
   output.line([...state.view.board.asked(callId, name, given), ...hints].join("\n"));
 }
 
-/** What cannot be read is no yes. */
+/** If the permissions cannot be read, the call is not permitted. */
 async function isPermitted({ call }: ChatState, { permits }: ChatTools, key: string): Promise<boolean> {
   try {
     return await permits.isAllowed(key);

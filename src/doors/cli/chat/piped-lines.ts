@@ -1,6 +1,6 @@
 /**
- * The lines of a chat from a pipe, or from a terminal that cannot move its cursor. On a terminal a line that is typed
- * while a turn runs is handed to whoever asked for it; from a pipe it waits for its turn.
+ * The lines of a chat from a pipe, or from a terminal whose cursor cannot be moved. On a terminal, a line that is typed
+ * while a turn runs goes to the listener of that turn. In a pipe, it waits until it is read.
  */
 import { createInterface, type Interface } from "node:readline";
 import { LineQueue, type ChatInput } from "./line-queue.ts";
@@ -8,7 +8,7 @@ import type { CliIo } from "../ports.ts";
 
 export interface ChatLineOptions {
   io: CliIo;
-  /** Null: a pipe. */
+  /** Reads the keys of a terminal. Null for a pipe. */
   prompt: string | null;
   onInterrupt: () => void;
 }
@@ -32,7 +32,7 @@ export class PipedLines implements ChatInput {
     });
     this.#reader.on("line", (line) => this.#queue.take(line));
     this.#reader.on("close", () => this.#queue.end());
-    // On a terminal the reader gets Ctrl-C as a key; elsewhere it is a signal.
+    // On a terminal the reader gets Ctrl-C as a key. Elsewhere it is a signal.
     this.#reader.on("SIGINT", onInterrupt);
     io.signals.on("SIGINT", onInterrupt);
   }

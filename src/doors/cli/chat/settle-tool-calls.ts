@@ -1,6 +1,6 @@
 /**
- * Calls that a turn left to whoever reads it (V5): tools of the chat are run, after asking where they write or run
- * something; for tools beside the engine a word is asked for. What comes of them is the next turn (T9).
+ * Settles the tool calls that a turn left to its client (V5). Tools of the chat are run, after asking if they write or
+ * run something. For tools of the engine, the person allows or denies the call. The results become the next turn (T9).
  */
 import type { ExecuteRequest } from "../../../client/client.ts";
 import { mayCall } from "../../../domain/context.ts";
@@ -12,10 +12,16 @@ import { clientCallNote } from "../turn/turn-failure.ts";
 import { askPersonForPermission, type LocalToolCall, type WaitingCall } from "./permission.ts";
 import type { CallResult, ChatState, RunningChatTurn } from "./chat-state.ts";
 
-/** `left`: the person let the call wait. `stopped`: it was ended, and so is the turn that asked for it. */
+/**
+ * How a call was settled. `left`: the person did not answer, and the call waits. `isStopped`: the call was stopped, and
+ * with it the turn that made it.
+ */
 type Settled = { result: CallResult } | { result: CallResult; isStopped: true } | "not ours" | "left";
 
-/** Gives what the next turn is to bring; null: nothing, the next line goes on. `isOld`: the calls are from another run of the chat. */
+/**
+ * Returns the results for the next turn. Null if there are none and the next line continues. `isOld`: the calls are
+ * from an earlier run of the chat.
+ */
 export async function settleCalls(
   state: ChatState,
   calls: readonly WaitingCall[],
@@ -23,7 +29,7 @@ export async function settleCalls(
 ): Promise<ExecuteRequest | null> {
   const toolResults: CallResult[] = [];
   const said: string[] = [];
-  /** What tools did is told with the next line; words on calls that did not run yet are not. */
+  /** Results of tools that ran are sent with the next line. Decisions about calls that did not run yet are not. */
   const leave = (why: string): null => {
     state.unsent = toolResults.filter(({ approved }) => approved == null);
     for (const text of said) state.lines.keep(text);
@@ -48,12 +54,12 @@ export async function settleCalls(
   return { toolResults, ...(said.length === 0 ? {} : { instruction: said.join("\n") }) };
 }
 
-/** A call of a tool beside the engine. */
+/** Asks about a call of a tool of the engine. */
 async function askWord({ call, lines, view }: ChatState, waiting: WaitingCall): Promise<Settled> {
   const { callId, name, arguments: given } = waiting;
   if (!lines.isTerminal) return "left";
   const hint = call.output.style.dim("y: yes · n: no, or say why not");
-  // Where the question is, wherever notes go.
+  // The call is shown where the question is, also if notes go elsewhere.
   call.output.line([...view.board.asked(callId, name, given), hint].join("\n"));
   const answer = await lines.ask("allow? [y/N] ");
   if (answer === null) return "left";
@@ -61,7 +67,7 @@ async function askWord({ call, lines, view }: ChatState, waiting: WaitingCall): 
   return { result: { callId, approved: false, ...reasonOf(answer) } };
 }
 
-/** Whatever is no plain no says why not. */
+/** An answer that is not a plain "no" is the reason for the denial. */
 function reasonOf(answer: string): { reason?: string } {
   const text = answer.trim();
   return /^(n|no|)$/i.test(text) ? {} : { reason: text };
@@ -95,13 +101,16 @@ async function settleOwn(
   return ended(state, callId, { output: `denied: ${reason}`, isError: true, wasSeen: true });
 }
 
-/** The engine offers them in no such mode; a server that does all the same gets no further. */
+/**
+ * Refuses a tool in a mode that does not allow it. The engine does not offer it there; this check holds also against a
+ * server that does.
+ */
 function refusalOf({ options }: ChatState, tool: Tool): ToolResult | null {
   const { mode = "ask" } = options;
   return mayCall({ id: mode }, tool.definition) ? null : failed(`mode "${mode}" writes and runs nothing`);
 }
 
-/** Lines that are typed meanwhile are said together with the result. */
+/** Runs a tool. Lines that are typed meanwhile are sent together with the result. */
 async function runOwn(
   state: ChatState,
   { waiting: { callId }, tools, tool, args }: LocalToolCall,
@@ -135,7 +144,7 @@ function typedMeanwhile({ lines, call }: ChatState, said: string[], line: string
   call.output.note(call.output.noteStyle.dim(`will be told: ${call.output.safeNote(firstLine(text, 100))}`));
 }
 
-/** `wasSeen`: what it changes was shown when it was asked about. */
+/** Shows the outcome of a call. `wasSeen`: the change was already shown with the question. */
 function ended({ view }: ChatState, callId: string, of: ToolResult & { wasSeen: boolean }): { result: CallResult } {
   view.board.end(callId, of);
   const { output, isError } = of;

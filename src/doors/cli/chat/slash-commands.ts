@@ -1,4 +1,4 @@
-/** What a chat does on a line that begins with a slash (L2). */
+/** The commands of a chat: lines that begin with a slash (L2). */
 import type { WireTurn } from "../../../client/client.ts";
 import { UsageError } from "../failure.ts";
 import { shortId, turnNumbered } from "../lookup/find-by-id.ts";
@@ -10,13 +10,13 @@ import { runChatTurn } from "./chat-turn.ts";
 import { clearWorkspace, workspaceLines } from "./chat-workspace.ts";
 
 interface ChatCommand {
-  /** As it is typed, with what may follow. */
+  /** The command as it is typed, with its arguments. */
   usage: string;
   about: string;
   run(state: ChatState, rest: string): Promise<void> | void;
 }
 
-/** In the order of the help. */
+/** The commands, in the order of the help. */
 const commands: Record<string, ChatCommand> = {
   "/context": {
     usage: "",
@@ -41,7 +41,7 @@ const commands: Record<string, ChatCommand> = {
   "/help": { usage: "", about: "these lines", run: help },
 };
 
-/** All that Tab completes. */
+/** All names that Tab completes. */
 export const commandNames: readonly string[] = [...Object.keys(commands), "/quit"];
 
 export async function runSlashCommand(state: ChatState, line: string): Promise<"quit" | "go on"> {
@@ -73,7 +73,7 @@ async function clear(state: ChatState): Promise<void> {
   state.call.output.note("the next line starts a new session");
 }
 
-/** Elsewhere nobody waits for what tools did here. */
+/** In another session, no call waits for the results of tools that ran here. */
 function goTo(state: ChatState, sessionId: string | null, turnId: string | null): void {
   state.sessionId = sessionId;
   state.lastTurnId = turnId;
@@ -112,7 +112,7 @@ async function showContext(state: ChatState): Promise<void> {
   for (const line of turnLines(turn, output)) output.line(line);
 }
 
-/** What the model holds after a turn: that is where the next one begins. */
+/** Returns the tokens that the model has after a turn. The next turn begins with them. */
 function contextSum({ manifest, steps, model }: WireTurn): string {
   const { chunks, activeFiles, historyTurns } = manifest;
   const last = steps.findLast(({ status }) => status === "completed")?.usage;
@@ -125,7 +125,7 @@ function contextSum({ manifest, steps, model }: WireTurn): string {
   ].join(" · ");
 }
 
-/** Of this chat, or where it began, the head of its session. */
+/** Returns the last turn of this chat. If it has none yet: the head of its session. */
 async function lastTurn({ client, sessionId, lastTurnId }: ChatState): Promise<string | null> {
   if (lastTurnId !== null || sessionId === null) return lastTurnId;
   return (await client.sessions.get(sessionId)).headTurnId;
@@ -161,7 +161,7 @@ async function fire(state: ChatState, rest: string): Promise<void> {
   await runChatTurn(state, { fire: true, ...(rest === "" ? {} : { instruction: rest }) });
 }
 
-/** Without numbers: the last turn and the one that it repeats, or else continues. */
+/** Compares two turns. Without numbers: the last turn, and the one that it repeats or else continues. */
 async function diff(state: ChatState, rest: string): Promise<void> {
   const numbers = rest.split(/\s+/).filter((part) => part !== "");
   if (numbers.length !== 0 && numbers.length !== 2) throw new UsageError("give two turns, or none", "/diff 2 3");

@@ -1,4 +1,4 @@
-/** What a chat says of subagents beside its turns: that one has ended while nobody looked, and what waits (A1, A2). */
+/** What a chat prints about subagents between its turns: that one has ended, and what waits in the mailbox (A1, A2). */
 import type { AgUiEvent } from "../../../client/client.ts";
 import { mailboxLine } from "../show/subagent-lines.ts";
 import type { ChatState, SubagentWatch } from "./chat-state.ts";
@@ -7,7 +7,7 @@ export function newWatch(): SubagentWatch {
   return { told: new Set(), untold: [], left: new AbortController() };
 }
 
-/** An event of a turn that is shown. */
+/** Records what an event of a shown turn reports about subagents. */
 export function noteSubagentEvent(state: ChatState, event: AgUiEvent): void {
   if (event.type !== "CUSTOM") return;
   if (event.name === "aptove.subagent_ended") state.subagents.told.add(event.value.turnId);
@@ -19,7 +19,7 @@ async function watch(state: ChatState, { turnId, name }: { turnId: string; name:
   try {
     for await (const _event of state.client.events(turnId, { signal: left.signal }));
   } catch {
-    // The chat is left, or its server has gone: the mailbox tells whoever comes back.
+    // The person has left the chat, or its server has gone. The mailbox keeps the answer.
     return;
   }
   if (told.has(turnId)) return;
@@ -29,7 +29,7 @@ async function watch(state: ChatState, { turnId, name }: { turnId: string; name:
   state.lines.prompt();
 }
 
-/** Between two turns. */
+/** Prints which subagents have ended. Called between two turns. */
 export function noteEndedSubagents({ call, subagents }: ChatState): void {
   const { output } = call;
   for (const name of subagents.untold.splice(0)) {
@@ -38,7 +38,7 @@ export function noteEndedSubagents({ call, subagents }: ChatState): void {
   }
 }
 
-/** What an earlier chat left in this session. */
+/** Prints what an earlier chat left in the mailbox of this session. */
 export async function noteWaitingMessages({ client, call }: ChatState, sessionId: string): Promise<void> {
   const { messages, runningTurnIds } = await client.sessions.mailbox(sessionId, { waiting: true });
   const line = mailboxLine({ waiting: messages.length, running: runningTurnIds.length }, "/fire");

@@ -16,7 +16,7 @@ export class TerminalLines implements ChatInput {
       onSubmit: (text) => this.#queue.take(text),
       onEnd: () => this.close(),
     });
-    // Raw keys bring Ctrl-C as one of them; another process may send the signal all the same.
+    // In raw mode, Ctrl-C arrives as a key. Another process may still send the signal.
     options.io.signals.on("SIGINT", options.onInterrupt);
   }
 

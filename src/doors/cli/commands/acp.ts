@@ -1,4 +1,4 @@
-/** `aptove acp`: what an editor starts, and speaks to over standard input and output (L1, P1). */
+/** `aptove acp`: the agent that an editor starts and talks to over standard input and output (L1, P1). */
 import type { CliInvocation } from "../invocation.ts";
 import { exitCodes, type ExitCode } from "../failure.ts";
 import { refuseUnknownMode } from "../lookup/known-modes.ts";

@@ -91,7 +91,10 @@ export async function revokeKey(call: CliInvocation, text: string, options: OrgO
   return exitCodes.fine;
 }
 
-/** By id or its end, by the first characters of the secret, or by name; one that is revoked is not meant. */
+/**
+ * Matches a key by id, by the end of its id, by the first characters of its secret, or by name. A revoked key never
+ * matches.
+ */
 function isMeant(key: WireApiKey, text: string): boolean {
   if (key.revokedAt !== null) return false;
   return (text.length >= 4 && key.id.endsWith(text.toLowerCase())) || key.prefix === text || key.name === text;

@@ -1,6 +1,6 @@
 /**
- * `aptove apply`: writes the file bundle of a turn, or of a file, to the working copy (X7). It shows what will
- * change and asks; it writes everything or nothing, and refuses files that changed since the answer was made.
+ * `aptove apply`: writes the file bundle of a turn, or of a file, to the working copy (X7). It shows the changes and
+ * asks. It writes all of them or none, and refuses files that have changed since the answer.
  */
 import { lstatSync, readFileSync, realpathSync } from "node:fs";
 import { dirname, join, relative, resolve, sep } from "node:path";
@@ -27,11 +27,11 @@ export interface ApplyOptions {
   yes?: boolean;
 }
 
-/** A bundle with what is known of the files that it was made for. */
+/** A bundle with the facts about the files that it was made for. */
 interface Proposal {
   bundle: FileBundle;
   baseOf: (path: string) => string | null;
-  /** Files that were written later have changed since; null: it is not known. */
+  /** A file that was written after this time has changed. Null: the time is not known. */
   madeAt: number | null;
 }
 
@@ -103,7 +103,7 @@ async function readTurnProposal(client: AptoveClient, turnId: string): Promise<P
     const why = fault === undefined ? "proposes no changes" : `proposes changes that are not valid: ${fault.message}`;
     throw new CommandFailed("file_bundle_invalid", `the turn ${why}`, 'ask for changes: aptove ask --mode edit "…"');
   }
-  // What came over the wire is checked again: these paths are about to be written.
+  // The paths came over the network and are about to be written, so they are checked again.
   const bundle = parsedOrRefused(JSON.stringify(answer.fileBundle));
   const given = new Map(turn.manifest.activeFiles.map((file) => [file.path, file.contentHash]));
   return { bundle, baseOf: (path) => given.get(path) ?? null, madeAt: Date.parse(turn.createdAt) };
@@ -129,13 +129,13 @@ function planOrRefuse(root: string, proposal: Proposal): PlannedChange[] {
   if ("conflicts" in planned) conflicts.push(...planned.conflicts);
   else conflicts.push(...writtenSince(planned.changes, proposal, written));
   if ("changes" in planned && conflicts.length === 0) return planned.changes;
-  // A path that cannot be read has one reason, not also that it does not exist.
+  // A path that cannot be read is reported once, and not also as missing.
   const first = new Map(conflicts.toReversed().map(({ path, reason }) => [path, reason]));
   const detail = [...first].map(([path, reason]) => `${path} ${reason}`).join("; ");
   throw new CommandFailed("file_bundle_conflict", `nothing was written: ${detail}`, "ask again for these files");
 }
 
-/** Where no hash tells which version a change was made for, the time of the file does. */
+/** Without a hash of the version that a change was made for, the time of the file decides. */
 function writtenSince(changes: PlannedChange[], proposal: Proposal, written: Map<string, number>): BundleConflict[] {
   const { madeAt, bundle, baseOf } = proposal;
   if (madeAt === null) return [];
@@ -151,7 +151,7 @@ function hasBase(bundle: FileBundle, path: string): boolean {
 
 type Target = { target: string; file: CurrentFile | null; modifiedAt: number } | { reason: string };
 
-/** The file behind a path, which must lie inside the working copy whatever links there are on the way. */
+/** Returns the real path of a file. It must be inside the working copy, whatever links lead to it. */
 function readTarget(root: string, path: string): Target {
   const top = realpathSync(root);
   const full = join(top, path);
@@ -173,7 +173,7 @@ function readTarget(root: string, path: string): Target {
   }
 }
 
-/** The real path of a folder; of one that is to be made, that of what exists of it. */
+/** Returns the real path of a folder. For a folder that does not exist yet: that of its nearest existing parent. */
 function realExisting(folder: string): string {
   const stat = lstatSync(folder, { throwIfNoEntry: false });
   if (stat !== undefined) return realpathSync(folder);

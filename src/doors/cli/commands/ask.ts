@@ -12,7 +12,7 @@ import { chosenSession, refuseContradiction, refuseSeveral, type TurnOptions } f
 import { ofThisFolder, turnRequest } from "../turn/turn-request.ts";
 import { clientCallNote, printTurnFailure } from "../turn/turn-failure.ts";
 
-/** Options of `ask` alone: other ways on from a turn, and what to do when one is running. */
+/** Options of `ask` alone: other ways to continue a turn, and what to do while one runs. */
 export interface AskOptions extends TurnOptions {
   fork?: string;
   rerun?: string;
@@ -20,7 +20,7 @@ export interface AskOptions extends TurnOptions {
   interrupt?: boolean;
   steer?: boolean;
   events?: boolean;
-  /** With the messages of subagents that wait in the session's mailbox. */
+  /** Runs the turn with the messages of subagents that wait in the session's mailbox. */
   fire?: boolean;
   attach?: string[];
   inline?: boolean;
@@ -29,13 +29,13 @@ export interface AskOptions extends TurnOptions {
 export async function ask(call: CliInvocation, words: string[], options: AskOptions): Promise<ExitCode> {
   refuseContradiction(options);
   const ifBusy = busyChoice(options);
-  // A rerun may repeat the instruction of the turn, and messages of subagents may speak for themselves.
+  // A rerun can repeat the instruction of the turn, and messages of subagents need no instruction.
   const isOptional = options.rerun !== undefined || options.fire === true;
   const read = isOptional ? readOptionalInstruction : readInstruction;
   const instruction = await read(call.io, words, call.output);
   const client = await call.client();
   const copy = await call.copy();
-  // What a session's mailbox is about was settled when the session began.
+  // The repository of a session with a mailbox was chosen when the session began.
   if (options.fire !== true && !(await indexFirst(call, options.repo))) return exitCodes.interrupted;
   const place = await chosenPlace(client, options, options.repo ?? copy.repo);
   const request = {
@@ -69,7 +69,7 @@ function attachments(
   return {};
 }
 
-/** What a person can do about a turn that failed, or that waits. */
+/** Explains what a person can do about a turn that failed, or that waits. */
 function explainEnd(call: CliInvocation, answer: ExecuteAnswer, { rerun }: ExecuteRequest): void {
   if (answer.kind === "error") return printTurnFailure(call, answer);
   const waits = new Set(answer.toolCalls.map(({ waitsFor }) => waitsFor));
@@ -97,7 +97,7 @@ function busyChoice(options: AskOptions): IfBusy | null {
   throw new UsageError(`${name} is for a session that has a running turn`, "name it: --session, or --continue");
 }
 
-/** The session, or the turn beside or below which this one stands. */
+/** Returns the session, or the turn that this one continues or repeats. */
 async function chosenPlace(
   client: AptoveClient,
   options: AskOptions,

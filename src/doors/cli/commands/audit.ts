@@ -1,4 +1,4 @@
-/** `aptove audit`: what the people of an org did, and were refused (H4). */
+/** `aptove audit`: what the users of an org did, and what they were refused (H4). */
 import type { AptoveClient, WireAuditEntry } from "../../../client/client.ts";
 import { auditActions, type AuditAction } from "../../../domain/audit.ts";
 import { isId } from "../../../domain/ids.ts";
@@ -60,7 +60,7 @@ async function readEntries(
   return found;
 }
 
-/** People by their names, and other ids by their ends, as in every list; `--json` has all of them. */
+/** Shows users by their names and other ids by their ends, as in every list. `--json` has the whole ids. */
 function rowOf(entry: WireAuditEntry, names: ReadonlyMap<string, string>): string[] {
   const { at, userId, action, targetId, outcome, keyId, facts } = entry;
   const shown = (value: string | number | boolean): string => {

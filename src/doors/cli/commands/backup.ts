@@ -1,4 +1,4 @@
-/** `aptove backup DIR` and `aptove restore DIR`: a whole copy of the data folder, made while it is used (B3). */
+/** `aptove backup DIR` and `aptove restore DIR`: a complete copy of the data folder, made while it is in use (B3). */
 import { resolve } from "node:path";
 import type { CliInvocation } from "../invocation.ts";
 import { CommandFailed, exitCodes, type ExitCode } from "../failure.ts";
@@ -24,7 +24,7 @@ export async function restore(call: CliInvocation, dir: string): Promise<ExitCod
   return exitCodes.fine;
 }
 
-/** Only SQLite and files are copied here; a database and a bucket have tools of their own that do it better. */
+/** Only SQLite and files are copied here. PostgreSQL and S3 have tools of their own that do it better. */
 function refuseElsewhere(call: CliInvocation): void {
   if (call.server() !== null) {
     throw new CommandFailed("backup_invalid", "this copies this machine's own data", "run it where the server runs");

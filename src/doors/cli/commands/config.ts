@@ -21,7 +21,7 @@ export function initConfig(call: CliInvocation, options: { force?: boolean }): E
 }
 
 export interface ConfigOptions {
-  /** Id of the workspace whose configuration is meant. */
+  /** The id of the workspace whose configuration is used. */
   workspace?: string;
 }
 
@@ -53,7 +53,7 @@ function shorten(value: string): string {
   return value.length <= 60 ? value : `${value.slice(0, 59)}…`;
 }
 
-/** Of a workspace, or of the data folder with all of its workspaces. */
+/** Checks the configuration of a workspace, or of the data folder with all of its workspaces. */
 export async function checkConfig(call: CliInvocation, options: ConfigOptions): Promise<ExitCode> {
   const { configuration, warnings } = await loadedFor(call, options);
   const problems = configurationProblems(configuration, call.io.env);

@@ -17,7 +17,7 @@ interface Named {
   id: string;
 }
 
-/** As commander gives them. */
+/** The options as commander passes them. */
 export interface SetOptions {
   file?: string;
   name?: string;
@@ -79,7 +79,7 @@ export async function setContext(call: CliInvocation, { kind, id }: Named, optio
   return exitCodes.fine;
 }
 
-/** What only the other kind of context says. */
+/** Keys that only the other kind of context has. */
 function refuseOfOther(kind: WireContext["kind"], fields: Omit<SetOptions, "file" | "expect">): void {
   const { name: _name, provider, ...ofConversation } = fields;
   const [other] = Object.keys(ofConversation);
@@ -95,7 +95,7 @@ function refuseOfOther(kind: WireContext["kind"], fields: Omit<SetOptions, "file
   }
 }
 
-/** Null: there is none of that id, so that it is a new one. */
+/** Returns the context with this id. Null if there is none, so that a new one is created. */
 async function existing(client: AptoveClient, { kind, id }: Named): Promise<WireContext | null> {
   try {
     return await client.contexts.get(kind, id);

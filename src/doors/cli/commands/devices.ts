@@ -23,14 +23,14 @@ export interface PairOptions {
   wait: boolean;
 }
 
-/** How often it is asked whether the device has come. */
+/** How often to check whether the device has connected, in milliseconds. */
 const lookEveryMs = 500;
 
 export async function pairDevice(call: CliInvocation, options: PairOptions): Promise<ExitCode> {
   const address = options.url === undefined ? await serverAddress(call) : checkedAddress(options.url);
   const client = await call.client();
   const made = await client.devices.createPairingCode(await startOf(call, options));
-  // Behind a `#`: no server, proxy or log on the way is told the code.
+  // The code is after a `#`, so no server, proxy or log on the way receives it.
   const url = `${address.replace(/\/+$/, "")}/pair#${made.code}`;
   if (call.json) {
     call.output.json({ ...made, url });
@@ -40,11 +40,11 @@ export async function pairDevice(call: CliInvocation, options: PairOptions): Pro
   return options.wait ? await untilPaired(call, client, made) : exitCodes.fine;
 }
 
-/** Ids of workspaces are known on their own machine only; to another server one is given whole. */
+/** Ids of workspaces are listed on their own machine only. For another server the id must be given in full. */
 async function startOf(call: CliInvocation, { workspace }: PairOptions): Promise<WirePairingStart> {
   if (workspace === undefined || call.server() !== null) return given({ workspaceId: workspace });
   const { workspaces } = await call.workspaces();
-  // It is there for whoever needs it first, as in a chat or an editor.
+  // The default workspace is created when it is first needed, as in a chat or an editor.
   if (workspace === defaultWorkspaceId) return { workspaceId: (await workspaces.use(workspace)).id };
   return { workspaceId: findWorkspace(await workspaces.list(), workspace).id };
 }
@@ -54,7 +54,7 @@ function checkedAddress(text: string): string {
   throw new UsageError(`--url ${text}: must start with http:// or https://`);
 }
 
-/** A code is of no use to a device while no server answers. */
+/** A device can use a code only while a server answers. */
 async function serverAddress(call: CliInvocation): Promise<string> {
   const named = call.server();
   if (named !== null) return named;
@@ -81,10 +81,10 @@ async function showCode(call: CliInvocation, { code, expiresAt }: WirePairingCod
   }
 }
 
-/** A server may listen on these, and nobody can call them. */
+/** Addresses that a server can listen on and no client can connect to. */
 const everyAddress = ["0.0.0.0", "[::]"];
 
-/** Light on dark, whatever the terminal's colours are: not every camera reads it the other way round. */
+/** Draws the code light on dark, whatever the colours of the terminal: not every camera reads it inverted. */
 async function squareOf(call: CliInvocation, url: string): Promise<string> {
   const { renderUnicodeCompact } = await import("uqr");
   const { bgBlack, whiteBright } = call.output.style;
@@ -111,7 +111,7 @@ async function untilPaired(call: CliInvocation, client: AptoveClient, made: Wire
   }
 }
 
-/** Null: somebody did not want to wait any longer. */
+/** Waits for the device. Null if the person stopped the waiting. */
 async function outcome(client: AptoveClient, id: string, stop: AbortSignal): Promise<WirePairing | null> {
   for (;;) {
     const pairing = await client.devices.pairing(id);

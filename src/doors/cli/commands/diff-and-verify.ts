@@ -1,4 +1,4 @@
-/** `aptove session diff | verify`: what explains and proves answers (D1, D2). */
+/** `aptove session diff | verify`: explains and proves answers (D1, D2). */
 import type { CliInvocation } from "../invocation.ts";
 import { exitCodes, type ExitCode } from "../failure.ts";
 import { findTurn, namedSession, shortId } from "../lookup/find-by-id.ts";

@@ -1,4 +1,4 @@
-/** `aptove doctor`: what works here and what does not, each fault with its mend (L1). */
+/** `aptove doctor`: checks what works here, and names the fix for each fault (L1). */
 import { accessSync, constants, statSync } from "node:fs";
 import type { CliInvocation } from "../invocation.ts";
 import { exitCodes, writeFailure, type ExitCode } from "../failure.ts";
@@ -14,7 +14,7 @@ interface Check {
   fix?: string;
 }
 
-/** The oldest Node that runs the program's sources as they are. */
+/** The oldest Node that runs the sources of the program directly. */
 const nodeMajorMin = 26;
 const storesFix = "check the disk, and that what records.url and blobs.url name runs: aptove config show";
 
@@ -41,7 +41,7 @@ export async function doctor(call: CliInvocation): Promise<ExitCode> {
   return checks.some((check) => check.state === "failed") ? exitCodes.failed : exitCodes.fine;
 }
 
-/** What one fault does to several checks is told once, with its mend. */
+/** A fault that several checks find is reported once, with its fix. */
 function failed(name: string, error: unknown, before: readonly Check[]): Check {
   const { message, code, fix } = writeFailure(error, null);
   const cause = before.find(({ state, detail }) => state === "failed" && message.endsWith(detail));
@@ -98,7 +98,7 @@ function checkConfiguration(call: CliInvocation): Check {
   };
 }
 
-/** Here, whatever server is named: they are folders of this machine. */
+/** Checks the workspaces of this machine, also if a server is named. */
 async function checkOwnWorkspaces(call: CliInvocation): Promise<Check> {
   const { count, problems } = await checkWorkspaces(call);
   const [problem, ...more] = problems;
@@ -117,10 +117,10 @@ async function checkGit(call: CliInvocation): Promise<Check> {
 
 async function checkStores(call: CliInvocation): Promise<Check> {
   const health = await (await call.client()).health();
-  // What works behind a server is told to those who run it only, and not to be told is no failure.
+  // A server reports its stores to its operator only. Not to see them is no failure.
   if (health.records === undefined) return { name: "stores", state: "ok", detail: `the server is ${health.status}` };
   const { url } = call.loaded().configuration.blobs;
-  // What a server's own configuration says is not known here.
+  // The configuration of another server is not known here.
   const where = url === null || call.server() !== null ? "" : ` in ${url}`;
   const detail = `records ${health.records}, blobs ${health.blobs}${where}`;
   if (health.records === "ok" && health.blobs === "ok") return { name: "stores", state: "ok", detail };
@@ -132,7 +132,7 @@ async function checkStores(call: CliInvocation): Promise<Check> {
   };
 }
 
-/** Which programs can use the data: what an upgrade of several servers goes by. */
+/** Reports which programs can use the data. An upgrade of several servers depends on it. */
 async function checkRecords(call: CliInvocation): Promise<Check> {
   if (call.server() !== null) return { name: "records", state: "note", detail: "are the server's own matter" };
   const { product, version, oldest, known } = await (await call.local("looking at the records")).recordsAbout();
@@ -143,12 +143,12 @@ async function checkRecords(call: CliInvocation): Promise<Check> {
   return { name: "records", state: "note", detail: `${detail}; this program knows ${known}`, fix };
 }
 
-/** Where the events of running turns go. Redis may be away: then they take the other way. */
+/** Checks how the events of running turns are distributed. If Redis does not answer, the records distribute them. */
 async function checkLive(call: CliInvocation): Promise<Check> {
   if (call.server() !== null) return { name: "live log", state: "note", detail: "is the server's own matter" };
   const { records, live } = call.loaded().configuration;
   const behind = records.url === null ? "in files" : "in PostgreSQL";
-  // It was opened with the records; where they do not answer, it does not either.
+  // It was opened with the records. If they do not answer, it does not either.
   if (records.url !== null) await call.local("looking at the live log");
   if (live.redis === null) return { name: "live log", state: "ok", detail: behind };
   const { host } = new URL(live.redis);

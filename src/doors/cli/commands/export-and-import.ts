@@ -45,7 +45,7 @@ async function contentOf(client: AptoveClient, session: WireSession, options: Ex
   return Readable.fromWeb(lines as Parameters<typeof Readable.fromWeb>[0]);
 }
 
-/** As fast as it is read; whoever reads only the beginning ends it quietly. */
+/** Writes as fast as the reader reads. A reader that stops early ends it without an error. */
 async function printAll(call: CliInvocation, content: Readable): Promise<void> {
   try {
     await pipeline(content, call.io.stdout, { end: false });
@@ -54,7 +54,10 @@ async function printAll(call: CliInvocation, content: Readable): Promise<void> {
   }
 }
 
-/** The whole file or none: what breaks off leaves what was there before. It may hold secrets, so it is its owner's. */
+/**
+ * Writes the whole file or nothing: an error leaves the old file. The file may contain secrets, so only its owner can
+ * read it.
+ */
 async function writeWhole(file: string, content: Readable): Promise<void> {
   const aside = `${file}.${process.pid}.tmp`;
   try {

@@ -11,7 +11,7 @@ import { indexWorkingCopy, summaryLines } from "../indexing/index-working-copy.t
 export interface IndexOptions {
   repo?: string;
   rebuild?: boolean;
-  /** True: HEAD. */
+  /** The commit to index. True means HEAD. */
   commit?: string | true;
   org?: string;
 }
@@ -23,7 +23,7 @@ export async function indexCommand(
 ): Promise<ExitCode> {
   if (call.server() !== null) throw new UsageError("an index is made on the machine of its server", indexThereFix);
   const copy = path === undefined ? await call.copy() : await findWorkingCopy(existingFolder(call.io.cwd, path));
-  // Whatever one person is working on is no index for all.
+  // A shared index is not built from the uncommitted work of one person.
   if (options.commit === undefined && call.loaded().configuration.retrieval.store !== "local") {
     throw new UsageError("the index is shared, so it is made from a commit", "aptove index --commit");
   }

@@ -1,4 +1,4 @@
-/** `aptove session interrupt | steer`: a word to the turn that runs (V4, T10). */
+/** `aptove session interrupt | steer`: stops the running turn, or sends it a message (V4, T10). */
 import type { CliInvocation } from "../invocation.ts";
 import { exitCodes, type ExitCode } from "../failure.ts";
 import { namedSession, shortId } from "../lookup/find-by-id.ts";

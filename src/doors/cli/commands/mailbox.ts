@@ -1,4 +1,4 @@
-/** `aptove session mailbox | fire`: what subagents left, and handing it to the session's agent (A2). */
+/** `aptove session mailbox | fire`: shows what subagents left, and sends it to the session's agent (A2). */
 import type { AptoveClient, WireMailboxMessage } from "../../../client/client.ts";
 import type { CliInvocation } from "../invocation.ts";
 import { localTime } from "../show/explain.ts";

@@ -1,4 +1,4 @@
-/** `aptove mcp list | test`: the MCP servers that a session would have here (P5). */
+/** `aptove mcp list | test`: the MCP servers that a session would use here (P5). */
 import type { LoadedConfiguration } from "../../../configuration/configuration.ts";
 import { maskArguments, maskSecret } from "../../../system/mask-secret.ts";
 import { configuredMcpServers, type McpServerSettings } from "../../../configuration/mcp-servers.ts";
@@ -11,7 +11,7 @@ import type { McpServerReport } from "../ports.ts";
 import { listenForStop, StoppedAtOnce } from "../stop-signals.ts";
 
 export interface McpOptions {
-  /** Id of the workspace whose servers are meant. */
+  /** The id of the workspace whose servers are used. */
   workspace?: string;
 }
 
@@ -49,7 +49,7 @@ async function loadedFor(
   { workspace }: McpOptions,
 ): Promise<{ loaded: LoadedConfiguration; workspaceId: string | null }> {
   const known = await (await call.workspaces()).store.list();
-  // Where a chat and an editor are; before the first of them there is none.
+  // Chats and editors use this workspace. It does not exist before the first of them.
   const isDefault = workspace === undefined;
   if (isDefault && known.every(({ id }) => id !== defaultWorkspaceId))
     return { loaded: call.loaded(), workspaceId: null };
@@ -60,10 +60,10 @@ async function loadedFor(
 interface DescribedServer {
   name: string;
   type: "stdio" | "http";
-  /** Its command line, or its address, without what may be secret in it. */
+  /** Returns the command line or the address of a server, without secrets. */
   place: string;
   state: "on" | "off" | "incomplete";
-  /** Of the layer that names it. */
+  /** The layer of the configuration that names the server. */
   layer: string;
   source: string;
 }
@@ -83,7 +83,7 @@ function described(settings: McpServerSettings, loaded: LoadedConfiguration, cal
   };
 }
 
-/** Why the environment does not let it be started; null: it does. */
+/** Returns why the environment does not allow the server to start. Null if it does. */
 function faultOf(
   settings: McpServerSettings,
   { configuration }: LoadedConfiguration,
@@ -95,7 +95,7 @@ function faultOf(
 
 function wanted(loaded: LoadedConfiguration, name: string | undefined): LoadedConfiguration {
   const { mcpServers } = loaded.configuration;
-  // One that is named is tested even where it is turned off.
+  // A server that is named is tested even if it is turned off.
   const named = mcpServers.filter(({ id }) => id === name).map((settings) => ({ ...settings, enabled: true }));
   if (name !== undefined && named.length === 0) {
     throw new CommandFailed("not_found", `there is no MCP server ${JSON.stringify(name)}`, "see: aptove mcp list");
@@ -103,7 +103,10 @@ function wanted(loaded: LoadedConfiguration, name: string | undefined): LoadedCo
   return { ...loaded, configuration: { ...loaded.configuration, mcpServers: name === undefined ? mcpServers : named } };
 }
 
-/** In the order of the configuration; those that are turned off have none. Null: somebody stopped it. */
+/**
+ * Returns the reports in the order of the configuration. Servers that are turned off have none. Null if the person
+ * stopped the test.
+ */
 async function reportsOf(
   call: CliInvocation,
   loaded: LoadedConfiguration,

@@ -22,7 +22,7 @@ export async function createOrg(call: CliInvocation, name: string): Promise<Exit
   return exitCodes.fine;
 }
 
-/** Names are people's own matter; but who has one twice is found by it no more. */
+/** Names need not be unique, but a name that exists twice finds neither. */
 function warnOfName({ output }: CliInvocation, what: "org" | "user", name: string): void {
   output.note(`warning: there is another ${what} "${output.safeNote(name)}"; name both by their ids from now on`);
 }
@@ -70,7 +70,7 @@ async function ownOrg(call: CliInvocation): Promise<WireOrg> {
   return await client.people.org((await client.me()).orgId);
 }
 
-/** On this machine's data any org; at a server the caller's own. */
+/** Finds the named org: any org of this machine's data; at a server, the caller's own. */
 async function namedOrg(call: CliInvocation, text: string): Promise<WireOrg> {
   if (call.server() === null) return await findOrg((await call.local("orgs")).operator, text);
   return theOnly([await ownOrg(call)], text, { what: "org", list: "aptove org list" });
@@ -137,7 +137,7 @@ export async function showUser(call: CliInvocation, text: string, options: OrgOp
   return exitCodes.fine;
 }
 
-/** Also `role`, `disable` and `enable`. */
+/** Changes a user. `role`, `disable` and `enable` use it too. */
 export async function changeUser(
   call: CliInvocation,
   text: string,

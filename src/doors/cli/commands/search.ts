@@ -1,4 +1,4 @@
-/** `aptove search`: sessions that hold all of the words (S8). */
+/** `aptove search`: sessions that contain all of the words (S8). */
 import type { WireSearchHits } from "../../../client/client.ts";
 import type { CliInvocation } from "../invocation.ts";
 import { localTime } from "../show/explain.ts";
@@ -25,7 +25,7 @@ function hitLines({ session, matches }: WireSearchHits["hits"][number], words: s
   return [`${head} ${dim(localTime(session.activeAt).slice(0, 16))}`, ...lines];
 }
 
-/** The words as they were found, in red. */
+/** Shows the words in red where they were found. */
 function marked(text: string, words: string[], output: CliOutput): string {
   const parts = words.flatMap((each) => each.split(/\s+/)).filter((each) => each !== "");
   const pattern = parts.toSorted((a, b) => b.length - a.length).map((part) => RegExp.escape(part));

@@ -13,7 +13,7 @@ export interface ServeOptions {
   port?: number;
 }
 
-/** Name of the key that commands on this machine use while the server runs. */
+/** The name of the key that commands on this machine use while the server runs. */
 const localKeyName = "commands on this machine";
 const firstKeyName = "first key";
 
@@ -26,7 +26,7 @@ export async function serve(call: CliInvocation, options: ServeOptions): Promise
   });
 }
 
-/** What `npm start` runs: everything that a first run needs, then the server. */
+/** `npm start`: does what a first run needs, then starts the server. */
 export async function start(call: CliInvocation, options: ServeOptions): Promise<ExitCode> {
   call.override("serve", { ...options });
   await refuseSecondServer(call);
@@ -40,7 +40,10 @@ export async function start(call: CliInvocation, options: ServeOptions): Promise
   });
 }
 
-/** Without an index the server still answers, so a failure here is only said. One that a team shares is made by builds. */
+/**
+ * Indexes the repository. The server answers without an index too, so a failure is only printed. Build servers make the
+ * index that a team shares.
+ */
 async function indexHere(call: CliInvocation): Promise<void> {
   const { output } = call;
   if (call.loaded().configuration.retrieval.store !== "local") return;
@@ -57,7 +60,7 @@ async function indexHere(call: CliInvocation): Promise<void> {
   }
 }
 
-/** Made once; its secret cannot be shown again, because only its hash is kept (H4). */
+/** Creates the first key. Its secret cannot be shown again, because only its hash is stored (H4). */
 async function firstKey(local: LocalEngine): Promise<string | null> {
   const keys = await allKeys(local.client);
   if (keys.some((key) => key.revokedAt === null && key.name !== localKeyName)) return null;
@@ -92,7 +95,7 @@ function welcome(call: CliInvocation, at: { url: string; key: string | null; rec
   ];
 }
 
-/** What a person types in the clone that `npm start` runs in; elsewhere the path of the command. */
+/** What a person types in the clone that `npm start` runs in. Elsewhere: the path of the command. */
 function commandName(call: CliInvocation): string {
   if (call.io.env["npm_package_name"] === "aptove") return "npx aptove";
   return call.bin.includes(" ") ? JSON.stringify(call.bin) : call.bin;
@@ -106,7 +109,7 @@ async function serveUntilStopped(
   const { host, port } = call.loaded().configuration.serve;
   const url = await listenOrTell(call, local, { host, port });
   await announce(call, local, url);
-  // Whoever reads JSON from standard error reads nothing else there.
+  // A program that reads JSON from standard error expects no other text there.
   const isRead = call.loaded().configuration.log.format === "json";
   const say = (lines: string[]): void => {
     if (isRead) return local.report(lines.join(" "));
@@ -126,7 +129,7 @@ async function serveUntilStopped(
   }
 }
 
-/** Keys and tokens go over the wire as they are, and this server has no TLS of its own. */
+/** Warns that keys and tokens are sent in clear text, because this server has no TLS of its own. */
 function plainHttp(host: string): string[] {
   return [
     `warning: ${host} is reached without TLS, and keys can be read on the way;`,
@@ -141,7 +144,7 @@ function aborted(signal: AbortSignal): Promise<void> {
   });
 }
 
-/** Lets other commands of this person find the server, with a key of their own that outlives it (see server-file.ts). */
+/** Lets other commands of this person find the server. Their key outlives the server (see server-file.ts). */
 async function announce(call: CliInvocation, local: LocalEngine, url: string): Promise<void> {
   const former = readServerFile(call.folder());
   const keys = await allKeys(local.client);
@@ -197,7 +200,7 @@ async function listenOrTell(
   }
 }
 
-/** The door says that it cannot listen, and why as its cause. */
+/** The HTTP door reports that it cannot listen; the cause of its error has the reason. */
 function systemCode(error: unknown): string | null {
   const cause = error instanceof Error ? error.cause : null;
   return cause instanceof Error && "code" in cause ? String(cause.code) : null;

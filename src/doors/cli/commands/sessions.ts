@@ -109,7 +109,7 @@ export async function showSession(
   return exitCodes.fine;
 }
 
-/** The turn of a sequence number; the newest without one. Null: the session is empty. */
+/** Returns the turn with a sequence number; without a number, the newest. Null if the session is empty. */
 async function turnOf(
   client: AptoveClient,
   session: WireSession,
@@ -165,7 +165,7 @@ async function showGraph(call: CliInvocation, graph: WireSessionGraph, limit: nu
   return exitCodes.fine;
 }
 
-/** A turn that was stopped is complete with what it had said; its reader wants to know that it was. */
+/** A turn that was stopped counts as completed with the text so far, so the list marks it. */
 function turnState({ status, failures, stopReason }: WireTurn): string {
   if (status === "failed") return `failed ${failures[0]?.code ?? ""}`;
   return status === "completed" && stopReason === "interrupted" ? stopReason : status;

@@ -1,4 +1,4 @@
-/** `aptove session share | unshare` (S7): with all of the org to read, or with some of its people to continue. */
+/** `aptove session share | unshare` (S7): lets the whole org read a session, or some of its users continue it. */
 import type { WireShared } from "../../../client/client.ts";
 import type { CliInvocation } from "../invocation.ts";
 import { exitCodes, type ExitCode } from "../failure.ts";

@@ -1,4 +1,7 @@
-/** `aptove workspace list | create | show | permissions | delete | gc` (W1, W2, W6). They need no database but for `delete` and `gc`. */
+/**
+ * `aptove workspace list | create | show | permissions | delete | gc` (W1, W2, W6). Only `delete` and `gc` need the
+ * database.
+ */
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { isoTime } from "../../../domain/ids.ts";
@@ -133,9 +136,12 @@ function staleLine({ id, name, lastAccessedAt }: Workspace): string {
   return `${shortId(id)}  used ${localTime(isoTime(lastAccessedAt)).slice(0, 16)}  ${name ?? ""}`.trimEnd();
 }
 
-/** Only here the sessions are asked, so only a workspace that would go costs that. */
+/**
+ * Returns true if a turn of the workspace runs. It reads the sessions, so it is called only for workspaces about to be
+ * deleted.
+ */
 async function hasRunningTurn(call: CliInvocation, workspaceId: string): Promise<boolean> {
-  // Where nothing was ever said, nothing runs.
+  // Without records there is no session, so no turn runs.
   if (call.loaded().configuration.records.url === null && !existsSync(call.folder().records)) return false;
   const client = await call.client();
   for (let cursor: string | null = null; ;) {

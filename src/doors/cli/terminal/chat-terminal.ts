@@ -1,6 +1,6 @@
 /**
- * The terminal of a chat: what was said above, and beneath it, while they last, the block that is being written, the
- * calls that run, the state, and the line that is typed. Everything that goes to the terminal goes through here.
+ * The terminal of a chat: the printed lines, and below them, while they last, the open block of Markdown, the running
+ * tool calls, the status line and the typed line. All output to the terminal passes through here.
  */
 import { neutralize, type OutputStyle } from "../output.ts";
 import type { CliIo } from "../ports.ts";
@@ -13,23 +13,23 @@ import { TypedLine, type TypedLineOptions } from "./typed-line.ts";
 export interface ChatTerminalOptions extends TypedLineOptions {
   io: CliIo;
   style: OutputStyle;
-  /** One line above the prompt; empty: none. */
+  /** Returns the line above the prompt. Empty: no line. */
   status(): string;
   onSubmit(text: string): void;
   onInterrupt(): void;
-  /** Ctrl-D, or a terminal that is gone. */
+  /** Called for Ctrl-D, and when the terminal has gone. */
   onEnd(): void;
   onDetails(): void;
 }
 
-/** What the typed line is for. `hidden`: nothing is typed now, but what is typed is kept for later. */
+/** What the typed line is for. `hidden`: no line is shown, and what is typed is kept for later. */
 export type TypingPurpose =
   | { as: "prompt" }
   | { as: "steering" }
   | { as: "answer"; question: string }
   | { as: "hidden" };
 
-/** Often enough to look alive, seldom enough to cost nothing. */
+/** How often the terminal is repainted: often enough to look alive, rarely enough to cost nothing. */
 const frameMs = 33;
 const echoedLinesMax = 20;
 
@@ -39,11 +39,11 @@ export class ChatTerminal {
   readonly #typed: TypedLine;
   readonly #keys: KeyReader;
   #typing: TypingPurpose = { as: "hidden" };
-  /** The text of a line that is set aside while a question is answered. */
+  /** The text of the typed line while a question is answered instead. */
   #setAside = "";
   #above: (() => readonly string[]) | null = null;
   #done: string[] = [];
-  /** What was printed since the last line feed. */
+  /** The text that was printed since the last line feed. */
   #partial = "";
   #timer: NodeJS.Timeout | null = null;
   #isClosed = false;
@@ -67,7 +67,7 @@ export class ChatTerminal {
     return { columns: Math.max(10, columns), rows: Math.max(4, rows) };
   }
 
-  /** Text that stays. A line is shown when it is whole. */
+  /** Prints text permanently. A line is shown when it is complete. */
   print(text: string): void {
     const lines = (this.#partial + text).split("\n");
     this.#partial = lines.pop() ?? "";
@@ -80,13 +80,13 @@ export class ChatTerminal {
     this.changed();
   }
 
-  /** The lines above the typed one, as often as they are painted; null: there are none. */
+  /** Sets the function that returns the lines above the typed one for each repaint. Null: there are none. */
   showAbove(lines: (() => readonly string[]) | null): void {
     this.#above = lines;
     this.changed();
   }
 
-  /** Paints soon. */
+  /** Repaints soon. */
   changed(): void {
     if (this.#isClosed) return;
     this.#timer ??= setTimeout(() => this.#paint(), frameMs);
@@ -153,7 +153,7 @@ export class ChatTerminal {
     onSubmit(text);
   }
 
-  /** What was said stays to be read, without the state that stood above it. */
+  /** Returns the submitted text as lines that stay, without the status line. */
   #echo(text: string): string[] {
     const prompt = this.#prompt();
     const room = { columns: this.size.columns, rowsMax: Number.POSITIVE_INFINITY };
@@ -203,7 +203,10 @@ export class ChatTerminal {
     return rows === "" ? [] : [this.#options.style.dim(cut(rows, width))];
   }
 
-  /** The shell gets its terminal back until it lets this process go on. A running turn is not stopped that way: it would be lost. */
+  /**
+   * Suspends the process and returns the terminal to the shell until the process continues. Does nothing during a turn,
+   * because the turn would be lost.
+   */
   #suspend(): void {
     const { io } = this.#options;
     if (io.suspend === undefined || this.#typing.as !== "prompt") return;

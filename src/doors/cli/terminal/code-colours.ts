@@ -1,6 +1,6 @@
 /**
- * A little colour for code, line by line: comments, strings, numbers and the words that most languages share. It reads
- * no grammar, so it may be wrong in places; a language that it does not know stays plain.
+ * Simple colours for code, line by line: comments, strings, numbers, and the keywords that most languages share. It
+ * parses no grammar, so it may be wrong in places. Code in an unknown language has no colours.
  */
 import type { OutputStyle } from "../output.ts";
 
@@ -38,7 +38,7 @@ export function codeColours(language: string, style: OutputStyle): PaintCode {
   return dashes.has(name) ? wordColours("--", style) : (line) => line;
 }
 
-/** A line of a patch in its usual colours. */
+/** Colours a line of a patch. */
 export function diffLine(line: string, { green, red, cyan, bold }: OutputStyle): string {
   if (line.startsWith("+++") || line.startsWith("---")) return bold(line);
   if (line.startsWith("+")) return green(line);
@@ -61,7 +61,7 @@ function wordColours(comment: string | null, { dim, green, yellow, magenta }: Ou
     });
 }
 
-/** Comments that go over several lines, where they begin and end at the ends of lines, as they mostly do. */
+/** Colours comments of several lines if they begin and end at the ends of lines, as most do. */
 function blockComments(paint: PaintCode, { dim }: OutputStyle): PaintCode {
   let isInside = false;
   return (line) => {

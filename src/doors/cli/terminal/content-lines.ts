@@ -1,4 +1,4 @@
-/** What a call shows beside its title, in a few lines: the change of a file, a plan, a text. */
+/** What a tool call shows besides its title, in a few lines: the change of a file, a plan, a text. */
 import { structuredPatch } from "diff";
 import type { PlanStep, ToolContent } from "../../../domain/tool.ts";
 import { neutralize, plural, type OutputStyle } from "../output.ts";
@@ -6,7 +6,7 @@ import { neutralize, plural, type OutputStyle } from "../output.ts";
 type Change = Extract<ToolContent, { type: "diff" }>;
 
 const linesAround = 2;
-/** Where two texts have little in common, to find the smallest difference takes long; then all of the old and the new is shown. */
+/** The time limit for a diff in milliseconds. Beyond it, all of the old and the new text is shown. */
 const patchMs = 200;
 
 export function contentLines(

@@ -1,14 +1,14 @@
-/** Keys of a terminal, as Node takes its bytes apart. */
+/** Reads the keys of a terminal, as Node parses its bytes. */
 import { emitKeypressEvents } from "node:readline";
 import type { CliIo } from "../ports.ts";
 
 export interface PressedKey {
-  /** What it types; undefined for keys that type nothing. */
+  /** The text that the key types. Undefined for keys that type nothing. */
   text: string | undefined;
-  /** Undefined for characters beyond letters and digits. */
+  /** The name of the key. Undefined for characters other than letters and digits. */
   name: string | undefined;
   ctrl: boolean;
-  /** Alt, or Escape before it. */
+  /** True if Alt was held, or Escape was pressed before. */
   meta: boolean;
   shift: boolean;
 }
@@ -18,17 +18,17 @@ const bracketedPasteOff = "\u001b[?2004l";
 
 export interface KeyListener {
   key(key: PressedKey): void;
-  /** A block that was pasted, with line feeds only. */
+  /** Called with a pasted block. Its line ends are line feeds. */
   paste(text: string): void;
-  /** There is no terminal any more. */
+  /** Called when the terminal has gone. */
   end(): void;
 }
 
-/** Takes the terminal's keys one by one until `close`. */
+/** Reads the keys of the terminal until `close`. */
 export class KeyReader {
   readonly #io: CliIo;
   readonly #listener: KeyListener;
-  /** What was pasted so far, while it is. */
+  /** The pieces of a paste that has not ended. Null if there is none. */
   #pasted: string[] | null = null;
   readonly #onKey = (text: string | undefined, key: RawKey): void => this.#take(text, key);
   readonly #onEnd = (): void => this.#listener.end();
@@ -48,7 +48,7 @@ export class KeyReader {
     this.#io.stdin.resume();
   }
 
-  /** The terminal works as the shell expects it, until `open`. */
+  /** Returns the terminal to the mode that a shell expects, until `open`. */
   pause(): void {
     this.#io.stdout.write(bracketedPasteOff);
     this.#io.stdin.setRawMode?.(false);

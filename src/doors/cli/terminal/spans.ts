@@ -1,9 +1,9 @@
-/** Text in pieces of different styles, and how it is set in lines that fit the terminal. */
+/** Text in pieces of different styles, and how it is wrapped into lines that fit the terminal. */
 import { cellsOf, chop, graphemes } from "./cells.ts";
 
 export type PaintText = (text: string) => string;
 
-/** A line feed in the text begins a new line; other runs of blanks are as good as one. */
+/** A piece of text with its style. A line feed begins a new line; other runs of blanks count as one blank. */
 export interface TextSpan {
   text: string;
   paint: PaintText;
@@ -14,8 +14,8 @@ interface Piece extends TextSpan {
 }
 
 /**
- * Sets spans in lines of at most `width` cells, broken at blanks and between wide characters, or where a word is too
- * long within it. No style reaches over the end of a line. At least one line.
+ * Wraps spans into lines of at most `width` cells. Lines are broken at blanks and between wide characters, and within a
+ * word that is too long. No style continues over the end of a line. Returns at least one line.
  */
 export function wrap(spans: readonly TextSpan[], width: number): string[] {
   const setting = new Setting(Math.max(1, width));
@@ -36,7 +36,7 @@ class Setting {
   readonly #lines: string[] = [];
   #line: Piece[] = [];
   #lineCells = 0;
-  /** Pieces that may not be torn from each other. */
+  /** Pieces that must stay on one line. */
   #word: Piece[] = [];
   #blank: PaintText | null = null;
 
@@ -87,7 +87,7 @@ class Setting {
     for (const piece of cells > this.#width ? this.#torn(word) : word) this.#put(piece);
   }
 
-  /** A word that no line can hold, in pieces that each fill one. */
+  /** Splits a word that is wider than a line into pieces that each fill one. */
   *#torn(word: readonly Piece[]): Generator<Piece> {
     for (const { text, paint } of word) {
       for (const grapheme of chop(text, 1)) {
@@ -104,7 +104,7 @@ class Setting {
   }
 }
 
-/** Neighbours of one style are painted together, so that a line has no more escapes than it needs. */
+/** Paints neighbours of one style together, so that a line has no more escape sequences than it needs. */
 function painted(line: readonly Piece[]): string {
   let text = "";
   let run = "";

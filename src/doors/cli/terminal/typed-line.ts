@@ -1,4 +1,4 @@
-/** What keys do to the line that is typed: editing, history, search and completion, as shells have taught people. */
+/** What keys do to the typed line: editing, history, search and completion, as in common shells. */
 import { complete } from "./completion.ts";
 import type { InputHistory } from "./input-history.ts";
 import type { PressedKey } from "./key-reader.ts";
@@ -6,18 +6,18 @@ import { LineEditor } from "./line-editor.ts";
 
 export interface TypedLineOptions {
   history: InputHistory;
-  /** Names of commands, with their slashes. */
+  /** The names of commands, with their slashes. */
   commands: readonly string[];
-  /** What paths after `@` are relative to. */
+  /** The folder that paths after `@` are relative to. */
   folder: string;
 }
 
-/** What a key asks for that is not about the line. */
+/** What a key requests that does not change the line. */
 export type KeyOutcome = "submit" | "interrupt" | "leave" | "erase" | "details" | "suspend" | null;
 
 interface Search {
   part: string;
-  /** How many newer entries with it were passed over. */
+  /** How many newer matches were skipped. */
   skip: number;
 }
 
@@ -31,16 +31,16 @@ export class TypedLine {
     this.#options = options;
   }
 
-  /** Of the search for an earlier line, in place of the prompt; null: there is none. */
+  /** The prompt of the search for an earlier line. Null if no search is open. */
   get searchPrompt(): string | null {
     return this.#search === null ? null : `search \`${this.#search.part}\`: `;
   }
-  /** What would complete the beginning before the cursor. */
+  /** The texts that would complete what is before the cursor. */
   get choices(): readonly string[] {
     return this.#choices;
   }
 
-  /** Takes the line as it was typed. */
+  /** Returns the line as it was typed, and empties it. */
   take(): string {
     this.#forget();
     this.#options.history.rest();
@@ -160,7 +160,7 @@ export class TypedLine {
     return null;
   }
 
-  /** A backslash at the end of a line goes on to the next one. */
+  /** Continues on a new line after a backslash at the end of a line. */
   #enter(): KeyOutcome {
     const { editor } = this;
     if (!editor.before.endsWith("\\") || !/^(?:\n|$)/.test(editor.after)) return "submit";
@@ -184,7 +184,7 @@ export class TypedLine {
     this.#choices = found.choices;
   }
 
-  /** False: the key ends the search, and means what it always does. */
+  /** Applies a key to the search. Returns false if the key ends the search and keeps its usual meaning. */
   #searchKey(search: Search, key: PressedKey): boolean {
     const { name, text, ctrl, meta } = key;
     if (ctrl && name === "r") return this.#searchFor({ ...search, skip: search.skip + 1 });
