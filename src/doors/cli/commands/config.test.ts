@@ -2,10 +2,8 @@
 import assert from "node:assert/strict";
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { test } from "node:test";
-import type { TestContext } from "node:test";
-import { cliWorld } from "../../../../testing/cli.ts";
-import type { CliWorld } from "../../../../testing/cli.ts";
+import { test, type TestContext } from "node:test";
+import { cliWorld, type CliWorld } from "../../../../testing/cli.ts";
 import { dataFolderAt } from "../../../configuration/data-folder.ts";
 import { fileWorkspaces } from "../../../workspace/files/file-workspaces.ts";
 
