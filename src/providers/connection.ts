@@ -2,10 +2,10 @@
 import { AptoveError } from "../domain/errors.ts";
 import { sha256 } from "../domain/ids.ts";
 import { limits } from "../domain/limits.ts";
-import { post, type Post } from "./post.ts";
+import { post, type HttpPost } from "./post.ts";
 
 /** What every driver that speaks HTTP lets its user choose. */
-export interface HttpOptions {
+export interface HttpProviderOptions {
   /** Sent with every call; none of them replaces the one that holds the key. */
   headers?: Record<string, string>;
   /** In place of our own way to send; must honour the signal. */
@@ -15,7 +15,7 @@ export interface HttpOptions {
   idleMs?: number;
 }
 
-export interface Connection {
+export interface HttpConnection {
   /** The provider's name, for the history and for people. */
   name: string;
   /** Without a slash at its end. */
@@ -26,24 +26,24 @@ export interface Connection {
   account: string;
   /** Texts that no error may quote. */
   secrets: string[];
-  post: Post;
+  post: HttpPost;
   firstByteMs: number;
   idleMs: number;
 }
 
-export interface ConnectOptions extends HttpOptions {
+export interface HttpConnectionOptions extends HttpProviderOptions {
   name: string;
   baseUrl: string;
   /** Null for a server that asks for none. */
   apiKey: string | null;
   /** The driver's own headers that `headers` may replace. */
-  replaceable?: Record<string, string>;
+  defaultHeaders?: Record<string, string>;
   /** Those that it may not replace: the key, and what the wire demands. */
-  fixed: Record<string, string>;
+  fixedHeaders: Record<string, string>;
 }
 
 /** Throws `config_invalid` for options that cannot be used; never names the key or a header's value (E8). */
-export function connect(options: ConnectOptions): Connection {
+export function createHttpConnection(options: HttpConnectionOptions): HttpConnection {
   const { name, apiKey, baseUrl, headers: extra = {} } = options;
   const invalid = (what: string): AptoveError => new AptoveError("config_invalid", what);
   if (apiKey !== null && !/^[\x21-\x7e]+$/.test(apiKey)) {
@@ -58,7 +58,7 @@ export function connect(options: ConnectOptions): Connection {
   const base = baseUrl.replace(/\/+$/, "");
   const chosen = chosenHeaders(options);
   if (chosen === null) throw invalid(`an extra header of provider "${name}" has a name or a value that cannot be sent`);
-  const own = { ...options.fixed, "content-type": "application/json" };
+  const own = { ...options.fixedHeaders, "content-type": "application/json" };
   return {
     name,
     baseUrl: base,
@@ -73,7 +73,10 @@ export function connect(options: ConnectOptions): Connection {
 }
 
 /** By name, each once, whatever the case of its letters. Null where one of them cannot be a header. */
-function chosenHeaders({ replaceable = {}, headers = {} }: ConnectOptions): [string, string][] | null {
+function chosenHeaders({
+  defaultHeaders: replaceable = {},
+  headers = {},
+}: HttpConnectionOptions): [string, string][] | null {
   const chosen = new Map<string, string>();
   for (const [name, given] of [...Object.entries(replaceable), ...Object.entries(headers)]) {
     const value = given.replaceAll(/^[\t\n\r ]+|[\t\n\r ]+$/g, "");

@@ -5,13 +5,13 @@
  */
 import { type Failure, failure } from "../domain/errors.ts";
 import { limits } from "../domain/limits.ts";
-import type { Connection } from "./connection.ts";
+import type { HttpConnection } from "./connection.ts";
 import { EventStream } from "./event-stream.ts";
 import { retryAfterOf } from "./http-failure.ts";
-import type { PostAnswer } from "./post.ts";
+import type { HttpPostResponse } from "./post.ts";
 import type { PreparedRequest, ProviderEvent, ProviderFailed } from "./provider.ts";
-import { failed, type Terminal } from "./terminal.ts";
-import { isNobodyThere, Watch } from "./watch.ts";
+import { failedEvent, type TerminalEvent } from "./terminal.ts";
+import { isUnreachable, ExchangeGuard } from "./watch.ts";
 
 /** Turns the stream of one answer into events. */
 export interface AnswerReader {
@@ -19,7 +19,7 @@ export interface AnswerReader {
    * The event that ends the answer, once its wire has said that it is whole or has failed. The rest of the body is
    * waited for only shortly, and is still read, so that it may complete the usage.
    */
-  readonly terminal: Terminal | null;
+  readonly terminal: TerminalEvent | null;
   /** Whether anything at all was understood. */
   readonly hasBegun: boolean;
   /** The events for the `data` of one server-sent event. Must not throw. */
@@ -27,7 +27,7 @@ export interface AnswerReader {
 }
 
 export interface HttpCall {
-  connection: Connection;
+  connection: HttpConnection;
   url: string;
   request: PreparedRequest;
   reader: AnswerReader;
@@ -44,7 +44,7 @@ export async function* sendOverHttp(
   call: HttpCall,
   signal: AbortSignal,
 ): AsyncGenerator<ProviderEvent, void, undefined> {
-  const watch = new Watch(signal);
+  const watch = new ExchangeGuard(signal);
   const { secrets } = call.connection;
   try {
     for await (const event of exchange(call, watch)) {
@@ -52,14 +52,14 @@ export async function* sendOverHttp(
     }
   } catch (error) {
     const reason = watch.failureOf(error, "provider_unavailable");
-    yield withoutSecrets(failed(isNobodyThere(error) ? withMend(reason, call.mend) : reason), secrets);
+    yield withoutSecrets(failedEvent(isUnreachable(error) ? withMend(reason, call.mend) : reason), secrets);
   } finally {
     watch.end();
   }
 }
 
 /** May throw what the network throws. */
-async function* exchange(call: HttpCall, watch: Watch): AsyncGenerator<ProviderEvent, void, undefined> {
+async function* exchange(call: HttpCall, watch: ExchangeGuard): AsyncGenerator<ProviderEvent, void, undefined> {
   const { connection, url, request } = call;
   const { headers, firstByteMs, idleMs } = connection;
   watch.limit(firstByteMs, failure("provider_unavailable", `it did not answer within ${firstByteMs} ms`));
@@ -79,8 +79,8 @@ async function* exchange(call: HttpCall, watch: Watch): AsyncGenerator<ProviderE
 /** An answer that is an HTTP error: its body, then what it means. */
 async function* refusal(
   call: HttpCall,
-  response: PostAnswer,
-  watch: Watch,
+  response: HttpPostResponse,
+  watch: ExchangeGuard,
 ): AsyncGenerator<ProviderEvent, void, undefined> {
   const chunks: Uint8Array[] = [];
   let size = 0;
@@ -97,14 +97,14 @@ async function* refusal(
   }
   const body = Buffer.concat(chunks).toString("utf8");
   const retryAfterMs = retryAfterOf(response.headers, Date.now()) ?? call.retryAfterIn?.(body) ?? null;
-  yield failed(call.refusal(response.status, body, retryAfterMs), { retryAfterMs });
+  yield failedEvent(call.refusal(response.status, body, retryAfterMs), { retryAfterMs });
 }
 
 /** A stream of events up to its end, which may come a little after the terminal event. */
 async function* answer(
   reader: AnswerReader,
-  response: PostAnswer,
-  watch: Watch,
+  response: HttpPostResponse,
+  watch: ExchangeGuard,
 ): AsyncGenerator<ProviderEvent, void, undefined> {
   const stream = new EventStream((data) => reader.read(data));
   let drainEnds = Number.POSITIVE_INFINITY;
@@ -120,13 +120,13 @@ async function* answer(
     }
   } catch (error) {
     // The answer is whole once its terminal event is there, whatever becomes of the connection.
-    yield reader.terminal ?? failed(watch.failureOf(error, "provider_stream_cut"));
+    yield reader.terminal ?? failedEvent(watch.failureOf(error, "provider_stream_cut"));
     return;
   }
-  yield reader.terminal ?? failed(unfinished(reader.hasBegun, stream.isGarbage, response));
+  yield reader.terminal ?? failedEvent(unfinished(reader.hasBegun, stream.isGarbage, response));
 }
 
-function unfinished(hasBegun: boolean, isGarbage: boolean, response: PostAnswer): Failure {
+function unfinished(hasBegun: boolean, isGarbage: boolean, response: HttpPostResponse): Failure {
   const type = response.headers.get("content-type") ?? "no content type";
   if (isGarbage || (!hasBegun && !type.startsWith("text/event-stream"))) {
     return failure("provider_answer_invalid", `its answer is not a stream of events (${type})`);

@@ -3,14 +3,14 @@
  * wire (E7, D3). The API remembers nothing, so every call is a replay (C1).
  */
 import { mediaTaken } from "../../domain/models.ts";
-import { connect, type Connection, type HttpOptions } from "../connection.ts";
+import { createHttpConnection, type HttpConnection, type HttpProviderOptions } from "../connection.ts";
 import { sendOverHttp } from "../http-call.ts";
 import type { ModelCall, PreparedRequest, Provider } from "../provider.ts";
 import { readErrorBody, refusalOf } from "./failures.ts";
 import { MessageReader } from "./message-reader.ts";
 import { type BodyOptions, messagesBody } from "./request-body.ts";
 
-export interface AnthropicOptions extends HttpOptions {
+export interface AnthropicOptions extends HttpProviderOptions {
   /** The key under which it is configured; `anthropic` by default. */
   name?: string;
   apiKey: string;
@@ -57,15 +57,15 @@ export function anthropicProvider(options: AnthropicOptions): Provider {
   };
 }
 
-function connectTo(options: AnthropicOptions): Connection {
+function connectTo(options: AnthropicOptions): HttpConnection {
   const { name = "anthropic", apiKey, baseUrl = "https://api.anthropic.com", headers = {} } = options;
   const betas = Object.entries(headers).filter(([header]) => header.toLowerCase() === "anthropic-beta");
-  return connect({
+  return createHttpConnection({
     ...options,
     name,
     baseUrl: baseUrl.replace(/\/v1\/*$/, ""),
-    replaceable: { "anthropic-version": apiVersion },
-    fixed: { "x-api-key": apiKey, "anthropic-beta": [beta, ...betas.map(([, value]) => value)].join(",") },
+    defaultHeaders: { "anthropic-version": apiVersion },
+    fixedHeaders: { "x-api-key": apiKey, "anthropic-beta": [beta, ...betas.map(([, value]) => value)].join(",") },
   });
 }
 

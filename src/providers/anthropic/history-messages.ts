@@ -15,7 +15,7 @@ import type { HistoryItem, ReasoningItem, ToolCallItem, ToolResultItem } from ".
 import { sha256 } from "../../domain/ids.ts";
 import { modelFamily } from "../../domain/model-family.ts";
 import { argumentsObject } from "../call-arguments.ts";
-import { isImage, mediaOf, type LoadedMedia } from "../call-media.ts";
+import { isImage, loadedMediaOf, type LoadedMedia } from "../call-media.ts";
 import { withoutDanglingReasoning, type ReasoningRole } from "../dangling-reasoning.ts";
 import type { ModelCall } from "../provider.ts";
 import { isBlank, sendableText } from "./sendable-text.ts";
@@ -51,7 +51,7 @@ function piecesOf(item: HistoryItem, call: ModelCall): Piece[] {
     case "user":
       return [
         ...item.parts.flatMap((text) => textPieces("user", text)),
-        ...mediaOf(item, call).map((media): Piece => ({ role: "user", block: mediaBlock(media) })),
+        ...loadedMediaOf(item, call).map((media): Piece => ({ role: "user", block: mediaBlock(media) })),
       ];
     case "assistant":
       return textPieces("assistant", item.text);

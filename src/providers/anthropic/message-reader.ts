@@ -8,7 +8,7 @@ import type { Usage } from "../../domain/usage.ts";
 import { CallIds } from "../call-ids.ts";
 import type { AnswerReader } from "../http-call.ts";
 import type { PreparedRequest, ProviderEvent } from "../provider.ts";
-import { failed, type Terminal } from "../terminal.ts";
+import { failedEvent, type TerminalEvent } from "../terminal.ts";
 import { failureInStream, readWireError } from "./failures.ts";
 import { readWireEvent, type WireBlock, type WireDelta, type WireEvent, type WireUsage } from "./wire-events.ts";
 
@@ -33,7 +33,7 @@ type MessageDelta = Extract<WireEvent, { type: "message_delta" }>;
 
 /** The requested model is kept with reasoning, for it decides who may read it later (C5). */
 export class MessageReader implements AnswerReader {
-  terminal: Terminal | null = null;
+  terminal: TerminalEvent | null = null;
   hasBegun = false;
 
   readonly #providerName: string;
@@ -260,7 +260,7 @@ export class MessageReader implements AnswerReader {
   }
 
   #fail(reason: Failure): ProviderEvent[] {
-    this.terminal = failed(reason, { usage: this.#usage() });
+    this.terminal = failedEvent(reason, { usage: this.#usage() });
     return [];
   }
 

@@ -10,7 +10,7 @@ import { isObjectText } from "../call-arguments.ts";
 import { CallIds } from "../call-ids.ts";
 import type { AnswerReader } from "../http-call.ts";
 import type { PreparedRequest, ProviderEvent } from "../provider.ts";
-import { failed, type Terminal } from "../terminal.ts";
+import { failedEvent, type TerminalEvent } from "../terminal.ts";
 import { estimateUsage } from "../usage-estimate.ts";
 import { failureInStream, readWireError } from "./failures.ts";
 import { type ReasoningField, reasoningFields } from "./request-body.ts";
@@ -72,8 +72,8 @@ export class ChunkReader implements AnswerReader {
   }
 
   /** The finish reason ends the answer; the usage comes in a chunk after it, where it comes at all. */
-  get terminal(): Terminal | null {
-    if (this.#failure !== null) return failed(this.#failure, this.#usage === null ? {} : { usage: this.#usage });
+  get terminal(): TerminalEvent | null {
+    if (this.#failure !== null) return failedEvent(this.#failure, this.#usage === null ? {} : { usage: this.#usage });
     if (this.#stopReason === null) return null;
     const usage = this.#usage ?? estimateUsage(this.#request.body, this.#output);
     return {

@@ -3,15 +3,15 @@
  * ones. Such a server remembers nothing, so the whole history is sent every time (C1).
  */
 import { mediaTaken } from "../../domain/models.ts";
-import { connect, type Connection, type HttpOptions } from "../connection.ts";
+import { createHttpConnection, type HttpConnection, type HttpProviderOptions } from "../connection.ts";
 import { sendOverHttp } from "../http-call.ts";
-import { jsonBody } from "../json-body.ts";
+import { wellFormedJson } from "../json-body.ts";
 import type { ModelCall, PreparedRequest, Provider } from "../provider.ts";
 import { ChunkReader } from "./chunk-reader.ts";
 import { readErrorBody, refusalOf } from "./failures.ts";
 import { chatBody } from "./request-body.ts";
 
-export interface CompatibleOptions extends HttpOptions {
+export interface CompatibleOptions extends HttpProviderOptions {
   /** The key under which it is configured, for example `ollama`. */
   name: string;
   /** Without one no `authorization` is sent; most servers of one's own ask for none. */
@@ -50,16 +50,16 @@ export function compatibleProvider(options: CompatibleOptions): Provider {
   };
 }
 
-function connectTo({ apiKey, ...options }: CompatibleOptions): Connection {
-  return connect({
+function connectTo({ apiKey, ...options }: CompatibleOptions): HttpConnection {
+  return createHttpConnection({
     ...options,
     apiKey: apiKey ?? null,
-    fixed: apiKey === undefined ? {} : { authorization: `Bearer ${apiKey}` },
+    fixedHeaders: apiKey === undefined ? {} : { authorization: `Bearer ${apiKey}` },
   });
 }
 
 function prepare(call: ModelCall, name: string): PreparedRequest {
   const { body, droppedReasoning } = chatBody(call, name);
   const dropped = droppedReasoning === 0 ? [] : [{ kind: "reasoning" as const, count: droppedReasoning }];
-  return { model: call.model, body: jsonBody(body), dropped };
+  return { model: call.model, body: wellFormedJson(body), dropped };
 }

@@ -15,7 +15,7 @@ import type { ModelSettings } from "../../domain/context.ts";
 import type { AssistantItem, HistoryItem, ReasoningItem, ToolCallItem } from "../../domain/history.ts";
 import { modelFamily } from "../../domain/model-family.ts";
 import type { ToolDefinition } from "../../domain/tool.ts";
-import { mediaOf, type LoadedMedia } from "../call-media.ts";
+import { loadedMediaOf, type LoadedMedia } from "../call-media.ts";
 import { argumentsJson } from "../call-arguments.ts";
 import type { ModelCall } from "../provider.ts";
 
@@ -111,7 +111,7 @@ function messages(items: readonly HistoryItem[], call: ModelCall): ChatCompletio
       case "user":
         if (spoken.length > 0) endMessage();
         asked.push(...item.parts);
-        shown.push(...mediaOf(item, call));
+        shown.push(...loadedMediaOf(item, call));
         break;
       case "tool_result":
         endMessage();

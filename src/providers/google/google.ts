@@ -3,15 +3,15 @@
  * nothing here, so the whole history is sent every time (C1).
  */
 import { mediaTaken } from "../../domain/models.ts";
-import { connect, type HttpOptions } from "../connection.ts";
+import { createHttpConnection, type HttpProviderOptions } from "../connection.ts";
 import { sendOverHttp } from "../http-call.ts";
-import { jsonBody } from "../json-body.ts";
+import { wellFormedJson } from "../json-body.ts";
 import type { ModelCall, PreparedRequest, Provider } from "../provider.ts";
 import { ChunkReader } from "./chunk-reader.ts";
 import { readErrorBody, refusalOf, retryDelayOf } from "./failures.ts";
 import { googleBody } from "./request-body.ts";
 
-export interface GoogleOptions extends HttpOptions {
+export interface GoogleOptions extends HttpProviderOptions {
   /** The key under which it is configured; `google` by default. */
   name?: string;
   apiKey: string;
@@ -25,7 +25,7 @@ export interface GoogleOptions extends HttpOptions {
 export function googleProvider(options: GoogleOptions): Provider {
   const { name = "google", apiKey, baseUrl = "https://generativelanguage.googleapis.com/v1beta" } = options;
   // In a header: an address with the key in it would show up in logs.
-  const connection = connect({ ...options, name, baseUrl, fixed: { "x-goog-api-key": apiKey } });
+  const connection = createHttpConnection({ ...options, name, baseUrl, fixedHeaders: { "x-goog-api-key": apiKey } });
   return {
     name,
     account: connection.account,
@@ -56,5 +56,5 @@ function pathOf(model: string): string {
 function prepare(call: ModelCall, name: string): PreparedRequest {
   const { body, droppedReasoning } = googleBody(call, name);
   const dropped = droppedReasoning === 0 ? [] : [{ kind: "reasoning" as const, count: droppedReasoning }];
-  return { model: call.model, body: jsonBody(body), dropped };
+  return { model: call.model, body: wellFormedJson(body), dropped };
 }

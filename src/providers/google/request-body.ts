@@ -18,8 +18,8 @@ import type { HistoryItem, ReasoningItem, ToolCallItem, ToolResultItem } from ".
 import { modelFamily } from "../../domain/model-family.ts";
 import type { ToolDefinition } from "../../domain/tool.ts";
 import { argumentsObject } from "../call-arguments.ts";
-import { mediaOf } from "../call-media.ts";
-import { isMadeUpCallId } from "../call-ids.ts";
+import { loadedMediaOf } from "../call-media.ts";
+import { isGeneratedCallId } from "../call-ids.ts";
 import type { ModelCall } from "../provider.ts";
 import { noSignature, type OwnReasoning, ownReasoning, wantsSignatures } from "./thought-signatures.ts";
 
@@ -143,7 +143,7 @@ function inOrder(said: readonly HistoryItem[], calls: Calls): HistoryItem[] {
 
 function userParts(item: HistoryItem, calls: Calls, call: ModelCall): Part[] {
   if (item.type === "user") {
-    const media = mediaOf(item, call).map(({ mediaType, base64 }) => ({
+    const media = loadedMediaOf(item, call).map(({ mediaType, base64 }) => ({
       inlineData: { mimeType: mediaType, data: base64 },
     }));
     return [...item.parts.map((text) => ({ text })), ...media];
@@ -159,7 +159,7 @@ function functionResponse({ callId, output, isError }: ToolResultItem, calls: Ca
 
 /** An id that was made up here is not Gemini's: it is left out, as it was in the answer. */
 function wireId(callId: string): { id?: string } {
-  return isMadeUpCallId(callId) ? {} : { id: callId };
+  return isGeneratedCallId(callId) ? {} : { id: callId };
 }
 
 function modelParts(items: readonly HistoryItem[], model: string): Part[] {

@@ -3,7 +3,7 @@
  * wire (E7, D3). docs/decisions/0002 says why there is no SDK in between.
  */
 import { mediaTaken } from "../../domain/models.ts";
-import { connect, type Connection, type HttpOptions } from "../connection.ts";
+import { createHttpConnection, type HttpConnection, type HttpProviderOptions } from "../connection.ts";
 import { sendOverHttp } from "../http-call.ts";
 import type { ModelCall, PreparedRequest, Provider } from "../provider.ts";
 import { readErrorBody, refusalOf } from "./failures.ts";
@@ -11,7 +11,7 @@ import { responsesBody } from "./request-body.ts";
 import { ResponseReader } from "./response-reader.ts";
 
 /** An extra header may be, for example, `OpenAI-Project`. */
-export interface OpenAIOptions extends HttpOptions {
+export interface OpenAIOptions extends HttpProviderOptions {
   /** The key under which it is configured; `openai` by default. */
   name?: string;
   apiKey: string;
@@ -48,14 +48,14 @@ export function openaiProvider(options: OpenAIOptions): Provider {
   };
 }
 
-function connectTo(options: OpenAIOptions): Connection {
+function connectTo(options: OpenAIOptions): HttpConnection {
   const { name = "openai", apiKey, baseUrl = "https://api.openai.com/v1", organization } = options;
-  return connect({
+  return createHttpConnection({
     ...options,
     name,
     baseUrl,
-    replaceable: organization === undefined ? {} : { "openai-organization": organization },
-    fixed: { authorization: `Bearer ${apiKey}` },
+    defaultHeaders: organization === undefined ? {} : { "openai-organization": organization },
+    fixedHeaders: { authorization: `Bearer ${apiKey}` },
   });
 }
 

@@ -20,7 +20,7 @@ import type { ModelSettings } from "../../domain/context.ts";
 import type { AssistantItem, HistoryItem, ReasoningItem } from "../../domain/history.ts";
 import { modelFamily } from "../../domain/model-family.ts";
 import type { ToolDefinition } from "../../domain/tool.ts";
-import { isImage, mediaOf, type LoadedMedia } from "../call-media.ts";
+import { isImage, loadedMediaOf, type LoadedMedia } from "../call-media.ts";
 import { withoutDanglingReasoning, type ReasoningRole } from "../dangling-reasoning.ts";
 import type { ModelCall } from "../provider.ts";
 
@@ -102,7 +102,7 @@ function systemMessage(prompt: string): ResponseInputItem.Message {
 function inputItem(item: HistoryItem, call: ModelCall, providerName: string): ResponseInputItem | null {
   switch (item.type) {
     case "user":
-      return { role: "user", content: [...item.parts.map(inputText), ...mediaOf(item, call).map(inputMedia)] };
+      return { role: "user", content: [...item.parts.map(inputText), ...loadedMediaOf(item, call).map(inputMedia)] };
     case "assistant":
       return assistantMessage(item);
     case "reasoning":

@@ -7,14 +7,14 @@ import type { StopReason } from "../../domain/events.ts";
 import { noUsage, type Usage } from "../../domain/usage.ts";
 import type { AnswerReader } from "../http-call.ts";
 import type { ProviderEvent } from "../provider.ts";
-import { failed, type Terminal } from "../terminal.ts";
+import { failedEvent, type TerminalEvent } from "../terminal.ts";
 import { failureInStream, readWireError } from "./failures.ts";
 import { readWireEvent, type WireEvent, type WireItem, type WireResponse, type WireUsage } from "./wire-events.ts";
 
 /** `requestedModel` is kept with reasoning, for it decides who may read it later (C5). */
 export class ResponseReader implements AnswerReader {
   /** The event that ends the response, once it has come. What comes after it is not read. */
-  terminal: Terminal | null = null;
+  terminal: TerminalEvent | null = null;
   /** Whether anything at all was understood. */
   hasBegun = false;
 
@@ -205,7 +205,7 @@ export class ResponseReader implements AnswerReader {
   }
 
   #fail(reason: Failure, usage: WireUsage | null | undefined): ProviderEvent[] {
-    this.terminal = failed(reason, { usage: readUsage(usage) });
+    this.terminal = failedEvent(reason, { usage: readUsage(usage) });
     return [];
   }
 }
