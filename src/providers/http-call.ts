@@ -5,13 +5,13 @@
  */
 import { type Failure, failure } from "../domain/errors.ts";
 import { limits } from "../domain/limits.ts";
-import type { HttpConnection } from "./connection.ts";
+import type { HttpConnection } from "./http-connection.ts";
 import { EventStream } from "./event-stream.ts";
-import { retryAfterOf } from "./http-failure.ts";
+import { retryAfterOf } from "./http-failures.ts";
 import type { HttpPostResponse } from "./post.ts";
 import type { PreparedRequest, ProviderEvent, ProviderFailed } from "./provider.ts";
-import { failedEvent, type TerminalEvent } from "./terminal.ts";
-import { isUnreachable, ExchangeGuard } from "./watch.ts";
+import { failedEvent, type TerminalEvent } from "./terminal-event.ts";
+import { isUnreachable, ExchangeGuard } from "./exchange-guard.ts";
 
 /** Turns the stream of one answer into events. */
 export interface AnswerReader {

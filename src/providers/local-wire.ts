@@ -6,7 +6,7 @@ import { z } from "zod";
 import { AptoveError, failure, failureOf } from "../domain/errors.ts";
 import type { HistoryItem } from "../domain/history.ts";
 import type { ModelCall, PreparedRequest, ProviderEvent, ProviderFailed } from "./provider.ts";
-import { failedEvent } from "./terminal.ts";
+import { failedEvent } from "./terminal-event.ts";
 
 /** What is stable stands first and the history last, so that the requests of a session share a long front (K3). */
 export function prepareLocalCall(call: ModelCall, providerName: string): PreparedRequest {

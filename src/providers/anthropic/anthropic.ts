@@ -3,11 +3,11 @@
  * wire (E7, D3). The API remembers nothing, so every call is a replay (C1).
  */
 import { mediaTaken } from "../../domain/models.ts";
-import { createHttpConnection, type HttpConnection, type HttpProviderOptions } from "../connection.ts";
+import { createHttpConnection, type HttpConnection, type HttpProviderOptions } from "../http-connection.ts";
 import { sendOverHttp } from "../http-call.ts";
 import type { ModelCall, PreparedRequest, Provider } from "../provider.ts";
 import { readErrorBody, refusalOf } from "./failures.ts";
-import { MessageReader } from "./message-reader.ts";
+import { MessageReader } from "./stream-reader.ts";
 import { type BodyOptions, messagesBody } from "./request-body.ts";
 
 export interface AnthropicOptions extends HttpProviderOptions {

@@ -16,7 +16,7 @@ import { sha256 } from "../../domain/ids.ts";
 import { modelFamily } from "../../domain/model-family.ts";
 import { argumentsObject } from "../call-arguments.ts";
 import { isImage, loadedMediaOf, type LoadedMedia } from "../call-media.ts";
-import { withoutDanglingReasoning, type ReasoningRole } from "../dangling-reasoning.ts";
+import { withoutDanglingReasoning, type ReasoningRole } from "../history-reasoning.ts";
 import type { ModelCall } from "../provider.ts";
 import { isBlank, sendableText } from "./sendable-text.ts";
 

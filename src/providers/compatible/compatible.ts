@@ -3,11 +3,11 @@
  * ones. Such a server remembers nothing, so the whole history is sent every time (C1).
  */
 import { mediaTaken } from "../../domain/models.ts";
-import { createHttpConnection, type HttpConnection, type HttpProviderOptions } from "../connection.ts";
+import { createHttpConnection, type HttpConnection, type HttpProviderOptions } from "../http-connection.ts";
 import { sendOverHttp } from "../http-call.ts";
-import { wellFormedJson } from "../json-body.ts";
+import { wellFormedJson } from "../well-formed-json.ts";
 import type { ModelCall, PreparedRequest, Provider } from "../provider.ts";
-import { ChunkReader } from "./chunk-reader.ts";
+import { ChunkReader } from "./stream-reader.ts";
 import { readErrorBody, refusalOf } from "./failures.ts";
 import { chatBody } from "./request-body.ts";
 

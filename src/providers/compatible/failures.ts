@@ -4,7 +4,7 @@
  */
 import { z } from "zod";
 import { type ErrorCode, type Failure, failure } from "../../domain/errors.ts";
-import { codeByStatus, httpFailure, streamFailure } from "../http-failure.ts";
+import { codeByStatus, httpFailure, streamFailure } from "../http-failures.ts";
 
 /** What can be read from an error; null where it was not given. */
 export interface WireError {

@@ -4,7 +4,7 @@
  * and name in every piece, or send calls whole.
  */
 import { isObjectText } from "../call-arguments.ts";
-import type { WireToolCallPiece } from "./wire-chunks.ts";
+import type { WireToolCallPiece } from "./wire.ts";
 
 export interface StreamedCall {
   /** What the server gave so far; empty where it gave nothing. */

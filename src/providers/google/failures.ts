@@ -1,7 +1,7 @@
 /** What Google's errors mean (C7). They come as the body of an HTTP error, and in the middle of a stream. */
 import { z } from "zod";
 import type { ErrorCode, Failure } from "../../domain/errors.ts";
-import { codeByStatus, httpFailure, streamFailure } from "../http-failure.ts";
+import { codeByStatus, httpFailure, streamFailure } from "../http-failures.ts";
 
 /** One detail of an error; which of the fields it has depends on its type. */
 const detail = z.object({

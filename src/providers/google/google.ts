@@ -3,11 +3,11 @@
  * nothing here, so the whole history is sent every time (C1).
  */
 import { mediaTaken } from "../../domain/models.ts";
-import { createHttpConnection, type HttpProviderOptions } from "../connection.ts";
+import { createHttpConnection, type HttpProviderOptions } from "../http-connection.ts";
 import { sendOverHttp } from "../http-call.ts";
-import { wellFormedJson } from "../json-body.ts";
+import { wellFormedJson } from "../well-formed-json.ts";
 import type { ModelCall, PreparedRequest, Provider } from "../provider.ts";
-import { ChunkReader } from "./chunk-reader.ts";
+import { ChunkReader } from "./stream-reader.ts";
 import { readErrorBody, refusalOf, retryDelayOf } from "./failures.ts";
 import { googleBody } from "./request-body.ts";
 

@@ -4,7 +4,7 @@
  */
 import { z } from "zod";
 import type { ErrorCode, Failure } from "../../domain/errors.ts";
-import { codeByStatus, httpFailure, streamFailure } from "../http-failure.ts";
+import { codeByStatus, httpFailure, streamFailure } from "../http-failures.ts";
 
 /** An error as OpenAI writes it; fields that were not given are null. */
 export interface WireError {

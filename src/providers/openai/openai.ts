@@ -3,12 +3,12 @@
  * wire (E7, D3). docs/decisions/0002 says why there is no SDK in between.
  */
 import { mediaTaken } from "../../domain/models.ts";
-import { createHttpConnection, type HttpConnection, type HttpProviderOptions } from "../connection.ts";
+import { createHttpConnection, type HttpConnection, type HttpProviderOptions } from "../http-connection.ts";
 import { sendOverHttp } from "../http-call.ts";
 import type { ModelCall, PreparedRequest, Provider } from "../provider.ts";
 import { readErrorBody, refusalOf } from "./failures.ts";
 import { responsesBody } from "./request-body.ts";
-import { ResponseReader } from "./response-reader.ts";
+import { ResponseReader } from "./stream-reader.ts";
 
 /** An extra header may be, for example, `OpenAI-Project`. */
 export interface OpenAIOptions extends HttpProviderOptions {

@@ -21,7 +21,7 @@ import type { AssistantItem, HistoryItem, ReasoningItem } from "../../domain/his
 import { modelFamily } from "../../domain/model-family.ts";
 import type { ToolDefinition } from "../../domain/tool.ts";
 import { isImage, loadedMediaOf, type LoadedMedia } from "../call-media.ts";
-import { withoutDanglingReasoning, type ReasoningRole } from "../dangling-reasoning.ts";
+import { withoutDanglingReasoning, type ReasoningRole } from "../history-reasoning.ts";
 import type { ModelCall } from "../provider.ts";
 
 /** The wire refuses less. */

@@ -6,7 +6,7 @@ import type { AssistantItem, HistoryItem, ReasoningItem } from "../../domain/his
 import type { Usage } from "../../domain/usage.ts";
 import { itemEvents, splitWords } from "../local-wire.ts";
 import type { ModelCall, ProviderEvent } from "../provider.ts";
-import { failedEvent } from "../terminal.ts";
+import { failedEvent } from "../terminal-event.ts";
 
 /** One thing that the model does. They are done in order. */
 export type ScriptedPart =

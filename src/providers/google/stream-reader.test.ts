@@ -9,8 +9,8 @@ import type { HistoryItem } from "../../domain/history.ts";
 import { eventOrderFault } from "../event-order.ts";
 import { EventStream } from "../event-stream.ts";
 import type { ProviderEvent } from "../provider.ts";
-import { ChunkReader } from "./chunk-reader.ts";
-import type { WireChunkInput } from "./wire-chunks.ts";
+import { ChunkReader } from "./stream-reader.ts";
+import type { WireChunkInput } from "./wire.ts";
 
 type Wire = Pick<GenerateContentResponse, "candidates" | "promptFeedback" | "usageMetadata" | "modelVersion">;
 

@@ -6,8 +6,8 @@ import { type AnswerFrame, streamAnswer } from "../../../testing/fake-openai/ans
 import type { FakeAnswer } from "../../../testing/fake-openai/replies.ts";
 import { EventStream } from "../event-stream.ts";
 import type { ProviderEvent } from "../provider.ts";
-import { ResponseReader } from "./response-reader.ts";
-import type { WireEventInput, WireEventType } from "./wire-events.ts";
+import { ResponseReader } from "./stream-reader.ts";
+import type { WireEventInput, WireEventType } from "./wire.ts";
 
 /** Compiles only while everything that OpenAI's types allow fits what is read here. */
 export const asRead = (event: Extract<ResponseStreamEvent, { type: WireEventType }>): WireEventInput => event;

@@ -10,11 +10,11 @@ import type { Usage } from "../../domain/usage.ts";
 import { CallIds } from "../call-ids.ts";
 import type { AnswerReader } from "../http-call.ts";
 import type { PreparedRequest, ProviderEvent } from "../provider.ts";
-import { failedEvent, type TerminalEvent } from "../terminal.ts";
+import { failedEvent, type TerminalEvent } from "../terminal-event.ts";
 import { estimateUsage } from "../usage-estimate.ts";
 import { failureInStream, readWireError } from "./failures.ts";
 import type { OwnReasoning } from "./thought-signatures.ts";
-import { readWireChunk, type WireCandidate, type WireChunk, type WirePart, type WireUsage } from "./wire-chunks.ts";
+import { readWireChunk, type WireCandidate, type WireChunk, type WirePart, type WireUsage } from "./wire.ts";
 
 /** `malformed`: the model made a mistake, and may make none the next time. `cut`: it stopped for reasons of its own. */
 type Ending = "stop" | "length" | "blocked" | "malformed" | "cut";

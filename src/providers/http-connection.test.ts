@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { createHttpConnection, type HttpConnectionOptions } from "./connection.ts";
+import { createHttpConnection, type HttpConnectionOptions } from "./http-connection.ts";
 
 const apiKey = "sk-test-0123456789";
 const usual: HttpConnectionOptions = {

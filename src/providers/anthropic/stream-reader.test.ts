@@ -10,8 +10,8 @@ import type { HistoryItem } from "../../domain/history.ts";
 import { eventOrderFault } from "../event-order.ts";
 import { EventStream } from "../event-stream.ts";
 import type { ProviderEvent } from "../provider.ts";
-import { MessageReader } from "./message-reader.ts";
-import type { WireEventInput, WireEventType } from "./wire-events.ts";
+import { MessageReader } from "./stream-reader.ts";
+import type { WireEventInput, WireEventType } from "./wire.ts";
 
 /** Compiles only while everything that Anthropic's types allow fits what is read here. */
 export const asRead = (event: Extract<RawMessageStreamEvent, { type: WireEventType }>): WireEventInput => event;

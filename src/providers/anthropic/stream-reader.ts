@@ -8,9 +8,9 @@ import type { Usage } from "../../domain/usage.ts";
 import { CallIds } from "../call-ids.ts";
 import type { AnswerReader } from "../http-call.ts";
 import type { PreparedRequest, ProviderEvent } from "../provider.ts";
-import { failedEvent, type TerminalEvent } from "../terminal.ts";
+import { failedEvent, type TerminalEvent } from "../terminal-event.ts";
 import { failureInStream, readWireError } from "./failures.ts";
-import { readWireEvent, type WireBlock, type WireDelta, type WireEvent, type WireUsage } from "./wire-events.ts";
+import { readWireEvent, type WireBlock, type WireDelta, type WireEvent, type WireUsage } from "./wire.ts";
 
 type OpenBlock =
   | { kind: "text"; itemId: string; text: string }

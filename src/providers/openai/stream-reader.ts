@@ -7,9 +7,9 @@ import type { StopReason } from "../../domain/events.ts";
 import { noUsage, type Usage } from "../../domain/usage.ts";
 import type { AnswerReader } from "../http-call.ts";
 import type { ProviderEvent } from "../provider.ts";
-import { failedEvent, type TerminalEvent } from "../terminal.ts";
+import { failedEvent, type TerminalEvent } from "../terminal-event.ts";
 import { failureInStream, readWireError } from "./failures.ts";
-import { readWireEvent, type WireEvent, type WireItem, type WireResponse, type WireUsage } from "./wire-events.ts";
+import { readWireEvent, type WireEvent, type WireItem, type WireResponse, type WireUsage } from "./wire.ts";
 
 /** `requestedModel` is kept with reasoning, for it decides who may read it later (C5). */
 export class ResponseReader implements AnswerReader {

@@ -10,7 +10,7 @@ import { isObjectText } from "../call-arguments.ts";
 import { CallIds } from "../call-ids.ts";
 import type { AnswerReader } from "../http-call.ts";
 import type { PreparedRequest, ProviderEvent } from "../provider.ts";
-import { failedEvent, type TerminalEvent } from "../terminal.ts";
+import { failedEvent, type TerminalEvent } from "../terminal-event.ts";
 import { estimateUsage } from "../usage-estimate.ts";
 import { failureInStream, readWireError } from "./failures.ts";
 import { type ReasoningField, reasoningFields } from "./request-body.ts";
@@ -21,7 +21,7 @@ import {
   type WireDelta,
   type WireToolCallPiece,
   type WireUsage,
-} from "./wire-chunks.ts";
+} from "./wire.ts";
 
 /** OpenAI's reasons, and those of TGI and Mistral. An answer that ends with any other is none (C7). */
 const stopReasons = new Map<string, StopReason>(
