@@ -1,12 +1,19 @@
-/**
- * Reasoning with nothing behind it: of an answer that was cut while the model thought. Wires that take a model's own
- * reasoning back take it only in front of what it led to.
- */
+/** Which reasoning of the history goes back to a provider. */
+import type { ReasoningItem } from "../domain/history.ts";
+import { modelFamily } from "../domain/model-family.ts";
 
-/** What an item is to the reasoning before it: more of it, what it led to, or neither. */
+/** Checks whether this provider and a model of the same family wrote the reasoning: no other can read it (C5). */
+export function isOwnReasoning(item: ReasoningItem, model: string, providerName: string): boolean {
+  return item.provider === providerName && modelFamily(item.model) === modelFamily(model);
+}
+
+/** How an item relates to the reasoning before it: it is more reasoning, it is the outcome, or it is neither. */
 export type ReasoningRole = "reasoning" | "outcome" | "other";
 
-/** The same items without reasoning that led to nothing. */
+/**
+ * Returns the items without reasoning that has no outcome, because its answer was cut while the model thought. Wires
+ * that take a model's own reasoning back take it only in front of its outcome.
+ */
 export function withoutDanglingReasoning<T>(items: readonly T[], roleOf: (item: T) => ReasoningRole): T[] {
   let isFollowed = false;
   const kept = items.toReversed().filter((item) => {

@@ -10,6 +10,8 @@ const usual: HttpConnectionOptions = {
   fixedHeaders: { authorization: `Bearer ${apiKey}` },
 };
 
+const { apiKey: _, ...withoutKey } = usual;
+
 test("[E8] no extra header takes the place of the key, however its name is written", () => {
   const { headers } = createHttpConnection({
     ...usual,
@@ -50,11 +52,11 @@ test("[E8] options that cannot be used are refused without naming a secret", () 
 test("[C2] [E8] the account is another for another server, key or header, and shows nothing of them", () => {
   const accounts = [
     usual,
-    { ...usual, apiKey: null },
+    withoutKey,
     { ...usual, apiKey: "sk-test-0123456780" },
     { ...usual, baseUrl: "http://localhost:1/v1" },
     { ...usual, headers: { "x-project": "1" } },
-    { ...usual, replaceable: { "x-project": "2" } },
+    { ...usual, defaultHeaders: { "x-project": "2" } },
   ].map((options) => createHttpConnection(options).account);
   assert.equal(new Set(accounts).size, accounts.length);
   assert.ok(accounts.every((account) => /^[0-9a-f]{64}$/.test(account)));
@@ -66,5 +68,5 @@ test("[E8] the key and every longer header is a secret; without a key there is n
     apiKey,
     "token-123",
   ]);
-  assert.deepEqual(createHttpConnection({ ...usual, apiKey: null }).secrets, []);
+  assert.deepEqual(createHttpConnection(withoutKey).secrets, []);
 });

@@ -1,29 +1,38 @@
-/** Where a driver that speaks HTTP sends its requests, and with which headers. */
+/** The server that a driver on HTTP sends its requests to, and the headers that it sends with them. */
 import { AptoveError } from "../domain/errors.ts";
 import { sha256 } from "../domain/ids.ts";
 import { limits } from "../domain/limits.ts";
 import { post, type HttpPost } from "./post.ts";
 
-/** What every driver that speaks HTTP lets its user choose. */
+/** The options that every driver on HTTP has. */
 export interface HttpProviderOptions {
-  /** Sent with every call; none of them replaces the one that holds the key. */
+  /** The key under which the provider is configured; the driver's own name by default. */
+  name?: string;
+  apiKey?: string;
+  /** The URL of the API; the vendor's own by default. */
+  baseUrl?: string;
+  /** The default model. */
+  model: string;
+  /** Headers that are sent with every call. None of them replaces the header that holds the key. */
   headers?: Record<string, string>;
-  /** In place of our own way to send; must honour the signal. */
+  /** A replacement for our own way to send; it must honour the signal. */
   fetch?: typeof fetch;
-  /** In place of the limits of the same names. */
+  /** A replacement for the limit `providerFirstByteMs`. */
   firstByteMs?: number;
+  /** A replacement for the limit `providerIdleMs`. */
   idleMs?: number;
 }
 
 export interface HttpConnection {
   /** The provider's name, for the history and for people. */
   name: string;
-  /** Without a slash at its end. */
+  /** The URL of the API, without a slash at its end. */
   baseUrl: string;
-  /** By their names in small letters. */
+  /** The headers of every request, by their names in lower case. */
   headers: Record<string, string>;
-  /** A hash of all that decides who is spoken to and as whom (C2). */
+  /** A hash of everything that decides which server is called, and by whom (C2). */
   account: string;
+  hasKey: boolean;
   /** Texts that no error may quote. */
   secrets: string[];
   post: HttpPost;
@@ -31,22 +40,23 @@ export interface HttpConnection {
   idleMs: number;
 }
 
-export interface HttpConnectionOptions extends HttpProviderOptions {
+export interface HttpConnectionOptions extends Omit<HttpProviderOptions, "model"> {
   name: string;
   baseUrl: string;
-  /** Null for a server that asks for none. */
-  apiKey: string | null;
   /** The driver's own headers that `headers` may replace. */
   defaultHeaders?: Record<string, string>;
-  /** Those that it may not replace: the key, and what the wire demands. */
+  /** The driver's own headers that `headers` may not replace: the key, and what the wire demands. */
   fixedHeaders: Record<string, string>;
 }
 
-/** Throws `config_invalid` for options that cannot be used; never names the key or a header's value (E8). */
+/**
+ * Makes a connection from the options of a provider. Without `apiKey` the server is called without a key. Throws
+ * `config_invalid` for options that cannot be used. The error never shows the key or the value of a header (E8).
+ */
 export function createHttpConnection(options: HttpConnectionOptions): HttpConnection {
   const { name, apiKey, baseUrl, headers: extra = {} } = options;
-  const invalid = (what: string): AptoveError => new AptoveError("config_invalid", what);
-  if (apiKey !== null && !/^[\x21-\x7e]+$/.test(apiKey)) {
+  const invalid = (message: string): AptoveError => new AptoveError("config_invalid", message);
+  if (apiKey !== undefined && !/^[\x21-\x7e]+$/.test(apiKey)) {
     throw invalid(`the API key of provider "${name}" is empty or has a character that no key has`);
   }
   if (!URL.canParse(baseUrl) || !/^https?:$/.test(new URL(baseUrl).protocol)) {
@@ -62,9 +72,10 @@ export function createHttpConnection(options: HttpConnectionOptions): HttpConnec
   return {
     name,
     baseUrl: base,
-    // Some servers turn away whoever does not say what it is.
+    // Some servers refuse clients without a `user-agent`.
     headers: { accept: "text/event-stream", "user-agent": "aptove", ...Object.fromEntries(chosen), ...own },
     account: sha256(JSON.stringify([base, sha256(apiKey ?? ""), chosen])),
+    hasKey: apiKey !== undefined,
     secrets: [apiKey ?? "", ...Object.values(extra)].filter((value) => value === apiKey || value.length >= 8),
     post: options.fetch ?? post,
     firstByteMs: options.firstByteMs ?? limits.providerFirstByteMs,
@@ -72,13 +83,10 @@ export function createHttpConnection(options: HttpConnectionOptions): HttpConnec
   };
 }
 
-/** By name, each once, whatever the case of its letters. Null where one of them cannot be a header. */
-function chosenHeaders({
-  defaultHeaders: replaceable = {},
-  headers = {},
-}: HttpConnectionOptions): [string, string][] | null {
+/** Returns the replaceable headers, each name once in lower case. Returns null if one of them cannot be a header. */
+function chosenHeaders({ defaultHeaders = {}, headers = {} }: HttpConnectionOptions): [string, string][] | null {
   const chosen = new Map<string, string>();
-  for (const [name, given] of [...Object.entries(replaceable), ...Object.entries(headers)]) {
+  for (const [name, given] of [...Object.entries(defaultHeaders), ...Object.entries(headers)]) {
     const value = given.replaceAll(/^[\t\n\r ]+|[\t\n\r ]+$/g, "");
     if (!/^[\w!#$%&'*+.^`|~-]+$/.test(name) || /[^\t\x20-\x7e\x80-\xff]/.test(value)) return null;
     chosen.set(name.toLowerCase(), value);

@@ -5,6 +5,7 @@ import type { ProviderEvent, ProviderFailed } from "./provider.ts";
 
 export type TerminalEvent = Extract<ProviderEvent, { type: "finished" | "failed" }>;
 
+/** Returns the event of a failed answer. */
 export function failedEvent(
   reason: Failure,
   more: { retryAfterMs?: number | null; usage?: Usage } = {},

@@ -1,29 +1,27 @@
 /**
- * Turns the chunks of one chat completion into our events. It holds what they said so far and nothing else: no
- * clock, no network. A chat completion is one message; here it becomes items in the order in which they began.
+ * Turns the chunks of one chat completion into our events. It keeps what the chunks have sent so far and nothing else.
+ * A chat completion is one message; here it becomes items, in the order in which they began.
  */
 import { type Failure, failure } from "../../domain/errors.ts";
 import type { StopReason } from "../../domain/events.ts";
-import type { HistoryItem } from "../../domain/history.ts";
 import type { Usage } from "../../domain/usage.ts";
+import type { AnswerWire, PartReader } from "../answer-reader.ts";
+import type { AnswerState } from "../answer-state.ts";
 import { isObjectText } from "../call-arguments.ts";
-import { CallIds } from "../call-ids.ts";
-import type { AnswerReader } from "../http-call.ts";
-import type { PreparedRequest, ProviderEvent } from "../provider.ts";
-import { failedEvent, type TerminalEvent } from "../terminal-event.ts";
-import { estimateUsage } from "../usage-estimate.ts";
-import { failureInStream, readWireError } from "./failures.ts";
+import { streamErrorFailure } from "../http-failures.ts";
+import type { ProviderEvent } from "../provider.ts";
+import { compatibleErrors } from "./failures.ts";
 import { type ReasoningField, reasoningFields } from "./request-body.ts";
 import { type StreamedCall, StreamedCalls } from "./tool-calls.ts";
 import {
-  readWireChunk,
-  type WireChunk,
-  type WireDelta,
-  type WireToolCallPiece,
-  type WireUsage,
+  type CompatibleCallPiece,
+  type CompatibleChunk,
+  type CompatibleDelta,
+  type CompatibleUsage,
+  parseCompatibleChunk,
 } from "./wire.ts";
 
-/** OpenAI's reasons, and those of TGI and Mistral. An answer that ends with any other is none (C7). */
+/** OpenAI's reasons, and those of TGI and Mistral. An answer that ends with any other reason is a failure (C7). */
 const stopReasons = new Map<string, StopReason>(
   Object.entries({
     stop: "stop",
@@ -37,173 +35,136 @@ const stopReasons = new Map<string, StopReason>(
   } satisfies Record<string, StopReason>),
 );
 
-interface Spoken {
+interface TextBlock {
   kind: "text" | "reasoning";
   itemId: string;
   text: string;
-  /** Where a reasoning came in, so that it can go back the same way. */
+  /** The field in which a reasoning came; it goes back in the same one. */
   field?: ReasoningField;
 }
 
-type Block = Spoken | { kind: "call"; call: StreamedCall };
+type AnswerBlock = TextBlock | { kind: "call"; call: StreamedCall };
 
-export class ChunkReader implements AnswerReader {
-  hasBegun = false;
+/** The finish reason ends the answer. The usage comes in a chunk after it, if it comes at all. */
+export const compatibleAnswers: AnswerWire<CompatibleChunk> = {
+  parse: parseCompatibleChunk,
+  newReader: (answer) => new CompatibleStreamReader(answer),
+  usageIn: ({ usage }) => (usage === null || usage === undefined ? null : readUsage(usage)),
+  endMark: "[DONE]",
+};
 
-  readonly #providerName: string;
-  readonly #request: PreparedRequest;
-  readonly #ids: CallIds;
+class CompatibleStreamReader implements PartReader<CompatibleChunk> {
+  readonly #answer: AnswerState;
   readonly #calls = new StreamedCalls();
-  /** What has begun and was not given whole yet, in order. */
-  readonly #blocks: Block[] = [];
-  readonly #output: HistoryItem[] = [];
+  /** The blocks that have begun and were not given whole yet, in order. */
+  readonly #blocks: AnswerBlock[] = [];
   #refusal = "";
   #blocksBegun = 0;
-  #stopReason: StopReason | null = null;
-  #failure: Failure | null = null;
-  #usage: Usage | null = null;
-  #model: string;
+  #hasStarted = false;
 
-  constructor(providerName: string, request: PreparedRequest) {
-    this.#providerName = providerName;
-    this.#request = request;
-    this.#ids = new CallIds(request.body);
-    this.#model = request.model;
+  constructor(answer: AnswerState) {
+    this.#answer = answer;
   }
 
-  /** The finish reason ends the answer; the usage comes in a chunk after it, where it comes at all. */
-  get terminal(): TerminalEvent | null {
-    if (this.#failure !== null) return failedEvent(this.#failure, this.#usage === null ? {} : { usage: this.#usage });
-    if (this.#stopReason === null) return null;
-    const usage = this.#usage ?? estimateUsage(this.#request.body, this.#output);
-    return {
-      type: "finished",
-      stopReason: this.#stopReason,
-      usage,
-      ...(this.#usage === null && { isUsageEstimated: true }),
-      responseId: null,
-      model: this.#model,
-    };
-  }
-
-  /** Our events for the data of one server-sent event. Anything that cannot be understood ends the answer. */
-  read(data: string): ProviderEvent[] {
-    if (this.#failure !== null || data === "[DONE]") return [];
-    try {
-      return this.#translate(readWireChunk(data));
-    } catch (error) {
-      if (this.#stopReason !== null) return [];
-      const what = error instanceof SyntaxError ? "a chunk is not JSON" : "a chunk lacks what it needs";
-      return this.#fail(failure("provider_answer_invalid", `${what}: ${data.slice(0, 200)}`));
+  read(chunk: CompatibleChunk): ProviderEvent[] {
+    if (chunk.error !== null && chunk.error !== undefined) {
+      return this.#answer.fail(streamErrorFailure(compatibleErrors, chunk.error));
     }
-  }
-
-  #translate(chunk: WireChunk): ProviderEvent[] {
-    if (chunk.usage !== null && chunk.usage !== undefined) this.#usage = readUsage(chunk.usage);
-    if (this.#stopReason !== null) return [];
-    if (chunk.error !== null && chunk.error !== undefined)
-      return this.#fail(failureInStream(readWireError(chunk.error)));
-    const started: ProviderEvent[] = this.hasBegun ? [] : [{ type: "started", responseId: null }];
-    this.hasBegun = true;
-    this.#model = chunk.model || this.#model;
+    const started: ProviderEvent[] = this.#hasStarted ? [] : [{ type: "started", responseId: null }];
+    this.#hasStarted = true;
+    this.#answer.model = chunk.model || this.#answer.model;
     const choice = chunk.choices?.[0];
-    const said = this.#readDelta(choice?.delta ?? {});
+    const events = this.#readDelta(choice?.delta ?? {});
     const reason = choice?.finish_reason ?? "";
-    return [...started, ...said, ...(reason === "" ? [] : this.#finish(reason))];
+    return [...started, ...events, ...(reason === "" ? [] : this.#finish(reason))];
   }
 
-  #readDelta(delta: WireDelta): ProviderEvent[] {
+  #readDelta(delta: CompatibleDelta): ProviderEvent[] {
     this.#refusal += delta.refusal ?? "";
-    // Some servers give the same reasoning in both fields.
+    // Some servers send the same reasoning in both fields.
     const field = reasoningFields.find((name) => (delta[name] ?? "") !== "");
     return [
-      ...(field === undefined ? [] : this.#speak("reasoning", delta[field] ?? "", field)),
-      ...this.#speak("text", delta.content ?? ""),
+      ...(field === undefined ? [] : this.#addText("reasoning", delta[field] ?? "", field)),
+      ...this.#addText("text", delta.content ?? ""),
       ...(delta.tool_calls ?? []).flatMap((piece) => this.#readCall(piece)),
     ];
   }
 
-  #speak(kind: Spoken["kind"], delta: string, field?: ReasoningField): ProviderEvent[] {
+  #addText(kind: TextBlock["kind"], delta: string, field?: ReasoningField): ProviderEvent[] {
     if (delta === "") return [];
     const last = this.#blocks.at(-1);
     if (last?.kind === kind) {
       last.text += delta;
       return [deltaOf(last, delta)];
     }
-    const ended = this.#endSpoken();
+    const ended = this.#endTexts();
     this.#blocksBegun += 1;
     const itemId = `${kind}_${this.#blocksBegun}`;
-    const block: Spoken = { kind, itemId, text: delta, ...(field !== undefined && { field }) };
+    const block: TextBlock = { kind, itemId, text: delta, ...(field !== undefined && { field }) };
     this.#blocks.push(block);
     return [...ended, deltaOf(block, delta)];
   }
 
-  /** A call is shown once its name is known. */
-  #readCall(piece: WireToolCallPiece): ProviderEvent[] {
+  /** Adds a piece of a call. A call is shown as soon as its name is known. */
+  #readCall(piece: CompatibleCallPiece): ProviderEvent[] {
     const call = this.#calls.add(piece);
     if (call.callId !== null) return callDelta(call.callId, piece.function?.arguments ?? "");
     if (call.name === "") return [];
-    const ended = this.#endSpoken();
-    call.callId = this.#ids.next(call.wireId);
+    const ended = this.#endTexts();
+    call.callId = this.#answer.callIds.next(call.wireId);
     this.#blocks.push({ kind: "call", call });
     const started: ProviderEvent = { type: "tool_call_started", callId: call.callId, name: call.name };
     return [...ended, started, ...callDelta(call.callId, call.arguments)];
   }
 
-  /** Something else follows, so what was said is whole. What began after a call waits for it: pieces of calls may alternate. */
-  #endSpoken(): ProviderEvent[] {
+  /**
+   * Ends the texts before the first open call: something else follows, so they are whole. What began after a call waits
+   * for that call, because the pieces of several calls may alternate.
+   */
+  #endTexts(): ProviderEvent[] {
     const events: ProviderEvent[] = [];
     for (let block = this.#blocks[0]; block !== undefined && block.kind !== "call"; block = this.#blocks[0]) {
-      events.push(...this.#give(block.itemId, this.#spokenItem(block)));
+      events.push(this.#giveText(block));
       this.#blocks.shift();
     }
     return events;
   }
 
-  #spokenItem({ kind, text, field }: Spoken): HistoryItem {
-    if (kind === "text") return { type: "assistant", text };
-    return { type: "reasoning", provider: this.#providerName, model: this.#request.model, text, opaque: { field } };
-  }
-
-  #give(itemId: string, item: HistoryItem): ProviderEvent[] {
-    this.#output.push(item);
-    return [{ type: "item", itemId, item }];
+  #giveText({ kind, itemId, text, field }: TextBlock): ProviderEvent {
+    if (kind === "text") return this.#answer.give(itemId, { type: "assistant", text });
+    return this.#answer.giveReasoning(itemId, text, { field });
   }
 
   #finish(reason: string): ProviderEvent[] {
+    const answer = this.#answer;
     const stopReason = stopReasons.get(reason);
     if (stopReason === undefined) {
-      return this.#fail(failure("provider_stream_cut", `it stopped before the end: ${reason.slice(0, 200)}`));
+      return answer.fail(failure("provider_stream_cut", `it stopped before the end: ${reason.slice(0, 200)}`));
     }
     const isCut = stopReason === "length" || stopReason === "content_filter";
     if (!isCut && this.#calls.all.some((call) => call.callId === null)) {
-      return this.#fail(failure("provider_answer_invalid", "a tool call has no name"));
+      return answer.fail(failure("provider_answer_invalid", "a tool call has no name"));
     }
     const events = this.#blocks.splice(0).flatMap((block) => this.#giveLast(block, isCut));
-    if (this.#refusal !== "") return [...events, ...this.#fail(refused(this.#refusal))];
-    if (stopReason === "content_filter" && !this.#output.some((item) => item.type === "assistant")) {
-      return [...events, ...this.#fail(refused("its content filter stopped the answer"))];
+    if (this.#refusal !== "") return [...events, ...answer.fail(refused(this.#refusal))];
+    if (stopReason === "content_filter" && !answer.has("assistant")) {
+      return [...events, ...answer.fail(refused("its content filter stopped the answer"))];
     }
-    // Some servers say `stop` after calls, others `tool_calls` without any.
-    const hasCalls = this.#output.some((item) => item.type === "tool_call");
-    this.#stopReason = isCut ? stopReason : hasCalls ? "tool_calls" : "stop";
+    // Some servers send `stop` after calls, others `tool_calls` without any.
+    answer.finish(isCut ? stopReason : answer.has("tool_call") ? "tool_calls" : "stop");
     return events;
   }
 
-  /** A call that was cut off in the middle is not given: nobody could run it (T8). */
-  #giveLast(block: Block, isCut: boolean): ProviderEvent[] {
-    if (block.kind !== "call") return this.#give(block.itemId, this.#spokenItem(block));
+  /** Gives a block at the end of the answer. A call that was cut off is not given, because it cannot be run (T8). */
+  #giveLast(block: AnswerBlock, isCut: boolean): ProviderEvent[] {
+    if (block.kind !== "call") return [this.#giveText(block)];
     const { callId, name } = block.call;
     if (callId === null || (isCut && !isObjectText(block.call.arguments))) return [];
-    // Nothing stands for no arguments, which our history writes as JSON.
+    // An empty text means no arguments, which our history writes as JSON.
     const missing = block.call.arguments === "" ? "{}" : "";
     const args = block.call.arguments + missing;
-    return [...callDelta(callId, missing), ...this.#give(callId, { type: "tool_call", callId, name, arguments: args })];
-  }
-
-  #fail(reason: Failure): ProviderEvent[] {
-    this.#failure = reason;
-    return [];
+    const item = { type: "tool_call" as const, callId, name, arguments: args };
+    return [...callDelta(callId, missing), this.#answer.give(callId, item)];
   }
 }
 
@@ -211,7 +172,7 @@ function refused(words: string): Failure {
   return failure("provider_refused_content", words);
 }
 
-function deltaOf({ kind, itemId }: Spoken, delta: string): ProviderEvent {
+function deltaOf({ kind, itemId }: TextBlock, delta: string): ProviderEvent {
   return { type: kind === "text" ? "text_delta" : "reasoning_delta", itemId, delta };
 }
 
@@ -219,7 +180,7 @@ function callDelta(callId: string, delta: string): ProviderEvent[] {
   return delta === "" ? [] : [{ type: "tool_call_delta", callId, delta }];
 }
 
-function readUsage(usage: WireUsage): Usage {
+function readUsage(usage: CompatibleUsage): Usage {
   const output = usage.completion_tokens ?? 0;
   return {
     input: usage.prompt_tokens,

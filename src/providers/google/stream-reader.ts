@@ -1,25 +1,25 @@
 /**
- * Turns the chunks of one answer of Gemini into our events. It holds what they said so far and nothing else: no
- * clock, no network. Each chunk has whole parts; a text is one item until something else follows.
+ * Turns the chunks of one answer of Gemini into our events. It keeps what the chunks have sent so far and nothing else.
+ * Each chunk has whole parts. A text is one item until something else follows.
  */
 import type { FinishReason } from "@google/genai";
-import { type Failure, failure } from "../../domain/errors.ts";
-import type { StopReason } from "../../domain/events.ts";
-import type { HistoryItem } from "../../domain/history.ts";
+import { failure } from "../../domain/errors.ts";
 import type { Usage } from "../../domain/usage.ts";
-import { CallIds } from "../call-ids.ts";
-import type { AnswerReader } from "../http-call.ts";
-import type { PreparedRequest, ProviderEvent } from "../provider.ts";
-import { failedEvent, type TerminalEvent } from "../terminal-event.ts";
-import { estimateUsage } from "../usage-estimate.ts";
-import { failureInStream, readWireError } from "./failures.ts";
-import type { OwnReasoning } from "./thought-signatures.ts";
-import { readWireChunk, type WireCandidate, type WireChunk, type WirePart, type WireUsage } from "./wire.ts";
+import type { AnswerWire, PartReader } from "../answer-reader.ts";
+import type { AnswerState } from "../answer-state.ts";
+import { streamErrorFailure } from "../http-failures.ts";
+import type { ProviderEvent } from "../provider.ts";
+import { googleErrors } from "./failures.ts";
+import type { SignedReasoning } from "./thought-signatures.ts";
+import { type GoogleCandidate, type GoogleChunk, type GooglePart, type GoogleUsage, parseGoogleChunk } from "./wire.ts";
 
-/** `malformed`: the model made a mistake, and may make none the next time. `cut`: it stopped for reasons of its own. */
-type Ending = "stop" | "length" | "blocked" | "malformed" | "cut";
+/**
+ * How a finish reason ends the answer. `malformed`: the model made a mistake, which a retry may not repeat. `cut`: the
+ * model stopped for reasons of its own.
+ */
+type GoogleEnding = "stop" | "length" | "blocked" | "malformed" | "cut";
 
-const endings: Record<`${FinishReason}`, Ending> = {
+const endings: Record<`${FinishReason}`, GoogleEnding> = {
   FINISH_REASON_UNSPECIFIED: "cut",
   STOP: "stop",
   MAX_TOKENS: "length",
@@ -42,128 +42,91 @@ const endings: Record<`${FinishReason}`, Ending> = {
   CONTINUATION: "cut",
 };
 
-interface Spoken {
+interface OpenText {
   kind: "text" | "thought";
   itemId: string;
   text: string;
 }
 
-export class ChunkReader implements AnswerReader {
-  hasBegun = false;
+/** Usage is in every chunk, and the last one counts. */
+export const googleAnswers: AnswerWire<GoogleChunk> = {
+  parse: parseGoogleChunk,
+  newReader: (answer) => new GoogleStreamReader(answer),
+  usageIn: ({ usageMetadata }) => (usageMetadata === undefined ? null : readUsage(usageMetadata)),
+};
 
-  readonly #providerName: string;
-  readonly #request: PreparedRequest;
-  readonly #ids: CallIds;
-  readonly #output: HistoryItem[] = [];
-  /** The text that is being said. */
-  #spoken: Spoken | null = null;
+class GoogleStreamReader implements PartReader<GoogleChunk> {
+  readonly #answer: AnswerState;
+  /** The text or thought that is being streamed. */
+  #open: OpenText | null = null;
   #itemsBegun = 0;
-  #stopReason: StopReason | null = null;
-  #failure: Failure | null = null;
-  #usage: Usage | null = null;
-  #model: string;
+  #hasStarted = false;
 
-  constructor(providerName: string, request: PreparedRequest) {
-    this.#providerName = providerName;
-    this.#request = request;
-    this.#ids = new CallIds(request.body);
-    this.#model = request.model;
+  constructor(answer: AnswerState) {
+    this.#answer = answer;
   }
 
-  /** The finish reason ends the answer; usage is in every chunk, and the last one counts. */
-  get terminal(): TerminalEvent | null {
-    if (this.#failure !== null) return failedEvent(this.#failure, this.#usage === null ? {} : { usage: this.#usage });
-    if (this.#stopReason === null) return null;
-    return {
-      type: "finished",
-      stopReason: this.#stopReason,
-      usage: this.#usage ?? estimateUsage(this.#request.body, this.#output),
-      ...(this.#usage === null && { isUsageEstimated: true }),
-      responseId: null,
-      model: this.#model,
-    };
-  }
-
-  /** Our events for the data of one server-sent event. Anything that cannot be understood ends the answer. */
-  read(data: string): ProviderEvent[] {
-    if (this.#failure !== null) return [];
-    try {
-      return this.#translate(readWireChunk(data));
-    } catch (error) {
-      if (this.#stopReason !== null) return [];
-      const what = error instanceof SyntaxError ? "a chunk is not JSON" : "a chunk lacks what it needs";
-      return this.#fail(failure("provider_answer_invalid", `${what}: ${data.slice(0, 200)}`));
-    }
-  }
-
-  #translate({ candidates, promptFeedback, usageMetadata, modelVersion, error }: WireChunk): ProviderEvent[] {
-    if (usageMetadata !== undefined) this.#usage = readUsage(usageMetadata);
-    if (this.#stopReason !== null) return [];
-    if (error !== undefined) return this.#fail(failureInStream(readWireError(error)));
-    const started: ProviderEvent[] = this.hasBegun ? [] : [{ type: "started", responseId: null }];
-    this.hasBegun = true;
-    this.#model = modelVersion ?? this.#model;
+  read({ candidates, promptFeedback, modelVersion, error }: GoogleChunk): ProviderEvent[] {
+    if (error !== undefined) return this.#answer.fail(streamErrorFailure(googleErrors, error));
+    const started: ProviderEvent[] = this.#hasStarted ? [] : [{ type: "started", responseId: null }];
+    this.#hasStarted = true;
+    this.#answer.model = modelVersion ?? this.#answer.model;
     if (promptFeedback?.blockReason !== undefined) {
       return [...started, ...this.#refuse(promptFeedback.blockReason, promptFeedback.blockReasonMessage)];
     }
     const candidate = candidates?.[0];
-    const said = (candidate?.content?.parts ?? []).flatMap((part) => this.#readPart(part));
-    return [...started, ...said, ...(candidate?.finishReason === undefined ? [] : this.#finish(candidate))];
+    const parts = (candidate?.content?.parts ?? []).flatMap((part) => this.#readPart(part));
+    return [...started, ...parts, ...(candidate?.finishReason === undefined ? [] : this.#finish(candidate))];
   }
 
-  #readPart({ text = "", thought = false, thoughtSignature = "", functionCall }: WirePart): ProviderEvent[] {
+  #readPart({ text = "", thought = false, thoughtSignature = "", functionCall }: GooglePart): ProviderEvent[] {
     if (functionCall !== undefined) return this.#readCall(functionCall, thoughtSignature);
     const kind = thought ? "thought" : "text";
-    const said = this.#speak(kind, text);
-    if (thoughtSignature === "") return said;
-    return [...said, ...this.#sign({ signs: kind, thoughtSignature, characters: text.length })];
+    const events = this.#addText(kind, text);
+    if (thoughtSignature === "") return events;
+    return [...events, ...this.#sign({ signs: kind, thoughtSignature, characters: text.length })];
   }
 
-  #speak(kind: Spoken["kind"], delta: string): ProviderEvent[] {
+  #addText(kind: OpenText["kind"], delta: string): ProviderEvent[] {
     if (delta === "") return [];
-    const ended = this.#spoken?.kind === kind ? [] : this.#endSpoken();
-    this.#spoken ??= { kind, itemId: this.#newItemId(), text: "" };
-    this.#spoken.text += delta;
+    const ended = this.#open?.kind === kind ? [] : this.#endText();
+    this.#open ??= { kind, itemId: this.#newItemId(), text: "" };
+    this.#open.text += delta;
     const type = kind === "text" ? "text_delta" : "reasoning_delta";
-    return [...ended, { type, itemId: this.#spoken.itemId, delta }];
+    return [...ended, { type, itemId: this.#open.itemId, delta }];
   }
 
-  /** `opaque` goes with a thought that ends here. */
-  #endSpoken(opaque?: OwnReasoning): ProviderEvent[] {
-    const spoken = this.#spoken;
-    if (spoken === null) return [];
-    this.#spoken = null;
-    const { kind, itemId, text } = spoken;
-    return this.#give(itemId, kind === "text" ? { type: "assistant", text } : this.#reasoning(text, opaque));
+  /** Ends the open text or thought. `opaque` goes with a thought that ends here. */
+  #endText(opaque?: SignedReasoning): ProviderEvent[] {
+    const open = this.#open;
+    if (open === null) return [];
+    this.#open = null;
+    const { kind, itemId, text } = open;
+    if (kind === "text") return [this.#answer.give(itemId, { type: "assistant", text })];
+    return [this.#answer.giveReasoning(itemId, text, opaque)];
   }
 
-  /** Where no thought is open that could carry the signature, a reasoning without text does. */
-  #sign(own: OwnReasoning): ProviderEvent[] {
-    if (this.#spoken?.kind === "thought" && own.signs !== "text") return this.#endSpoken(own);
-    return [...this.#endSpoken(), ...this.#give(this.#newItemId(), this.#reasoning("", own))];
+  /** Keeps a signature with the open thought. If no thought is open, a reasoning without text carries it. */
+  #sign(own: SignedReasoning): ProviderEvent[] {
+    if (this.#open?.kind === "thought" && own.signs !== "text") return this.#endText(own);
+    return [...this.#endText(), this.#answer.giveReasoning(this.#newItemId(), "", own)];
   }
 
-  #readCall({ id, name, args = {} }: NonNullable<WirePart["functionCall"]>, thoughtSignature: string): ProviderEvent[] {
-    if (name === undefined) return this.#fail(failure("provider_answer_invalid", "a function call has no name"));
-    const before = thoughtSignature === "" ? this.#endSpoken() : this.#sign({ signs: "call", thoughtSignature });
-    const callId = this.#ids.next(id);
+  #readCall(
+    { id, name, args = {} }: NonNullable<GooglePart["functionCall"]>,
+    thoughtSignature: string,
+  ): ProviderEvent[] {
+    const answer = this.#answer;
+    if (name === undefined) return answer.fail(failure("provider_answer_invalid", "a function call has no name"));
+    const before = thoughtSignature === "" ? this.#endText() : this.#sign({ signs: "call", thoughtSignature });
+    const callId = answer.callIds.next(id);
     const text = JSON.stringify(args);
     return [
       ...before,
       { type: "tool_call_started", callId, name },
       { type: "tool_call_delta", callId, delta: text },
-      ...this.#give(callId, { type: "tool_call", callId, name, arguments: text }),
+      answer.give(callId, { type: "tool_call", callId, name, arguments: text }),
     ];
-  }
-
-  #reasoning(text: string, opaque?: OwnReasoning): HistoryItem {
-    const { model } = this.#request;
-    return { type: "reasoning", provider: this.#providerName, model, text, ...(opaque !== undefined && { opaque }) };
-  }
-
-  #give(itemId: string, item: HistoryItem): ProviderEvent[] {
-    this.#output.push(item);
-    return [{ type: "item", itemId, item }];
   }
 
   #newItemId(): string {
@@ -171,38 +134,33 @@ export class ChunkReader implements AnswerReader {
     return `item_${this.#itemsBegun}`;
   }
 
-  #finish({ finishReason = "", finishMessage }: WireCandidate): ProviderEvent[] {
-    const events = this.#endSpoken();
-    const has = (type: HistoryItem["type"]): boolean => this.#output.some((item) => item.type === type);
+  #finish({ finishReason = "", finishMessage }: GoogleCandidate): ProviderEvent[] {
+    const answer = this.#answer;
+    const events = this.#endText();
     switch (isKnown(finishReason) ? endings[finishReason] : "cut") {
       case "stop":
-        this.#stopReason = has("tool_call") ? "tool_calls" : "stop";
+        answer.finish(answer.has("tool_call") ? "tool_calls" : "stop");
         return events;
       case "length":
-        this.#stopReason = "length";
+        answer.finish("length");
         return events;
       case "blocked":
-        if (!has("assistant")) return [...events, ...this.#refuse(finishReason, finishMessage)];
-        this.#stopReason = "content_filter";
+        if (!answer.has("assistant")) return [...events, ...this.#refuse(finishReason, finishMessage)];
+        answer.finish("content_filter");
         return events;
       case "malformed": {
         const reason = failure("provider_answer_invalid", worded(finishReason, finishMessage));
-        return [...events, ...this.#fail({ ...reason, retryable: true })];
+        return [...events, ...answer.fail({ ...reason, retryable: true })];
       }
       case "cut": {
         const words = `it stopped before the end: ${worded(finishReason, finishMessage)}`;
-        return [...events, ...this.#fail(failure("provider_stream_cut", words))];
+        return [...events, ...answer.fail(failure("provider_stream_cut", words))];
       }
     }
   }
 
   #refuse(reason: string, message: string | undefined): ProviderEvent[] {
-    return this.#fail(failure("provider_refused_content", worded(reason, message)));
-  }
-
-  #fail(reason: Failure): ProviderEvent[] {
-    this.#failure = reason;
-    return [];
+    return this.#answer.fail(failure("provider_refused_content", worded(reason, message)));
   }
 }
 
@@ -214,8 +172,8 @@ function worded(reason: string, message: string | undefined): string {
   return (message === undefined || message === "" ? reason : `${message} (${reason})`).slice(0, 1_000);
 }
 
-/** What Gemini thought is counted beside what it said. */
-function readUsage(usage: WireUsage): Usage {
+/** Gemini counts the tokens of thoughts separately from those of the answer. */
+function readUsage(usage: GoogleUsage): Usage {
   const input = (usage.promptTokenCount ?? 0) + (usage.toolUsePromptTokenCount ?? 0);
   const reasoning = usage.thoughtsTokenCount ?? 0;
   const output = (usage.candidatesTokenCount ?? 0) + reasoning;
