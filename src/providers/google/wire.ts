@@ -1,4 +1,4 @@
-/** The chunks of a streamed answer of Gemini, as far as they are read here; a test holds them against Google's types. */
+/** The chunks of a streamed answer of Gemini, as far as they are read here. A test holds them against Google's types. */
 import { z } from "zod";
 
 const part = z.object({
@@ -42,14 +42,14 @@ const chunk = z.object({
   error: z.unknown().optional(),
 });
 
-export type WireChunk = z.infer<typeof chunk>;
-/** What the schema takes. */
-export type WireChunkInput = z.input<typeof chunk>;
-export type WirePart = z.infer<typeof part>;
-export type WireCandidate = z.infer<typeof candidate>;
-export type WireUsage = z.infer<typeof usageMetadata>;
+export type GoogleChunk = z.infer<typeof chunk>;
+/** The input of the schema. */
+export type GoogleChunkInput = z.input<typeof chunk>;
+export type GooglePart = z.infer<typeof part>;
+export type GoogleCandidate = z.infer<typeof candidate>;
+export type GoogleUsage = z.infer<typeof usageMetadata>;
 
-/** Throws whatever the parsers throw when the data is not JSON or is no chunk. */
-export function readWireChunk(data: string): WireChunk {
+/** Parses the data of one server-sent event. Throws if it is not JSON or not a chunk. */
+export function parseGoogleChunk(data: string): GoogleChunk {
   return chunk.parse(JSON.parse(data));
 }

@@ -1,16 +1,21 @@
 /**
- * Turns the stream of one message into our events. It holds what the stream said so far and nothing else: no clock,
- * no network. The blocks of a message come one after the other, so at most one is open.
+ * Turns the stream of one message into our events. It keeps what the stream has sent so far and nothing else. The
+ * blocks of a message come one after the other, so at most one is open.
  */
-import { type Failure, failure } from "../../domain/errors.ts";
-import type { StopReason } from "../../domain/events.ts";
+import { failure } from "../../domain/errors.ts";
 import type { Usage } from "../../domain/usage.ts";
-import { CallIds } from "../call-ids.ts";
-import type { AnswerReader } from "../http-call.ts";
-import type { PreparedRequest, ProviderEvent } from "../provider.ts";
-import { failed, type Terminal } from "../terminal.ts";
-import { failureInStream, readWireError } from "./failures.ts";
-import { readWireEvent, type WireBlock, type WireDelta, type WireEvent, type WireUsage } from "./wire-events.ts";
+import type { AnswerWire, PartReader } from "../answer-reader.ts";
+import type { AnswerState } from "../answer-state.ts";
+import { streamErrorFailure } from "../http-failures.ts";
+import type { ProviderEvent } from "../provider.ts";
+import { anthropicErrors } from "./failures.ts";
+import {
+  type AnthropicBlock,
+  type AnthropicDelta,
+  type AnthropicEvent,
+  type AnthropicUsage,
+  parseAnthropicEvent,
+} from "./wire.ts";
 
 type OpenBlock =
   | { kind: "text"; itemId: string; text: string }
@@ -19,8 +24,8 @@ type OpenBlock =
   | { kind: "other" };
 type Of<Kind> = Extract<OpenBlock, { kind: Kind }>;
 
-/** As the wire counts. */
-interface Counts {
+/** Tokens as the wire counts them: the input is without what was written to the cache and what was read from it. */
+interface AnthropicTokens {
   input: number;
   written: number;
   read: number;
@@ -28,50 +33,29 @@ interface Counts {
   thinking: number;
 }
 
-type MessageStart = Extract<WireEvent, { type: "message_start" }>["message"];
-type MessageDelta = Extract<WireEvent, { type: "message_delta" }>;
+type MessageStart = Extract<AnthropicEvent, { type: "message_start" }>["message"];
+type MessageDelta = Extract<AnthropicEvent, { type: "message_delta" }>;
 
-/** The requested model is kept with reasoning, for it decides who may read it later (C5). */
-export class MessageReader implements AnswerReader {
-  terminal: Terminal | null = null;
-  hasBegun = false;
+export const anthropicAnswers: AnswerWire<AnthropicEvent> = {
+  parse: parseAnthropicEvent,
+  newReader: (answer) => new AnthropicStreamReader(answer),
+};
 
-  readonly #providerName: string;
-  readonly #requestedModel: string;
-  readonly #callIds: CallIds;
-  #id: string | null = null;
-  #model: string;
-  #counts: Counts = { input: 0, written: 0, read: 0, output: 0, thinking: 0 };
-  /** The block that is being given, with its place in the message. */
+class AnthropicStreamReader implements PartReader<AnthropicEvent> {
+  readonly #answer: AnswerState;
+  #tokens: AnthropicTokens = { input: 0, written: 0, read: 0, output: 0, thinking: 0 };
+  /** The block that is being given, with its index in the message. */
   #open: { index: number; block: OpenBlock } | null = null;
-  /** A call whose block has ended: it may still turn out to have been cut there. */
+  /** A call whose block has ended. What follows shows whether it was cut there. */
   #heldCall: Of<"call"> | null = null;
-  #hasCalls = false;
-  #hasOutput = false;
   #stopReason: string | null = null;
   #refusal: string | null = null;
 
-  constructor(providerName: string, request: PreparedRequest) {
-    this.#providerName = providerName;
-    this.#requestedModel = request.model;
-    this.#model = request.model;
-    this.#callIds = new CallIds(request.body);
+  constructor(answer: AnswerState) {
+    this.#answer = answer;
   }
 
-  /** Anything that cannot be understood ends the message. */
-  read(data: string): ProviderEvent[] {
-    if (this.terminal !== null) return [];
-    try {
-      const event = readWireEvent(data);
-      this.hasBegun = true;
-      return event === null ? [] : this.#translate(event);
-    } catch (error) {
-      const what = error instanceof SyntaxError ? "an event is not JSON" : "an event lacks what its type promises";
-      return this.#fail(failure("provider_answer_invalid", `${what}: ${data.slice(0, 200)}`));
-    }
-  }
-
-  #translate(event: WireEvent): ProviderEvent[] {
+  read(event: AnthropicEvent): ProviderEvent[] {
     switch (event.type) {
       case "message_start":
         return this.#start(event.message);
@@ -86,19 +70,19 @@ export class MessageReader implements AnswerReader {
       case "message_stop":
         return this.#finish();
       case "error":
-        return this.#fail(failureInStream(readWireError(event.error)));
+        return this.#answer.fail(streamErrorFailure(anthropicErrors, event.error));
     }
   }
 
   #start({ id, model, usage }: MessageStart): ProviderEvent[] {
-    this.#id = id;
-    this.#model = model;
+    this.#answer.responseId = id;
+    this.#answer.model = model;
     this.#count(usage);
     return [{ type: "started", responseId: id }];
   }
 
-  #begin(index: number, given: WireBlock): ProviderEvent[] {
-    const itemId = `${this.#id ?? "msg"}_${index}`;
+  #begin(index: number, given: AnthropicBlock): ProviderEvent[] {
+    const itemId = `${this.#answer.responseId ?? "msg"}_${index}`;
     switch (given.type) {
       case "text":
         this.#open = { index, block: { kind: "text", itemId, text: "" } };
@@ -110,9 +94,9 @@ export class MessageReader implements AnswerReader {
       }
       case "redacted_thinking":
         this.#open = { index, block: { kind: "other" } };
-        return [this.#reasoning(itemId, "", given)];
+        return [this.#answer.giveReasoning(itemId, "", given)];
       case "tool_use": {
-        const callId = this.#callIds.next(given.id);
+        const callId = this.#answer.callIds.next(given.id);
         this.#open = { index, block: { kind: "call", callId, name: given.name, written: "", input: given.input } };
         return [{ type: "tool_call_started", callId, name: given.name }];
       }
@@ -122,7 +106,7 @@ export class MessageReader implements AnswerReader {
     }
   }
 
-  #add(index: number, delta: WireDelta): ProviderEvent[] {
+  #add(index: number, delta: AnthropicDelta): ProviderEvent[] {
     const open = this.#open?.index === index ? this.#open.block : null;
     switch (delta.type) {
       case "text_delta":
@@ -140,10 +124,10 @@ export class MessageReader implements AnswerReader {
     }
   }
 
-  /** Blocks that we never ask for may come with deltas of any kind. */
+  /** Blocks that we never request may come with deltas of any kind. */
   #strayed(open: OpenBlock | null): ProviderEvent[] {
     if (open?.kind === "other") return [];
-    return this.#fail(failure("provider_answer_invalid", "a piece came that belongs to no block"));
+    return this.#answer.fail(failure("provider_answer_invalid", "it sent a delta that belongs to no block"));
   }
 
   #addText(block: Of<"text">, delta: string): ProviderEvent[] {
@@ -164,7 +148,7 @@ export class MessageReader implements AnswerReader {
     return [{ type: "tool_call_delta", callId: block.callId, delta }];
   }
 
-  /** Whatever is open ends here, and was whole: something came after it. */
+  /** Ends what is open. It was whole, because something came after it. */
   #close(): ProviderEvent[] {
     return [...this.#endBlock(), ...this.#giveCall()];
   }
@@ -175,13 +159,12 @@ export class MessageReader implements AnswerReader {
     switch (block?.kind) {
       case "text":
         if (block.text === "") return [];
-        this.#hasOutput = true;
-        return [{ type: "item", itemId: block.itemId, item: { type: "assistant", text: block.text } }];
+        return [this.#answer.give(block.itemId, { type: "assistant", text: block.text })];
       case "thinking": {
         const { itemId, text, signature } = block;
-        // Without its signature nobody takes it back.
+        // The API takes no thinking back without its signature.
         const opaque = signature === "" ? undefined : { ...block.block, thinking: text, signature };
-        return [this.#reasoning(itemId, text, opaque)];
+        return [this.#answer.giveReasoning(itemId, text, opaque)];
       }
       case "call":
         this.#heldCall = block;
@@ -191,22 +174,15 @@ export class MessageReader implements AnswerReader {
     }
   }
 
-  #reasoning(itemId: string, text: string, opaque: unknown): ProviderEvent {
-    const own = { type: "reasoning" as const, provider: this.#providerName, model: this.#requestedModel, text };
-    return { type: "item", itemId, item: { ...own, ...(opaque !== undefined && { opaque }) } };
-  }
-
   #giveCall(): ProviderEvent[] {
     const call = this.#heldCall;
     if (call === null) return [];
     this.#heldCall = null;
-    this.#hasCalls = true;
-    this.#hasOutput = true;
     const { callId, name, input } = call;
-    // A call without arguments has no deltas; other servers put all of them into the block's beginning.
+    // A call without arguments has no deltas. Other servers put all arguments into the beginning of the block.
     const rest = call.written === "" ? this.#addInput(call, JSON.stringify(input ?? {})) : [];
     const item = { type: "tool_call" as const, callId, name, arguments: call.written };
-    return [...rest, { type: "item", itemId: callId, item }];
+    return [...rest, this.#answer.give(callId, item)];
   }
 
   #note({ delta, usage }: MessageDelta): ProviderEvent[] {
@@ -222,64 +198,50 @@ export class MessageReader implements AnswerReader {
       case "stop_sequence":
       case "tool_use": {
         const rest = this.#close();
-        return [...rest, ...this.#end(this.#hasCalls ? "tool_calls" : "stop")];
+        this.#answer.finish(this.#answer.has("tool_call") ? "tool_calls" : "stop");
+        return rest;
       }
       case "max_tokens":
         return this.#endCut();
       case "model_context_window_exceeded": {
         const rest = this.#endBlock();
-        if (this.#hasOutput) return [...rest, ...this.#endCut()];
+        const hasOutput = this.#answer.has("assistant") || this.#answer.has("tool_call");
+        if (hasOutput) return [...rest, ...this.#endCut()];
         const reason = failure("context_window_exceeded", "the model's window was full before it had answered");
-        return [...rest, ...this.#fail(reason)];
+        return [...rest, ...this.#answer.fail(reason)];
       }
       case "refusal":
-        return this.#fail(failure("provider_refused_content", this.#refusal ?? "it refused to answer"));
+        return this.#answer.fail(failure("provider_refused_content", this.#refusal ?? "it refused to answer"));
       default:
-        return this.#fail(
+        return this.#answer.fail(
           failure("provider_stream_cut", `it stopped before the end: ${this.#stopReason ?? "no reason given"}`),
         );
     }
   }
 
-  /** A call that was being written is not given: nobody can run half of it. */
+  /** Ends a cut answer. A call that was being written is not given, because half a call cannot be run. */
   #endCut(): ProviderEvent[] {
     const rest = this.#endBlock();
     this.#heldCall = null;
-    return [...rest, ...this.#end("length")];
+    this.#answer.finish("length");
+    return rest;
   }
 
-  #end(stopReason: StopReason): ProviderEvent[] {
-    this.terminal = {
-      type: "finished",
-      stopReason,
-      usage: this.#usage(),
-      responseId: this.#id,
-      model: this.#model,
-    };
-    return [];
-  }
-
-  #fail(reason: Failure): ProviderEvent[] {
-    this.terminal = failed(reason, { usage: this.#usage() });
-    return [];
-  }
-
-  /** What comes later in the stream counts from its beginning, and may leave out what it does not count again. */
-  #count(usage: WireUsage | null | undefined): void {
-    const before = this.#counts;
-    this.#counts = {
+  /** Later counts in the stream include the earlier ones, and may leave out what has not changed. */
+  #count(usage: AnthropicUsage | null | undefined): void {
+    const before = this.#tokens;
+    this.#tokens = {
       input: usage?.input_tokens ?? before.input,
       written: usage?.cache_creation_input_tokens ?? before.written,
       read: usage?.cache_read_input_tokens ?? before.read,
       output: usage?.output_tokens ?? before.output,
       thinking: usage?.output_tokens_details?.thinking_tokens ?? before.thinking,
     };
+    this.#answer.usage = usageOf(this.#tokens);
   }
+}
 
-  /** On this wire the input is counted without what was read from the cache or written to it. */
-  #usage(): Usage {
-    const { input, written, read, output, thinking } = this.#counts;
-    const whole = input + written + read;
-    return { input: whole, output, cached: read, reasoning: thinking, total: whole + output };
-  }
+function usageOf({ input, written, read, output, thinking }: AnthropicTokens): Usage {
+  const whole = input + written + read;
+  return { input: whole, output, cached: read, reasoning: thinking, total: whole + output };
 }

@@ -1,20 +1,26 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { RawMessageStreamEvent } from "@anthropic-ai/sdk/resources/messages/messages";
-import fc from "fast-check";
 import { streamAnswer } from "../../../testing/fake-anthropic/answer-stream.ts";
 import { Prefix } from "../../../testing/fake-anthropic/prefix.ts";
 import type { FakeAnswer, FakeOutput } from "../../../testing/fake-anthropic/replies.ts";
 import { namedEvent } from "../../../testing/fake-server/deliver.ts";
-import type { HistoryItem } from "../../domain/history.ts";
+import {
+  assertNoiseNeverFinishes,
+  assertSameInAnyPieces,
+  bytesOf,
+  eventBytes,
+  itemsOf,
+  readAnswer,
+} from "../../../testing/provider-wire.ts";
 import { eventOrderFault } from "../event-order.ts";
-import { EventStream } from "../event-stream.ts";
 import type { ProviderEvent } from "../provider.ts";
-import { MessageReader } from "./message-reader.ts";
-import type { WireEventInput, WireEventType } from "./wire-events.ts";
+import { anthropicAnswers } from "./stream-reader.ts";
+import type { AnthropicEventInput, AnthropicEventType } from "./wire.ts";
 
 /** Compiles only while everything that Anthropic's types allow fits what is read here. */
-export const asRead = (event: Extract<RawMessageStreamEvent, { type: WireEventType }>): WireEventInput => event;
+export const asRead = (event: Extract<RawMessageStreamEvent, { type: AnthropicEventType }>): AnthropicEventInput =>
+  event;
 
 /** An answer as the bytes of its stream. */
 function wireBytes(answer: FakeAnswer): Uint8Array {
@@ -31,24 +37,12 @@ function wireBytes(answer: FakeAnswer): Uint8Array {
   return bytesOf(events.map((event) => namedEvent({ ...event })).join(""));
 }
 
-function bytesOf(text: string): Uint8Array {
-  return new TextEncoder().encode(text);
-}
+const request = { model: "claude-opus-5-5", body: "" };
+const source = { wire: anthropicAnswers, providerName: "anthropic", request };
 
-function eventBytes(...events: unknown[]): Uint8Array {
-  return bytesOf(events.map((event) => `data: ${JSON.stringify(event)}\n\n`).join(""));
-}
-
-/** All events, the terminal one last, with the bytes given in these pieces. */
+/** All events of an answer, the terminal one last. */
 function readPieces(pieces: readonly Uint8Array[], body = ""): ProviderEvent[] {
-  const reader = new MessageReader("anthropic", { model: "claude-opus-5-5", body, dropped: [] });
-  const stream = new EventStream((data) => reader.read(data));
-  const events = pieces.flatMap((piece) => stream.feed(piece));
-  return reader.terminal === null ? events : [...events, reader.terminal];
-}
-
-function itemsOf(events: readonly ProviderEvent[]): HistoryItem[] {
-  return events.flatMap((event) => (event.type === "item" ? [event.item] : []));
+  return readAnswer({ ...source, request: { ...request, body } }, pieces);
 }
 
 function endOf(events: readonly ProviderEvent[]): string | undefined {
@@ -119,12 +113,7 @@ test("[T4] the input counts what the cache gave and took; thinking is part of th
 });
 
 test("[D3] wherever the network cuts the bytes, the events are the same", () => {
-  const whole = wireBytes(rich);
-  const expected = readPieces([whole]);
-  for (let at = 1; at < whole.length; at += 1) {
-    assert.deepEqual(readPieces([whole.subarray(0, at), whole.subarray(at)]), expected, `cut at ${at}`);
-  }
-  assert.deepEqual(readPieces(Array.from(whole, (byte) => Uint8Array.of(byte))), expected);
+  assertSameInAnyPieces(source, wireBytes(rich));
 });
 
 test("[C7] an answer that ends anywhere before its end never finishes", () => {
@@ -218,7 +207,7 @@ test("[T8] a call id that the history has already is not given again", () => {
   assert.equal(second, "toolu_b");
 });
 
-test("[C7] what comes after the end is not read; blocks and events that nobody asked for are skipped", () => {
+test("[C7] what comes after the end is not read; blocks and events that were not requested are skipped", () => {
   const search = { type: "server_tool_use", id: "s", name: "web_search", input: {} };
   const events = readPieces([
     eventBytes(
@@ -252,24 +241,25 @@ test("[C7] pieces that belong to no block, or lack what their type promises, are
   for (const events of bad) assert.equal(endOf(readPieces([eventBytes(...events)])), "provider_answer_invalid");
 });
 
-test("[C7] no bytes at all make the reader throw, or finish without being told", () => {
-  const wire = fc.constantFrom(
-    ...["data: ", "event: error\n", "\n\n", "[]", "null", "{", "}", '"type":', '"error"', '{"type":"error"}', "😀"],
-    ...[
-      '{"type":"message_stop"}',
-      '{"type":"content_block_start","index":0}',
-      '{"type":"message_delta","delta":{}}',
-      ":",
-    ],
-  );
-  const noise = fc.oneof(
-    fc.uint8Array({ maxLength: 60 }),
-    fc.array(wire).map((pieces) => bytesOf(pieces.join(""))),
-  );
-  fc.assert(
-    fc.property(fc.array(noise, { maxLength: 6 }), (pieces) => {
-      assert.ok(readPieces(pieces).every((event) => event.type !== "finished"));
-    }),
-    { numRuns: 500 },
-  );
+test("[C7] no bytes make the reader throw, or finish an answer that has not ended", () => {
+  const wire = [
+    "data: ",
+    "event: error\n",
+    "\n\n",
+    "[]",
+    "null",
+    "{",
+    "}",
+    '"type":',
+    '"error"',
+    '{"type":"error"}',
+    "😀",
+  ];
+  const endings = [
+    '{"type":"message_stop"}',
+    '{"type":"content_block_start","index":0}',
+    '{"type":"message_delta","delta":{}}',
+    ":",
+  ];
+  assertNoiseNeverFinishes(source, [...wire, ...endings]);
 });

@@ -1,19 +1,21 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { connect, type ConnectOptions } from "./connection.ts";
+import { createHttpConnection, type HttpConnectionOptions } from "./http-connection.ts";
 
 const apiKey = "sk-test-0123456789";
-const usual: ConnectOptions = {
+const usual: HttpConnectionOptions = {
   name: "p",
   baseUrl: "https://host/v1",
   apiKey,
-  fixed: { authorization: `Bearer ${apiKey}` },
+  fixedHeaders: { authorization: `Bearer ${apiKey}` },
 };
 
+const { apiKey: _, ...withoutKey } = usual;
+
 test("[E8] no extra header takes the place of the key, however its name is written", () => {
-  const { headers } = connect({
+  const { headers } = createHttpConnection({
     ...usual,
-    replaceable: { "x-version": "1", "x-kind": "a" },
+    defaultHeaders: { "x-version": "1", "x-kind": "a" },
     headers: { Authorization: "Bearer other", "X-Version": "2", "Content-Type": "text/plain" },
   });
   assert.deepEqual(headers, {
@@ -27,7 +29,7 @@ test("[E8] no extra header takes the place of the key, however its name is writt
 });
 
 test("[E8] options that cannot be used are refused without naming a secret", () => {
-  const bad: Partial<ConnectOptions>[] = [
+  const bad: Partial<HttpConnectionOptions>[] = [
     { apiKey: "" },
     { apiKey: "sk-secret\nx" },
     { apiKey: "sk-secret é" },
@@ -40,7 +42,7 @@ test("[E8] options that cannot be used are refused without naming a secret", () 
   ];
   for (const options of bad) {
     assert.throws(
-      () => connect({ ...usual, ...options }),
+      () => createHttpConnection({ ...usual, ...options }),
       (error: Error & { code?: string }) => error.code === "config_invalid" && !error.message.includes("sk-secret"),
       JSON.stringify(options),
     );
@@ -50,21 +52,21 @@ test("[E8] options that cannot be used are refused without naming a secret", () 
 test("[C2] [E8] the account is another for another server, key or header, and shows nothing of them", () => {
   const accounts = [
     usual,
-    { ...usual, apiKey: null },
+    withoutKey,
     { ...usual, apiKey: "sk-test-0123456780" },
     { ...usual, baseUrl: "http://localhost:1/v1" },
     { ...usual, headers: { "x-project": "1" } },
-    { ...usual, replaceable: { "x-project": "2" } },
-  ].map((options) => connect(options).account);
+    { ...usual, defaultHeaders: { "x-project": "2" } },
+  ].map((options) => createHttpConnection(options).account);
   assert.equal(new Set(accounts).size, accounts.length);
   assert.ok(accounts.every((account) => /^[0-9a-f]{64}$/.test(account)));
-  assert.equal(connect({ ...usual, baseUrl: "https://host/v1/" }).account, accounts[0]);
+  assert.equal(createHttpConnection({ ...usual, baseUrl: "https://host/v1/" }).account, accounts[0]);
 });
 
 test("[E8] the key and every longer header is a secret; without a key there is none", () => {
-  assert.deepEqual(connect({ ...usual, headers: { "x-token": "token-123", "x-kind": "a" } }).secrets, [
+  assert.deepEqual(createHttpConnection({ ...usual, headers: { "x-token": "token-123", "x-kind": "a" } }).secrets, [
     apiKey,
     "token-123",
   ]);
-  assert.deepEqual(connect({ ...usual, apiKey: null }).secrets, []);
+  assert.deepEqual(createHttpConnection(withoutKey).secrets, []);
 });

@@ -4,7 +4,7 @@
  */
 import { type ErrorCode, type Failure, failure } from "../domain/errors.ts";
 
-export class Watch {
+export class ExchangeGuard {
   /** For the request. */
   readonly signal: AbortSignal;
   readonly #caller: AbortSignal;
@@ -92,6 +92,6 @@ function codeOf(error: Error): string | null {
 const nobodyThere = ["ECONNREFUSED", "ENOTFOUND", "EAI_AGAIN", "EHOSTUNREACH", "ENETUNREACH"];
 
 /** Whether an error says that no connection could be made at all. */
-export function isNobodyThere(error: unknown): boolean {
+export function isUnreachable(error: unknown): boolean {
   return reasonsIn(error).some((reason) => nobodyThere.includes(codeOf(reason) ?? ""));
 }

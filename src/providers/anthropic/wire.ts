@@ -1,9 +1,10 @@
 /**
- * The stream events of the Messages API, as far as they are read here. Each schema asks only for the fields that
- * are used, so that a newer server, or a compatible one that leaves something out, is understood; a test holds them
+ * The stream events of the Messages API, as far as they are read here. Each schema requires only the fields that are
+ * used, so that newer servers, and compatible ones that leave something out, are understood. A test holds the schemas
  * against Anthropic's own types.
  */
 import { z } from "zod";
+import { otherType, typedEventParser } from "../typed-events.ts";
 
 const count = z.number().nullish();
 
@@ -15,7 +16,7 @@ const usage = z.object({
   output_tokens_details: z.object({ thinking_tokens: count }).nullish(),
 });
 
-/** Thinking is loose: the whole block is kept, to be given back as it was (C5). */
+/** The schemas of thinking are loose: the whole block is kept, because it must go back unchanged (C5). */
 const readBlock = z.discriminatedUnion("type", [
   z.object({ type: z.literal("text"), text: z.string() }),
   z.looseObject({ type: z.literal("thinking"), thinking: z.string(), signature: z.string().nullish() }),
@@ -30,12 +31,8 @@ const readDelta = z.discriminatedUnion("type", [
   z.object({ type: z.literal("input_json_delta"), partial_json: z.string() }),
 ]);
 
-/** What is of a kind that we never ask for, by no more than that. */
-const other = (known: readonly string[]) =>
-  z.object({ type: z.string().refine((type) => !known.includes(type)) }).transform(() => ({ type: "other" as const }));
-
-const contentBlock = z.union([readBlock, other(["text", "thinking", "redacted_thinking", "tool_use"])]);
-const delta = z.union([readDelta, other(["text_delta", "thinking_delta", "signature_delta", "input_json_delta"])]);
+const contentBlock = z.union([readBlock, otherType(["text", "thinking", "redacted_thinking", "tool_use"])]);
+const delta = z.union([readDelta, otherType(["text_delta", "thinking_delta", "signature_delta", "input_json_delta"])]);
 
 const index = z.number();
 
@@ -59,27 +56,12 @@ const events = {
   error: z.object({ type: z.literal("error"), error: z.unknown() }),
 };
 
-export type WireEventType = keyof typeof events;
-export type WireEvent = z.infer<(typeof events)[WireEventType]>;
-/** What the schemas take. */
-export type WireEventInput = z.input<(typeof events)[WireEventType]>;
-export type WireBlock = z.infer<typeof contentBlock>;
-export type WireDelta = z.infer<typeof delta>;
-export type WireUsage = z.infer<typeof usage>;
+export type AnthropicEventType = keyof typeof events;
+export type AnthropicEvent = z.infer<(typeof events)[AnthropicEventType]>;
+/** The input of the schemas. */
+export type AnthropicEventInput = z.input<(typeof events)[AnthropicEventType]>;
+export type AnthropicBlock = z.infer<typeof contentBlock>;
+export type AnthropicDelta = z.infer<typeof delta>;
+export type AnthropicUsage = z.infer<typeof usage>;
 
-/** Made once: what zod compiles for it would be compiled for each event else. */
-const typed = z.object({ type: z.string() });
-
-/**
- * The event in the `data` of one server-sent event; null for one of a type that is not read, such as `ping`. Throws
- * whatever the parsers throw when the data is not JSON or the event lacks what its type promises.
- */
-export function readWireEvent(data: string): WireEvent | null {
-  const value: unknown = JSON.parse(data);
-  const { type } = typed.parse(value);
-  return isReadType(type) ? events[type].parse(value) : null;
-}
-
-function isReadType(type: string): type is WireEventType {
-  return Object.hasOwn(events, type);
-}
+export const parseAnthropicEvent = typedEventParser<AnthropicEvent>(events);

@@ -1,16 +1,21 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import fc from "fast-check";
 import type { ResponseStreamEvent } from "openai/resources/responses/responses";
 import { type AnswerFrame, streamAnswer } from "../../../testing/fake-openai/answer-stream.ts";
 import type { FakeAnswer } from "../../../testing/fake-openai/replies.ts";
-import { EventStream } from "../event-stream.ts";
+import {
+  assertNoiseNeverFinishes,
+  assertSameInAnyPieces,
+  bytesOf,
+  eventBytes,
+  readAnswer,
+} from "../../../testing/provider-wire.ts";
 import type { ProviderEvent } from "../provider.ts";
-import { ResponseReader } from "./response-reader.ts";
-import type { WireEventInput, WireEventType } from "./wire-events.ts";
+import { openaiAnswers } from "./stream-reader.ts";
+import type { OpenAIEventInput, OpenAIEventType } from "./wire.ts";
 
 /** Compiles only while everything that OpenAI's types allow fits what is read here. */
-export const asRead = (event: Extract<ResponseStreamEvent, { type: WireEventType }>): WireEventInput => event;
+export const asRead = (event: Extract<ResponseStreamEvent, { type: OpenAIEventType }>): OpenAIEventInput => event;
 
 /** An answer as the bytes of its stream. */
 function wireBytes(answer: FakeAnswer): Uint8Array {
@@ -26,20 +31,11 @@ function wireBytes(answer: FakeAnswer): Uint8Array {
   return bytesOf(events.map((event) => `event: ${event.type}\ndata: ${JSON.stringify(event)}\n\n`).join(""));
 }
 
-function bytesOf(text: string): Uint8Array {
-  return new TextEncoder().encode(text);
-}
+const source = { wire: openaiAnswers, providerName: "openai", request: { model: "gpt-5.1", body: "" } };
 
-function eventBytes(...events: unknown[]): Uint8Array {
-  return bytesOf(events.map((event) => `data: ${JSON.stringify(event)}\n\n`).join(""));
-}
-
-/** All events, the terminal one last, with the bytes given in these pieces. */
+/** All events of an answer, the terminal one last. */
 function readPieces(pieces: readonly Uint8Array[]): ProviderEvent[] {
-  const reader = new ResponseReader("openai", "gpt-5.1");
-  const stream = new EventStream((data) => reader.read(data));
-  const events = pieces.flatMap((piece) => stream.feed(piece));
-  return reader.terminal === null ? events : [...events, reader.terminal];
+  return readAnswer(source, pieces);
 }
 
 const rich: FakeAnswer = {
@@ -99,18 +95,7 @@ test("[V1] [C5] every kind of item comes in deltas, then whole; reasoning keeps 
 });
 
 test("[D3] wherever the network cuts the bytes, the events are the same", () => {
-  const whole = wireBytes(rich);
-  const expected = readPieces([whole]);
-  const cuts = fc.uniqueArray(fc.integer({ min: 1, max: whole.length - 1 }), { maxLength: 40 });
-  fc.assert(
-    fc.property(cuts, (places) => {
-      const edges = [0, ...places.toSorted((a, b) => a - b), whole.length];
-      const pieces = edges.slice(1).map((edge, index) => whole.subarray(edges[index], edge));
-      assert.deepEqual(readPieces(pieces), expected);
-    }),
-    { numRuns: 100 },
-  );
-  assert.deepEqual(readPieces(Array.from(whole, (byte) => Uint8Array.of(byte))), expected);
+  assertSameInAnyPieces(source, wireBytes(rich));
 });
 
 const response = { id: "resp_1", model: "gpt-5.1" };
@@ -177,8 +162,8 @@ test("[C7] what comes after the terminal event is not read, and unknown events a
   );
 });
 
-test("[C7] no bytes at all make the reader throw, or finish without being told", () => {
-  const words = [
+test("[C7] no bytes make the reader throw, or finish an answer that has not ended", () => {
+  const wire = [
     "data: ",
     "event: error\n",
     "\n\n",
@@ -196,15 +181,5 @@ test("[C7] no bytes at all make the reader throw, or finish without being told",
     '{"type":"response.output_item.done","item":{"type":"message"}}',
     ":",
   ];
-  const wire = fc.constantFrom(...words, ...endings);
-  const noise = fc.oneof(
-    fc.uint8Array({ maxLength: 60 }),
-    fc.array(wire).map((pieces) => bytesOf(pieces.join(""))),
-  );
-  fc.assert(
-    fc.property(fc.array(noise, { maxLength: 6 }), (pieces) => {
-      assert.ok(readPieces(pieces).every((event) => event.type !== "finished"));
-    }),
-    { numRuns: 500 },
-  );
+  assertNoiseNeverFinishes(source, [...wire, ...endings]);
 });

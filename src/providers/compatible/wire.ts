@@ -1,6 +1,6 @@
 /**
- * The chunks of a streamed chat completion, as far as they are read here. Servers differ, so each schema asks for
- * as little as it can; a test holds it against OpenAI's own type.
+ * The chunks of a streamed chat completion, as far as they are read here. Servers differ, so each schema requires as
+ * little as possible. A test holds the schema against OpenAI's own type.
  */
 import { z } from "zod";
 
@@ -49,14 +49,14 @@ const chunk = z.object({
   error: z.unknown().optional(),
 });
 
-export type WireChunk = z.infer<typeof chunk>;
-/** What the schema takes. */
-export type WireChunkInput = z.input<typeof chunk>;
-export type WireDelta = NonNullable<z.infer<typeof choice>["delta"]>;
-export type WireToolCallPiece = z.infer<typeof toolCallPiece>;
-export type WireUsage = z.infer<typeof usage>;
+export type CompatibleChunk = z.infer<typeof chunk>;
+/** The input of the schema. */
+export type CompatibleChunkInput = z.input<typeof chunk>;
+export type CompatibleDelta = NonNullable<z.infer<typeof choice>["delta"]>;
+export type CompatibleCallPiece = z.infer<typeof toolCallPiece>;
+export type CompatibleUsage = z.infer<typeof usage>;
 
-/** Throws whatever the parsers throw when the data is not JSON or is no chunk. */
-export function readWireChunk(data: string): WireChunk {
+/** Parses the data of one server-sent event. Throws if it is not JSON or not a chunk. */
+export function parseCompatibleChunk(data: string): CompatibleChunk {
   return chunk.parse(JSON.parse(data));
 }

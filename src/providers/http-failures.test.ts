@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { httpFailure, retryAfterOf, streamFailure } from "./http-failure.ts";
+import { httpFailure, retryAfterOf, streamFailure } from "./http-failures.ts";
 
 test("[C7] retry-after is read as seconds, as a date and as milliseconds", () => {
   const now = Date.parse("2026-11-21T10:00:00Z");

@@ -1,9 +1,10 @@
 /**
- * The stream events of the Responses API, as far as they are read here. Each schema asks only for the fields
- * that are used, so that a newer server, or a compatible one that leaves something out, is understood; a test
- * holds them against OpenAI's own types.
+ * The stream events of the Responses API, as far as they are read here. Each schema requires only the fields that are
+ * used, so that newer servers, and compatible ones that leave something out, are understood. A test holds the schemas
+ * against OpenAI's own types.
  */
 import { z } from "zod";
+import { otherType, typedEventParser } from "../typed-events.ts";
 
 const texts = z.array(z.looseObject({ text: z.string() }));
 
@@ -27,7 +28,7 @@ const functionCall = z.object({
   status: z.string().nullish(),
 });
 
-/** Loose: the whole item is kept, to be given back as it was (C5). */
+/** The schema is loose: the whole item is kept, because it must go back unchanged (C5). */
 const reasoning = z.looseObject({
   type: z.literal("reasoning"),
   id: z.string(),
@@ -36,15 +37,7 @@ const reasoning = z.looseObject({
 });
 
 const readItem = z.discriminatedUnion("type", [message, functionCall, reasoning]);
-const readTypes = new Set(["message", "function_call", "reasoning"]);
-
-/** An output item; of the kinds that we never ask for only the name. */
-const outputItem = z.union([
-  readItem,
-  z
-    .object({ type: z.string().refine((type) => !readTypes.has(type)) })
-    .transform(({ type }) => ({ type: "other" as const, name: type })),
-]);
+const outputItem = z.union([readItem, otherType(["message", "function_call", "reasoning"])]);
 
 const usage = z.object({
   input_tokens: z.number(),
@@ -88,7 +81,7 @@ const events = {
   "response.completed": z.object({ type: z.literal("response.completed"), response }),
   "response.incomplete": z.object({ type: z.literal("response.incomplete"), response }),
   "response.failed": z.object({ type: z.literal("response.failed"), response }),
-  /** Its fields stand at the top, or within `error`. */
+  /** Its fields are at the top level, or within `error`. */
   error: z.object({
     type: z.literal("error"),
     error: z.unknown().optional(),
@@ -98,27 +91,12 @@ const events = {
   }),
 };
 
-export type WireEventType = keyof typeof events;
-export type WireEvent = z.infer<(typeof events)[WireEventType]>;
-/** What the schemas take. */
-export type WireEventInput = z.input<(typeof events)[WireEventType]>;
-export type WireItem = z.infer<typeof outputItem>;
-export type WireResponse = z.infer<typeof response>;
-export type WireUsage = z.infer<typeof usage>;
+export type OpenAIEventType = keyof typeof events;
+export type OpenAIEvent = z.infer<(typeof events)[OpenAIEventType]>;
+/** The input of the schemas. */
+export type OpenAIEventInput = z.input<(typeof events)[OpenAIEventType]>;
+export type OpenAIOutputItem = z.infer<typeof outputItem>;
+export type OpenAIResponse = z.infer<typeof response>;
+export type OpenAIUsage = z.infer<typeof usage>;
 
-/** Made once: what zod compiles for it would be compiled for each event else. */
-const typed = z.object({ type: z.string() });
-
-/**
- * The event in the `data` of one server-sent event; null for one of a type that is not read. Throws whatever
- * the parsers throw when the data is not JSON or the event lacks what its type promises.
- */
-export function readWireEvent(data: string): WireEvent | null {
-  const value: unknown = JSON.parse(data);
-  const { type } = typed.parse(value);
-  return isReadType(type) ? events[type].parse(value) : null;
-}
-
-function isReadType(type: string): type is WireEventType {
-  return Object.hasOwn(events, type);
-}
+export const parseOpenAIEvent = typedEventParser<OpenAIEvent>(events);

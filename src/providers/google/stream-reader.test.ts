@@ -1,24 +1,30 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import fc from "fast-check";
 import type { GenerateContentResponse } from "@google/genai";
 import { answerChunks } from "../../../testing/fake-google/answer-chunks.ts";
 import type { FakeAnswer } from "../../../testing/fake-google/replies.ts";
 import { sign } from "../../../testing/fake-google/signatures.ts";
+import {
+  assertNoiseNeverFinishes,
+  assertSameInAnyPieces,
+  bytesOf,
+  eventBytes,
+  itemsOf,
+  readAnswer,
+} from "../../../testing/provider-wire.ts";
 import type { HistoryItem } from "../../domain/history.ts";
 import { eventOrderFault } from "../event-order.ts";
-import { EventStream } from "../event-stream.ts";
 import type { ProviderEvent } from "../provider.ts";
-import { ChunkReader } from "./chunk-reader.ts";
-import type { WireChunkInput } from "./wire-chunks.ts";
+import { googleAnswers } from "./stream-reader.ts";
+import type { GoogleChunkInput } from "./wire.ts";
 
 type Wire = Pick<GenerateContentResponse, "candidates" | "promptFeedback" | "usageMetadata" | "modelVersion">;
 
 /** Compiles only while everything that Google's types allow fits what is read here. */
-export const asRead = (chunk: Wire): WireChunkInput => chunk;
+export const asRead = (chunk: Wire): GoogleChunkInput => chunk;
 
 const model = "gemini-3-flash";
-const request = { model, body: '{"contents":[{"role":"user","parts":[{"text":"hi"}]}]}', dropped: [] };
+const request = { model, body: '{"contents":[{"role":"user","parts":[{"text":"hi"}]}]}' };
 
 /** An answer as the bytes of its stream. */
 function wireBytes(answer: FakeAnswer): Uint8Array {
@@ -27,31 +33,13 @@ function wireBytes(answer: FakeAnswer): Uint8Array {
   return bytesOf(answerChunks(answer, { responseId: "r", newCallId, body: { contents: [] }, model }).join(""));
 }
 
-function bytesOf(text: string): Uint8Array {
-  return new TextEncoder().encode(text);
-}
+const source = { wire: googleAnswers, providerName: "google", request };
 
-function chunkBytes(...chunks: unknown[]): Uint8Array {
-  return bytesOf(chunks.map((chunk) => `data: ${JSON.stringify(chunk)}\n\n`).join(""));
-}
-
-/** All events, the terminal one last, with the bytes given in these pieces. */
-function readPieces(...pieces: readonly Uint8Array[]): ProviderEvent[] {
-  const reader = new ChunkReader("google", request);
-  const stream = new EventStream((data) => reader.read(data));
-  const events = pieces.flatMap((piece) => stream.feed(piece));
-  return reader.terminal === null ? events : [...events, reader.terminal];
-}
-
-/** The same, of an answer that keeps the order that the contract asks for. */
+/** All events of an answer, the terminal one last, after a check of the order that the contract requires. */
 function answered(...pieces: readonly Uint8Array[]): ProviderEvent[] {
-  const events = readPieces(...pieces);
+  const events = readAnswer(source, pieces);
   assert.equal(eventOrderFault([{ type: "bytes", bytes: Uint8Array.of(0) }, ...events]), null);
   return events;
-}
-
-function itemsOf(events: readonly ProviderEvent[]): HistoryItem[] {
-  return events.flatMap((event) => (event.type === "item" ? [event.item] : []));
 }
 
 const rich: FakeAnswer = {
@@ -101,12 +89,7 @@ test("[V1] [C5] every kind of item comes in deltas, then whole; a signature has 
 });
 
 test("[D3] wherever the network cuts the bytes, the events are the same", () => {
-  const whole = wireBytes(rich);
-  const expected = readPieces(whole);
-  for (let cut = 1; cut < whole.length; cut += 1) {
-    assert.deepEqual(readPieces(whole.subarray(0, cut), whole.subarray(cut)), expected, `cut at ${cut}`);
-  }
-  assert.deepEqual(readPieces(...Array.from(whole, (byte) => Uint8Array.of(byte))), expected);
+  assertSameInAnyPieces(source, wireBytes(rich));
 });
 
 test("[C5] a thought carries the signature that follows it; a text's own has an item after it", () => {
@@ -194,7 +177,7 @@ test("[C7] a mistake of the model may be tried again, a block may not, and both 
 
 test("[C7] an error in the place of a chunk, and a call without a name, end the answer", () => {
   const codeOf = (...chunks: unknown[]): string => {
-    const last = answered(chunkBytes(...chunks)).at(-1);
+    const last = answered(eventBytes(...chunks)).at(-1);
     return last?.type === "failed" ? last.failure.code : "";
   };
   assert.equal(codeOf({ error: { code: 503, status: "UNAVAILABLE", message: "overloaded" } }), "provider_unavailable");
@@ -207,7 +190,7 @@ test("[C7] after the finish reason only the usage is read, and unknown chunks an
     candidates: [{ content: { parts: [{ text: said }] }, ...more }],
   });
   const events = answered(
-    chunkBytes(
+    eventBytes(
       {},
       { candidates: [{ content: { parts: [{ executableCode: { code: "1" } }], role: "model" } }] },
       text("a", { finishReason: "STOP" }),
@@ -222,13 +205,13 @@ test("[C7] after the finish reason only the usage is read, and unknown chunks an
   assert.deepEqual(last.usage, { input: 8, output: 2, cached: 0, reasoning: 0, total: 10 });
 });
 
-test("usage that was not told is estimated, and says so", () => {
+test("usage that the provider does not send is estimated, and marked as an estimate", () => {
   const last = answered(wireBytes({ ...rich, usage: null })).at(-1);
   assert.ok(last?.type === "finished" && last.isUsageEstimated === true && last.usage.output > 0);
 });
 
-test("[C7] no bytes at all make the reader throw, or finish without being told", () => {
-  const words = [
+test("[C7] no bytes make the reader throw, or finish an answer that has not ended", () => {
+  assertNoiseNeverFinishes(source, [
     "data: ",
     "\n\n",
     "[]",
@@ -238,15 +221,5 @@ test("[C7] no bytes at all make the reader throw, or finish without being told",
     '{"candidates":',
     '[{"content":{"parts":[{"text":"a"}]}}]',
     "😀",
-  ];
-  const noise = fc.oneof(
-    fc.uint8Array({ maxLength: 60 }),
-    fc.array(fc.constantFrom(...words)).map((pieces) => bytesOf(pieces.join(""))),
-  );
-  fc.assert(
-    fc.property(fc.array(noise, { maxLength: 6 }), (pieces) => {
-      assert.ok(readPieces(...pieces).every((event) => event.type !== "finished"));
-    }),
-    { numRuns: 500 },
-  );
+  ]);
 });
