@@ -106,11 +106,10 @@ async function close(core: EngineCore, house: BackgroundJobs, graceMs: number): 
   core.isShuttingDown = true;
   core.closing.abort();
   const { deps } = core;
-  const over = (): Promise<unknown> => Promise.all(core.live.all().map((live) => live.ended));
   const grace = new AbortController();
-  await Promise.race([over().then(() => grace.abort()), deps.sleep(graceMs, grace.signal)]);
-  for (const live of core.live.all()) live.controller.abort();
-  await over();
+  await Promise.race([core.live.untilAllEnded().then(() => grace.abort()), deps.sleep(graceMs, grace.signal)]);
+  for (const live of core.live.all()) live.stop();
+  await core.live.untilAllEnded();
   await house.stop();
   await closeParts(core);
 }

@@ -13,7 +13,7 @@ import type { ToolContext } from "../../tools/tool.ts";
 import { acceptRequest } from "../turn/prepare/accept.ts";
 import type { EngineCore } from "../turn/live/engine-core.ts";
 import type { RunningTurn, TurnRequest } from "../engine.ts";
-import type { LiveTurn } from "../turn/live/live-turns.ts";
+import type { LiveTurn, RunningState } from "../turn/live/live-turn.ts";
 import { newRoot, type SubagentPlace } from "../turn/place-turn.ts";
 import { launchTurn } from "../turn/run-turn.ts";
 import { continuableSession } from "../access/visible.ts";
@@ -22,14 +22,14 @@ import type { Parent } from "../turn/prepare/turn-plan.ts";
 /** The turn that calls one of the tools, while it runs. */
 export interface Spawner {
   live: LiveTurn;
-  run: NonNullable<LiveTurn["run"]>;
+  run: RunningState;
   signal: AbortSignal;
 }
 
 export function spawnerOf(core: EngineCore, { turnId, signal }: Pick<ToolContext, "turnId" | "signal">): Spawner {
   const live = core.live.get(turnId);
-  if (live === undefined || live.run === null) throw new ToolFault("the turn has ended");
-  return { live, run: live.run, signal };
+  if (live?.state.name !== "running") throw new ToolFault("the turn has ended");
+  return { live, run: live.state, signal };
 }
 
 export interface NewSubagent {
@@ -111,11 +111,11 @@ async function startTurnOf(core: EngineCore, spawner: Spawner, start: Start): Pr
   const place = { ...newRoot, session, model: session, parent: start.parent, subagent: start.place };
   const running = await launchTurn(core, { place, request, accepted });
   // Whoever stopped the call meanwhile was told that it was not run.
-  if (spawner.signal.aborted) core.live.get(running.turnId)?.controller.abort();
+  if (spawner.signal.aborted) core.live.get(running.turnId)?.stop();
   const { turnId } = running;
   const told = { subagentId: ref.id, turnId, name: ref.name };
   const instruction = summarize(start.instruction);
-  spawner.live.run?.recorder.emit({ type: "subagent_started", ...told, instruction });
+  runOf(spawner.live)?.recorder.emit({ type: "subagent_started", ...told, instruction });
   void tellEnd(core, spawner.live, running);
 }
 
@@ -153,9 +153,14 @@ function modeFor(mode: string, isSameContext: boolean): string {
 /** To whoever listens to the turn that began it, or else to the one that the session's agent runs by then. */
 async function tellEnd(core: EngineCore, spawner: LiveTurn, { turnId, finished }: RunningTurn): Promise<void> {
   const turn: FinishedTurn = await finished;
-  const run = spawner.run ?? core.live.ofSession(spawner.sessionId)?.run;
-  if (turn.subagent === undefined || run == null) return;
+  const run = runOf(spawner) ?? runOf(core.live.ofSession(spawner.sessionId));
+  if (turn.subagent === undefined || run === null) return;
   const { id: subagentId, name } = turn.subagent;
   const status = turn.status === "failed" ? "failed" : "completed";
   run.recorder.emit({ type: "subagent_ended", subagentId, turnId, name, status });
+}
+
+/** Null: the turn is not running, or not here. */
+function runOf(live: LiveTurn | undefined): RunningState | null {
+  return live?.state.name === "running" ? live.state : null;
 }

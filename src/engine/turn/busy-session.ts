@@ -53,7 +53,7 @@ async function insist(core: EngineCore, caller: Caller, request: TurnRequest): P
 
 async function untilOver(core: EngineCore, turnId: string): Promise<void> {
   const here = core.live.get(turnId);
-  if (here !== undefined) return await here.ended;
+  if (here !== undefined) return await core.live.untilEnded(here);
   // One that was refused after all has no row, and is over. One whose end cannot be written is recovered by who comes next.
   if ((await core.deps.records.turns.get(turnId))?.status !== "pending") return;
   for await (const _event of eventsOf(core, turnId, { afterSeq: 0, signal: undefined }));
@@ -87,7 +87,7 @@ interface Refused {
 /** T13: of two that are the same and come at once, one may be refused because of the other. It gets the other's turn. */
 async function madeMeanwhile(core: EngineCore, { caller, request, refusal }: Refused): Promise<RunningTurn | null> {
   if (request.idempotencyKey === undefined || !(refusal instanceof AptoveError)) return null;
-  await core.live.get(String(refusal.facts["turnId"]))?.opened;
+  await untilOpen(core, String(refusal.facts["turnId"]));
   return await findRepeated(core, caller, request);
 }
 
@@ -98,9 +98,15 @@ async function join(
   message: Steering & { turnId: string },
 ): Promise<RunningTurn | null> {
   // What is still being prepared may yet be refused, and the message would be lost with it.
-  await core.live.get(message.turnId)?.opened;
+  await untilOpen(core, message.turnId);
   const joined = await unlessOver(steer(core, caller, message));
   return joined === null ? null : await repeatedTurn(core, joined);
+}
+
+/** Resolves when a turn that is being prepared here has its row, or is over without one. */
+async function untilOpen(core: EngineCore, turnId: string): Promise<void> {
+  const live = core.live.get(turnId);
+  await live?.until(() => live.state.name !== "preparing");
 }
 
 /** Null: the turn that is spoken to has ended, or was never opened. */

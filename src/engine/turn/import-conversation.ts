@@ -21,7 +21,7 @@ import { openTurn } from "./open-turn.ts";
 import { newRoot } from "./place-turn.ts";
 import { bareManifest, gatheredContext } from "./prepare/plan-turn.ts";
 import { userMessage } from "./request/envelope.ts";
-import { RunRecorder } from "./live/run-recorder.ts";
+import type { RunRecorder } from "./live/run-recorder.ts";
 import { visibleSession } from "../access/visible.ts";
 import { settleTurn } from "./settle-turn.ts";
 import { transcriptOf } from "./transcribe.ts";
@@ -62,23 +62,17 @@ export async function importConversation(
   const live = core.live.begin({ turnId, sessionId: turnId, visibleBy: turnId, startedBy: caller.userId });
   try {
     const plan = planOf(turnId, accepted);
-    const opened = await openTurn(core, { live, place: newRoot, request, accepted, prepared: { plan } });
-    if ("repeats" in opened) throw new AptoveError("internal", "an import has no idempotency key");
-    core.live.open(turnId);
-    const recorder = new RunRecorder(turnId, core.deps.log, (failure) => core.deps.report(failure.message));
+    const result = await openTurn(core, { live, place: newRoot, request, accepted, prepared: { plan } });
+    if ("repeats" in result) throw new AptoveError("internal", "an import has no idempotency key");
+    const { opened } = result;
+    const { recorder } = opened;
+    live.run(opened);
     tell(recorder, { sessionId: turnId, plan, rest });
-    const settled = settleTurn(core, {
-      ...opened,
-      place: newRoot,
-      plan,
-      recorder,
-      answer: { ended: "answered", stopReason: "stop", responseId: null, step: 0 },
-      deferredCalls: [],
-      live,
-      isTranscribed: true,
-    });
-    live.finished = settled;
-    const turn = await settled;
+    const answer = { ended: "answered", stopReason: "stop", responseId: null, step: 0 } as const;
+    const outcome = { plan, answer, deferredCalls: [], isTranscribed: true };
+    const { turn, logDropped } = await settleTurn(core, { ...opened, ...outcome });
+    live.finish(turn);
+    await logDropped;
     if (turn.status === "failed") throw new AptoveError(turn.failures[0].code, turn.failures[0].message);
     const imported = await visibleSession(core.deps, caller, turnId);
     return {
@@ -95,8 +89,7 @@ export async function importConversation(
       },
     };
   } finally {
-    await live.logDropped;
-    core.live.end(turnId);
+    core.live.end(live);
   }
 }
 

@@ -2,6 +2,7 @@
 import type { Caller } from "../../domain/caller.ts";
 import { AptoveError } from "../../domain/errors.ts";
 import { limits } from "../../domain/limits.ts";
+import type { FinishedTurn } from "../../domain/turn.ts";
 import type { EngineCore } from "./live/engine-core.ts";
 import type { RunningTurn, TurnRequest } from "../engine.ts";
 import { checkSameRequest } from "./open-turn.ts";
@@ -32,7 +33,7 @@ export async function findRepeated(
 export async function repeatedTurn(core: EngineCore, turnId: string): Promise<RunningTurn> {
   const turn = await core.deps.records.turns.get(turnId);
   if (turn === null) throw new AptoveError("not_found", `the turn ${turnId} is no longer there`);
-  const finished = core.live.get(turnId)?.finished ?? finishOf(core, turnId);
+  const finished = finishWherever(core, turnId);
   // Whoever only reads the events does not look at this one, and must not fall over it.
   finished.catch((error: unknown) => core.deps.report(`the end of turn ${turnId} could not be read`, error));
   return {
@@ -44,4 +45,11 @@ export async function repeatedTurn(core: EngineCore, turnId: string): Promise<Ru
     events: (signal) => eventsOf(core, turnId, { afterSeq: 0, signal }),
     finished,
   };
+}
+
+/** A turn that runs here tells how it finished. Any other, and one that has only just its row, is followed to its end. */
+async function finishWherever(core: EngineCore, turnId: string): Promise<FinishedTurn> {
+  const live = core.live.get(turnId);
+  const here = live === undefined || live.state.name === "preparing" ? null : await live.finished;
+  return here ?? (await finishOf(core, turnId));
 }

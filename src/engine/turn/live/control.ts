@@ -11,7 +11,7 @@ import { limits } from "../../../domain/limits.ts";
 import type { Session } from "../../../domain/session.ts";
 import type { TurnControl } from "../../../records/record-store.ts";
 import type { EngineCore } from "./engine-core.ts";
-import type { LiveTurn } from "./live-turns.ts";
+import { isBusy, type LiveTurn } from "./live-turn.ts";
 import { checkInstruction } from "../request/envelope.ts";
 import { mayWrite } from "../../access/visible.ts";
 import { mayContinue } from "../../access/visible.ts";
@@ -39,7 +39,7 @@ async function stop(core: EngineCore, caller: Caller, running: Running): Promise
   if (live === null) {
     return (await note(core, caller, { ...running, id: newId(), kind: "interrupt", text: "" })) ? turnId : null;
   }
-  live.controller.abort();
+  live.stop();
   return turnId;
 }
 
@@ -48,7 +48,7 @@ async function stopSubagents(core: EngineCore, caller: Caller, sessionId: string
   const page = { limit: limits.subagentTurnsPerSessionMax };
   const { deps, live } = core;
   const stored = (await deps.records.subagents.listTurns(sessionId, page)).filter((turn) => turn.status === "pending");
-  const here = live.all().filter((one) => one.sessionId === sessionId && one.subagent !== null && !one.isStored);
+  const here = live.all().filter((one) => one.sessionId === sessionId && one.subagent !== null && isBusy(one.state));
   const running = new Map(stored.map(({ id, runnerId }) => [id, runnerId]));
   for (const { turnId } of here) running.set(turnId, deps.runner.id);
   const stopped: string[] = [];
@@ -78,23 +78,9 @@ export async function steer(
   const id = idempotencyKey === undefined ? newId() : idOf(`${caller.userId}\n${idempotencyKey}\n${running.turnId}`);
   const { live, turnId } = running;
   const isTaken =
-    live === null ? await note(core, caller, { ...running, id, kind: "steer", text }) : give(live, { id, text });
+    live === null ? await note(core, caller, { ...running, id, kind: "steer", text }) : live.steers.offer({ id, text });
   if (!isTaken) throw notRunning();
   return turnId;
-}
-
-/** False: the turn takes no more messages. */
-function give(live: LiveTurn, { id, text }: { id: string; text: string }): boolean {
-  if (live.steered.has(id)) return true;
-  if (!live.takesSteers) return false;
-  keep(live, { id, text });
-  return true;
-}
-
-function keep(live: LiveTurn, { id, text }: { id: string; text: string }): void {
-  if (live.steered.has(id)) return;
-  live.steered.add(id);
-  live.steers.push({ text });
 }
 
 function notRunning(): AptoveError {
@@ -117,9 +103,9 @@ async function runningTurn(
   const { deps, live } = core;
   const running = ({ id, runnerId }: PendingTurn): Running => ({ turnId: id, runnerId, live: live.get(id) ?? null });
   const here = "turnId" in target ? live.get(target.turnId) : live.ofSession(target.sessionId);
-  if (here !== undefined && !here.isStored) {
+  if (here !== undefined && isBusy(here.state)) {
     // A turn that is still being prepared has no row yet; its session tells whether the caller may see it.
-    const session = await visibleSession(deps, caller, here.visibleBy);
+    const session = await visibleSession(deps, caller, visibleBy(here));
     // Of a fork that is just being made, the session that it comes from tells nothing but who may see it.
     const isNew = here.sessionId !== session.id;
     const isOwn = isNew && here.startedBy === caller.userId;
@@ -135,6 +121,10 @@ async function runningTurn(
   const pending = await deps.records.turns.findPending(target.sessionId);
   // It may have begun here since we looked.
   return pending === null ? null : running(pending);
+}
+
+function visibleBy({ state, sessionId }: LiveTurn): string {
+  return state.name === "preparing" ? state.visibleBy : sessionId;
 }
 
 /** Who may continue a session steers and stops what runs in it; an admin who may see it stops it too. */
@@ -171,9 +161,8 @@ async function note(
 export async function followControls(core: EngineCore): Promise<void> {
   for (const control of await core.deps.records.runners.takeControls(core.deps.runner.id)) {
     const live = core.live.get(control.turnId);
-    if (control.kind === "interrupt") live?.controller.abort();
-    // Its sender was told that it is taken: what comes too late for the model is kept with the turn (V4).
-    else if (live !== undefined) keep(live, control);
+    if (control.kind === "interrupt") live?.stop();
+    else live?.steers.add(control);
   }
 }
 
@@ -184,7 +173,5 @@ export async function takeSteers(
   { isLast }: { isLast: boolean },
 ): Promise<{ text: string }[]> {
   if (isLast) await followControls(core);
-  const steers = live.steers.splice(0);
-  if (isLast && steers.length === 0) live.takesSteers = false;
-  return steers;
+  return live.steers.take({ isLast });
 }

@@ -1,6 +1,6 @@
 /** All that a turn gives the model, as it was worked out: what the files of a run hand on to each other. */
 import type { ContextManifest } from "../../../domain/context.ts";
-import type { Warning } from "../../../domain/errors.ts";
+import type { Failure, Warning } from "../../../domain/errors.ts";
 import type { HistoryItem, ToolCallItem } from "../../../domain/history.ts";
 import type { HistorySummary, SentChunk, SentFile, State } from "../../../domain/lineage.ts";
 import type { AwaitingTurn, CompletedTurn } from "../../../domain/turn.ts";
@@ -42,6 +42,9 @@ export interface TurnPlan {
   requestBase: string | null;
   requestBaseBody: string | null;
 }
+
+/** A plan, or why there can be none: then the turn fails before the model is called (Q5, C3, T10). */
+export type Prepared = { plan: TurnPlan } | { failure: Failure };
 
 /** Null: there is no history yet. */
 export type HistoryDecision = ChainDecision | "replay" | null;

@@ -18,21 +18,9 @@ export async function sendAgain({ deps }: EngineCore, plan: TurnPlan): Promise<T
   for (const chunk of plan.sentChunks) sent.chunkKeys.add(chunkKey(chunk));
   for (const file of plan.sentFiles) sent.files.set(file.path, file.hash);
   const files = gatherFiles(accepted.files, sent);
-  const chunks = await gatherChunks({
-    retriever: accepted.retriever,
-    policy: accepted.conversationContext.retrieval,
-    text: accepted.instruction,
-    orgId: accepted.caller.orgId,
-    repo: accepted.repo,
-    // What there is to warn of was said when the turn was planned.
-    commit: null,
-    ifNotIndexed: accepted.ifNotIndexed,
-    language: accepted.language,
-    pathPrefixes: accepted.pathPrefixes,
-    sent,
-    activePaths: files.activePaths,
-    bounds: chunkBounds(deps.limits),
-  });
+  const known = { sent, activePaths: files.activePaths, bounds: chunkBounds(deps.limits) };
+  // Without the commit: what there is to warn of was in the warnings when the turn was planned.
+  const chunks = await gatherChunks({ ...accepted, commit: null }, known);
   const block = contextBlock(chunks.toSend, files.toSend);
   return block === null ? plan : withContext(plan, { block, files, chunks });
 }
