@@ -2,6 +2,8 @@
  * A turn on its way through the engine. It is one value that grows from stage to stage; each function takes the stage that
  * it needs. `run-turn.ts` is the sequence.
  */
+import type { Failure } from "../../domain/errors.ts";
+import type { StopReason } from "../../domain/events.ts";
 import type { DeferredCall } from "../../domain/tool.ts";
 import type { PendingTurn } from "../../domain/turn.ts";
 import type { RunningTurn, TurnRequest } from "../engine.ts";
@@ -11,7 +13,6 @@ import type { TurnPlacement } from "./place-turn.ts";
 import type { AcceptedRequest } from "./prepare/accepted-request.ts";
 import type { Prepared, TurnPlan } from "./prepare/turn-plan.ts";
 import type { ClosedCalls } from "./request/envelope.ts";
-import type { ModelAnswer } from "./run/call-model.ts";
 import type { TurnRequests } from "./run/turn-requests.ts";
 
 /** A request that is fit to run, at its place in the tree. */
@@ -49,6 +50,12 @@ export interface ModelRun extends OpenedTurn {
   plan: TurnPlan;
   requests: TurnRequests;
 }
+
+/** How the model's last call ended. */
+export type ModelAnswer =
+  | { ended: "answered"; stopReason: StopReason; responseId: string | null; step: number }
+  | { ended: "failed"; failure: Failure }
+  | { ended: "interrupted" };
 
 /** How the run ended. */
 export interface RunOutcome {

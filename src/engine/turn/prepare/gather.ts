@@ -2,18 +2,10 @@
  * What the model is given beside the instruction: active files and retrieved chunks, each held against what
  * this history already holds (X1–X6, Q3–Q5).
  */
-import {
-  decodeText,
-  isTooLarge,
-  pathFault,
-  type ActiveFile,
-  type ActiveFileRef,
-  type SkippedFile,
-} from "../../../domain/active-file.ts";
+import { isTooLarge, type ActiveFileRef, type SkippedFile } from "../../../domain/active-file.ts";
 import { chooseChunks, type ChunkBounds } from "./choose-chunks.ts";
 import type { Chunk, ChunkRef } from "../../../domain/chunk.ts";
 import { AptoveError, failureOf, type Warning } from "../../../domain/errors.ts";
-import { sha256 } from "../../../domain/ids.ts";
 import { languageOf } from "../../../domain/language.ts";
 import { limits } from "../../../domain/limits.ts";
 import type { AlreadySent } from "../../../domain/lineage.ts";
@@ -21,53 +13,7 @@ import type { Retriever } from "../../../retrieval/retriever.ts";
 import type { EngineLimits } from "../../dependencies.ts";
 import type { AcceptedRequest } from "./accepted-request.ts";
 import type { ContextFile } from "../request/context-block.ts";
-
-/** An active file whose form was checked; the hash is of the raw bytes (X3). */
-export interface CheckedFile {
-  path: string;
-  hash: string;
-  sizeBytes: number | null;
-  isTouched: boolean;
-  /** Null: the caller named the file by hash, or it is too large to send. */
-  text: string | null;
-}
-
-/** X5 and the form of X4: refuses paths and bytes that cannot be taken, each with the path named. */
-export function checkFiles(files: readonly ActiveFile[]): CheckedFile[] {
-  if (files.length > limits.activeFilesPerTurnMax) {
-    throw refused(`${files.length} files are more than the ${limits.activeFilesPerTurnMax} allowed`, null);
-  }
-  const paths = new Set<string>();
-  return files.map((file) => {
-    const fault = pathFault(file.path);
-    if (fault !== null) throw refused(`the path ${JSON.stringify(file.path)} ${fault}`, file.path);
-    if (paths.has(file.path)) throw refused(`"${file.path}" is given twice`, file.path);
-    paths.add(file.path);
-    return checkFile(file);
-  });
-}
-
-function checkFile(file: ActiveFile): CheckedFile {
-  const facts = { path: file.path, isTouched: file.isTouched };
-  if (file.content === null) {
-    if (!/^[0-9a-f]{64}$/.test(file.sha256 ?? "")) {
-      throw refused(`"${file.path}" has neither content nor a SHA-256`, file.path);
-    }
-    return { ...facts, hash: file.sha256 ?? "", sizeBytes: null, text: null };
-  }
-  const hash = sha256(file.content);
-  if (file.sha256 !== null && file.sha256 !== hash) {
-    throw refused(`the content of "${file.path}" does not have the given SHA-256`, file.path);
-  }
-  const text = decodeText(file.content);
-  if (text === null) throw refused(`"${file.path}" is not UTF-8 text`, file.path);
-  const sizeBytes = file.content.byteLength;
-  return { ...facts, hash, sizeBytes, text: isTooLarge(sizeBytes) ? null : text };
-}
-
-function refused(detail: string, path: string | null): AptoveError {
-  return new AptoveError("active_file_invalid", detail, { facts: path === null ? {} : { path } });
-}
+import type { CheckedFile } from "./check-files.ts";
 
 export interface GatheredFiles {
   refs: ActiveFileRef[];

@@ -5,11 +5,11 @@
 import type { HistoryItem } from "../../../domain/history.ts";
 import { limits } from "../../../domain/limits.ts";
 import type { ModelCall } from "../../../providers/provider.ts";
-import { callModel, type ModelAnswer } from "./call-model.ts";
+import { callModel } from "./call-model.ts";
 import { compact } from "./compaction.ts";
 import { followControls, takeSteers } from "../live/control.ts";
 import type { EngineCore } from "../live/engine-core.ts";
-import type { ModelRun, OpenedTurn, RunOutcome } from "../turn-stages.ts";
+import type { ModelAnswer, ModelRun, OpenedTurn, RunOutcome } from "../turn-stages.ts";
 import { firstCall, laterCall } from "../prepare/build-call.ts";
 import { withResults } from "../prepare/plan-turn.ts";
 import type { TurnPlan } from "../prepare/turn-plan.ts";
