@@ -62,7 +62,7 @@ export async function importConversation(
   const live = core.live.begin({ turnId, sessionId: turnId, visibleBy: turnId, startedBy: caller.userId });
   try {
     const plan = planOf(turnId, accepted);
-    const result = await openTurn(core, { live, place: newRoot, request, accepted, prepared: { plan } });
+    const result = await openTurn(core, { live, place: newRoot, request, accepted, prepared: { plan, warnings: [] } });
     if ("repeats" in result) throw new AptoveError("internal", "an import has no idempotency key");
     const { opened } = result;
     const { recorder } = opened;
@@ -115,7 +115,6 @@ function planOf(turnId: string, accepted: AcceptedRequest): TurnPlan {
   return {
     turnId,
     accepted,
-    parent: null,
     state: emptyState,
     visible: emptyState,
     summary: null,
@@ -123,15 +122,12 @@ function planOf(turnId: string, accepted: AcceptedRequest): TurnPlan {
     newItems: [message],
     message: message.parts,
     input: placeInput(turnId, emptyState, []),
-    sentChunks: [],
-    sentFiles: [],
+    sent: { chunks: [], files: [] },
     manifest: bareManifest(accepted),
-    warnings: [],
     approved: [],
     decision: null,
     first: null,
-    requestBase: null,
-    requestBaseBody: null,
+    base: null,
   };
 }
 

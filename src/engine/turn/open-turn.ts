@@ -114,7 +114,7 @@ function openingBlob({ live, accepted, prepared }: PreparedTurn): OpeningBlob {
   return {
     format: 1,
     turnId: live.turnId,
-    base: plan?.requestBase ?? null,
+    base: plan?.base?.turnId ?? null,
     instruction: accepted.instruction,
     toolResults: accepted.toolResults,
     ...(accepted.mail.length > 0 && { mailbox: [...accepted.mail] }),

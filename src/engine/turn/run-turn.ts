@@ -126,6 +126,6 @@ async function recordBeginning({ recorder, pending, prepared }: OpenedTurn): Pro
     parentTurnId: pending.parentId,
   });
   recorder.emit({ type: "context", context: gatheredContext(pending.manifest) });
-  if ("plan" in prepared) for (const warning of prepared.plan.warnings) recorder.warn(warning);
+  if ("plan" in prepared) for (const warning of prepared.warnings) recorder.warn(warning);
   await recorder.flushed();
 }

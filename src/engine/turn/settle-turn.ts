@@ -210,8 +210,7 @@ function nextState(pending: PendingTurn, plan: TurnPlan, items: readonly History
     turnId: pending.id,
     depth: pending.depth,
     items: [...plan.newItems, ...items],
-    chunks: plan.sentChunks,
-    files: plan.sentFiles,
+    ...plan.sent,
     ...(plan.input.readable.length > 0 && { inputs: plan.input.readable }),
     ...(plan.summary !== null && { summary: plan.summary }),
   });

@@ -8,7 +8,7 @@ import type { Chunk, ChunkRef } from "../../../domain/chunk.ts";
 import { AptoveError, failureOf, type Warning } from "../../../domain/errors.ts";
 import { languageOf } from "../../../domain/language.ts";
 import { limits } from "../../../domain/limits.ts";
-import type { AlreadySent } from "../../../domain/lineage.ts";
+import type { AlreadySent, SentChunk, SentFile } from "../../../domain/lineage.ts";
 import type { Retriever } from "../../../retrieval/retriever.ts";
 import type { EngineLimits } from "../../dependencies.ts";
 import type { AcceptedRequest } from "./accepted-request.ts";
@@ -163,4 +163,12 @@ async function staleness(
 
 function shortCommit(commit: string): string {
   return commit.slice(0, 10);
+}
+
+/** What of a message is remembered as sent, so that later turns do not send it again (X3, Q4). */
+export function sentWith(chunks: GatheredChunks, files: GatheredFiles): { chunks: SentChunk[]; files: SentFile[] } {
+  return {
+    chunks: chunks.toSend.map(({ id, hash, path }) => ({ id, hash, path })),
+    files: files.toSend.map(({ path, sha256: hash }) => ({ path, hash })),
+  };
 }

@@ -12,7 +12,7 @@ import { alreadySent, emptyState, type State } from "../../../domain/lineage.ts"
 import type { AcceptedRequest } from "./accepted-request.ts";
 import { chainWarnings, decideHistory, mediaWarnings, firstCall, usesChain } from "./build-call.ts";
 import { nearsWindow } from "./history-size.ts";
-import { chunkBounds, gatherChunks, gatherFiles, type GatheredChunks, type GatheredFiles } from "./gather.ts";
+import { chunkBounds, gatherChunks, gatherFiles, sentWith, type GatheredChunks, type GatheredFiles } from "./gather.ts";
 import type { EngineDependencies } from "../../dependencies.ts";
 import type { Histories } from "../kept/histories.ts";
 import type { EngineCore } from "../live/engine-core.ts";
@@ -22,7 +22,7 @@ import { closeCalls, userMessage, type ClosedCalls } from "../request/envelope.t
 import { mailboxBlock, type DeliveredMessage } from "../request/mailbox-block.ts";
 import { makeRecipe, messageTexts } from "../request/recipe.ts";
 import type { RegisteredTurn } from "../turn-stages.ts";
-import type { CallGround, HistoryDecision, Parent, Prepared, TurnPlan } from "./turn-plan.ts";
+import type { CallGround, HistoryDecision, Parent, Prepared, RequestBase, TurnPlan } from "./turn-plan.ts";
 
 /** Answers the calls that the parent waits for (T8, T9). Throws `tool_feedback_invalid`. */
 export function answerOpenCalls(parent: Parent | null, accepted: AcceptedRequest): ClosedCalls {
@@ -32,7 +32,7 @@ export function answerOpenCalls(parent: Parent | null, accepted: AcceptedRequest
 /** Never throws: what fails here fails the turn. */
 export async function tryToPlan(core: EngineCore, turn: RegisteredTurn): Promise<Prepared> {
   try {
-    return { plan: await planTurn(core, turn) };
+    return await planTurn(core, turn);
   } catch (error) {
     if (turn.live.signal.aborted)
       return { failure: failure("interrupted", "the turn was stopped before the model was called") };
@@ -40,33 +40,41 @@ export async function tryToPlan(core: EngineCore, turn: RegisteredTurn): Promise
   }
 }
 
-async function planTurn(core: EngineCore, turn: RegisteredTurn): Promise<TurnPlan> {
-  const { histories, deps } = core;
-  const { live, accepted, closed, place } = turn;
-  const { turnId } = live;
+async function planTurn({ histories, deps }: EngineCore, turn: RegisteredTurn): Promise<Prepared> {
+  const { accepted, closed, place } = turn;
   const { parent } = place;
   const now = deps.now();
   const state = await histories.state(parent?.id ?? null);
   const gathered = await gatherContext(deps, turn, state);
   const { input, message, files, chunks } = gathered;
-  const newItems = [...closed.results, ...(message === null ? [] : [message])];
   const decision = decideHistory(accepted, parent, now);
-  const requestBase = histories.requestBase(state);
-  const requestBaseBody = requestBase === null ? null : await histories.firstRequest(requestBase);
-  const parts = message?.parts ?? [];
+  const base = await requestBase(histories, state);
+  const newItems = [...closed.results, ...(message === null ? [] : [message])];
   const ground = { accepted, visible: state, newItems, input };
   const isTooLong = nearsWindow(ground, { decision, parent, window: deps.contextTokens(accepted.model) });
-  const waits = closed.approved.length > 0 || isTooLong;
-  const first = waits ? null : await firstRequest(ground, { decision, requestBaseBody, message: parts, histories });
-  return {
-    ...{ turnId, accepted, parent, state, visible: state, summary: null },
-    ...{ isTooLong, newItems, message: parts, input },
-    sentChunks: chunks.toSend.map(({ id, hash, path }) => ({ id, hash, path })),
-    sentFiles: files.toSend.map(({ path, sha256: hash }) => ({ path, hash })),
+  const isFirstKnown = closed.approved.length === 0 && !isTooLong;
+  const parts = message?.parts ?? [];
+  const first = isFirstKnown ? await firstRequest(ground, { decision, base, message: parts, histories }) : null;
+  const plan: TurnPlan = {
+    ...ground,
+    turnId: turn.live.turnId,
+    state,
+    summary: null,
+    isTooLong,
+    message: parts,
+    sent: sentWith(chunks, files),
     manifest: manifest(accepted, { files, chunks, state, decision }),
-    warnings: planWarnings(ground, { gathered, closed, decision }),
-    ...{ approved: closed.approved, decision, first, requestBase, requestBaseBody },
+    approved: closed.approved,
+    decision,
+    first,
+    base,
   };
+  return { plan, warnings: planWarnings(ground, { gathered, closed, decision }) };
+}
+
+async function requestBase(histories: Histories, state: State): Promise<RequestBase | null> {
+  const turnId = histories.requestBase(state);
+  return turnId === null ? null : { turnId, body: await histories.firstRequest(turnId) };
 }
 
 interface TurnContext {
@@ -115,19 +123,19 @@ function planWarnings(ground: CallGround, { gathered, closed, decision }: PlanFi
 interface FirstRequest {
   histories: Histories;
   decision: HistoryDecision;
-  requestBaseBody: string | null;
+  base: RequestBase | null;
   message: readonly string[];
 }
 
 async function firstRequest(
   ground: CallGround,
-  { decision, requestBaseBody, message, histories }: FirstRequest,
+  { decision, base, message, histories }: FirstRequest,
 ): Promise<TurnPlan["first"]> {
   const call = firstCall(ground, decision);
   await histories.loadMedia(call, ground.input.loaded);
   const request = ground.accepted.provider.prepare(call);
   const known = [...messageTexts(message), ...mediaTexts(call, ground.input.loaded)];
-  return { call, request, recipe: makeRecipe(request.body, requestBaseBody, known) };
+  return { call, request, recipe: makeRecipe(request.body, base?.body ?? null, known) };
 }
 
 /** The plan with the results of the calls that were allowed, in front of the new message (T9). */
