@@ -6,7 +6,7 @@ import { auditRetention } from "../access/audit.ts";
 import { followControls } from "../turn/live/control.ts";
 import type { EngineCore } from "../turn/live/engine-core.ts";
 import { renewLeases, stopOutlived } from "../turn/live/leases.ts";
-import { dropLeftLogs, recoverLostTurns } from "../turn/recover.ts";
+import { dropLeftLogs, recoverLostTurns } from "../turn/recover-turns.ts";
 
 export interface BackgroundJobs {
   stop(): Promise<void>;

@@ -16,7 +16,7 @@ import type { TurnRequest } from "../engine.ts";
 import type { LiveTurn } from "./live/live-turn.ts";
 import { RunRecorder } from "./live/run-recorder.ts";
 import { bareManifest } from "./prepare/plan-turn.ts";
-import { recoverTurn } from "./recover.ts";
+import { recoverTurn } from "./recover-turns.ts";
 import { blankSession } from "./new-session.ts";
 import type { OpenedTurn, PreparedTurn } from "./turn-stages.ts";
 import { blobKeys, encodeBlob, type OpeningBlob } from "./kept/turn-blobs.ts";

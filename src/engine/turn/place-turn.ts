@@ -9,7 +9,7 @@ import type { SubagentRef } from "../../domain/subagent.ts";
 import { mayBeParent, type Turn } from "../../domain/turn.ts";
 import type { EngineCore } from "./live/engine-core.ts";
 import type { TurnRequest } from "../engine.ts";
-import { noMail, repeatedMail, waitingMail, type Mail } from "./mail.ts";
+import { noMail, repeatedMail, waitingMail, type Mail } from "./mailbox-delivery.ts";
 import { fireInstruction } from "./request/mailbox-block.ts";
 import type { Parent } from "./prepare/turn-plan.ts";
 import { mayContinue } from "../access/visible.ts";
