@@ -24,7 +24,7 @@ import { sharing, updateOrShare } from "./people/sharing.ts";
 import { transfer } from "./transfer/transfer.ts";
 import { tree } from "./sessions/tree.ts";
 import { subagentTools } from "./subagents/subagent-tools.ts";
-import { checkEnd, checkPlace, eventsOf } from "./turn/live/turn-events.ts";
+import { checkEndIsKnown, checkPosition, eventsOf } from "./turn/live/turn-events.ts";
 import { lineage } from "./turn/kept/turn-order.ts";
 import { turnReader } from "./turn/turn-reader.ts";
 import { workspaceSessions } from "./sessions/workspace-sessions.ts";
@@ -40,8 +40,8 @@ export async function createEngine(deps: EngineDependencies): Promise<Engine> {
   return {
     runTurn: (caller, request) => runTurn(core, caller, request),
     turnEvents: async (caller, turnId, { afterSeq, signal }) => {
-      await checkPlace(core, await visibleTurn(deps, caller, turnId), afterSeq);
-      await checkEnd(core, turnId, afterSeq);
+      await checkPosition(core, await visibleTurn(deps, caller, turnId), afterSeq);
+      await checkEndIsKnown(core, turnId, afterSeq);
       return eventsOf(core, turnId, { afterSeq, signal });
     },
     interrupt: (caller, target) => interrupt(core, caller, target),
@@ -114,7 +114,7 @@ async function close(core: EngineCore, house: BackgroundJobs, graceMs: number): 
   await closeParts(core);
 }
 
-/** Whatever one of them says, all are closed; the first fault is the one to tell. */
+/** Closes all of them, also after a failure. Throws the first failure. */
 async function closeParts(core: EngineCore): Promise<void> {
   const { deps } = core;
   const closings = [

@@ -1,7 +1,6 @@
 /**
- * A conversation that took place elsewhere, as one finished turn of a new session (W5). No model is called; what was
- * said stands in the history and in the events like what any turn says, so it is continued, replayed and searched
- * like one.
+ * A conversation that took place elsewhere, as one finished turn of a new session (W5). No model is called; its
+ * messages are in the history and in the events like those of any turn, so it is continued, replayed and searched like one.
  */
 import type { Caller } from "../../domain/caller.ts";
 import { AptoveError } from "../../domain/errors.ts";
@@ -27,7 +26,7 @@ import { settleTurn } from "./settle-turn.ts";
 import { transcriptOf } from "./transcribe.ts";
 import type { TurnPlan } from "./prepare/turn-plan.ts";
 
-export interface Imported {
+export interface ImportedConversation {
   session: Session;
   transcribed: TranscribedTurn;
 }
@@ -36,9 +35,9 @@ export async function importConversation(
   core: EngineCore,
   caller: Caller,
   { messages, ...start }: SessionStart & { messages: readonly TranscriptMessage[] },
-): Promise<Imported> {
-  const said = messages.filter(({ text }) => text.trim() !== "");
-  const [first, ...rest] = beginningWithUser(said);
+): Promise<ImportedConversation> {
+  const spoken = messages.filter(({ text }) => text.trim() !== "");
+  const [first, ...rest] = beginningWithUser(spoken);
   if (first === undefined) throw new AptoveError("instruction_empty", "the conversation has no message");
   const { workspaceId, repo, agentContextId, conversationContextId, ...session } = start;
   const request = {
@@ -57,7 +56,7 @@ export async function importConversation(
     subagentTools,
     inherited: new Map(),
   });
-  const accepted: AcceptedRequest = { ...asked, provider: nobody, model: "" };
+  const accepted: AcceptedRequest = { ...asked, provider: noModel, model: "" };
   const turnId = newId();
   const live = core.live.begin({ turnId, sessionId: turnId, visibleBy: turnId, startedBy: caller.userId });
   try {
@@ -67,7 +66,7 @@ export async function importConversation(
     const { opened } = result;
     const { recorder } = opened;
     live.run(opened);
-    tell(recorder, { sessionId: turnId, plan, rest });
+    recordConversation(recorder, { sessionId: turnId, plan, rest });
     const answer = { ended: "answered", stopReason: "stop", responseId: null, step: 0 } as const;
     const outcome = { plan, answer, deferredCalls: [], isTranscribed: true };
     const { turn, logDropped } = await settleTurn(core, { ...opened, ...outcome });
@@ -100,8 +99,8 @@ function beginningWithUser(messages: readonly TranscriptMessage[]): TranscriptMe
   return [{ role: "user", text: "(The conversation begins here.)" }, ...messages];
 }
 
-/** Whose turn it is in the records: no model was called for it. */
-const nobody: Provider = {
+/** The provider of the turn in the records: no model was called for it. */
+const noModel: Provider = {
   name: noProvider,
   account: "",
   defaultModel: "",
@@ -137,7 +136,7 @@ interface Telling {
   rest: readonly TranscriptMessage[];
 }
 
-function tell(recorder: RunRecorder, { sessionId, plan, rest }: Telling): void {
+function recordConversation(recorder: RunRecorder, { sessionId, plan, rest }: Telling): void {
   recorder.emit({ type: "run_started", sessionId, turnId: plan.turnId, parentTurnId: null });
   recorder.emit({ type: "context", context: gatheredContext(plan.manifest) });
   for (const [index, { role, text }] of rest.entries()) {

@@ -1,6 +1,6 @@
 /**
  * Opens a turn: its opening blob first, then its row, and only if the head is still the expected one and
- * nobody else runs (T5, S5). A refused opening leaves nothing behind.
+ * no other turn runs (T5, S5). A refused opening leaves nothing behind.
  */
 import { AptoveError, failureOf } from "../../domain/errors.ts";
 import { newId, sha256 } from "../../domain/ids.ts";

@@ -9,7 +9,7 @@ import type { SubagentRef } from "../../domain/subagent.ts";
 import { mayBeParent, type Turn } from "../../domain/turn.ts";
 import type { EngineCore } from "./live/engine-core.ts";
 import type { TurnRequest } from "../engine.ts";
-import { noMail, repeatedMail, waitingMail, type Mail } from "./mailbox-delivery.ts";
+import { noDelivery, repeatedMail, waitingMail, type MailboxDelivery } from "./mailbox-delivery.ts";
 import { fireInstruction } from "./request/mailbox-block.ts";
 import type { Parent } from "./prepare/turn-plan.ts";
 import { mayContinue } from "../access/visible.ts";
@@ -32,14 +32,14 @@ export interface TurnPlacement {
   rerunOf: string | null;
   /** Null: the turn is the session's agent's. */
   subagent: SubagentPlace | null;
-  mail: Mail;
+  mail: MailboxDelivery;
 }
 
 /** Beside the agent's turns, and never the head (A1). */
 export interface SubagentPlace {
   turnId: string;
   ref: SubagentRef;
-  /** The turn that began it, or told it to go on. */
+  /** The turn that began it or continued it. */
   spawnedBy: string;
   /** Its newest turn as it was seen; null: this is its first. */
   seenTurnId: string | null;
@@ -67,7 +67,7 @@ export const newRoot: TurnPlacement = {
   originTurnId: null,
   rerunOf: null,
   subagent: null,
-  mail: noMail,
+  mail: noDelivery,
 };
 
 /** A continue that brings what waits in the mailbox (A2). Without an instruction it says what it brings. */
@@ -161,8 +161,8 @@ function ofSubagent({ id }: Turn): AptoveError {
 function continuable(turn: Turn): Parent {
   if (mayBeParent(turn)) return turn;
   if (turn.kind !== "agent") throw ofSubagent(turn);
-  const mend = turn.status === "pending" ? "wait for it" : "continue from a completed one";
-  throw new AptoveError("turn_not_continuable", `turn ${turn.id} is ${turn.status}; ${mend}`, {
+  const fix = turn.status === "pending" ? "wait for it" : "continue from a completed one";
+  throw new AptoveError("turn_not_continuable", `turn ${turn.id} is ${turn.status}; ${fix}`, {
     facts: { turnId: turn.id, status: turn.status },
   });
 }

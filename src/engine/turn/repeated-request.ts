@@ -25,7 +25,7 @@ export async function findRepeated(
   const earlier = await core.deps.records.turns.findIdempotent(caller.userId, key);
   if (earlier === null) return null;
   checkSameRequest(earlier.requestHash, request);
-  // By a device of theirs, or since they were dismissed: who may not see the turn does not get it by its key either (H4, P3).
+  // The caller may be another device of the user, or no longer be a member: the key shows no turn that they may not see (H4, P3).
   await visibleTurn(core.deps, caller, earlier.turnId);
   return await repeatedTurn(core, earlier.turnId);
 }
@@ -34,7 +34,7 @@ export async function repeatedTurn(core: EngineCore, turnId: string): Promise<Ru
   const turn = await core.deps.records.turns.get(turnId);
   if (turn === null) throw new AptoveError("not_found", `the turn ${turnId} is no longer there`);
   const finished = finishWherever(core, turnId);
-  // Whoever only reads the events does not look at this one, and must not fall over it.
+  // A caller that only reads the events does not await this promise: its rejection must not end the process.
   finished.catch((error: unknown) => core.deps.report(`the end of turn ${turnId} could not be read`, error));
   return {
     sessionId: turn.sessionId,
@@ -47,7 +47,7 @@ export async function repeatedTurn(core: EngineCore, turnId: string): Promise<Ru
   };
 }
 
-/** A turn that runs here tells how it finished. Any other, and one that has only just its row, is followed to its end. */
+/** Waits for the end in this process if the turn runs here. A turn that runs elsewhere, or is just being opened, is followed to its end. */
 async function finishWherever(core: EngineCore, turnId: string): Promise<FinishedTurn> {
   const live = core.live.get(turnId);
   const here = live === undefined || live.state.name === "preparing" ? null : await live.finished;

@@ -1,5 +1,6 @@
 /**
- * The sequence of a turn, as a table of contents: each stop is one line here and one file beside it.
+ * The sequence of a turn, as a table of contents: each step is one line here and one file beside it, and `turn-stages.ts`
+ * names what there is of the turn after each.
  */
 import type { Caller } from "../../domain/caller.ts";
 import { AptoveError } from "../../domain/errors.ts";
@@ -108,7 +109,7 @@ function refuseWhileClosing(core: EngineCore): void {
   if (core.isShuttingDown) throw shuttingDown();
 }
 
-/** The store has the last word (T5); this only spares the retrieval for a turn that would be refused. */
+/** Refuses early, to spare the retrieval for a turn that the store would refuse (T5). The store decides. */
 function refuseWhileBusy(core: EngineCore, { session, subagent }: TurnPlacement): void {
   const running = session === null || subagent !== null ? undefined : core.live.ofSession(session.id);
   if (running === undefined) return;

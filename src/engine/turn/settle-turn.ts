@@ -67,7 +67,7 @@ function settled(turn: FinishedTurn, logDropped: Promise<void> = Promise.resolve
   return { turn, logDropped };
 }
 
-/** V4: nothing more is handed in, and what came too late for a model call is part of the record all the same. */
+/** V4: the turn takes no more messages. One that came too late for a model call is still part of the record. */
 function leaveSteers({ live, recorder }: SettlingTurn): void {
   for (const { text } of live.steers.close()) {
     recorder.warn({ code: "steer_undelivered", message: `there was no model call left to hand this in: ${text}` });
@@ -129,7 +129,7 @@ async function keepAndFinish(core: EngineCore, settling: SettlingTurn, ending: E
   const stateBytes = state === null ? null : encodeBlob("state", stateFile(state));
   const keys = { run: blobKeys.run(pending.id, attempt), state: state === null ? null : blobKeys.state(pending.id) };
   await Promise.all([
-    // Nothing is added to the live log once the row is written: from then on anybody may take the log away.
+    // Nothing is added to the live log once the row is written: from then on any process may drop the log.
     recorder.flushed(),
     core.deps.blobs.put(keys.run, run),
     ...(keys.state === null || stateBytes === null ? [] : [core.deps.blobs.put(keys.state, stateBytes)]),
@@ -155,7 +155,7 @@ async function keepAndFinish(core: EngineCore, settling: SettlingTurn, ending: E
     steps: recorder.unstoredStep === null ? [] : [recorder.unstoredStep],
     text: turnText(settling, ending),
     controls: "take first",
-    ...tellingMailbox(turn),
+    ...messageToMailbox(turn),
   });
   if (result.outcome === "controlled") {
     await followControls(core);
@@ -174,19 +174,23 @@ async function keepAndFinish(core: EngineCore, settling: SettlingTurn, ending: E
 }
 
 /** A2: a subagent's end and its message are one write. */
-export function tellingMailbox(turn: FinishedTurn): Pick<TurnFinish, "message"> {
+export function messageToMailbox(turn: FinishedTurn): Pick<TurnFinish, "message"> {
   const message = messageOf(turn);
   return message === null ? {} : { message };
 }
 
-interface Ended {
+interface TranscribedEnd {
   turn: FinishedTurn;
   state: State;
   caller: Caller;
 }
 
 /** Into the transcript of its workspace (W4). */
-function writeDown(core: EngineCore, { place, isTranscribed }: SettlingTurn, { turn, state, caller }: Ended): void {
+function writeDown(
+  core: EngineCore,
+  { place, isTranscribed }: SettlingTurn,
+  { turn, state, caller }: TranscribedEnd,
+): void {
   const items = state.entries.at(-1)?.items ?? [];
   if (isTranscribed !== true && place.subagent === null && ownsWorkspaces(caller))
     transcribe(core, { turn, session: place.session, items });
@@ -239,7 +243,7 @@ function chainOf(core: EngineCore, { answer, plan, recorder }: SettlingTurn): Pr
   return { account, responseId: answer.responseId, previousResponseId, expiresAt };
 }
 
-/** What the turn is found by (S8): all that was asked and said. */
+/** The text that search finds the turn by (S8): the whole instruction and the whole answer. */
 function turnText({ plan, recorder }: SettlingTurn, ending: Ending): { instruction: string; answer: string } | null {
   if (plan === null) return null;
   return {
@@ -272,8 +276,8 @@ async function dropLog(core: EngineCore, recorder: RunRecorder): Promise<void> {
 }
 
 /**
- * R1: another process took the turn for lost, and finished it or is about to. Its word counts; ours is dropped. The live
- * log is not, while that process may still keep what it says, nor where it could keep nothing: listeners have heard it (V2).
+ * R1: another process took the turn for lost, and finished it or is about to. Its end counts, and ours is dropped. The live
+ * log stays while that process may still keep its events, and where it could keep nothing: listeners have seen them (V2).
  */
 async function lostTurn(core: EngineCore, settling: SettlingTurn, ours: FinishedTurn): Promise<FinishedTurn> {
   const { pending, recorder } = settling;
@@ -286,7 +290,7 @@ async function lostTurn(core: EngineCore, settling: SettlingTurn, ours: Finished
   return stored !== null && stored.status !== "archived" ? stored : ours;
 }
 
-/** One that nothing is kept of but its row. */
+/** The failed turn, of which only the row is kept. */
 function failedTurn(core: EngineCore, settling: SettlingTurn, reason: Failure): FailedTurn {
   const { pending } = settling;
   const end = runEnd(core, settling, { ...pending.blobs, run: null, state: null });
@@ -306,18 +310,18 @@ async function failWithoutBlobs(core: EngineCore, settling: SettlingTurn, reason
       steps: recorder.unstoredStep === null ? [] : [recorder.unstoredStep],
       text: null,
       controls: "drop",
-      ...tellingMailbox(turn),
+      ...messageToMailbox(turn),
     });
     settling.live.close();
-    // Also where the store had done what it said had failed: then the turn ended as it should.
+    // Refused also where an earlier write had succeeded though the store reported a failure: then the turn ended as it should.
     if (result.outcome === "refused") return await lostTurn(core, settling, turn);
-    // The live log stays: it is all that is left of what the run had said.
+    // The live log stays: it is all that is left of the events.
     recorder.emit(terminal);
     await recorder.flushed();
   } catch (error) {
     core.deps.report(`turn ${pending.id} could not be failed; it will be at the next recovery`, error);
     core.unsettled.set(pending.id, reason);
-    // What the log took is kept by whoever ends the turn.
+    // The process that ends the turn keeps what the log has.
     await recorder.flushed();
     settling.live.leaveUnwritten(reason);
   }

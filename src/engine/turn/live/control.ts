@@ -33,8 +33,8 @@ export async function interrupt(core: EngineCore, caller: Caller, target: Contro
   return stopped ?? others[0] ?? null;
 }
 
-/** Null: it has ended by now. */
-async function stop(core: EngineCore, caller: Caller, running: Running): Promise<string | null> {
+/** Returns the id of the turn, or null if it has ended meanwhile. */
+async function stop(core: EngineCore, caller: Caller, running: ControlledTurn): Promise<string | null> {
   const { live, turnId } = running;
   if (live === null) {
     return (await note(core, caller, { ...running, id: newId(), kind: "interrupt", text: "" })) ? turnId : null;
@@ -43,7 +43,7 @@ async function stop(core: EngineCore, caller: Caller, running: Running): Promise
   return turnId;
 }
 
-/** Also those that are just being prepared here, and have no row yet. */
+/** Stops also subagents that are just being prepared here, and have no row yet. */
 async function stopSubagents(core: EngineCore, caller: Caller, sessionId: string): Promise<string[]> {
   const page = { limit: limits.subagentTurnsPerSessionMax };
   const { deps, live } = core;
@@ -59,7 +59,7 @@ async function stopSubagents(core: EngineCore, caller: Caller, sessionId: string
   return stopped;
 }
 
-export interface Steering {
+export interface SteerRequest {
   text: string;
   /** The same key from the same caller gives the message once (T13). */
   idempotencyKey?: string;
@@ -69,7 +69,7 @@ export interface Steering {
 export async function steer(
   core: EngineCore,
   caller: Caller,
-  { text, idempotencyKey, ...target }: ControlTarget & Steering,
+  { text, idempotencyKey, ...target }: ControlTarget & SteerRequest,
 ): Promise<string> {
   mayWrite(caller);
   checkInstruction(text, false);
@@ -87,9 +87,9 @@ function notRunning(): AptoveError {
   return new AptoveError("turn_not_running", "send the message as the next instruction");
 }
 
-interface Running {
+interface ControlledTurn {
   turnId: string;
-  /** Who runs it. */
+  /** The process that runs it. */
   runnerId: string;
   /** Null: it runs in another process. */
   live: LiveTurn | null;
@@ -99,14 +99,18 @@ async function runningTurn(
   core: EngineCore,
   caller: Caller,
   { kind, ...target }: ControlTarget & { kind: TurnControl["kind"] },
-): Promise<Running | null> {
+): Promise<ControlledTurn | null> {
   const { deps, live } = core;
-  const running = ({ id, runnerId }: PendingTurn): Running => ({ turnId: id, runnerId, live: live.get(id) ?? null });
+  const running = ({ id, runnerId }: PendingTurn): ControlledTurn => ({
+    turnId: id,
+    runnerId,
+    live: live.get(id) ?? null,
+  });
   const here = "turnId" in target ? live.get(target.turnId) : live.ofSession(target.sessionId);
   if (here !== undefined && isBusy(here.state)) {
-    // A turn that is still being prepared has no row yet; its session tells whether the caller may see it.
+    // A turn that is still being prepared has no row yet; its session decides whether the caller may see it.
     const session = await visibleSession(deps, caller, visibleBy(here));
-    // Of a fork that is just being made, the session that it comes from tells nothing but who may see it.
+    // The session that a new fork comes from only decides who may see the turn.
     const isNew = here.sessionId !== session.id;
     const isOwn = isNew && here.startedBy === caller.userId;
     if (!isOwn) await mayControl(deps, caller, { session, kind, isNew });
@@ -127,7 +131,7 @@ function visibleBy({ state, sessionId }: LiveTurn): string {
   return state.name === "preparing" ? state.visibleBy : sessionId;
 }
 
-/** Who may continue a session steers and stops what runs in it; an admin who may see it stops it too. */
+/** A user who may continue a session may steer and stop what runs in it. An admin who may see it may stop it too. */
 async function mayControl(
   deps: EngineCore["deps"],
   caller: Caller,
@@ -138,7 +142,7 @@ async function mayControl(
   throw new AptoveError("forbidden", "the turn runs in somebody else's session; ask its owner to invite you");
 }
 
-/** False: the turn has ended by now. */
+/** Leaves a note for the process that runs the turn. Returns false if the turn has ended meanwhile. */
 async function note(
   core: EngineCore,
   caller: Caller,
@@ -157,7 +161,7 @@ async function note(
   return isTaken;
 }
 
-/** Carries out what other processes want of the turns that run here. */
+/** Carries out what other processes want of the turns that run here. Their senders know already that a message is taken (V4). */
 export async function followControls(core: EngineCore): Promise<void> {
   for (const control of await core.deps.records.runners.takeControls(core.deps.runner.id)) {
     const live = core.live.get(control.turnId);

@@ -1,7 +1,7 @@
 /**
  * The leases of the turns that run here (R1). The store's clock says when a lease began and when others may take its
- * turn; this process counts its own time, from before it asked. So it stops in time whatever the clocks say, also when
- * it is cut off from the store and nobody can tell it.
+ * turn; this process counts its own time, from before its request. So it stops in time whatever the clocks say, also when
+ * it cannot reach the store.
  */
 import { failure } from "../../../domain/errors.ts";
 import { limits } from "../../../domain/limits.ts";

@@ -276,17 +276,17 @@ export class LiveTurn {
   leave(): void {
     this.close();
     this.finish(null);
-    this.#tell();
+    this.#notify();
   }
 
   #move(next: LiveTurnState): boolean {
     if (next === this.#state) return false;
     this.#state = next;
-    this.#tell();
+    this.#notify();
     return true;
   }
 
-  #tell(): void {
+  #notify(): void {
     for (const listener of [...this.#listeners]) listener();
   }
 }

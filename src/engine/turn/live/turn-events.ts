@@ -49,7 +49,7 @@ export async function* eventsOf(core: EngineCore, turnId: string, from: EventsFr
 }
 
 /** T11: refuses a subscriber that has all there is of a turn whose end could not be stored: a stream would only break once more. */
-export async function checkEnd(core: EngineCore, turnId: string, seq: number): Promise<void> {
+export async function checkEndIsKnown(core: EngineCore, turnId: string, seq: number): Promise<void> {
   if (!core.unsettled.has(turnId) || core.live.get(turnId) !== undefined) return;
   const rest = await core.deps.log.read(turnId, seq);
   if (rest === null || rest.length === 0) {
@@ -58,7 +58,7 @@ export async function checkEnd(core: EngineCore, turnId: string, seq: number): P
 }
 
 /** V2: refuses a position that the turn has not reached; a client that names it has the events of another turn. */
-export async function checkPlace(core: EngineCore, turn: Turn, seq: number): Promise<void> {
+export async function checkPosition(core: EngineCore, turn: Turn, seq: number): Promise<void> {
   if (seq === 0) return;
   const live = turn.status === "pending" ? await core.deps.log.read(turn.id, seq - 1) : null;
   if (live?.[0]?.seq === seq) return;
