@@ -15,7 +15,7 @@ import { ToolFault } from "../../tools/tool-fault.ts";
 import type { Tool, ToolResult } from "../../tools/tool.ts";
 import { steer } from "../turn/live/control.ts";
 import type { EngineCore } from "../turn/live/engine-core.ts";
-import { beginSubagent, continueSubagent, spawnerOf, type Spawner } from "./begin.ts";
+import { beginSubagent, continueSubagent, spawnerOf, type Spawner } from "./start-subagent.ts";
 
 export function subagentTools(core: EngineCore): Tool[] {
   return [spawnTool(core), steerTool(core), listTool(core)];

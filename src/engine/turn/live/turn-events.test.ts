@@ -81,6 +81,32 @@ test("[V2] listeners that join at any time get the same events while the turn ru
   for (const other of others) assert.deepEqual(other, first);
 });
 
+test("[V2] a subscriber that comes to a running turn at any position gets what is behind it so far, and then follows it", async (t) => {
+  const held = Promise.withResolvers<void>();
+  const { start, engine } = await testEngine(t, { script: () => [{ says: ["a ", "b ", held.promise, "c"] }] });
+  const running = await start("go");
+  const soFar: SequencedEvent[] = [];
+  for await (const event of running.events()) {
+    soFar.push(event);
+    if (soFar.filter(({ event: { type } }) => type === "text_delta").length === 2) break;
+  }
+  const subscribed = await Promise.all(
+    [0, ...soFar.map(({ seq }) => seq)].map(async (afterSeq) => {
+      const events = (await engine.turnEvents(alice, running.turnId, { afterSeq }))[Symbol.asyncIterator]();
+      const shown: SequencedEvent[] = [];
+      while (afterSeq + shown.length < soFar.length) shown.push((await events.next()).value);
+      assert.deepEqual(shown, soFar.slice(afterSeq), `so far, behind ${afterSeq}`);
+      return { afterSeq, shown, events };
+    }),
+  );
+  held.resolve();
+  const whole = await all(running.events());
+  for (const { afterSeq, shown, events } of subscribed) {
+    for (let next = await events.next(); !next.done; next = await events.next()) shown.push(next.value);
+    assert.deepEqual(shown, whole.slice(afterSeq), `to the end, behind ${afterSeq}`);
+  }
+});
+
 test("[V2] [T11] who listens where the turn runs hears its end from there, and nothing is read back for it", async (t) => {
   const held = Promise.withResolvers<void>();
   const blobs = memoryBlobs();

@@ -1,6 +1,6 @@
 /**
- * Begins a subagent, and lets one that has ended go on (A1). Its turns run through the same stops as any, beside the
- * session's agent: they have the tools, the workspace and the caller of the turn that asked for them, and a history of
+ * Begins a subagent, and continues one that has ended (A1). Its turns run through the same steps as any, beside the
+ * session's agent: they have the tools, the workspace and the caller of the turn that requested them, and a history of
  * their own.
  */
 import { AptoveError } from "../../domain/errors.ts";
@@ -13,7 +13,7 @@ import type { ToolContext } from "../../tools/tool.ts";
 import { acceptRequest } from "../turn/prepare/accept.ts";
 import type { EngineCore } from "../turn/live/engine-core.ts";
 import type { RunningTurn, TurnRequest } from "../engine.ts";
-import type { LiveTurn } from "../turn/live/live-turns.ts";
+import type { LiveTurn, RunningState } from "../turn/live/live-turn.ts";
 import { newRoot, type SubagentPlace } from "../turn/place-turn.ts";
 import { launchTurn } from "../turn/run-turn.ts";
 import { continuableSession } from "../access/visible.ts";
@@ -22,14 +22,14 @@ import type { Parent } from "../turn/prepare/turn-plan.ts";
 /** The turn that calls one of the tools, while it runs. */
 export interface Spawner {
   live: LiveTurn;
-  run: NonNullable<LiveTurn["run"]>;
+  run: RunningState;
   signal: AbortSignal;
 }
 
 export function spawnerOf(core: EngineCore, { turnId, signal }: Pick<ToolContext, "turnId" | "signal">): Spawner {
   const live = core.live.get(turnId);
-  if (live === undefined || live.run === null) throw new ToolFault("the turn has ended");
-  return { live, run: live.run, signal };
+  if (live?.state.name !== "running") throw new ToolFault("the turn has ended");
+  return { live, run: live.state, signal };
 }
 
 export interface NewSubagent {
@@ -91,14 +91,14 @@ async function lastGoodTurn({ deps }: EngineCore, newest: Turn): Promise<Parent 
   throw new AptoveError("history_unavailable", `the turn ${newest.parentId} of the subagent is no longer there`);
 }
 
-interface Start {
+interface SubagentTurn {
   place: SubagentPlace;
   parent: Parent | null;
   instruction: string;
   conversationContextId: string | undefined;
 }
 
-async function startTurnOf(core: EngineCore, spawner: Spawner, start: Start): Promise<void> {
+async function startTurnOf(core: EngineCore, spawner: Spawner, start: SubagentTurn): Promise<void> {
   const { caller } = spawner.run.accepted;
   const { ref } = start.place;
   spawner.signal.throwIfAborted();
@@ -110,17 +110,17 @@ async function startTurnOf(core: EngineCore, spawner: Spawner, start: Start): Pr
   const accepted = await acceptRequest(core.deps, asked);
   const place = { ...newRoot, session, model: session, parent: start.parent, subagent: start.place };
   const running = await launchTurn(core, { place, request, accepted });
-  // Whoever stopped the call meanwhile was told that it was not run.
-  if (spawner.signal.aborted) core.live.get(running.turnId)?.controller.abort();
+  // If the call was stopped meanwhile, its result says that it was not run.
+  if (spawner.signal.aborted) core.live.get(running.turnId)?.stop();
   const { turnId } = running;
-  const told = { subagentId: ref.id, turnId, name: ref.name };
+  const facts = { subagentId: ref.id, turnId, name: ref.name };
   const instruction = summarize(start.instruction);
-  spawner.live.run?.recorder.emit({ type: "subagent_started", ...told, instruction });
-  void tellEnd(core, spawner.live, running);
+  runOf(spawner.live)?.recorder.emit({ type: "subagent_started", ...facts, instruction });
+  void showEnd(core, spawner.live, running);
 }
 
 /** What the turn that began it gives it: who asks, which workspace and repository, and the tools that need no client. */
-function requestOf(core: EngineCore, { live, run }: Spawner, start: Start): TurnRequest {
+function requestOf(core: EngineCore, { live, run }: Spawner, start: SubagentTurn): TurnRequest {
   const { accepted } = run;
   const { tools: names } = start.place.ref;
   const { agentContext, conversationContext } = accepted;
@@ -150,12 +150,17 @@ function modeFor(mode: string, isSameContext: boolean): string {
   return isSameContext || mode === "edit" ? mode : "ask";
 }
 
-/** To whoever listens to the turn that began it, or else to the one that the session's agent runs by then. */
-async function tellEnd(core: EngineCore, spawner: LiveTurn, { turnId, finished }: RunningTurn): Promise<void> {
+/** Shows the end in the turn that began the subagent, or else in the one that the session's agent runs then. */
+async function showEnd(core: EngineCore, spawner: LiveTurn, { turnId, finished }: RunningTurn): Promise<void> {
   const turn: FinishedTurn = await finished;
-  const run = spawner.run ?? core.live.ofSession(spawner.sessionId)?.run;
-  if (turn.subagent === undefined || run == null) return;
+  const run = runOf(spawner) ?? runOf(core.live.ofSession(spawner.sessionId));
+  if (turn.subagent === undefined || run === null) return;
   const { id: subagentId, name } = turn.subagent;
   const status = turn.status === "failed" ? "failed" : "completed";
   run.recorder.emit({ type: "subagent_ended", subagentId, turnId, name, status });
+}
+
+/** Null: the turn is not running, or not here. */
+function runOf(live: LiveTurn | undefined): RunningState | null {
+  return live?.state.name === "running" ? live.state : null;
 }

@@ -1,7 +1,7 @@
 /**
- * Fails turns whose runner is gone (R2): their steps and their partial output are kept, and their terminal
- * event is told. A live runner's turn is never touched. A lost turn is taken over first, so that of many recoveries at
- * once one does the work, and a runner that was only asleep cannot write any more (R1).
+ * Fails turns whose runner is gone (R2): their steps and their partial output are kept, with a terminal event. A live
+ * runner's turn is never touched. A lost turn is taken over first, so that of many recoveries at once one does the work,
+ * and a runner that was only paused cannot write any more (R1).
  */
 import { failureOf } from "../../domain/errors.ts";
 import { joinDeltas, type TurnEvent } from "../../domain/events.ts";
@@ -14,10 +14,10 @@ import type { Runner } from "../../records/record-store.ts";
 import type { EngineCore } from "./live/engine-core.ts";
 import { closeOpenItems } from "./close-open-items.ts";
 import { runnerLost } from "./live/leases.ts";
-import { tellingMailbox } from "./settle-turn.ts";
+import { messageToMailbox } from "./settle-turn.ts";
 import { blobKeys, encodeBlob } from "./kept/turn-blobs.ts";
 
-/** Takes over and fails what is lost, of any process. Gives back how many turns that were. */
+/** Takes over and fails the lost turns of all processes. Returns how many there were. */
 export async function recoverLostTurns(core: EngineCore): Promise<number> {
   const { records, runner } = core.deps;
   let recovered = await recoverOwn(core);
@@ -32,7 +32,7 @@ export async function recoverLostTurns(core: EngineCore): Promise<number> {
   return recovered;
 }
 
-/** Turns of this process of which the store could not be told what became of them. */
+/** Fails turns of this process whose end could not be written to the store. Returns how many. */
 async function recoverOwn(core: EngineCore): Promise<number> {
   let recovered = 0;
   for (const id of [...core.unsettled.keys()]) {
@@ -44,7 +44,7 @@ async function recoverOwn(core: EngineCore): Promise<number> {
   return recovered;
 }
 
-/** Logs of turns whose process was killed between their last write and the drop; among servers, of those that others left. */
+/** Drops the live logs of turns whose process was killed between its last write and the drop, here or at another server. */
 export async function dropLeftLogs(core: EngineCore): Promise<void> {
   for (const turnId of await core.deps.log.list()) {
     const turn = await core.deps.records.turns.get(turnId);
@@ -52,7 +52,7 @@ export async function dropLeftLogs(core: EngineCore): Promise<void> {
   }
 }
 
-/** One turn, when somebody stands before a busy session. True if it was lost and is failed now. */
+/** Recovers one turn, because a request waits for its session. Returns whether it was lost and is failed now. */
 export async function recoverTurn(core: EngineCore, turnId: string): Promise<boolean> {
   const { records, runner, isAlive } = core.deps;
   const turn = await records.turns.get(turnId);
@@ -66,7 +66,7 @@ export async function recoverTurn(core: EngineCore, turnId: string): Promise<boo
   return (await failAll(core, await records.runners.takeLostTurns(taking))) > 0;
 }
 
-/** Several side by side, and tells whoever watches how many (F10). One that cannot be failed holds up neither the others nor the start. */
+/** Fails several turns side by side, and reports to observers how many (F10). One that cannot be failed delays neither the others nor the start. */
 async function failAll(core: EngineCore, turns: readonly PendingTurn[]): Promise<number> {
   const waiting = [...turns];
   let count = 0;
@@ -88,7 +88,7 @@ async function failAll(core: EngineCore, turns: readonly PendingTurn[]): Promise
   return count;
 }
 
-/** A turn that this process holds, and that runs nowhere. */
+/** Fails a turn that this process holds, and that runs nowhere. Returns false if another process has taken it over meanwhile. */
 async function failLost(core: EngineCore, turn: PendingTurn): Promise<boolean> {
   const { deps } = core;
   const logged = (await readAll(deps.log, turn.id)) ?? [];
@@ -123,10 +123,10 @@ async function failLost(core: EngineCore, turn: PendingTurn): Promise<boolean> {
     steps: [],
     text: null,
     controls: "drop",
-    // Whoever waits for a subagent is told (A2).
-    ...tellingMailbox(failed),
+    // The session that waits for a subagent gets its message (A2).
+    ...messageToMailbox(failed),
   });
-  // Taken over in its turn: whoever has the turn now keeps what is in the log.
+  // Another process has taken the turn over, and keeps what is in the log.
   if (result.outcome !== "finished") return false;
   await deps.log.drop(turn.id);
   return true;
@@ -145,7 +145,7 @@ async function runOf(core: EngineCore, turn: PendingTurn): Promise<RunSummary> {
   };
 }
 
-/** Whose process has ended, as far as can be told from here; and runners elsewhere that ran out of use are forgotten. */
+/** Returns the runners whose process has certainly ended. Deletes those of other machines that are long out of use. */
 async function deadRunners(core: EngineCore): Promise<string[]> {
   const { records, runner, isAlive, now } = core.deps;
   const isOld = ({ startedAt }: Runner): boolean => startedAt < now() - limits.forgottenRunnerMs;
@@ -154,7 +154,7 @@ async function deadRunners(core: EngineCore): Promise<string[]> {
     if (other.id === runner.id) continue;
     const lives = isAlive(other);
     if (lives === false) dead.push(other.id);
-    // It may live all the same: then its turns are judged by their leases alone.
+    // It may still live: then its turns are judged by their leases alone.
     if (lives === null && isOld(other)) await records.runners.delete(other.id);
   }
   return dead;

@@ -7,17 +7,17 @@ import type { EngineCore } from "./live/engine-core.ts";
 import { shareRoom, type DeliveredMessage } from "./request/mailbox-block.ts";
 import { turnReader } from "./turn-reader.ts";
 
-export interface Mail {
+export interface MailboxDelivery {
   /** What the model is given, oldest first. */
   messages: DeliveredMessage[];
   /** Those of them that leave the mailbox with this turn, by the subagents' turns. */
   takes: string[];
 }
 
-export const noMail: Mail = { messages: [], takes: [] };
+export const noDelivery: MailboxDelivery = { messages: [], takes: [] };
 
 /** All that waits in the mailbox; throws `mailbox_empty`. */
-export async function waitingMail(core: EngineCore, sessionId: string): Promise<Mail> {
+export async function waitingMail(core: EngineCore, sessionId: string): Promise<MailboxDelivery> {
   const waiting = await listWaiting(core, sessionId);
   if (waiting.length === 0) {
     throw new AptoveError("mailbox_empty", "no subagent has ended since the mailbox was last delivered");
@@ -34,8 +34,8 @@ export async function repeatedMail(
   core: EngineCore,
   messages: readonly DeliveredMessage[],
   sessionId: string | null,
-): Promise<Mail> {
-  if (messages.length === 0) return noMail;
+): Promise<MailboxDelivery> {
+  if (messages.length === 0) return noDelivery;
   const waiting = sessionId === null ? [] : await listWaiting(core, sessionId);
   const had = new Set(messages.map(({ turnId }) => turnId));
   const takes = waiting.flatMap(({ turnId }) => (had.has(turnId) ? [turnId] : []));
