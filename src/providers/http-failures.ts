@@ -40,7 +40,7 @@ interface RefusedRequest extends HttpErrorResponse {
 /** Returns the last event of a request that was answered with an HTTP error. */
 export function httpErrorEvent<WireError>(wire: ErrorWire<WireError>, refused: RefusedRequest): ProviderFailed {
   const { status, body, hasKey } = refused;
-  const error = wire.read((wire.findIn ?? errorFieldOf)(body));
+  const error = wire.read(wire.findIn === undefined ? errorFieldOf(parsedJson(body)) : wire.findIn(body));
   const code = wire.codeOf(error, status);
   const retryAfterMs = refused.retryAfterMs ?? wire.retryAfterIn?.(error) ?? null;
   if (code === "provider_unauthenticated" && !hasKey) {
@@ -60,10 +60,9 @@ export function streamErrorFailure<WireError>(wire: ErrorWire<WireError>, value:
 
 const errorBody = z.object({ error: z.unknown() });
 
-/** Returns the error in a body of JSON: the field `error` of an object, or of the first object in a list. */
-function errorFieldOf(body: string): unknown {
-  const value = parsedJson(body);
-  const error = errorBody.safeParse(Array.isArray(value) ? value[0] : value).data?.error;
+/** Returns the field `error` of an object; undefined if there is none. A text becomes an error with that message. */
+export function errorFieldOf(body: unknown): unknown {
+  const error = errorBody.safeParse(body).data?.error;
   return typeof error === "string" ? { message: error } : error;
 }
 

@@ -1,7 +1,7 @@
 /** What Google's errors mean (C7). They come as the body of an HTTP error, and in the middle of a stream. */
 import { z } from "zod";
 import type { ErrorCode } from "../../domain/errors.ts";
-import { codeByStatus, type ErrorWire } from "../http-failures.ts";
+import { codeByStatus, errorFieldOf, type ErrorWire, parsedJson } from "../http-failures.ts";
 
 /** One detail of an error; which of the fields it has depends on its type. */
 const detail = z.object({
@@ -26,11 +26,18 @@ const googleError = z
 type GoogleError = z.infer<typeof googleError>;
 
 export const googleErrors: ErrorWire<GoogleError> = {
+  findIn,
   read: (error) => googleError.parse(error),
   codeOf,
   messageOf: ({ message, status }) => message ?? status,
   retryAfterIn,
 };
+
+/** Finds the error in the body of an HTTP error, which may be a list with one object. */
+function findIn(body: string): unknown {
+  const value = parsedJson(body);
+  return errorFieldOf(Array.isArray(value) ? value[0] : value);
+}
 
 const byWireStatus = new Map<string | null, ErrorCode>(
   Object.entries({
