@@ -26,7 +26,7 @@ import { visibleSession } from "../access/visible.ts";
 import { settleTurn } from "./settle-turn.ts";
 import { transcriptOf } from "./transcribe.ts";
 import type { TurnPlan } from "./prepare/turn-plan.ts";
-import type { OpenedTurn } from "./turn-stages.ts";
+import type { OpenedTurn } from "./live/turn-stages.ts";
 
 export interface ImportedConversation {
   session: Session;
