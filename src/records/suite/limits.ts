@@ -1,4 +1,4 @@
-/** What a store must do about limits: count what all of its users do together, and let nobody through between two looks. */
+/** What a store must do about limits: count what all processes do together, and admit no turn between the count and the write. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { newId } from "../../domain/ids.ts";

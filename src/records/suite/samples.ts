@@ -225,7 +225,7 @@ export async function startSession(
   return session;
 }
 
-/** Lets somebody who is not its owner run turns in the session. */
+/** Lets a user who is not the owner run turns in the session. */
 export async function invite(store: Pick<RecordStore, "sessions">, sessionId: string, userId: string): Promise<void> {
   await store.sessions.changeParticipants(sessionId, { invited: [userId], dismissed: [] });
 }

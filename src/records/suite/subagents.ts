@@ -1,4 +1,4 @@
-/** Subagents beside the turn that began them, and the mailbox where their ends are told (A1, A2). */
+/** What a store must do with subagents, and with the mailbox that receives their results (A1, A2). */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { newId } from "../../domain/ids.ts";
@@ -213,7 +213,7 @@ function deliveryTests(open: OpenForTest<Parts>): void {
       const results = await Promise.all(both.map((store) => store.turns.open(taking(now, want))));
       const turns = results.flatMap((result) => (result.outcome === "opened" ? [result.turn] : []));
       assert.equal(turns.length, 1);
-      // A process that dies between taking and the end: whoever recovers the turn gives its messages back.
+      // A process that dies between taking and the end: the process that recovers the turn gives its messages back.
       const lost = round === 2;
       for (const turn of turns) await finish(there, lost ? failed(turn) : completed(turn));
       if (!lost) delivered.push(...want);
