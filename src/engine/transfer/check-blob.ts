@@ -7,7 +7,7 @@ import { mediaKey } from "../turn/kept/kept-parts.ts";
 import type { OpeningBlob } from "../turn/kept/turn-blobs.ts";
 import { blobSchemas } from "./blob-schemas.ts";
 import { blobBytes, type BlobLine, type PartLine } from "./format.ts";
-import { checked } from "./schema.ts";
+import { checkedValue } from "./schema.ts";
 import type { SpoolPlace } from "./spool.ts";
 
 export interface CheckedBlob {
@@ -37,7 +37,7 @@ export function checkBlob(line: BlobLine, parts: readonly PartLine[]): CheckedBl
   if (bytes.length !== line.bytes || sha256(bytes) !== line.sha256)
     return { fault: `${key} does not have its SHA-256` };
   if (bytes.length > limits.blobBytesMax) return { fault: `${key} is larger than ${limits.blobBytesMax} bytes` };
-  const content = checked(blobSchemas[kind as BlobKind], parsed(bytes), key);
+  const content = checkedValue(blobSchemas[kind as BlobKind], parsed(bytes), key);
   if ("fault" in content) return content;
   const { turnId: owner, base = null, entries = [] } = content.value as Partial<OpeningBlob & StateFile>;
   if (owner !== turnId) return { fault: `${key} belongs to another turn` };

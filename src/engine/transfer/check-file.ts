@@ -18,7 +18,7 @@ import {
   type TurnLine,
 } from "./format.ts";
 import { checkedLine, endSchema, headerSchema } from "./line-schemas.ts";
-import { checked } from "./schema.ts";
+import { checkedValue } from "./schema.ts";
 import type { Spool, SpoolPlace } from "./spool.ts";
 
 /** A turn of the file, as much of it as fits into memory for every turn. */
@@ -130,7 +130,7 @@ class FileCheck {
         { facts: { found: format, known: exportFormat } },
       );
     }
-    const line = checked(headerSchema, header, "header");
+    const line = checkedValue(headerSchema, header, "header");
     if ("fault" in line) throw this.#fault(`this is not an export of aptove: ${line.fault}`);
     this.#made = String(version);
   }
@@ -222,7 +222,7 @@ class FileCheck {
   }
 
   async #takeEnd(content: Record<string, unknown>): Promise<void> {
-    const line = checked(endSchema, content, "end");
+    const line = checkedValue(endSchema, content, "end");
     if ("fault" in line) throw this.#fault(line.fault);
     const end = line.value;
     const { sessions, turns } = this.#file;

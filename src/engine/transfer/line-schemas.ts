@@ -2,7 +2,16 @@
 import { z } from "zod";
 import type { BlobLine, EndLine, HeaderLine, PartLine, SessionLine, TurnLine } from "./format.ts";
 import { sessionSchema, stepSchema, turnSchema } from "./row-schemas.ts";
-import { checked, fieldText, exactly, list, type Checked, sha256Hex, wholeFromOne, wholeFromZero } from "./schema.ts";
+import {
+  checkedValue,
+  fieldText,
+  exactly,
+  list,
+  type Checked,
+  sha256Hex,
+  wholeFromOne,
+  wholeFromZero,
+} from "./schema.ts";
 
 const base64 = z.string().refine((value) => Buffer.from(value, "base64").toString("base64") === value, "is not base64");
 
@@ -39,7 +48,7 @@ export const headerSchema = exactly<HeaderLine>()(
 export function checkedLine(line: Record<string, unknown>): Checked<SessionLine | BlobLine | PartLine | TurnLine> {
   const kind = String(line["kind"]);
   if (!isKind(kind)) return { fault: `lines of the kind ${JSON.stringify(kind)} are not known` };
-  return checked(lineSchemas[kind], line, kind);
+  return checkedValue(lineSchemas[kind], line, kind);
 }
 
 function isKind(kind: string): kind is keyof typeof lineSchemas {

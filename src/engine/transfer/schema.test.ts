@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { z } from "zod";
 import { limits } from "../../domain/limits.ts";
-import { byName, checked, jsonObject, list, nonEmptyList, shallowJson } from "./schema.ts";
+import { byName, checkedValue, jsonObject, list, nonEmptyList, shallowJson } from "./schema.ts";
 
 const schema = z.strictObject({
   turn: z.strictObject({
@@ -15,12 +15,12 @@ const schema = z.strictObject({
 const good = { turn: { id: "a", steps: [{ status: "done" }], usage: { "m.1": { input: 1 } } } };
 
 function fault(turn: Record<string, unknown>): string {
-  const result = checked(schema, { turn: { ...good.turn, ...turn } }, "line");
+  const result = checkedValue(schema, { turn: { ...good.turn, ...turn } }, "line");
   return "fault" in result ? result.fault : "";
 }
 
 test("what fits its schema comes back as it is, and not as a copy", () => {
-  const result = checked(schema, good, "line");
+  const result = checkedValue(schema, good, "line");
   assert.ok("value" in result && result.value === good);
 });
 
@@ -38,9 +38,9 @@ test("a fault names the field by its path, and has nothing of the value in it", 
     [{ extra: secret }, "line.turn.extra is not known"],
   ];
   for (const [turn, expected] of faults) assert.equal(fault(turn), expected);
-  const empty = checked(z.strictObject({}), JSON.parse('{"__proto__":1}'), "line");
+  const empty = checkedValue(z.strictObject({}), JSON.parse('{"__proto__":1}'), "line");
   assert.deepEqual(empty, { fault: "line.__proto__ is not known" });
-  const usage = checked(byName(z.number()), JSON.parse('{"__proto__":"1"}'), "usage");
+  const usage = checkedValue(byName(z.number()), JSON.parse('{"__proto__":"1"}'), "usage");
   assert.deepEqual(usage, { fault: "usage.__proto__ is not a number" });
 });
 
@@ -50,15 +50,17 @@ test("a list of a million bad elements has one fault", () => {
     assert.equal(one.safeParse(bad).error?.issues.length, 1);
   }
   assert.equal(byName(z.string()).safeParse({ ...bad }).error?.issues.length, 1);
-  assert.deepEqual(checked(nonEmptyList(z.string()), [], "list"), { fault: "list is not a list with an element" });
+  assert.deepEqual(checkedValue(nonEmptyList(z.string()), [], "list"), { fault: "list is not a list with an element" });
 });
 
 test("JSON is taken up to the depth that can be walked through", () => {
   const nested = (depth: number): unknown => JSON.parse(`${'{"a":'.repeat(depth)}1${"}".repeat(depth)}`);
   const deepest = limits.jsonDepthMax;
   for (const one of [shallowJson, jsonObject]) {
-    assert.ok("value" in checked(one, nested(deepest), "json"));
-    assert.deepEqual(checked(one, nested(deepest + 1), "json"), { fault: `json is nested deeper than ${deepest}` });
+    assert.ok("value" in checkedValue(one, nested(deepest), "json"));
+    assert.deepEqual(checkedValue(one, nested(deepest + 1), "json"), {
+      fault: `json is nested deeper than ${deepest}`,
+    });
   }
-  assert.deepEqual(checked(jsonObject, [], "json"), { fault: "json is not an object" });
+  assert.deepEqual(checkedValue(jsonObject, [], "json"), { fault: "json is not an object" });
 });
