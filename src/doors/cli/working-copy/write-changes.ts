@@ -74,7 +74,7 @@ function undo(staging: Staging): void {
   try {
     rollBack(staging);
   } catch (error) {
-    const detail = `the changes could not be undone; the old files are in ${staging.dir}, the next apply tries again`;
+    const detail = `the changes could not be undone; the old files are in ${staging.dir}, and the next apply tries again`;
     throw new AptoveError("storage_failed", detail, { cause: error });
   }
 }
@@ -274,8 +274,8 @@ function asStorageFault(error: unknown): unknown {
   const { code, path } = error as NodeJS.ErrnoException;
   if (error instanceof AptoveError || code === undefined) return error;
   const kind = code === "ENOSPC" || code === "EDQUOT" ? "storage_full" : "storage_failed";
-  const mend = kind === "storage_full" ? "free some disk space" : "check who owns the files";
-  return new AptoveError(kind, `${path ?? "a file"} cannot be written (${code}); nothing was changed; ${mend}`, {
+  const fix = kind === "storage_full" ? "free some disk space" : "check who owns the files";
+  return new AptoveError(kind, `${path ?? "a file"} cannot be written (${code}); nothing was changed; ${fix}`, {
     cause: error,
   });
 }
