@@ -100,7 +100,11 @@ const conversationContext = namedField(
     subagents: booleanField("True if the model may start subagents, which work beside the conversation.", false),
     settings: tableField("Settings of the model.", {
       temperature: numberField("Randomness of the answers.", { sample: 0.2, min: 0, max: 2, isReal: true }),
-      max_output_tokens: numberField("Maximum length of an answer, in tokens.", { sample: 8_000, min: 1, max: 10_000_000 }),
+      max_output_tokens: numberField("Maximum length of an answer, in tokens.", {
+        sample: 8_000,
+        min: 1,
+        max: 10_000_000,
+      }),
       reasoning_effort: choiceField("Reasoning effort of a reasoning model.", ["minimal", "low", "medium", "high"]),
     }),
     modes,
@@ -141,12 +145,16 @@ const providerTables = tableField("", {
     ),
     model: text(providerModel, "gemini-3.8-flash"),
   }),
-  compatible: namedField("A server with OpenAI's chat completions API. Its name here is its name as a provider.", "ollama", {
-    base_url: apiAddressField("Address of the API, including its version.", "http://127.0.0.1:11434/v1"),
-    model: text(providerModel, "qwen3-coder"),
-    api_key: secretKeyField(),
-    api_key_env: text(keyVariable, "OLLAMA_API_KEY"),
-  }),
+  compatible: namedField(
+    "A server with OpenAI's chat completions API. Its name here is its name as a provider.",
+    "ollama",
+    {
+      base_url: apiAddressField("Address of the API, including its version.", "http://127.0.0.1:11434/v1"),
+      model: text(providerModel, "qwen3-coder"),
+      api_key: secretKeyField(),
+      api_key_env: text(keyVariable, "OLLAMA_API_KEY"),
+    },
+  ),
   offline: tableField("The built-in model, which needs no network.", {
     delay_ms: numberField("Pause between two words of the answer, in milliseconds.", {
       sample: 0,
@@ -172,7 +180,9 @@ function orgRequests(): ConfigField {
 
 /** All keys of the file, in the order of the starter file. */
 export const configFields: TableField = tableField("", {
-  provider: providerNameField("Default provider. Without a key: the built-in offline model.", { env: "APTOVE_PROVIDER" }),
+  provider: providerNameField("Default provider. Without a key: the built-in offline model.", {
+    env: "APTOVE_PROVIDER",
+  }),
   agent_context: nameField("name of an agent context", "Agent context of sessions that do not name one.", {
     sample: "default",
   }),
@@ -208,9 +218,18 @@ export const configFields: TableField = tableField("", {
   mcp_servers: mcpServerFields,
   serve: sharedTableField("The server.", {
     host: text("Address to listen on.", "127.0.0.1", { env: "APTOVE_HOST" }),
-    port: numberField("Port to listen on; 0 takes a free port.", { sample: 4270, min: 0, max: 65_535, env: "APTOVE_PORT" }),
-    allowed_hosts: textListField("Additional values of the Host header that the server accepts.", ["aptove.example.org"]),
-    allowed_origins: textListField("Web origins that may call the server from a browser.", ["https://tools.example.org"]),
+    port: numberField("Port to listen on; 0 takes a free port.", {
+      sample: 4270,
+      min: 0,
+      max: 65_535,
+      env: "APTOVE_PORT",
+    }),
+    allowed_hosts: textListField("Additional values of the Host header that the server accepts.", [
+      "aptove.example.org",
+    ]),
+    allowed_origins: textListField("Web origins that may call the server from a browser.", [
+      "https://tools.example.org",
+    ]),
   }),
   oidc: oidcFields,
   records: sharedTableField("Store of the session records. If absent: SQLite in the data folder.", {
@@ -243,11 +262,14 @@ export const configFields: TableField = tableField("", {
       "Time after which PostgreSQL ends the transaction of a server that stopped responding, in milliseconds.",
       { sample: limits.recordsIdleInTransactionMs, min: 100, max: 600_000 },
     ),
-    keep_alive_ms: numberField("Idle time after which the system checks that the database is reachable, in milliseconds.", {
-      sample: limits.recordsKeepAliveMs,
-      min: 1_000,
-      max: 600_000,
-    }),
+    keep_alive_ms: numberField(
+      "Idle time after which the system checks that the database is reachable, in milliseconds.",
+      {
+        sample: limits.recordsKeepAliveMs,
+        min: 1_000,
+        max: 600_000,
+      },
+    ),
     application_name: text("Name that PostgreSQL shows for the connections.", "aptove"),
   }),
   blobs: sharedTableField("Store of the contents of conversations. If absent: files in the data folder.", {

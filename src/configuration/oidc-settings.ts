@@ -1,6 +1,14 @@
 /** The section `[oidc]` of the configuration: sign-in with access tokens of an OpenID provider instead of API keys (H4). */
 import { AptoveError } from "../domain/errors.ts";
-import { apiAddressField, booleanField, plainNames, sharedTableField, tableField, text, textListField } from "./config-forms.ts";
+import {
+  apiAddressField,
+  booleanField,
+  plainNames,
+  sharedTableField,
+  tableField,
+  text,
+  textListField,
+} from "./config-forms.ts";
 import type { TableField, ValueField } from "./config-forms.ts";
 import type { MergedValues } from "./merged-values.ts";
 
