@@ -168,7 +168,7 @@ test("[W6] [L1] gc spares a workspace in which a turn is running, and delete ref
   const slow = scriptedProvider({ name: "offline", script: () => [{ says: ["it begins", released, " and ends"] }] });
   const { engine } = await createAptove({ dataDir: world.dataDir, env: {}, providers: [slow] });
   t.after(() => engine.close());
-  const turn = await engine.runTurn(await engine.keys.owner(), { instruction: "slowly", workspaceId: idOf("busy") });
+  const turn = await engine.turns.run(await engine.keys.owner(), { instruction: "slowly", workspaceId: idOf("busy") });
   assert.match((await world.run(["workspace", "gc", "--yes"])).stdout, /^deleted 0 workspaces/);
   const refused = await world.run(["workspace", "delete", idOf("busy"), "--yes"]);
   assert.equal(refused.exit, 1);
