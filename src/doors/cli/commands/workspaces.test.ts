@@ -158,7 +158,7 @@ test("[W6] [L1] gc shows what it takes, asks, and takes just that; never default
   const taken = await world.run(["workspace", "gc", "--yes"]);
   assert.equal(taken.stdout, "deleted 1 workspace not used for 90 days\n");
   assert.deepEqual(readdirSync(folder.workspaces).toSorted(), [idOf("young"), "default"].toSorted());
-  assert.equal((await world.run(["workspace", "gc"])).stdout, "deleted 0 workspaces that nobody used for 90 days\n");
+  assert.equal((await world.run(["workspace", "gc"])).stdout, "deleted 0 workspaces not used for 90 days\n");
   assert.equal((await world.run(["workspace", "gc", "--max-age", "0"])).exit, 2);
 });
 
