@@ -18,26 +18,36 @@ import type { RunSummary } from "./usage.ts";
 export type TurnStatus = "pending" | "completed" | "awaiting_tool_results" | "failed" | "archived";
 export type TurnKind = "agent" | "async_subagent";
 
-/** What is known of a turn from its first moment, and never changes. */
-export interface TurnFacts {
+/** The position of a turn in the tree of its session. */
+export interface TurnPosition {
   id: string;
   sessionId: string;
+  /** The turn that this one continues. Null for a root. */
   parentId: string | null;
-  /** Parent's depth + 1; a turn without a parent has depth 1. */
+  /** The parent's depth + 1. A turn without a parent has depth 1. */
   depth: number;
   kind: TurnKind;
-  /** Of a subagent's turn: the turn that began it, or told the subagent to go on (A1). */
+  /** The turn that started the subagent or sent it its next instruction (A1). Null for a turn of the session's agent. */
   spawnedBy: string | null;
-  /** Of a subagent's turn only. */
+  /** The subagent whose turn this is. Absent for a turn of the session's agent. */
   subagent?: SubagentRef;
+  /** The turn that this one repeats (T7). Null if it repeats none. */
   rerunOf: string | null;
+}
+
+/** The facts of a turn that are known when it is opened and never change. */
+export interface TurnFacts extends TurnPosition {
   createdAt: Millis;
+  /** The id of the user who made the request. */
   createdBy: string;
+  /** The id of the mode. */
   mode: string;
+  /** The name of the configured provider. */
   provider: string;
   model: string;
+  /** The first 1,024 characters of the instruction. */
   instructionSummary: string;
-  /** What came with the instruction (I1); absent: nothing. */
+  /** The parts that came with the instruction (I1). Absent: there are none. */
   input?: TurnPart[];
   workspaceId: string | null;
   repo: string | null;
