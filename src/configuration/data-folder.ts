@@ -2,10 +2,14 @@
  * The data folder (B6): where it is on each system, what lies in it, and the refusal of a folder that a
  * newer version wrote. Only this file knows the names.
  */
-import { chmodSync, existsSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import { chmodSync, existsSync } from "node:fs";
 import { homedir, userInfo } from "node:os";
 import { dirname, isAbsolute, join, resolve } from "node:path";
 import { AptoveError } from "../domain/errors.ts";
+import { storageFaultCode } from "../domain/storage-fault.ts";
+import { createFolder, writePrivateFile } from "../system/durable-files.ts";
+import { readIfPresent } from "../system/read-files.ts";
+import { systemCode } from "../system/system-error.ts";
 
 /** Counts up when the layout changes in a way that an older version cannot read. */
 const dataFolderVersion = 1;
@@ -106,14 +110,8 @@ export function openDataFolder(dir: string): DataFolder {
 function makeFolder(dir: string): boolean {
   if (existsSync(dir)) return false;
   if (dirname(dir) !== dir) makeFolder(dirname(dir));
-  try {
-    mkdirSync(dir, { mode: 0o700 });
-    return true;
-  } catch (error) {
-    // Another process was quicker.
-    if ((error as NodeJS.ErrnoException).code === "EEXIST") return false;
-    throw error;
-  }
+  // False where another process was quicker.
+  return createFolder(dir);
 }
 
 function versionFile(dir: string): string {
@@ -122,13 +120,8 @@ function versionFile(dir: string): string {
 
 /** Null: the folder has no version yet. */
 function readVersion(dir: string): number | null {
-  let text: string;
-  try {
-    text = readFileSync(versionFile(dir), "utf8").trim();
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === "ENOENT") return null;
-    throw error;
-  }
+  const text = readIfPresent(versionFile(dir))?.toString().trim();
+  if (text === undefined) return null;
   if (/^[1-9][0-9]{0,8}$/.test(text)) return Number(text);
   const detail = `${versionFile(dir)} is damaged: it must hold the version of the data folder, now ${dataFolderVersion}`;
   throw new AptoveError("storage_failed", detail);
@@ -141,23 +134,9 @@ function newer(dir: string, found: number): AptoveError {
 
 function unusable(dir: string, error: unknown): AptoveError {
   if (error instanceof AptoveError) return error;
-  const code = (error as NodeJS.ErrnoException).code ?? "unknown";
-  const mend = "give it to this user, or set APTOVE_DATA_DIR to a folder that can be written";
-  if (code === "ENOSPC" || code === "EDQUOT")
-    return new AptoveError("storage_full", `no room for the data folder ${dir}`, { cause: error });
-  return new AptoveError("storage_failed", `the data folder ${dir} cannot be used (${code}); ${mend}`, {
-    cause: error,
-  });
-}
-
-/** Writes a file that may hold secrets (0600): whole or not at all. */
-export function writePrivateFile(path: string, content: string): void {
-  const aside = `${path}.${process.pid}.tmp`;
-  try {
-    writeFileSync(aside, content, { mode: 0o600, flush: true });
-    renameSync(aside, path);
-  } catch (error) {
-    rmSync(aside, { force: true });
-    throw error;
-  }
+  const fix = "give it to this user, or set APTOVE_DATA_DIR to a folder that can be written";
+  const code = storageFaultCode(error);
+  const reason = `the data folder ${dir} cannot be used (${systemCode(error) || "unknown"}); ${fix}`;
+  const detail = code === "storage_full" ? `no room for the data folder ${dir}` : reason;
+  return new AptoveError(code, detail, { cause: error });
 }

@@ -5,12 +5,14 @@
  */
 import { execFile } from "node:child_process";
 import { lstatSync, realpathSync, statSync } from "node:fs";
-import { constants, open } from "node:fs/promises";
+import { open } from "node:fs/promises";
 import { dirname, join, sep } from "node:path";
 import { promisify } from "node:util";
 import { pathFault } from "../domain/active-file.ts";
 import { AptoveError } from "../domain/errors.ts";
 import { gitQuestionEnvironment, gitQuestionOptions } from "../system/git-questions.ts";
+import { readRegularFlags } from "../system/read-files.ts";
+import { systemCode } from "../system/system-error.ts";
 
 const run = promisify(execFile);
 const listingBytesMax = 1_073_741_824;
@@ -125,12 +127,11 @@ export class WorkingCopy {
 
   /** Null when the file is gone, or has become a link, since it was looked at. */
   async read(path: string): Promise<Uint8Array | null> {
-    const flags = constants.O_RDONLY | (constants.O_NOFOLLOW ?? 0) | (constants.O_NONBLOCK ?? 0);
     try {
-      await using file = await open(this.#locate(path), flags);
+      await using file = await open(this.#locate(path), readRegularFlags);
       return await file.readFile();
     } catch (error) {
-      const { code } = error as NodeJS.ErrnoException;
+      const code = systemCode(error);
       if (code === "ENOENT" || code === "ELOOP" || code === "ENOTDIR") return null;
       const mend = "make it readable, or take it out of git";
       throw new AptoveError("repository_invalid", `${path} cannot be read (${code}); ${mend}.`, { cause: error });

@@ -3,10 +3,11 @@
  * the same person on the same machine. It is written when the server listens; that it stopped, or was killed, is
  * known by its process id.
  */
-import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { writePrivateFile } from "../../configuration/data-folder.ts";
 import type { DataFolder } from "../../configuration/data-folder.ts";
+import { writePrivateFile } from "../../system/durable-files.ts";
+import { isProcessAlive } from "../../system/processes.ts";
+import { readIfPresent } from "../../system/read-files.ts";
 
 export interface ServerFile {
   /** 0: it has stopped. */
@@ -26,13 +27,8 @@ function serverFile(folder: DataFolder): string {
 
 /** What the file says, of a living server or a dead one; null: there is no file that can be read. */
 export function readServerFile(folder: DataFolder): ServerFile | null {
-  let text: string;
-  try {
-    text = readFileSync(serverFile(folder), "utf8");
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === "ENOENT") return null;
-    throw error;
-  }
+  const text = readIfPresent(serverFile(folder))?.toString();
+  if (text === undefined) return null;
   try {
     return JSON.parse(text) as ServerFile;
   } catch {
@@ -44,7 +40,7 @@ export function readServerFile(folder: DataFolder): ServerFile | null {
 /** The running server of this folder. */
 export function findServer(folder: DataFolder): ServerFile | null {
   const found = readServerFile(folder);
-  return found !== null && found.pid > 0 && isAlive(found.pid) ? found : null;
+  return found !== null && isProcessAlive(found.pid) ? found : null;
 }
 
 export function writeServerFile(folder: DataFolder, server: ServerFile): void {
@@ -68,13 +64,4 @@ export async function answersAt(url: string): Promise<boolean> {
 /** Whether only this machine reaches the host. */
 export function isLoopback(host: string): boolean {
   return host === "localhost" || host === "[::1]" || host === "::1" || /^127\.\d+\.\d+\.\d+$/.test(host);
-}
-
-function isAlive(pid: number): boolean {
-  try {
-    process.kill(pid, 0);
-    return true;
-  } catch (error) {
-    return (error as NodeJS.ErrnoException).code === "EPERM";
-  }
 }

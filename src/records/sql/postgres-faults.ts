@@ -1,6 +1,6 @@
 /** What PostgreSQL's errors mean for whoever wants to ask again. */
 import { AptoveError } from "../../domain/errors.ts";
-import { systemCode } from "../../domain/storage-fault.ts";
+import { systemCode } from "../../system/system-error.ts";
 
 /** The server took the connection away: connection exceptions, a shutdown, a crash. */
 const lostStates = /^(?:08...|57P0[12])$/;

@@ -9,7 +9,8 @@ import { setTimeout as delay } from "node:timers/promises";
 import Database from "better-sqlite3";
 import { AptoveError } from "../../domain/errors.ts";
 import { limits } from "../../domain/limits.ts";
-import { storageFault, systemCode } from "../../domain/storage-fault.ts";
+import { storageFault } from "../../domain/storage-fault.ts";
+import { systemCode } from "../../system/system-error.ts";
 
 export type IndexDatabase = Database.Database;
 

@@ -9,7 +9,7 @@ import { opendir } from "node:fs/promises";
 import { join } from "node:path";
 import { gitQuestionEnvironment, gitQuestionOptions } from "../../system/git-questions.ts";
 import { limits } from "../../domain/limits.ts";
-import { systemCode } from "../../domain/storage-fault.ts";
+import { systemCode } from "../../system/system-error.ts";
 
 export interface Listing {
   /** Relative to the folder, forward slashes, sorted by their code units. */

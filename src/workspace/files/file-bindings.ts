@@ -79,7 +79,7 @@ class FileBindings implements BindingStore {
   }
 
   async #read(): Promise<Content> {
-    const { bindings: table = {}, ...rest } = (await this.#file.read()) ?? {};
+    const { bindings: table = {}, ...rest } = this.#file.read() ?? {};
     if (typeof table !== "object" || table === null || Array.isArray(table) || table instanceof Date) {
       throw this.#file.damaged("bindings must be a table");
     }

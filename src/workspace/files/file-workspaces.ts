@@ -3,12 +3,21 @@
  * finds a part of one; its files are replaced whole, under the workspace's lock (B4).
  */
 import { randomUUID } from "node:crypto";
-import { lstatSync, mkdirSync, renameSync, statSync, type Stats } from "node:fs";
+import { lstatSync, renameSync, statSync, type Stats } from "node:fs";
 import { readdir, rm } from "node:fs/promises";
-import { basename, dirname, join } from "node:path";
+import { basename, join } from "node:path";
 import { AptoveError } from "../../domain/errors.ts";
 import { limits } from "../../domain/limits.ts";
-import { storageFault, systemCode } from "../../domain/storage-fault.ts";
+import { storageFault } from "../../domain/storage-fault.ts";
+import {
+  createDurableFile,
+  createDurableFolder,
+  createFolder,
+  removeIfPossible,
+  syncFolder,
+} from "../../system/durable-files.ts";
+import { readTextIfPresent } from "../../system/read-files.ts";
+import { isAbsence, systemCode } from "../../system/system-error.ts";
 import { withFileLock } from "../file-lock.ts";
 import {
   checkPermission,
@@ -19,7 +28,6 @@ import {
   type WorkspaceStore,
 } from "../workspace-store.ts";
 import { permissionsFile, readPermissions, writePermissions } from "./permissions-file.ts";
-import { isAbsence, readWhole, rmIfThere, syncFolder, writeNew } from "./whole-file.ts";
 import { readWorkspace, workspaceText, writeWorkspace, type WorkspaceFile } from "./workspace-file.ts";
 import { workspacePaths, type WorkspacePaths, type WorkspaceFolders } from "./workspace-paths.ts";
 
@@ -48,12 +56,12 @@ class FileWorkspaces implements WorkspaceStore {
     const aside = join(this.#data.workspaces, `${newPrefix}${randomUUID()}`);
     try {
       if (isThere(paths.folder)) throw exists(id);
-      await makeFolder(this.#data.workspaces);
+      await createDurableFolder(this.#data.workspaces);
       await fill(aside, paths, workspaceText(workspace));
       renameSync(aside, paths.folder);
       await syncFolder(this.#data.workspaces);
     } catch (error) {
-      rmIfThere(aside);
+      removeIfPossible(aside);
       // Somebody else's is there; its files make it impossible to replace.
       if (["ENOTEMPTY", "EEXIST", "EPERM"].includes(systemCode(error)) && isThere(paths.folder)) {
         throw exists(id);
@@ -103,13 +111,13 @@ class FileWorkspaces implements WorkspaceStore {
     const { folder, config } = workspacePaths(this.#data, id);
     if (!isThere(folder)) throw unknown(id);
     try {
-      const text = await readWhole(config);
+      const text = readTextIfPresent(config);
       return text === null ? null : { text, place: config };
     } catch (error) {
       if (error instanceof TypeError) {
         throw new AptoveError("config_invalid", `${config} is not UTF-8 text`, { cause: error });
       }
-      throw error;
+      throw storageFault(`${config} could not be read`, error);
     }
   }
 
@@ -201,24 +209,14 @@ class FileWorkspaces implements WorkspaceStore {
 
 /** Makes the folder of a new workspace, with what W1 lists, durable. */
 async function fill(folder: string, paths: WorkspacePaths, text: string): Promise<void> {
-  mkdirSync(folder, { mode: 0o700 });
+  createFolder(folder);
   const empty = [paths.mcp, paths.skills, paths.memory].map((path) => basename(path));
-  for (const name of empty) mkdirSync(join(folder, name), { mode: 0o700 });
+  for (const name of empty) createFolder(join(folder, name));
   await Promise.all([
-    writeNew(join(folder, basename(paths.workspace)), Buffer.from(text)),
-    writeNew(join(folder, basename(paths.session)), Buffer.alloc(0)),
+    createDurableFile(join(folder, basename(paths.workspace)), Buffer.from(text)),
+    createDurableFile(join(folder, basename(paths.session)), Buffer.alloc(0)),
   ]);
   await syncFolder(folder);
-}
-
-async function makeFolder(path: string): Promise<void> {
-  try {
-    mkdirSync(path, { mode: 0o700 });
-  } catch (error) {
-    if (systemCode(error) === "EEXIST") return;
-    throw error;
-  }
-  await syncFolder(dirname(path));
 }
 
 function isThere(path: string): boolean {

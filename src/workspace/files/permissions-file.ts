@@ -18,7 +18,7 @@ export function permissionsFile(paths: WorkspacePaths): TomlFile {
 
 /** A file that is not there allows nothing; one that is damaged allows nothing either, and says so. */
 export async function readPermissions(file: TomlFile): Promise<PermissionsContent> {
-  const { format: _format, allowed = {}, ...rest } = (await file.read()) ?? {};
+  const { format: _format, allowed = {}, ...rest } = file.read() ?? {};
   if (typeof allowed !== "object" || allowed === null || Array.isArray(allowed) || allowed instanceof Date) {
     throw file.damaged("allowed must be a table");
   }

@@ -1,11 +1,11 @@
 /** `aptove config init | show | check` (W7). */
 import { existsSync } from "node:fs";
 import { AptoveError } from "../../../domain/errors.ts";
+import { writePrivateFile } from "../../../system/durable-files.ts";
 import { readS3Url } from "../../../system/s3-url.ts";
 import { starterConfig, effectiveValues } from "../../../configuration/config-text.ts";
 import type { Configuration, LoadedConfiguration } from "../../../configuration/configuration.ts";
 import { callableProviders, providerFault } from "../../../configuration/configured-providers.ts";
-import { writePrivateFile } from "../../../configuration/data-folder.ts";
 import { qdrantFault } from "../../../configuration/configured-index.ts";
 import { configuredMcpServers } from "../../../configuration/mcp-servers.ts";
 import type { Call } from "../call.ts";

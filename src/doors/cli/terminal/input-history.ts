@@ -2,7 +2,8 @@
  * What was typed in chats before, over sessions: a file for its owner alone, a line of JSON each, oldest first. A line
  * that begins with a blank is not kept, as in a shell; nor are answers to questions.
  */
-import { appendFileSync, readFileSync, renameSync, writeFileSync } from "node:fs";
+import { appendFileSync, readFileSync } from "node:fs";
+import { writePrivateFile } from "../../../system/durable-files.ts";
 
 const entriesMax = 1_000;
 /** Larger ones were pasted, and are not looked for again. */
@@ -93,12 +94,10 @@ function append(file: string, text: string): boolean {
   }
 }
 
-/** False: it stays longer than it need be. */
+/** Returns false if the file could not be replaced: it stays longer than it needs to be. */
 function rewrite(file: string, entries: readonly string[]): boolean {
-  const aside = `${file}.${process.pid}`;
   try {
-    writeFileSync(aside, entries.map((entry) => `${JSON.stringify(entry)}\n`).join(""), { mode: 0o600 });
-    renameSync(aside, file);
+    writePrivateFile(file, entries.map((entry) => `${JSON.stringify(entry)}\n`).join(""));
     return true;
   } catch {
     return false;

@@ -15,7 +15,7 @@ import {
   type Driver,
   type QueryResult,
 } from "kysely";
-import { systemCode } from "../../../domain/storage-fault.ts";
+import { systemCode } from "../../../system/system-error.ts";
 
 /** How long a writer waits for the transactions of others; ours take a few milliseconds. */
 const lockWaitMs = 10_000;
