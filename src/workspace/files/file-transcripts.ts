@@ -31,13 +31,13 @@ import {
 } from "../../system/durable-files.ts";
 import { noFollowFlag } from "../../system/read-files.ts";
 import { isAbsence } from "../../system/system-error.ts";
-import { withFileLock } from "../file-lock.ts";
 import {
   checkTranscriptName,
   isTranscriptName,
   type TranscriptFile,
   type TranscriptStore,
 } from "../transcript-store.ts";
+import { withWorkspaceLock } from "./workspace-lock.ts";
 import { workspacePaths, type WorkspacePaths, type WorkspaceFolders } from "./workspace-paths.ts";
 
 /** What is written, until it has its name. What a killed writer leaves is replaced by the next one: only one writes at a time. */
@@ -60,7 +60,7 @@ class FileTranscripts implements TranscriptStore {
 
   async locked<T>(workspaceId: string, body: () => Promise<T>): Promise<T> {
     const paths = this.#existing(workspaceId);
-    return await withFileLock(paths.transcriptLock, async () => {
+    return await withWorkspaceLock(paths.transcriptLock, async () => {
       this.#existing(workspaceId);
       return await body();
     });

@@ -18,7 +18,6 @@ import {
 } from "../../system/durable-files.ts";
 import { readTextIfPresent } from "../../system/read-files.ts";
 import { isAbsence, systemCode } from "../../system/system-error.ts";
-import { withFileLock } from "../file-lock.ts";
 import {
   checkPermission,
   checkWords,
@@ -29,6 +28,7 @@ import {
 } from "../workspace-store.ts";
 import { permissionsFile, readPermissions, writePermissions } from "./permissions-file.ts";
 import { readWorkspace, workspaceText, writeWorkspace, type WorkspaceFile } from "./workspace-file.ts";
+import { withWorkspaceLock } from "./workspace-lock.ts";
 import { workspacePaths, type WorkspacePaths, type WorkspaceFolders } from "./workspace-paths.ts";
 
 /** What is made and what is deleted stands beside the workspaces under such names, which no id can have. */
@@ -102,7 +102,7 @@ class FileWorkspaces implements WorkspaceStore {
       if (workspace === null) return false;
       if (prepare !== undefined && !(await prepare(workspace))) return false;
       // Nobody who writes the transcript finds the folder gone in the middle of it.
-      await withFileLock(paths.transcriptLock, () => this.#takeAway(paths));
+      await withWorkspaceLock(paths.transcriptLock, () => this.#takeAway(paths));
       return true;
     });
   }
@@ -157,7 +157,7 @@ class FileWorkspaces implements WorkspaceStore {
   /** Under the workspace's lock; one that is not there gets none, and the answer is `absent`. */
   async #whileThere<T>(paths: WorkspacePaths, absent: T, body: () => Promise<T>): Promise<T> {
     if (!isThere(paths.folder)) return absent;
-    return await withFileLock(paths.lock, async () => (isThere(paths.folder) ? await body() : absent));
+    return await withWorkspaceLock(paths.lock, async () => (isThere(paths.folder) ? await body() : absent));
   }
 
   /** Everything in one rename, and then for good; with the locks, which the next workspace of that id makes anew. */
