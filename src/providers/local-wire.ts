@@ -5,6 +5,7 @@
 import { z } from "zod";
 import { AptoveError, failure, failureOf } from "../domain/errors.ts";
 import type { HistoryItem } from "../domain/history.ts";
+import { onAbort } from "../system/abort.ts";
 import type { ModelCall, PreparedRequest, ProviderEvent, ProviderFailed } from "./provider.ts";
 import { failed } from "./terminal.ts";
 
@@ -110,8 +111,7 @@ export async function* sendLocally(
   signal: AbortSignal,
 ): AsyncGenerator<ProviderEvent, void, undefined> {
   const aborted = Promise.withResolvers<"aborted">();
-  const onAbort = (): void => aborted.resolve("aborted");
-  signal.addEventListener("abort", onAbort, { once: true });
+  const removeListener = onAbort(signal, () => aborted.resolve("aborted"));
   const iterator = events[Symbol.asyncIterator]();
   try {
     for (;;) {
@@ -123,7 +123,7 @@ export async function* sendLocally(
   } catch (error) {
     yield* withBytes(signal.aborted ? interrupted() : failed(failureOf(error)));
   } finally {
-    signal.removeEventListener("abort", onAbort);
+    removeListener();
     // It may wait for something that never comes, so its end is not waited for.
     iterator.return?.().catch(() => "it already failed as a failed event");
   }

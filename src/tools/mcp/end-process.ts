@@ -1,6 +1,6 @@
 /** Ends a server's process with all that it started. */
 import type { ChildProcess } from "node:child_process";
-import { setTimeout as delay } from "node:timers/promises";
+import { withinMs } from "../../system/abort.ts";
 import { endFamily } from "../process-family.ts";
 
 /** How long it has to end by itself once its input is closed, and then after it was asked to. */
@@ -14,15 +14,9 @@ export async function endProcess(child: ChildProcess): Promise<void> {
   // What it still says is not read any more: one that is in the middle of it must not wait for ever.
   child.stdout?.destroy();
   child.stdin?.end();
-  if (ended !== null) await inTime(ended, graceMs.alone);
+  if (ended !== null) await withinMs(graceMs.alone, ended);
   await endFamily({ pid: child.pid, mark: null }, graceMs.asked);
-  if (ended !== null) await inTime(ended, graceMs.asked);
+  if (ended !== null) await withinMs(graceMs.asked, ended);
   child.stdin?.destroy();
   child.stderr?.destroy();
-}
-
-async function inTime(event: Promise<void>, ms: number): Promise<void> {
-  const timer = new AbortController();
-  await Promise.race([event, delay(ms, undefined, { signal: timer.signal }).catch(() => false)]);
-  timer.abort();
 }

@@ -1,5 +1,6 @@
 /** `aptove serve` and `aptove start`: the HTTP server of this machine's data folder (L1, R4). */
 import { failureOf } from "../../../domain/errors.ts";
+import { whenAborted } from "../../../system/abort.ts";
 import type { Call } from "../call.ts";
 import { CommandFailed, exitCodes } from "../failure.ts";
 import type { ExitCode } from "../failure.ts";
@@ -113,7 +114,7 @@ async function serveUntilStopped(call: Call, local: LocalEngine, onReady: (url: 
   const stopping = listenForStop(call.io.signals);
   try {
     onReady(url);
-    await Promise.race([aborted(stopping.first), aborted(call.output.closed)]);
+    await Promise.race([whenAborted(stopping.first), whenAborted(call.output.closed)]);
     if (!call.json) say(["stopping: running turns get a moment to finish; Ctrl-C again ends at once"]);
     markStopped(call.folder(), process.pid);
     await Promise.race([call.close(), stopping.second]);
@@ -129,13 +130,6 @@ function plainHttp(host: string): string[] {
     `warning: ${host} is reached without TLS, and keys can be read on the way;`,
     "put a tunnel or a reverse proxy with TLS before the server, and its name into serve.allowed_hosts",
   ];
-}
-
-function aborted(signal: AbortSignal): Promise<void> {
-  return new Promise((resolve) => {
-    if (signal.aborted) resolve();
-    else signal.addEventListener("abort", () => resolve(), { once: true });
-  });
 }
 
 /** Lets other commands of this person find the server, with a key of their own that outlives it (see server-file.ts). */

@@ -1,5 +1,6 @@
 /** Runs one instruction as a turn and shows it; the shared middle of `ask` and `chat`. */
 import type { AgUiEvent, AptoveClient, ExecuteAnswer, ExecuteRequest, StreamedEvent } from "../../../client/client.ts";
+import { onAbort } from "../../../system/abort.ts";
 import type { Call } from "../call.ts";
 import { TurnRenderer } from "./render-turn.ts";
 import type { TurnView } from "./render-turn.ts";
@@ -42,14 +43,14 @@ export async function runInstruction(run: InstructionRun): Promise<ExecuteAnswer
     // Interrupted before the turn had an id: it is stopped as soon as it has one.
     if (interrupt.aborted) stop();
   };
-  interrupt.addEventListener("abort", stop, { once: true });
+  const removeListener = onAbort(interrupt, stop);
   try {
     const answer = await client.execute(request, { onEvent }).catch((error) => storedAnswer(call, turnId, error));
     if (show === "text") renderer.finish(answer);
     return answer;
   } finally {
     if (show === "text") renderer.endLine();
-    interrupt.removeEventListener("abort", stop);
+    removeListener();
   }
 }
 
