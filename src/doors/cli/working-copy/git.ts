@@ -1,7 +1,8 @@
 /** What git knows of the working copy: its top folder, the name of the repository, which files are modified. */
-import { execFile } from "node:child_process";
 import { basename } from "node:path";
-import { gitQuestionEnvironment, gitQuestionOptions } from "../../../system/git-questions.ts";
+import { askGit } from "../../../system/git.ts";
+
+const answerBytesMax = 64 * 1_048_576;
 
 export interface WorkingCopy {
   /** Absolute path of the top folder. */
@@ -11,14 +12,10 @@ export interface WorkingCopy {
   hasGit: boolean;
 }
 
-/** Null: git is missing, or says no. */
-function git(root: string, args: string[]): Promise<string | null> {
-  return new Promise((resolve) => {
-    const options = { cwd: root, maxBuffer: 64 * 1_048_576, env: gitQuestionEnvironment(process.env) };
-    execFile("git", [...gitQuestionOptions, ...args], options, (error, stdout) =>
-      resolve(error === null ? stdout : null),
-    );
-  });
+/** Returns what git answers. Null if git is missing or fails. */
+async function git(root: string, args: string[]): Promise<string | null> {
+  const answer = await askGit({ folder: root, args, answerBytesMax });
+  return answer.outcome === "answered" ? answer.text : null;
 }
 
 /** The working copy around a folder; outside of git the folder itself. */
