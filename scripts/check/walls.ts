@@ -41,7 +41,7 @@ function zoneOf(path: string): string {
 }
 
 /** Files of the ground floor that the engine may use too: they compute, and touch nothing outside the process. */
-const pureSystem = ["src/system/abort.ts", "src/system/bounded-cache.ts"];
+const pureSystem = ["abort", "bounded-cache", "canonical-json", "guards"].map((name) => `src/system/${name}.ts`);
 
 /** Files at the top of src; any other stands on nothing, and only what puts the parts together may use it. */
 const rootZones: Record<string, string> = {

@@ -1,4 +1,5 @@
 /** The forms that a key of the configuration may have: each with its words, its sample, and what it refuses. */
+import { isTable } from "../system/guards.ts";
 
 /** One setting. `fault` says why a value is refused, or gives null. */
 export interface ValueField {
@@ -170,11 +171,6 @@ function isJson(value: unknown): boolean {
   if (typeof value === "number") return Number.isFinite(value);
   if (Array.isArray(value)) return value.every(isJson);
   return isTable(value) && Object.values(value).every(isJson);
-}
-
-export function isTable(value: unknown): value is Record<string, unknown> {
-  if (typeof value !== "object" || value === null || Array.isArray(value)) return false;
-  return !(value instanceof Date);
 }
 
 function toolFault(tool: unknown, index: number): string | null {

@@ -14,7 +14,7 @@ import type {
 } from "../domain/context.ts";
 import type { InputPart } from "../domain/input-part.ts";
 import type { SequencedEvent } from "../domain/events.ts";
-import type { TurnDiff, VerifyReport } from "../domain/explanation.ts";
+import type { TurnDiff, VerifyReport } from "./api/explanation.ts";
 import type { MailboxMessage } from "../domain/mailbox.ts";
 import type { Session, SessionPatch } from "../domain/session.ts";
 import type { Step } from "../domain/step.ts";

@@ -1,4 +1,5 @@
 /** The arguments of tool calls in history, for wires that refuse a call whose arguments are not an object. */
+import { isRecord } from "../system/guards.ts";
 
 /** Under this name goes what a model wrote that is none: it can see its mistake, and the history stays whole. */
 const invalidName = "invalid_arguments";
@@ -46,5 +47,5 @@ function asSendable(_name: string, value: unknown, context?: { source?: string }
 }
 
 function isObject(value: unknown): value is Record<string, unknown> {
-  return typeof value === "object" && value !== null && !Array.isArray(value) && !exact.isRawJSON(value);
+  return isRecord(value) && !exact.isRawJSON(value);
 }

@@ -4,6 +4,7 @@
  */
 import { isId } from "../../domain/ids.ts";
 import { limits } from "../../domain/limits.ts";
+import { isRecord } from "../../system/guards.ts";
 
 /** What is wrong with a value, with its place, or null when it is a `T`. */
 export interface Shape<T> extends Check {
@@ -21,7 +22,7 @@ export function fields<T extends object>(
   const needed: [string, Check][] = Object.entries(required);
   const known = new Map<string, Check>([...needed, ...Object.entries<Check>(optional)]);
   return (value, at) => {
-    if (!isObject(value)) return `${at} is not an object`;
+    if (!isRecord(value)) return `${at} is not an object`;
     const absent = needed.find(([name]) => !Object.hasOwn(value, name));
     if (absent !== undefined) return `${at}.${absent[0]} is missing`;
     for (const [name, content] of Object.entries(value)) {
@@ -41,14 +42,10 @@ export function variants<T extends object, F extends keyof T & string>(
 ): Shape<T> {
   const known = new Map(Object.entries<Check>(shapes));
   return (value, at) => {
-    if (!isObject(value)) return `${at} is not an object`;
+    if (!isRecord(value)) return `${at} is not an object`;
     const shape = known.get(String(value[field]));
     return shape === undefined ? `${at}.${field} is none of ${[...known.keys()].join(", ")}` : shape(value, at);
   };
-}
-
-function isObject(value: unknown): value is Record<string, unknown> {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
 export function when<T>(what: string, holds: (value: unknown) => boolean): Shape<T> {
@@ -113,7 +110,7 @@ export function listOfSome<T>(shape: Shape<T>): Shape<[T, ...T[]]> {
 }
 
 export function record<T>(shape: Shape<T>): Shape<Record<string, T>> {
-  return (value, at) => (isObject(value) ? list(shape)(Object.values(value), at) : `${at} is not an object`);
+  return (value, at) => (isRecord(value) ? list(shape)(Object.values(value), at) : `${at} is not an object`);
 }
 
 /** Anything that JSON can say and that is not nested too deep to be walked through. */
@@ -127,4 +124,4 @@ export const json: Shape<unknown> = (value, at) => {
 };
 
 export const jsonObject: Shape<Record<string, unknown>> = (value, at) =>
-  isObject(value) ? json(value, at) : `${at} is not an object`;
+  isRecord(value) ? json(value, at) : `${at} is not an object`;

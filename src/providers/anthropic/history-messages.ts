@@ -13,7 +13,7 @@ import type {
 import { z } from "zod";
 import type { HistoryItem, ReasoningItem, ToolCallItem, ToolResultItem } from "../../domain/history.ts";
 import { sha256 } from "../../domain/ids.ts";
-import { modelFamily } from "../../domain/model-family.ts";
+import { modelFamily } from "../../domain/models.ts";
 import { argumentsObject } from "../call-arguments.ts";
 import { isImage, mediaOf, type LoadedMedia } from "../call-media.ts";
 import { withoutDanglingReasoning, type ReasoningRole } from "../dangling-reasoning.ts";

@@ -13,7 +13,7 @@ import type {
 import { z } from "zod";
 import type { ModelSettings } from "../../domain/context.ts";
 import type { AssistantItem, HistoryItem, ReasoningItem, ToolCallItem } from "../../domain/history.ts";
-import { modelFamily } from "../../domain/model-family.ts";
+import { modelFamily } from "../../domain/models.ts";
 import type { ToolDefinition } from "../../domain/tool.ts";
 import { mediaOf, type LoadedMedia } from "../call-media.ts";
 import { argumentsJson } from "../call-arguments.ts";

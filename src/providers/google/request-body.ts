@@ -15,7 +15,7 @@ import type {
 } from "@google/genai";
 import type { ModelSettings } from "../../domain/context.ts";
 import type { HistoryItem, ReasoningItem, ToolCallItem, ToolResultItem } from "../../domain/history.ts";
-import { modelFamily } from "../../domain/model-family.ts";
+import { modelFamily } from "../../domain/models.ts";
 import type { ToolDefinition } from "../../domain/tool.ts";
 import { argumentsObject } from "../call-arguments.ts";
 import { mediaOf } from "../call-media.ts";

@@ -18,7 +18,7 @@ import type {
 import { z } from "zod";
 import type { ModelSettings } from "../../domain/context.ts";
 import type { AssistantItem, HistoryItem, ReasoningItem } from "../../domain/history.ts";
-import { modelFamily } from "../../domain/model-family.ts";
+import { modelFamily } from "../../domain/models.ts";
 import type { ToolDefinition } from "../../domain/tool.ts";
 import { isImage, mediaOf, type LoadedMedia } from "../call-media.ts";
 import { withoutDanglingReasoning, type ReasoningRole } from "../dangling-reasoning.ts";

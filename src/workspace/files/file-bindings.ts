@@ -1,4 +1,5 @@
 /** Bindings in `bindings.toml` of the data folder: read anew for every answer, replaced whole under one lock (W2, B4). */
+import { isTable } from "../../system/guards.ts";
 import { checkDeviceId, type Binding, type BindingStore } from "../binding-store.ts";
 import { checkWorkspaceId, isWorkspaceId } from "../workspace-store.ts";
 import { TomlFile, type TomlTable } from "./toml-file.ts";
@@ -80,9 +81,7 @@ class FileBindings implements BindingStore {
 
   async #read(): Promise<Content> {
     const { bindings: table = {}, ...rest } = this.#file.read() ?? {};
-    if (typeof table !== "object" || table === null || Array.isArray(table) || table instanceof Date) {
-      throw this.#file.damaged("bindings must be a table");
-    }
+    if (!isTable(table)) throw this.#file.damaged("bindings must be a table");
     const bindings = new Map<string, string>();
     for (const [deviceId, workspaceId] of Object.entries(table)) {
       if (typeof workspaceId !== "string" || !isWorkspaceId(workspaceId)) {
