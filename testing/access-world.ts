@@ -174,7 +174,7 @@ async function expiredKey(records: RecordStore, { orgId, userId }: { orgId: stri
   const secret = `aptove_${newId()}`;
   const times = { createdAt: 0, expiresAt: 1, lastUsedAt: null, revokedAt: null };
   const key = { id: newId(), orgId, userId, name: "old", prefix: "aptove_", hash: sha256(secret), deviceId: null };
-  await records.insertKey({ ...key, ...times });
+  await records.keys.insert({ ...key, ...times });
   return secret;
 }
 
@@ -186,9 +186,9 @@ async function newTarget({ server, keys, ids, records }: World, { isPublic, isRe
   const second = await engine.runTurn(owner, { instruction: "more", sessionId: first.sessionId });
   await second.finished;
   const { sessionId } = first;
-  await records.changeParticipants(sessionId, { invited: [ids.participant], dismissed: [] });
-  if (isPublic) await records.updateSession(sessionId, { isPublic }, Date.now());
-  if (isRemoved) await records.markSession(sessionId, { deletedAt: Date.now() }, Date.now());
+  await records.sessions.changeParticipants(sessionId, { invited: [ids.participant], dismissed: [] });
+  if (isPublic) await records.sessions.update(sessionId, { isPublic }, Date.now());
+  if (isRemoved) await records.sessions.update(sessionId, { deletedAt: Date.now() }, Date.now());
   return { sessionId, turnId: second.turnId };
 }
 

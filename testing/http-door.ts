@@ -15,7 +15,7 @@ import type { HttpDoor, HttpDoorOptions } from "../src/doors/http/door.ts";
 import { routeErrors } from "../src/protocol/routes/openapi.ts";
 import { paths } from "../src/protocol/routes/paths.ts";
 import type { RouteName } from "../src/protocol/routes/paths.ts";
-import { problem } from "../src/protocol/problem.ts";
+import { problemSchema } from "../src/protocol/problem.ts";
 import type { WireProblem } from "../src/protocol/problem.ts";
 import { routes } from "../src/protocol/routes/routes.ts";
 import type { RouteSpec } from "../src/protocol/routes/routes.ts";
@@ -87,7 +87,7 @@ export async function testDoor(
     refused: async (code, line, more) => {
       const response = await send(line, more);
       assert.equal(response.headers.get("content-type"), "application/problem+json");
-      const value = problem.parse(await response.json());
+      const value = problemSchema.parse(await response.json());
       assert.equal(value.code, code, value.detail);
       return value;
     },
@@ -103,7 +103,7 @@ async function addPerson(
   const key = `aptove_${newId()}`;
   const { id: userId, createdAt } = await addUser(records, { orgId, role });
   const unused = { deviceId: null, expiresAt: null, lastUsedAt: null, revokedAt: null };
-  await records.insertKey({
+  await records.keys.insert({
     id: newId(),
     orgId,
     userId,
@@ -157,7 +157,7 @@ async function checkAnswer(name: RouteName | null, response: Response): Promise<
 }
 
 function checkProblem(name: RouteName | null, status: number, value: unknown): void {
-  const { code, title, type, ...rest } = problem.parse(value);
+  const { code, title, type, ...rest } = problemSchema.parse(value);
   const entry = errorCatalogue[code];
   assert.deepEqual(
     [status, rest.status, rest.retryable, title],

@@ -10,11 +10,11 @@ export async function addUser(
 ): Promise<User> {
   const { orgId } = more;
   const createdAt = Date.now();
-  if ((await records.getOrg(orgId)) === null) {
-    await records.insertOrg({ id: orgId, name: "a team", createdAt, suspendedAt: null });
+  if ((await records.people.getOrg(orgId)) === null) {
+    await records.people.insertOrg({ id: orgId, name: "a team", createdAt, suspendedAt: null });
   }
   const unknown = { email: null, externalId: null, disabledAt: null };
   const user: User = { id: newId(), name: role, role, createdAt, ...unknown, ...more };
-  await records.insertUser(user);
+  await records.people.insertUser(user);
   return user;
 }

@@ -59,12 +59,12 @@ export async function readsStoredRecords(store: RecordStore, version: number): P
   const unknown = { email: null, externalId: null, disabledAt: null };
   const users = stored.users.map((user) => (version < 5 ? { ...user, ...unknown } : user));
   const expected = { ...stored, sessions, keys, users };
-  for (const session of expected.sessions) assert.deepEqual(await store.getSession(session.id), session);
+  for (const session of expected.sessions) assert.deepEqual(await store.sessions.get(session.id), session);
   for (const turn of expected.turns) {
-    assert.deepEqual(await store.getTurn(turn.id), turn);
+    assert.deepEqual(await store.turns.get(turn.id), turn);
     const steps = expected.steps.filter((step) => step.turnId === turn.id);
-    assert.deepEqual(await store.listSteps(turn.id), steps);
-    assert.equal(await store.tookPart(turn.sessionId, turn.createdBy), true);
+    assert.deepEqual(await store.turns.listSteps(turn.id), steps);
+    assert.equal(await store.sessions.isParticipant(turn.sessionId, turn.createdBy), true);
   }
   const statuses = new Set(expected.turns.map((turn) => turn.status));
   assert.equal(statuses.size, 5, "the rows have a turn of every status");
@@ -77,36 +77,36 @@ export async function readsStoredRecords(store: RecordStore, version: number): P
 }
 
 async function readsPeople(store: RecordStore, expected: Expected): Promise<void> {
-  assert.deepEqual(await store.listRunners(), expected.runners);
-  for (const user of expected.users) assert.deepEqual(await store.getUser(user.id), user);
+  assert.deepEqual(await store.runners.list(), expected.runners);
+  for (const user of expected.users) assert.deepEqual(await store.people.getUser(user.id), user);
   for (const key of expected.keys) {
-    const holder = await store.findKey(key.hash);
+    const [holder] = await store.keys.find([key.hash]);
     assert.deepEqual(holder?.key, key);
     // An org that was only an id has a row by now: without one nobody could come in.
     assert.equal(holder.org?.id, holder.user.orgId);
   }
   for (const request of expected.idempotent) {
-    assert.deepEqual(await store.findIdempotent(request.userId, request.key), request);
+    assert.deepEqual(await store.turns.findIdempotent(request.userId, request.key), request);
   }
   for (const device of expected.devices) {
-    assert.deepEqual(await store.ownDevice({ ...device, userId: "somebody else", at: 0 }), device);
+    assert.deepEqual(await store.devices.register({ ...device, userId: "somebody else", at: 0 }), device);
   }
-  for (const code of expected.pairingCodes) assert.deepEqual(await store.getPairingCode(code.id), code);
+  for (const code of expected.pairingCodes) assert.deepEqual(await store.devices.getCode(code.id), code);
 }
 
 async function readsTree(store: RecordStore, expected: Expected): Promise<void> {
   const forks = expected.sessions.filter((session) => session.originTurnId !== null && session.deletedAt === null);
   assert.ok(forks.length > 0, "the rows have a fork");
-  assert.deepEqual(await store.listForks(expected.turns.map((turn) => turn.id)), forks);
+  assert.deepEqual(await store.sessions.listForks(expected.turns.map((turn) => turn.id)), forks);
   for (const { id } of expected.sessions) {
     const moves = expected.headMoves.filter((move) => move.sessionId === id);
-    assert.deepEqual(await store.listHeadMoves(id), moves);
+    assert.deepEqual(await store.sessions.listHeadMoves(id), moves);
   }
-  const taken = await Promise.all(expected.runners.map(({ id }) => store.takeControls(id)));
+  const taken = await Promise.all(expected.runners.map(({ id }) => store.runners.takeControls(id)));
   assert.deepEqual(taken.flat(), expected.controls);
   const [{ orgId, id: userId } = assert.fail("the rows have no user")] = expected.users;
   for (const { words, matches } of expected.searches) {
-    const hits = await store.search({ orgId, userId, words, limit: 10 });
+    const hits = await store.search.find({ orgId, userId, words, limit: 10 });
     const found = hits.flatMap((hit) => hit.matches);
     assert.deepEqual(found, matches, words.join(" "));
   }

@@ -15,6 +15,11 @@ const ownPath = "scripts/check/exceptions.ts";
 
 export const exceptions: readonly Exception[] = [
   { rule: "habits/silenced", path: "src/domain/turn.test.ts", reason: "T3 is that these lines do not type-check" },
+  {
+    rule: "habits/silenced",
+    path: "src/engine/turn/live/live-turn.test.ts",
+    reason: "the test is that states which cannot be do not type-check",
+  },
   { rule: "words/unfinished", path: "scripts/check/words.ts", reason: "the list of the words itself" },
   { rule: "words/unfinished", path: "scripts/check/words.test.ts", reason: "plants the words to see them found" },
   { rule: "words/process", path: "scripts/check/words.test.ts", reason: "plants the words to see them found" },

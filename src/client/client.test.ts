@@ -206,10 +206,10 @@ test("[V2] a stream that breaks without a word is told as that, whatever a serve
 
 test("[T11] a turn whose end cannot be stored is told as that, after all that it said", async (t) => {
   const records = memoryRecords();
-  const { finishTurn } = records;
+  const { finish: finishTurn } = records.turns;
   let isFull = true;
-  records.finishTurn = (finish) =>
-    isFull ? Promise.reject(new AptoveError("storage_full", "no room")) : finishTurn.call(records, finish);
+  records.turns.finish = (finish) =>
+    isFull ? Promise.reject(new AptoveError("storage_full", "no room")) : finishTurn.call(records.turns, finish);
   const door = await testDoor(t, { records, script: () => [{ says: ["half ", "an ", "answer"] }] });
   let said = "";
   const onEvent = ({ event }: StreamedEvent): void => {

@@ -62,7 +62,7 @@ export type {
   WireSessionGraph,
 } from "../protocol/tree.ts";
 export type { WireTurn, WireTurnContext, WireTurnList, WireTurnSummary } from "../protocol/turn.ts";
-export type { WireUsage } from "../protocol/values.ts";
+export type { WireTokenUsage } from "../protocol/values.ts";
 export type { ExportFile, SessionListOptions, SessionMethods, TurnListOptions } from "./sessions.ts";
 export type { TurnMethods } from "./turns.ts";
 

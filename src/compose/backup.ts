@@ -122,7 +122,7 @@ async function lookThrough(file: string, blobs: BlobStore): Promise<{ turns: num
   const records = await openSqliteRecords({ file });
   try {
     for (const id of ids) {
-      const missing = (await records.blobKeysOf(id)).find((key) => !had.has(key));
+      const missing = (await records.purges.blobKeysOf(id)).find((key) => !had.has(key));
       if (missing !== undefined) return { turns: ids.length, missing };
     }
     return { turns: ids.length, missing: null };

@@ -126,7 +126,7 @@ test("[W7] [W1] a damaged or wrong workspace is that workspace's matter alone, a
     ["providers.openia.api_key = 'k'", /providers.openia is not known; did you mean "providers.openai"\?/],
     ["providers.compatible.openai.model = 'm'", /is the name of a built-in provider/],
     ["provider =", /config.toml:1:\d+: /],
-    ["[records]\nurl = 'postgres://h/d'", /records is the same for every workspace; it belongs into .*config.toml$/],
+    ["[records]\nurl = 'postgres://h/d'", /records is the same for every workspace; set it in .*config.toml$/],
     [
       'conversation_context = "revew"\n[conversation_contexts.review]',
       /conversation_context must be "default" or "review"$/,

@@ -5,7 +5,7 @@
 import { limits } from "../domain/limits.ts";
 import { BoundedCache } from "../system/bounded-cache.ts";
 import type { WorkspaceSettings } from "../engine/dependencies.ts";
-import { mergeLayers, workspaceWords } from "../configuration/configuration.ts";
+import { mergeLayers, readWorkspaceSettings } from "../configuration/configuration.ts";
 import type { Configuration, SharedLayers } from "../configuration/configuration.ts";
 import { isWorkspaceId } from "../workspace/workspace-store.ts";
 import type { WorkspaceStore } from "../workspace/workspace-store.ts";
@@ -33,7 +33,7 @@ export function configuredWorkspaces({ store, shared, base, settle }: Configured
   // By the words themselves: what was worked out from them is never stale.
   const kept = new BoundedCache<ConfiguredWorkspace>(limits.workspaceConfigurationsKept);
   return async (workspaceId) => {
-    const words = isWorkspaceId(workspaceId) ? await workspaceWords(await store(), workspaceId) : null;
+    const words = isWorkspaceId(workspaceId) ? await readWorkspaceSettings(await store(), workspaceId) : null;
     if (words === null) return null;
     if (words.provider === null && words.config === null) return base;
     const key = JSON.stringify(words);

@@ -47,7 +47,7 @@ test("[B4] copies and restores of both, and records from before there were ids, 
   await check(records, await copied(blobs));
   const older = memoryRecords();
   await check(older, await copied(blobs));
-  assert.equal(await older.blobStoreId(), await records.blobStoreId());
+  assert.equal(await older.storage.blobStoreId(), await records.storage.blobStoreId());
 });
 
 test("[B4] blobs that do not answer, or do not say whose they are, are told of; the server starts", async () => {

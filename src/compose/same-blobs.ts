@@ -12,7 +12,7 @@ import type { RecordStore } from "../records/record-store.ts";
 export const identityKey = "store/identity.json";
 
 export interface Belonging {
-  records: Pick<RecordStore, "blobStoreId" | "claimBlobStore">;
+  records: Pick<RecordStore, "storage">;
   blobs: Pick<BlobStore, "get" | "put">;
   report(message: string, error: unknown): void;
 }
@@ -22,7 +22,7 @@ export interface Belonging {
  * the one that it has. Blobs that do not answer are told of and nothing more: a server starts, and is not ready.
  */
 export async function checkSameBlobs({ records, blobs, report }: Belonging): Promise<void> {
-  const kept = await records.blobStoreId();
+  const kept = await records.storage.blobStoreId();
   let id: string | null;
   try {
     id = await identityOf(blobs);
@@ -32,7 +32,7 @@ export async function checkSameBlobs({ records, blobs, report }: Belonging): Pro
     return;
   }
   // Two that start at once, each on blobs of its own, have both come here.
-  if (id !== null && id === (kept ?? (await records.claimBlobStore(id)))) return;
+  if (id !== null && id === (kept ?? (await records.storage.claimBlobStore(id)))) return;
   const mend =
     "share one folder among the servers, or set blobs.url to the bucket of the others (docs/blobs-in-s3.md); " +
     "after a restore, bring back all of the blobs";

@@ -1,21 +1,22 @@
-/** The forms that a key of the configuration may have: each with its words, its sample, and what it refuses. */
+/** The forms that a value of the configuration may have. Each form has a description, a sample and a check. */
 import { isTable } from "../system/guards.ts";
 
-/** One setting. `fault` says why a value is refused, or gives null. */
+/** One setting. */
 export interface ValueField {
   kind: "value";
   about: string;
-  /** The form of the value in words, for messages and documentation. */
+  /** Description of the value's form, for messages and documentation. */
   form: string;
-  /** TOML text of the built-in value, or of an example where the built-in value is "none". */
+  /** TOML text of the built-in value, or of an example if there is no built-in value. */
   sample: string;
+  /** Returns why a value is not valid, or null if it is valid. */
   fault(value: unknown): string | null;
-  /** Environment variable that sets it. */
+  /** The environment variable that sets the key. */
   env?: string;
-  /** How the variable's text becomes a value; absent: the text is the value. */
-  fromText?: (text: string) => unknown;
+  /** Converts the variable's text into a value. If absent, the text is the value. */
+  fromText?: (textField: string) => unknown;
   isSecret?: boolean;
-  /** The value as it is shown, where a part of it may be secret. */
+  /** Returns the value with its secret parts masked, for display. */
   masked?: (value: unknown) => unknown;
 }
 
@@ -23,28 +24,29 @@ export interface TableField {
   kind: "table";
   about: string;
   keys: Record<string, ConfigField>;
-  /** One for the whole data folder: a workspace's own file may not say it (W7). */
+  /** True if only the file of the data folder may have the table, and no workspace's own file (W7). */
   isShared?: boolean;
 }
 
-/** A table whose keys are names that a person chooses, each with the same form. */
+/** A table whose keys are names that a person chooses. All its values have the same form. */
 export interface NamedField {
   kind: "named";
   names: NameForm;
-  /** A name as a person may choose it, for the starter file. */
+  /** A sample name for the starter file. */
   sampleName: string;
-  /** Keys that exclude some of the others stand under a name of their own in the starter file. */
+  /** Keys that exclude some of the others. The starter file shows them below a second sample name. */
   apart?: { sampleName: string; keys: readonly string[] };
   each: TableField | ValueField;
 }
 
-/** Which names may be chosen. None has a dot, which parts the names of a key's path. */
+/** The form of the names that a person may choose. No name has a dot, because dots separate the parts of a key's path. */
 export interface NameForm {
   pattern: RegExp;
+  /** Description of the form, for messages. */
   words: string;
 }
 
-/** Names of contexts, modes and servers: they appear in URLs and in messages to the model, so they are kept plain. */
+/** The form of names of contexts, modes and servers. These names appear in URLs and in messages to the model. */
 export const plainNames: NameForm = {
   pattern: /^[a-zA-Z0-9][a-zA-Z0-9_-]{0,63}$/,
   words: '1 to 64 letters, digits, "_" or "-"',
@@ -62,56 +64,56 @@ export function text(about: string, sample: string, extra: Extra = {}): ValueFie
   return { kind: "value", about, form: "text", sample: JSON.stringify(sample), fault, ...extra };
 }
 
-/** A text that may be empty, such as the instructions of a mode. */
-export function prose(about: string, sample: string): ValueField {
+/** Describes a text that may be empty, such as the instructions of a mode. */
+export function emptyableTextField(about: string, sample: string): ValueField {
   const fault = (value: unknown): string | null => (typeof value === "string" ? null : "must be a text");
   return { kind: "value", about, form: "text", sample: JSON.stringify(sample), fault };
 }
 
-export function secretKey(): ValueField {
+export function secretKeyField(): ValueField {
   const fault = (value: unknown): string | null =>
     typeof value === "string" && /^[\x21-\x7e]+$/.test(value)
       ? null
-      : "must be a key: letters, digits and signs, no space";
-  const about = "The key itself. Better kept in the environment.";
-  // A line's end that came along from a file is not part of a key.
+      : "must be a key of visible ASCII characters without spaces";
+  const about = "The API key. It is safer in the environment.";
+  // A line break that comes from a file is not part of a key.
   const fromText = (raw: string): string => raw.trim();
   return { kind: "value", about, form: "text", sample: JSON.stringify("sk-..."), fault, fromText, isSecret: true };
 }
 
-/** Which names there are is known only when all layers are read, so that is checked there. */
-export function nameOf(form: string, about: string, extra: Extra & { sample: string }): ValueField {
+/** Describes the name of something else in the configuration. That the name exists is checked later, when all layers are read. */
+export function nameField(form: string, about: string, extra: Extra & { sample: string }): ValueField {
   const { sample, ...rest } = extra;
   const fault = (value: unknown): string | null =>
     typeof value === "string" && value !== "" ? null : `must be the ${form}`;
   return { kind: "value", about, form, sample: JSON.stringify(sample), fault, ...rest };
 }
 
-export function providerName(about: string, extra: Extra = {}): ValueField {
-  return nameOf("name of a provider", about, { sample: "openai", ...extra });
+export function providerNameField(about: string, extra: Extra = {}): ValueField {
+  return nameField("name of a provider", about, { sample: "openai", ...extra });
 }
 
-/** A name that may stand in front of others, and in an address. */
-export function collectionName(about: string, sample: string): ValueField {
+/** Describes a name that may be a prefix of other names, and a part of an address. */
+export function collectionNameField(about: string, sample: string): ValueField {
   const form = '1 to 64 letters, digits, "_" or "-"';
   const fault = (value: unknown): string | null =>
     typeof value === "string" && plainNames.pattern.test(value) ? null : `must be a name of ${form}`;
   return { kind: "value", about, form, sample: JSON.stringify(sample), fault };
 }
 
-/** The address of a provider's API. */
-export function apiAddress(about: string, sample: string, extra: Extra = {}): ValueField {
-  const field = url(about, sample, { schemes: ["https:", "http:"], ...extra });
+/** Describes the http or https address of an API, without a user or a password. */
+export function apiAddressField(about: string, sample: string, extra: Extra = {}): ValueField {
+  const field = urlField(about, sample, { schemes: ["https:", "http:"], ...extra });
   const fault = (value: unknown): string | null => {
     const found = field.fault(value);
     if (found !== null) return found;
     const { username, password } = new URL(value as string);
-    return username === "" && password === "" ? null : "must hold no user and no password";
+    return username === "" && password === "" ? null : "must not contain a user or a password";
   };
   return { ...field, fault };
 }
 
-export function url(about: string, sample: string, extra: Extra & { schemes: string[] }): ValueField {
+export function urlField(about: string, sample: string, extra: Extra & { schemes: string[] }): ValueField {
   const { schemes, ...rest } = extra;
   const fault = (value: unknown): string | null => {
     const parsed = typeof value === "string" ? URL.parse(value) : null;
@@ -122,7 +124,7 @@ export function url(about: string, sample: string, extra: Extra & { schemes: str
   return { kind: "value", about, form: "address", sample: JSON.stringify(sample), fault, ...rest };
 }
 
-/** Whoever connects takes user and password out of the address, and could not take out a `%` that stands for nothing. */
+/** Returns true if user and password can be decoded. The client that connects decodes them, and fails on a stray `%`. */
 function isEncoded({ username, password }: URL): boolean {
   try {
     return decodeURIComponent(username + password) !== null;
@@ -131,7 +133,7 @@ function isEncoded({ username, password }: URL): boolean {
   }
 }
 
-export function choice(about: string, values: readonly string[], extra: Extra = {}): ValueField {
+export function choiceField(about: string, values: readonly string[], extra: Extra = {}): ValueField {
   const listed = values.map((value) => JSON.stringify(value)).join(" or ");
   const fault = (value: unknown): string | null => (values.includes(value as string) ? null : `must be ${listed}`);
   return { kind: "value", about, form: listed, sample: JSON.stringify(values[0]), fault, ...extra };
@@ -141,11 +143,11 @@ interface NumberRange extends Extra {
   sample: number;
   min: number;
   max: number;
-  /** True: fractions are taken too. */
+  /** True if fractions are allowed. */
   isReal?: boolean;
 }
 
-export function number(about: string, range: NumberRange): ValueField {
+export function numberField(about: string, range: NumberRange): ValueField {
   const { sample, min, max, isReal = false, ...rest } = range;
   const form = `${isReal ? "number" : "whole number"} from ${min} to ${max}`;
   const fault = (value: unknown): string | null =>
@@ -157,7 +159,7 @@ export function number(about: string, range: NumberRange): ValueField {
   return { kind: "value", about, form, sample: String(sample), fault, fromText, ...rest };
 }
 
-export function texts(about: string, sample: string[]): ValueField {
+export function textListField(about: string, sample: string[]): ValueField {
   const fault = (value: unknown): string | null =>
     Array.isArray(value) && value.every((item) => typeof item === "string" && item !== "")
       ? null
@@ -189,7 +191,7 @@ function toolFault(tool: unknown, index: number): string | null {
   return null;
 }
 
-export function tools(about: string): ValueField {
+export function toolListField(about: string): ValueField {
   const fault = (value: unknown): string | null => {
     if (!Array.isArray(value)) return "must be a list of tables";
     for (const [index, tool] of value.entries()) {
@@ -203,21 +205,21 @@ export function tools(about: string): ValueField {
   return { kind: "value", about, form: "list of tables: name, description, parameters, strict", sample: "[]", fault };
 }
 
-export function flag(about: string, sample: boolean): ValueField {
+export function booleanField(about: string, sample: boolean): ValueField {
   const form = "true or false";
   const fault = (value: unknown): string | null => (typeof value === "boolean" ? null : `must be ${form}`);
   return { kind: "value", about, form, sample: String(sample), fault };
 }
 
-export function table(about: string, keys: Record<string, ConfigField>): TableField {
+export function tableField(about: string, keys: Record<string, ConfigField>): TableField {
   return { kind: "table", about, keys };
 }
 
-/** A table of which there is one for the whole data folder. */
-export function sharedTable(about: string, keys: Record<string, ConfigField>): TableField {
-  return { ...table(about, keys), isShared: true };
+/** Describes a table that only the file of the data folder may have. */
+export function sharedTableField(about: string, keys: Record<string, ConfigField>): TableField {
+  return { ...tableField(about, keys), isShared: true };
 }
 
-export function named(about: string, sampleName: string, keys: Record<string, ConfigField>): NamedField {
-  return { kind: "named", names: plainNames, sampleName, each: table(about, keys) };
+export function namedField(about: string, sampleName: string, keys: Record<string, ConfigField>): NamedField {
+  return { kind: "named", names: plainNames, sampleName, each: tableField(about, keys) };
 }

@@ -1,6 +1,6 @@
 /**
- * One layer of the configuration (W7): from the text of a file, or a tree of values, to values by key path. Each layer
- * is checked by itself, so that a fault names where it stands.
+ * Reads one layer of the configuration (W7): turns the text of a file, or a tree of values, into values by key path.
+ * Each layer is checked by itself, so that a fault names the file or variable that has it.
  */
 import { readFileSync } from "node:fs";
 import { distance } from "fastest-levenshtein";
@@ -15,13 +15,13 @@ import { keyVariables } from "./configured-providers.ts";
 import { chosenNames } from "./merged-values.ts";
 import type { LayerValues } from "./merged-values.ts";
 
-/** Where the effective value of a key comes from. `place` is a file, or the name of a variable. */
+/** The source of a key's effective value. `place` is a file, or the name of a variable. */
 export interface ValueSource {
   layer: "built-in" | "global" | "workspace" | "environment" | "explicit";
   place: string;
 }
 
-export interface Layer {
+export interface ConfigLayer {
   values: LayerValues;
   source(key: string): ValueSource;
 }
@@ -29,24 +29,24 @@ export interface Layer {
 export type Environment = Readonly<Record<string, string | undefined>>;
 
 export interface ConfigFault {
-  /** File or variable. */
+  /** The file or variable that has the fault. */
   place: string;
   key: string;
   message: string;
 }
 
 export function configInvalid(faults: readonly ConfigFault[]): AptoveError {
-  const told = faults.slice(0, limits.configFaultsMax);
-  const others = faults.length === told.length ? [] : [`and ${faults.length - told.length} more`];
-  const detail = [...told.map(({ place, key, message }) => `${place}: ${key} ${message}`), ...others].join("; ");
-  return new AptoveError("config_invalid", detail, { facts: { faults: told } });
+  const reported = faults.slice(0, limits.configFaultsMax);
+  const others = faults.length === reported.length ? [] : [`and ${faults.length - reported.length} more`];
+  const detail = [...reported.map(({ place, key, message }) => `${place}: ${key} ${message}`), ...others].join("; ");
+  return new AptoveError("config_invalid", detail, { facts: { faults: reported } });
 }
 
-export function placeOf({ layer, place }: ValueSource): string {
+export function sourceText({ layer, place }: ValueSource): string {
   return layer === "environment" ? `environment variable ${place}` : place;
 }
 
-/** Null: there is no such file. Throws `config_invalid`. */
+/** Returns the text of a configuration file, or null if the file does not exist. Throws `config_invalid`. */
 export function readConfigText(file: string): string | null {
   let bytes: Buffer;
   try {
@@ -57,14 +57,14 @@ export function readConfigText(file: string): string | null {
     throw new AptoveError("config_invalid", `${file} cannot be read (${code})`, { cause: error });
   }
   try {
-    // Leaves out the byte order mark that some editors write.
+    // The decoder removes the byte order mark that some editors write.
     return new TextDecoder("utf-8", { fatal: true }).decode(bytes);
   } catch (error) {
     throw new AptoveError("config_invalid", `${file} is not UTF-8 text`, { cause: error });
   }
 }
 
-/** Throws `config_invalid` with the line. */
+/** Parses TOML. Throws `config_invalid` with the line and the column. */
 export function parseConfigText(text: string, place: string): Record<string, unknown> {
   try {
     return parseToml(text);
@@ -78,12 +78,12 @@ export function parseConfigText(text: string, place: string): Record<string, unk
 interface LayerTree {
   tree: Record<string, unknown>;
   place: string;
-  /** Where keys belong that count for the whole data folder, in a layer that may not have them; absent: it may. */
+  /** The file that keys for the whole data folder belong into. Absent if this layer itself may have them. */
   sharedPlace?: string;
 }
 
-/** Checks a tree against the known keys and gives its values by key path; faults are added to `faults`. */
-export function flatten({ tree, place, sharedPlace }: LayerTree, faults: ConfigFault[]): LayerValues {
+/** Checks a tree against the known keys and returns its values by key path. Adds what is wrong to `faults`. */
+export function flattenLayer({ tree, place, sharedPlace }: LayerTree, faults: ConfigFault[]): LayerValues {
   const values: LayerValues = new Map();
   const add = (key: string, message: string): void => void faults.push({ place, key, message });
   const walk = (field: ConfigField, value: unknown, key: string): void => {
@@ -96,7 +96,7 @@ export function flatten({ tree, place, sharedPlace }: LayerTree, faults: ConfigF
     } else if (field.kind === "named") {
       walkNamed(field, value, key);
     } else if (field.isShared === true && sharedPlace !== undefined) {
-      add(key, `is the same for every workspace; it belongs into ${sharedPlace}`);
+      add(key, `is the same for every workspace; set it in ${sharedPlace}`);
     } else {
       for (const [name, child] of Object.entries(value)) {
         const path = key === "" ? name : `${key}.${name}`;
@@ -106,7 +106,7 @@ export function flatten({ tree, place, sharedPlace }: LayerTree, faults: ConfigF
       }
     }
   };
-  // What nobody will be told is not worked out: a file may have hundreds of thousands of such keys.
+  // A suggestion that will not be reported is not computed: a file may have hundreds of thousands of unknown keys.
   const unknownText = (table: TableField, key: string, name: string): string =>
     faults.length >= limits.configFaultsMax || name.length > limits.configKeyCharactersMax
       ? "is not known"
@@ -126,7 +126,7 @@ export function flatten({ tree, place, sharedPlace }: LayerTree, faults: ConfigF
   return values;
 }
 
-/** The nearest key: of the same table first; of the whole file where only there the name is nearer. */
+/** Returns the nearest known key: one of the same table, unless another key of the file is strictly nearer. */
 function nearestKey(table: TableField, tableKey: string, name: string): string {
   const siblings = Object.keys(table.keys).map((key) => (tableKey === "" ? key : `${tableKey}.${key}`));
   const all = [...siblings, ...knownKeys().map(({ path }) => path)];
@@ -139,17 +139,17 @@ function nearestKey(table: TableField, tableKey: string, name: string): string {
   return best.path;
 }
 
-/** The key of the tables whose names are names of providers. */
+/** The key of the tables whose names are also names of providers. */
 export const serversKey = "providers.compatible";
 
-/** The variables that hold keys have their names from the other layers, `over` the highest first. */
-export function environmentLayer(env: Environment, over: readonly LayerValues[], faults: ConfigFault[]): Layer {
+/** Reads the layer of the environment. The other layers, `over` with the highest first, name the variables that hold keys. */
+export function environmentLayer(env: Environment, over: readonly LayerValues[], faults: ConfigFault[]): ConfigLayer {
   const servers = new Set(over.flatMap((values) => chosenNames(values.keys(), serversKey)));
   const named = (path: string): string | undefined =>
     over.find((values) => values.has(path))?.get(path) as string | undefined;
   const variables = keyVariables([...servers], named);
   for (const { path, field } of knownKeys()) {
-    // A variable has no place for a name, so it means the default context.
+    // A variable cannot contain a name, so it sets the default context.
     if (field.env !== undefined) variables.set(path.replace("<id>", "default"), [field.env]);
   }
   const values: LayerValues = new Map();
@@ -163,12 +163,12 @@ export function environmentLayer(env: Environment, over: readonly LayerValues[],
     const message = field.fault(value);
     places.set(key, variable);
     if (message === null) values.set(key, value);
-    else faults.push({ place: placeOf({ layer: "environment", place: variable }), key, message });
+    else faults.push({ place: sourceText({ layer: "environment", place: variable }), key, message });
   }
   return { values, source: (key) => ({ layer: "environment", place: places.get(key) ?? "APTOVE_PROVIDER" }) };
 }
 
-/** The field of a key that is known to exist. */
+/** Returns the field of a key that is known to exist. */
 export function fieldAt(key: string): ValueField {
   let field: ConfigField = configFields;
   for (const segment of key.split(".")) {

@@ -104,7 +104,7 @@ function surroundings(pattern: string): string {
   return pattern.startsWith("mcp_servers.") ? 'mcp_servers.default.command = "here"\n' : "";
 }
 
-/** A layer: whether it takes a key, how a value is put into it, and how it is told as a source. */
+/** A layer: whether it may have a key, how to set a value in it, and how it appears as a source. */
 interface LayerForm {
   name: string;
   takes(key: KnownKey): boolean;
@@ -171,13 +171,10 @@ for (const known of knownKeys()) {
   });
 
   if (known.isShared) {
-    test(`[W7] ${pattern} is refused in a workspace's file, which is told where it belongs`, async (t) => {
+    test(`[W7] ${pattern} is refused in a workspace's file, and the error names the file where it belongs`, async (t) => {
       const detail = await faultOf(t, { workspace: { config: tomlOf(path, low) } });
       const table = pattern.split(".")[0] ?? "";
-      assert.ok(
-        detail.startsWith(`${workspaceFile}: ${table} is the same for every workspace; it belongs into `),
-        detail,
-      );
+      assert.ok(detail.startsWith(`${workspaceFile}: ${table} is the same for every workspace; set it in `), detail);
       assert.match(detail, /aptove-test-\w+\/config\.toml$/);
     });
   }

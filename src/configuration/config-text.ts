@@ -1,14 +1,14 @@
-/** The configuration as text for people: the commented starter file, and the effective values with secrets masked. */
+/** Writes the configuration as text for people: the commented starter file, and the effective values with secrets masked. */
 import { configFields, knownKeys, partsOf } from "./config-fields.ts";
 import type { ConfigField, NamedField, TableField, ValueField } from "./config-forms.ts";
 import type { LoadedConfiguration, ValueSource } from "./configuration.ts";
 import { maskSecret } from "../system/mask-secret.ts";
 
-/** A `config.toml` in which every key stands, commented out, with what it means. */
+/** Returns a `config.toml` that has every key with its meaning, commented out. */
 export function starterConfig(): string {
   const lines = [
-    "## Configuration of aptove. Every key is optional. A line with one # is a key: take the # away to set it.",
-    "## Later words win: this file, then a workspace's own, then the environment, then what a command or a request says.",
+    "## Configuration of aptove. Every key is optional. A line that starts with one # is a key: remove the # to set it.",
+    "## Later values override earlier ones: this file, then a workspace's own, the environment, options of a command or request.",
     "## Check it with: aptove config check",
     "",
   ];
@@ -45,14 +45,14 @@ function wordsOf(field: ValueField): string {
 
 export interface EffectiveValue {
   key: string;
-  /** As TOML; a secret is masked, an absent value is null. */
+  /** The value as JSON text. A secret is masked. Null if the key has no value. */
   value: string | null;
   layer: ValueSource["layer"];
   /** `built-in`, a file, or the name of a variable. */
   source: string;
 }
 
-/** Every key with its effective value and where that comes from, in the order of the starter file. */
+/** Returns every key with its effective value and the source of that value, in the order of the starter file. */
 export function effectiveValues({ configuration, sources }: LoadedConfiguration): EffectiveValue[] {
   const tree = fileForm(configFields, configuration) as Record<string, unknown>;
   return knownKeys().flatMap(({ path, field }) =>
@@ -65,7 +65,7 @@ export function effectiveValues({ configuration, sources }: LoadedConfiguration)
   );
 }
 
-/** `conversation_contexts.<id>.name` for each context that there is. */
+/** Returns a path such as `conversation_contexts.<id>.name` once for each name that exists. */
 function expandIds(tree: Record<string, unknown>, path: string): string[] {
   const at = path.indexOf(".<id>");
   if (at === -1) return [path];
@@ -82,7 +82,7 @@ function shownValue(field: ValueField, value: unknown): string {
   return JSON.stringify(maskSecret(String(value)));
 }
 
-/** The typed configuration in the form of the file: its names of keys, lists of contexts and the like as tables by id. */
+/** Converts the typed configuration into the form of the file: with the file's key names, and with lists as tables by id. */
 function fileForm(field: ConfigField, value: unknown): unknown {
   if (field.kind === "value") return value;
   if (field.kind === "table") {

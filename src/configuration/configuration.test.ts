@@ -12,7 +12,7 @@ import { effectiveValues, starterConfig } from "./config-text.ts";
 import { loadConfiguration } from "./configuration.ts";
 import { maskSecret } from "../system/mask-secret.ts";
 
-test("[G1] [G2] with nothing configured there are the default contexts, with the modes ask and edit", async (t) => {
+test("[G1] [G2] without a configuration there are the default contexts, with the modes ask and edit", async (t) => {
   const { configuration, sources, warnings } = await load(t);
   assert.deepEqual(configuration.agentContexts, [
     { id: "default", name: "Default", provider: "offline", index: "local" },
@@ -59,7 +59,7 @@ test("[G1] contexts merge with the built-in ones and with each other's layers, k
   );
 });
 
-test("[W7] the provider that a higher layer names beats the default context's of a lower one", async (t) => {
+test("[W7] the provider of a higher layer overrides the default context's provider of a lower layer", async (t) => {
   const file = 'provider = "openai"\n[agent_contexts.default]\nprovider = "offline"';
   const lower = await load(t, { file });
   assert.equal(lower.configuration.agentContexts[0]?.provider, "offline");
@@ -85,7 +85,7 @@ test("[W7] an unknown key is an error that names file, key and the nearest known
   assert.match(await faultOf(t, { overrides: { serve: { prot: 1 } } }), /the command line: serve.prot/);
 });
 
-test("[W7] of very many faults the first are told, and how many more there are; a key of any length is no work", async (t) => {
+test("[W7] of very many faults the first are reported, with the number of the others; a very long key takes no time", async (t) => {
   const keys = Array.from({ length: 20_000 }, (_, n) => `unknown_${n} = 1`);
   const detail = await faultOf(t, { file: keys.join("\n") });
   assert.equal(detail.match(/ is not known/g)?.length, 50);
@@ -94,7 +94,7 @@ test("[W7] of very many faults the first are told, and how many more there are; 
   assert.ok((await faultOf(t, { file: `${long} = 1` })).endsWith(`${long} is not known`));
 });
 
-test("[W7] a value of the wrong form is an error with its key, and all faults are told at once", async (t) => {
+test("[W7] a value of the wrong form is an error with its key, and all faults are reported at once", async (t) => {
   const detail = await faultOf(t, {
     file: [
       'provider = "opnai"',
@@ -128,7 +128,7 @@ test("[W7] a value of the wrong form is an error with its key, and all faults ar
   }
 });
 
-test("[W7] a variable of the wrong form is named", async (t) => {
+test("[W7] an error names the variable that has the wrong form", async (t) => {
   assert.match(await faultOf(t, { env: { APTOVE_PORT: "many" } }), /variable APTOVE_PORT: serve.port must be/);
   assert.match(await faultOf(t, { env: { APTOVE_PORT: " " } }), /serve.port must be/);
   assert.match(await faultOf(t, { env: { OPENAI_BASE_URL: "ftp://x" } }), /must be an address/);
@@ -162,7 +162,7 @@ test("[W7] a file that is not TOML is an error with its line", async (t) => {
   assert.match(await faultOf(t, { file: "provider = 'a'\nprovider = 'b'" }), /config.toml:2:\d+: /);
 });
 
-test("[W7] a byte order mark is taken, bytes that are not UTF-8 are not", async (t) => {
+test("[W7] a byte order mark is accepted, and bytes that are not UTF-8 are refused", async (t) => {
   const { configuration } = await load(t, { file: '\ufeffprovider = "openai"' });
   assert.equal(configuration.provider, "openai");
   const dataDir = await temporaryFolder(t);
@@ -170,19 +170,19 @@ test("[W7] a byte order mark is taken, bytes that are not UTF-8 are not", async 
   assert.throws(() => loadConfiguration({ dataDir, env: {} }), /is not UTF-8 text/);
 });
 
-test("[B6] a file that holds secrets and that others can read is warned of", async (t) => {
+test("[B6] loading warns about a file that contains secrets and that others can read", async (t) => {
   const dataDir = await temporaryFolder(t);
   const file = join(dataDir, "config.toml");
   writeFileSync(file, 'providers.openai.api_key = "sk-1"');
   chmodSync(file, 0o644);
   const { warnings } = loadConfiguration({ dataDir, env: {} });
-  assert.match(warnings[0] ?? "", /can be read by others.*chmod 600/);
+  assert.match(warnings[0] ?? "", /can be read by other users.*chmod 600/);
   assert.ok(!warnings.join().includes("sk-1"));
   chmodSync(file, 0o600);
   assert.deepEqual(loadConfiguration({ dataDir, env: {} }).warnings, []);
 });
 
-test("[W7] the starter file changes nothing as it is, and is valid with every key taken in", async (t) => {
+test("[W7] the starter file changes nothing as it is, and is valid with every key uncommented", async (t) => {
   const text = starterConfig();
   assert.deepEqual((await load(t, { file: text })).sources.size, 0);
   const uncommented = text.replaceAll(/^# /gm, "");

@@ -1,8 +1,8 @@
-/** Where indexes are kept, by the configuration: beside the data, or on a Qdrant server that all servers of a team share. */
+/** The settings of retrieval: indexes are stored in the data folder, or on a Qdrant server that all servers of a team share. */
 import type { MergedValues } from "./merged-values.ts";
 
 export interface ConfiguredRetrieval {
-  /** Where an agent context looks that does not say otherwise. */
+  /** The index that agent contexts search if they do not name one. */
   store: IndexStore;
   embedding: "lexical" | "openai";
   model: string | null;
@@ -16,7 +16,7 @@ export const indexStores = ["local", "qdrant"] as const;
 export interface ConfiguredQdrant {
   url: string | null;
   collection: string;
-  /** Name of the environment variable that the key is read from; it stands nowhere else (E8). */
+  /** Name of the environment variable that holds the key. The key is stored nowhere else (E8). */
   apiKeyEnv: string;
 }
 
@@ -34,7 +34,7 @@ export function settleRetrieval(values: MergedValues): ConfiguredRetrieval {
   };
 }
 
-/** Null: there is none, and the server is asked without. */
+/** Returns the key of the Qdrant server, or null if the server is called without a key. */
 export function qdrantKey(
   { apiKeyEnv }: ConfiguredQdrant,
   env: Readonly<Record<string, string | undefined>>,
@@ -42,7 +42,7 @@ export function qdrantKey(
   return env[apiKeyEnv]?.trim() || null;
 }
 
-/** What keeps the server from being asked, and how to mend it; null: nothing that the configuration tells. */
+/** Returns why the Qdrant server cannot be used and how to fix it, or null if the configuration shows no fault. */
 export function qdrantFault(
   qdrant: ConfiguredQdrant,
   env: Readonly<Record<string, string | undefined>>,
@@ -51,5 +51,5 @@ export function qdrantFault(
   const { protocol, hostname } = new URL(qdrant.url);
   const isHere = /^(?:localhost|127\.\d+\.\d+\.\d+|\[::1\])$/.test(hostname);
   if (protocol === "https:" || isHere || qdrantKey(qdrant, env) === null) return null;
-  return `would be sent its key in the clear: ${qdrant.apiKeyEnv} is set, so retrieval.qdrant.url must be https`;
+  return `would receive its key unencrypted: ${qdrant.apiKeyEnv} is set, so retrieval.qdrant.url must be https`;
 }

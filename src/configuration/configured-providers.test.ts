@@ -7,7 +7,7 @@ import { effectiveValues } from "./config-text.ts";
 import { loadConfiguration } from "./configuration.ts";
 import { providerFault } from "./configured-providers.ts";
 
-test("[W7] [L3] the first provider that can be called is the default; whoever says otherwise wins", async (t) => {
+test("[W7] [L3] the first provider that can be called is the default, and an explicit provider overrides it", async (t) => {
   const provider = async (layers: Layers) => (await load(t, layers)).configuration.agentContexts[0]?.provider;
   const env = { OPENAI_API_KEY: "sk-1" };
   const server = '[providers.compatible.ollama]\nbase_url = "http://127.0.0.1:11434/v1"\n';
@@ -31,7 +31,7 @@ test("[W7] [L3] the first provider that can be called is the default; whoever sa
   for (const [layers, expected] of cases) assert.equal(await provider(layers), expected, JSON.stringify(layers));
 });
 
-test("[W7] Google's key is read from either of its usual variables, its own first", async (t) => {
+test("[W7] Google's key is read from either of its two variables, GOOGLE_API_KEY first", async (t) => {
   const both = await load(t, { env: { GEMINI_API_KEY: "two", GOOGLE_API_KEY: "one" } });
   assert.equal(both.configuration.providers.google.apiKey, "one");
   const second = await load(t, { env: { GEMINI_API_KEY: "two\n", GOOGLE_API_KEY: "" } });
@@ -41,7 +41,7 @@ test("[W7] Google's key is read from either of its usual variables, its own firs
   assert.equal(named.configuration.providers.google.apiKey, null);
 });
 
-test("[W7] [E8] a compatible server is a provider by its name, with its key from the variable that it names", async (t) => {
+test("[W7] [E8] a compatible server is a provider by its name, and its key comes from the variable that it names", async (t) => {
   const file = [
     "[providers.compatible.work]",
     'base_url = "https://llm.example.org/v1"',
@@ -67,7 +67,7 @@ test("[W7] [E8] a compatible server is a provider by its name, with its key from
   assert.ok(!shown?.value?.includes("very-secret"));
 });
 
-test("[W7] a provider that nobody configured is refused where it is named, and the known ones are told", async (t) => {
+test("[W7] a provider that is not configured is refused where it is named, with a list of the known ones", async (t) => {
   const detail = await faultOf(t, { file: 'agent_contexts.fast.provider = "olama"\nproviders.compatible.ollama = {}' });
   assert.match(detail, /config.toml: agent_contexts.fast.provider must be .* or "google" or "ollama"$/);
   assert.match(
@@ -89,7 +89,7 @@ test("[W7] a provider that nobody configured is refused where it is named, and t
   }
 });
 
-test("[W7] what keeps a provider from being called is told with its mend", async (t) => {
+test("[W7] the reason why a provider cannot be called comes with its fix", async (t) => {
   const file = [
     "[providers.compatible.a]",
     'model = "m"',
@@ -109,16 +109,16 @@ test("[W7] what keeps a provider from being called is told with its mend", async
   assert.match(providerFault(providers, "c") ?? "", /no key: set C_KEY/);
 });
 
-test("[W7] [E8] a key or an address that no provider could take is refused, without being quoted", async (t) => {
+test("[W7] [E8] a key or an address that no provider could accept is refused, and the error does not quote it", async (t) => {
   const key = await faultOf(t, { env: { ANTHROPIC_API_KEY: "two words" } });
   assert.match(key, /^environment variable ANTHROPIC_API_KEY: providers.anthropic.api_key must be a key/);
   assert.ok(!key.includes("two words"));
   const address = await faultOf(t, { env: { OPENAI_BASE_URL: "https://me:hunter2@example.org" } });
-  assert.match(address, /must hold no user and no password/);
+  assert.match(address, /must not contain a user or a password/);
   assert.ok(!address.includes("hunter2"));
 });
 
-test("[W7] the key may come from a variable of another name, which then is the only one", async (t) => {
+test("[W7] the key may come from a variable of another name, which is then the only one that is read", async (t) => {
   const file = 'providers.openai.api_key_env = "WORK_KEY"';
   const found = await load(t, { file, env: { WORK_KEY: "sk-work", OPENAI_API_KEY: "sk-home" } });
   assert.equal(found.configuration.providers.openai.apiKey, "sk-work");

@@ -1,26 +1,26 @@
 /**
- * The providers of the configuration: where their keys are looked up, which of them can be called, and which
- * one answers when nothing names one.
+ * The providers of the configuration: the variables that may hold their keys, the providers that can be called, and
+ * the provider that answers if nothing names one.
  */
 import type { MergedValues } from "./merged-values.ts";
 
-/** A provider that wants a key. */
+/** The settings of a provider that needs a key. */
 export interface KeyedProvider {
   apiKey: string | null;
-  /** Name of the environment variable that the key is read from. */
+  /** Name of the environment variable that holds the key. */
   apiKeyEnv: string;
-  /** Null: the provider's own. */
+  /** Address of the API. Null for the provider's own address. */
   baseUrl: string | null;
-  /** Called where nothing else names one. */
+  /** The model to call if nothing else names one. */
   model: string;
 }
 
-/** A server that speaks OpenAI's chat completions; its id is its name as a provider. */
+/** A server with OpenAI's chat completions API. Its id is its name as a provider. */
 export interface CompatibleServer {
   id: string;
   baseUrl: string | null;
   model: string | null;
-  /** Null: it asks for none. */
+  /** Null if the server needs no key. */
   apiKey: string | null;
   apiKeyEnv: string | null;
 }
@@ -33,21 +33,21 @@ export interface ConfiguredProviders {
   offline: { delayMs: number };
 }
 
-/** The providers that there are without being configured; those of `providers.compatible` come to them by name. */
+/** The providers that exist without configuration. Those of `providers.compatible` are added by name. */
 export const builtInProviders = ["offline", "openai", "anthropic", "google"] as const;
 
-/** Where the key of a provider is looked up when `api_key_env` names no variable; the first that is set counts. */
+/** The variables that may hold the key of a provider if `api_key_env` names none. The first one that is set is used. */
 const usualKeyVariables = {
   openai: ["OPENAI_API_KEY"],
   anthropic: ["ANTHROPIC_API_KEY"],
-  // Both are usual, and Google's own programs take them in this order.
+  // Both names are common, and Google's own programs read them in this order.
   google: ["GOOGLE_API_KEY", "GEMINI_API_KEY"],
 } as const;
 type KeyedName = keyof typeof usualKeyVariables;
-/** In the order in which they are taken when nothing names one. */
+/** The order in which these providers are tried if nothing names one. */
 const keyedNames = ["openai", "anthropic", "google"] as const satisfies KeyedName[];
 
-/** Each is a row of domain/models.ts, so that its window and its price are known (C4). */
+/** Each default model has a row in domain/models.ts, so that its context window and its price are known (C4). */
 const defaultModels: Record<KeyedName, string> = {
   openai: "gpt-6.2-sol",
   anthropic: "claude-sonnet-5",
@@ -55,8 +55,8 @@ const defaultModels: Record<KeyedName, string> = {
 };
 
 /**
- * The variables that may hold the key of a provider, by the key's path. `named` gives what `api_key_env` says
- * in the other layers: then that variable is the only one.
+ * Returns the variables that may hold the key of each provider, by the path of the key. `named` returns the value of
+ * `api_key_env` in the other layers; if there is one, that variable is the only one.
  */
 export function keyVariables(
   servers: readonly string[],
@@ -98,7 +98,7 @@ export function settleProviders(values: MergedValues): ConfiguredProviders {
   };
 }
 
-/** What keeps a provider from being called, and how to mend it; null: nothing that the configuration tells. */
+/** Returns why a provider cannot be called and how to fix it, or null if the configuration shows no fault. */
 export function providerFault(providers: ConfiguredProviders, name: string): string | null {
   const keyed = keyedNames.find((each) => each === name);
   if (keyed !== undefined) {
@@ -114,15 +114,15 @@ export function providerFault(providers: ConfiguredProviders, name: string): str
   return lacksKey ? `has no key: set ${server.apiKeyEnv}, or leave out ${key}.api_key_env` : null;
 }
 
-/** Names of the providers that can be called and whose caller gave something for it: a key, or an address. */
+/** Returns the names of the providers that were configured and can be called: those with a key, or with an address and a model. */
 export function callableProviders(providers: ConfiguredProviders): string[] {
   const names = [...keyedNames, ...providers.compatible.map(({ id }) => id)];
   return names.filter((name) => providerFault(providers, name) === null);
 }
 
 /**
- * Whoever gave a key, or the address of a server, wants it used: the first of OpenAI, Anthropic, Google and the
- * compatible servers that can be called. Where there is none the offline model answers (L3).
+ * Returns the default provider: the first of OpenAI, Anthropic, Google and the compatible servers that can be called,
+ * because a user who configures one wants to use it. If there is none, the offline model answers (L3).
  */
 export function providerByDefault(providers: ConfiguredProviders): string {
   return callableProviders(providers)[0] ?? "offline";

@@ -21,7 +21,7 @@ function mode(path: string): number {
   return statSync(path).mode & 0o777;
 }
 
-test("[B6] each system has its place for the data folder", () => {
+test("[B6] each operating system has its own path of the data folder", () => {
   const at = (platform: NodeJS.Platform, env: Record<string, string> = {}) =>
     dataFolderPath({ platform, env, home: "/home/ada" });
   assert.equal(at("linux"), "/home/ada/.local/share/Aptove");
@@ -32,7 +32,7 @@ test("[B6] each system has its place for the data folder", () => {
   assert.equal(at("win32"), join("/home/ada", "AppData", "Local", "Aptove"));
 });
 
-test("[B6] APTOVE_DATA_DIR overrides it, on every system; an empty one does not", () => {
+test("[B6] APTOVE_DATA_DIR overrides the path on every system, and an empty variable does not", () => {
   for (const platform of ["linux", "darwin", "win32"] as const) {
     assert.equal(dataFolderPath({ platform, env: { APTOVE_DATA_DIR: "/data dir" } }), "/data dir");
   }
@@ -42,13 +42,13 @@ test("[B6] APTOVE_DATA_DIR overrides it, on every system; an empty one does not"
   );
 });
 
-test("[B6] an empty HOME still finds the user's home", () => {
+test("[B6] the user's home is found although HOME is empty", () => {
   const path = dataFolderPath({ platform: "linux", env: {}, home: "" });
   assert.ok(path.endsWith("/.local/share/Aptove") && path.startsWith("/"), path);
   assert.ok(!path.startsWith("/.local"), `${path} is not in a home (this user's is ${homedir()})`);
 });
 
-test("[B6] a new folder is made for its owner alone, whatever the umask", async (t) => {
+test("[B6] only its owner can use a new folder, whatever the umask", async (t) => {
   const before = process.umask(0);
   t.after(() => process.umask(before));
   const dir = join(await temporaryFolder(t), "a", "b");
@@ -72,7 +72,7 @@ test("[B6] a new folder is made for its owner alone, whatever the umask", async 
   assert.equal(mode(narrow), 0o700);
 });
 
-test("[B6] a folder that is there is used as it is, again and again", async (t) => {
+test("[B6] an existing folder is used as it is, every time", async (t) => {
   const dir = await temporaryFolder(t);
   openDataFolder(dir);
   writeFileSync(join(dir, "kept"), "x");
@@ -81,7 +81,7 @@ test("[B6] a folder that is there is used as it is, again and again", async (t) 
   assert.equal(readFileSync(join(dir, "version"), "utf8"), "1\n");
 });
 
-test("[B2] [B6] a data folder of a newer version is refused, and left alone", async (t) => {
+test("[B2] [B6] a data folder of a newer version is refused and not changed", async (t) => {
   const dir = await temporaryFolder(t);
   writeFileSync(join(dir, "version"), "2\n");
   const error = refusal(() => openDataFolder(dir));
@@ -91,7 +91,7 @@ test("[B2] [B6] a data folder of a newer version is refused, and left alone", as
   assert.deepEqual(readdirSync(dir), ["version"]);
 });
 
-test("[B6] a damaged version file is named", async (t) => {
+test("[B6] an error names a damaged version file", async (t) => {
   const dir = await temporaryFolder(t);
   writeFileSync(join(dir, "version"), "one");
   const error = refusal(() => openDataFolder(dir));
@@ -99,7 +99,7 @@ test("[B6] a damaged version file is named", async (t) => {
   assert.ok(error.detail.includes(join(dir, "version")), error.detail);
 });
 
-test("[B6] a folder that cannot be made says so, and what to do", async (t) => {
+test("[B6] a folder that cannot be created is an error with a fix", async (t) => {
   const parent = await temporaryFolder(t);
   writeFileSync(join(parent, "file"), "");
   const error = refusal(() => openDataFolder(join(parent, "file", "data")));
@@ -107,7 +107,7 @@ test("[B6] a folder that cannot be made says so, and what to do", async (t) => {
   assert.match(error.detail, /cannot be used \(ENOTDIR\).*APTOVE_DATA_DIR/);
 });
 
-test("[B6] a folder that cannot be written says so", async (t) => {
+test("[B6] a folder that cannot be written is an error", async (t) => {
   if (process.getuid?.() === 0) return t.skip("root may write everywhere");
   const dir = join(await temporaryFolder(t), "closed");
   mkdirSync(dir);
@@ -116,7 +116,7 @@ test("[B6] a folder that cannot be written says so", async (t) => {
 });
 
 test(
-  "[B6] a place where no folder can be made is an error with the mend, and not a wait without end",
+  "[B6] a path where no folder can be created is an error with a fix, and not an endless wait",
   { skip: !existsSync("/proc/self") && "there is no /proc" },
   () => {
     assert.throws(

@@ -1,6 +1,6 @@
 /**
- * The data folder (B6): where it is on each system, what lies in it, and the refusal of a folder that a
- * newer version wrote. Only this file knows the names.
+ * The data folder (B6): its path on each operating system, the names of its contents, and the refusal of a folder that
+ * a newer version wrote. Only this file knows the names.
  */
 import { chmodSync, existsSync } from "node:fs";
 import { homedir, userInfo } from "node:os";
@@ -11,7 +11,7 @@ import { createFolder, writePrivateFile } from "../system/durable-files.ts";
 import { readIfPresent } from "../system/read-files.ts";
 import { systemCode } from "../system/system-error.ts";
 
-/** Counts up when the layout changes in a way that an older version cannot read. */
+/** Version of the layout. It increases when the layout changes in a way that an older version cannot read. */
 const dataFolderVersion = 1;
 
 export interface DataFolder {
@@ -23,23 +23,23 @@ export interface DataFolder {
   /** Events of running turns. */
   live: string;
   index: string;
-  /** A folder for each workspace, by its id (W1). */
+  /** The folder of all workspaces, with one folder per workspace id (W1). */
   workspaces: string;
-  /** Which workspace each device has (W2). */
+  /** The file that binds each device to its workspace (W2). */
   bindings: string;
-  /** What lies here keeps processes apart and says nothing (B4). */
+  /** The folder of lock files. They coordinate processes and contain nothing (B4). */
   locks: string;
 }
 
-export interface Surroundings {
+export interface DataFolderEnvironment {
   env: Readonly<Record<string, string | undefined>>;
   platform?: NodeJS.Platform;
-  /** The user's home; absent: what the system says. */
+  /** The user's home folder. If absent, the operating system's answer is used. */
   home?: string;
 }
 
-/** Absolute path of the data folder; `APTOVE_DATA_DIR` overrides the system's place. Touches nothing. */
-export function dataFolderPath(surroundings: Surroundings): string {
+/** Returns the absolute path of the data folder. `APTOVE_DATA_DIR` overrides the default path. Creates nothing. */
+export function dataFolderPath(surroundings: DataFolderEnvironment): string {
   const { env, platform = process.platform } = surroundings;
   const chosen = env["APTOVE_DATA_DIR"];
   if (chosen !== undefined && chosen !== "") return resolve(chosen);
@@ -49,24 +49,27 @@ export function dataFolderPath(surroundings: Surroundings): string {
   }
   if (platform === "darwin") return join(home(surroundings), "Library", "Application Support", "Aptove");
   const xdg = env["XDG_DATA_HOME"];
-  // The XDG rules say to ignore a path that is not absolute.
+  // The XDG specification requires that a relative path is ignored.
   const base = xdg !== undefined && isAbsolute(xdg) ? xdg : join(home(surroundings), ".local", "share");
   return join(base, "Aptove");
 }
 
-function home(surroundings: Surroundings): string {
+function home(surroundings: DataFolderEnvironment): string {
   const named = surroundings.home ?? homedir();
-  // An empty HOME (a container, a service) still leaves what the system's user table says.
+  // If HOME is empty (in a container or a service), the system's user table still has the home folder.
   const found = named === "" ? systemHome() : named;
   if (isAbsolute(found)) return found;
-  throw new AptoveError("config_invalid", "there is no home folder to keep data in; set APTOVE_DATA_DIR to a folder");
+  throw new AptoveError(
+    "config_invalid",
+    "there is no home folder for the data folder; set APTOVE_DATA_DIR to a folder",
+  );
 }
 
 function systemHome(): string {
   try {
     return userInfo().homedir;
   } catch (error) {
-    const detail = "this user has no home folder to keep data in; set APTOVE_DATA_DIR to a folder";
+    const detail = "this user has no home folder for the data folder; set APTOVE_DATA_DIR to a folder";
     throw new AptoveError("config_invalid", detail, { cause: error });
   }
 }
@@ -86,8 +89,8 @@ export function dataFolderAt(dir: string): DataFolder {
 }
 
 /**
- * Makes the folder (0700) where it is missing and checks its version. Throws `data_newer` when a newer
- * version wrote it, `storage_failed` or `storage_full` when it cannot be used.
+ * Creates the folder (mode 0700) if it is missing, and checks its version. Throws `data_newer` if a newer
+ * version wrote it, and `storage_failed` or `storage_full` if it cannot be used.
  */
 export function openDataFolder(dir: string): DataFolder {
   const folder = dataFolderAt(dir);
@@ -104,13 +107,13 @@ export function openDataFolder(dir: string): DataFolder {
 }
 
 /**
- * True if it was not there before. Parent by parent: where a system refuses a new folder as if its parent were
- * missing, as /proc does, the recursive mkdir of Node never ends.
+ * Creates a folder and its parents, and returns true if the folder is new. It creates one parent after the other,
+ * because Node's recursive mkdir never ends where the system reports a missing parent for every new folder, as /proc does.
  */
 function makeFolder(dir: string): boolean {
   if (existsSync(dir)) return false;
   if (dirname(dir) !== dir) makeFolder(dirname(dir));
-  // False where another process was quicker.
+  // False if another process created it first.
   return createFolder(dir);
 }
 
@@ -118,25 +121,25 @@ function versionFile(dir: string): string {
   return join(dir, "version");
 }
 
-/** Null: the folder has no version yet. */
+/** Reads the version of the folder, or returns null if it has none yet. */
 function readVersion(dir: string): number | null {
   const text = readIfPresent(versionFile(dir))?.toString().trim();
   if (text === undefined) return null;
   if (/^[1-9][0-9]{0,8}$/.test(text)) return Number(text);
-  const detail = `${versionFile(dir)} is damaged: it must hold the version of the data folder, now ${dataFolderVersion}`;
+  const detail = `${versionFile(dir)} is damaged: it must contain the version of the data folder, currently ${dataFolderVersion}`;
   throw new AptoveError("storage_failed", detail);
 }
 
 function newer(dir: string, found: number): AptoveError {
-  const detail = `${dir} has the layout ${found}, this version reads up to ${dataFolderVersion}; update aptove, or set APTOVE_DATA_DIR to another folder`;
+  const detail = `${dir} has layout ${found}, but this version reads layouts up to ${dataFolderVersion}; update aptove, or set APTOVE_DATA_DIR to another folder`;
   return new AptoveError("data_newer", detail, { facts: { found, known: dataFolderVersion } });
 }
 
 function unusable(dir: string, error: unknown): AptoveError {
   if (error instanceof AptoveError) return error;
-  const fix = "give it to this user, or set APTOVE_DATA_DIR to a folder that can be written";
+  const fix = "make it writable for this user, or set APTOVE_DATA_DIR to a writable folder";
   const code = storageFaultCode(error);
   const reason = `the data folder ${dir} cannot be used (${systemCode(error) || "unknown"}); ${fix}`;
-  const detail = code === "storage_full" ? `no room for the data folder ${dir}` : reason;
+  const detail = code === "storage_full" ? `there is no space left for the data folder ${dir}` : reason;
   return new AptoveError(code, detail, { cause: error });
 }

@@ -17,7 +17,7 @@ const twoServers = [
   'headers.Authorization = "Bearer ${TRACKER_TOKEN}"',
 ].join("\n");
 
-test("[P5] [W7] servers of the configuration are given with the environment's values in their texts", async (t) => {
+test("[P5] [W7] variables of the environment are filled into the servers of the configuration", async (t) => {
   const { configuration } = await load(t, { file: twoServers });
   const env = { HOME: "/h", FILES_TOKEN: "f", TRACKER_KEY: "k", TRACKER_TOKEN: "secret\n" };
   assert.deepEqual(configuredMcpServers(configuration, env), {
@@ -41,7 +41,7 @@ test("[P5] [W7] servers of the configuration are given with the environment's va
   });
 });
 
-test("[P5] [E8] a server that cannot be used costs only itself, and no value is told", async (t) => {
+test("[P5] [E8] a server that cannot be used affects no other server, and no value is reported", async (t) => {
   const { configuration } = await load(t, { file: twoServers });
   const some = { HOME: "/h", FILES_TOKEN: "", TRACKER_KEY: "k" };
   assert.deepEqual(configuredMcpServers(configuration, some), {
@@ -66,11 +66,11 @@ test("[P5] [E8] a server that cannot be used costs only itself, and no value is 
   assert.match(String(elsewhere), /mcp_servers.a.url must be an address/);
   const host = await load(t, { file: 'mcp_servers.a.url = "https://${HOST}/mcp"' });
   assert.deepEqual(configuredMcpServers(host.configuration, { HOST: "me:hunter2@h" }).faults, [
-    'the MCP server "a" is left out: its url, with the environment\'s values, must hold no user and no password; use headers',
+    'the MCP server "a" is left out: its url, with the environment\'s values, must not contain a user or a password; use headers',
   ]);
 });
 
-test("[P5] [W7] a server of two layers is one, and a workspace can turn off what the global file has", async (t) => {
+test("[P5] [W7] a server in two layers is one server, and a workspace can turn off a server of the global file", async (t) => {
   const config = '[mcp_servers.files]\nenabled = false\n[mcp_servers.tracker]\nheaders.X-Team = "a"';
   const { configuration } = await load(t, { file: twoServers, workspace: { config } });
   const env = { HOME: "/h", FILES_TOKEN: "f", TRACKER_KEY: "k", TRACKER_TOKEN: "t" };
@@ -90,7 +90,7 @@ test("[P5] [W7] exactly one of command and url, over all layers, each with its o
     workspace: { config: 'mcp_servers.a.url = "https://x"' },
   });
   assert.match(both, new RegExp(`^${workspaceFile}: mcp_servers.a.url and mcp_servers.a.command exclude each other`));
-  assert.match(both, /\(that one is of \S+config.toml\)$/);
+  assert.match(both, /command is set by \S+config.toml\)$/);
   const cases: [string, RegExp][] = [
     ["[mcp_servers.a]", /mcp_servers.a needs a command, or a url$/],
     ["mcp_servers.a.enabled = false", /mcp_servers.a needs a command, or a url$/],
@@ -101,7 +101,7 @@ test("[P5] [W7] exactly one of command and url, over all layers, each with its o
   for (const [file, expected] of cases) assert.match(await faultOf(t, { file }), expected, file);
 });
 
-test("[P5] [W7] misspelt and malformed keys of a server are named", async (t) => {
+test("[P5] [W7] errors name the misspelt and malformed keys of a server", async (t) => {
   const cases: [string, RegExp][] = [
     ['[mcp_server.a]\ncommand = "x"', /mcp_server is not known; did you mean "mcp_servers"\?/],
     ['mcp_servers.a.comand = "x"', /mcp_servers.a.comand is not known; did you mean "mcp_servers.a.command"\?/],
@@ -116,7 +116,7 @@ test("[P5] [W7] misspelt and malformed keys of a server are named", async (t) =>
     ['mcp_servers.a = { command = "x", env."A=B" = "" }', /env.A=B is not a name: letters, digits or "_"/],
     ['mcp_servers.a = { url = "https://x", headers."A B" = "" }', /headers.A B is not a name/],
     ['mcp_servers.a = { url = "ftp://x" }', /url must be an address that starts with https/],
-    ['mcp_servers.a = { url = "https://me:hunter2@x" }', /url must hold no user and no password/],
+    ['mcp_servers.a = { url = "https://me:hunter2@x" }', /url must not contain a user or a password/],
     ['mcp_servers.a = { command = "x", time_ms = 1 }', /time_ms must be a whole number from 100/],
     ['mcp_servers.a = { command = "x", enabled = "no" }', /enabled must be true or false/],
   ];
@@ -127,7 +127,7 @@ test("[P5] [W7] misspelt and malformed keys of a server are named", async (t) =>
   }
 });
 
-test("[P5] [E8] what a server is given is masked, and the names of variables are not", async (t) => {
+test("[P5] [E8] values of a server are masked, and names of variables are not", async (t) => {
   const file = [
     'mcp_servers.a = { command = "x", env = { A_B = "a-very-secret-token", C = "pre-${C}" } }',
     'mcp_servers.b = { url = "https://h.example.org/s/a-very-secret-token/mcp?key=very-secret&v=${V}" }',
@@ -140,7 +140,7 @@ test("[P5] [E8] what a server is given is masked, and the names of variables are
   assert.ok(!JSON.stringify([...values]).includes("very-secret"));
 });
 
-test("[E8] arguments are shown without what is secret in them: by name, or by its form", () => {
+test("[E8] arguments are shown without their secrets, which are recognised by name or by form", () => {
   const cases: [string[], string[]][] = [
     [
       ["-y", "server", "docs"],

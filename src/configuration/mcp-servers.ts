@@ -1,13 +1,13 @@
 /**
- * The MCP servers of the configuration (P5): the keys that describe one, what only the merged layers tell is wrong
- * with it, and the servers to start, with the environment's values put in.
+ * The MCP servers of the configuration (P5): the keys of a server, the faults that only the merged layers show, and the
+ * servers to start, with variables of the environment filled in.
  */
-import { named, number, flag } from "./config-forms.ts";
+import { namedField, numberField, booleanField } from "./config-forms.ts";
 import type { ConfigField, NameForm, NamedField, ValueField } from "./config-forms.ts";
 import { maskArguments } from "../system/mask-secret.ts";
 import type { MergedValues } from "./merged-values.ts";
 
-/** A server as it is configured; exactly one of `command` and `url` is there. */
+/** A server as it is configured. Exactly one of `command` and `url` is not null. */
 export interface McpServerSettings {
   id: string;
   command: string | null;
@@ -15,12 +15,12 @@ export interface McpServerSettings {
   env: Record<string, string>;
   url: string | null;
   headers: Record<string, string>;
-  /** Null: what is usual for tools. */
+  /** Timeout of one call in milliseconds. Null for the timeout of all tools. */
   timeMs: number | null;
   enabled: boolean;
 }
 
-/** A server to start or to call, as a session's tools take it. */
+/** A server to start or to call, in the form that a session's tools need. */
 export type McpServerToStart =
   | { type: "stdio"; name: string; command: string; args: string[]; env: Record<string, string>; timeMs?: number }
   | { type: "http"; name: string; url: string; headers: Record<string, string>; timeMs?: number };
@@ -29,19 +29,19 @@ type Environment = Readonly<Record<string, string | undefined>>;
 
 const serversKey = "mcp_servers";
 
-/** `$${` stands for `${` itself; `${` without a name and its `}` is a fault. */
+/** Matches references to variables. `$${` means a literal `${`; `${` without a name and `}` is a fault. */
 const references = /\$\$\{|\$\{([A-Za-z_][A-Za-z0-9_]*)\}|\$\{/g;
 
 const variableNames: NameForm = {
   pattern: /^[A-Za-z_][A-Za-z0-9_]{0,255}$/,
-  words: 'letters, digits or "_", no digit first',
+  words: 'letters, digits or "_", not starting with a digit',
 };
 const headerNames: NameForm = {
   pattern: /^[A-Za-z0-9_-]{1,255}$/,
   words: 'letters, digits, "_" or "-"',
 };
 
-/** A text in which `${NAME}` stands for a variable of the environment. */
+/** Describes a text in which `${NAME}` is replaced by a variable of the environment. */
 function template(about: string, sample: string, more: { isSecret?: boolean; mayBeEmpty?: boolean } = {}): ValueField {
   const { mayBeEmpty = false, ...rest } = more;
   const fault = (value: unknown): string | null => {
@@ -55,12 +55,12 @@ function template(about: string, sample: string, more: { isSecret?: boolean; may
 
 function referenceFault(text: string): string | null {
   const isOpen = [...text.matchAll(references)].some(([whole]) => whole === "${");
-  return isOpen ? "must name a variable in each ${NAME}, and write $${ for the signs themselves" : null;
+  return isOpen ? "must name a variable in each ${NAME}; write $${ for a literal ${" : null;
 }
 
 const argsField: ValueField = {
   kind: "value",
-  about: "Its arguments.",
+  about: "Arguments of the command.",
   form: "list of texts",
   sample: JSON.stringify(["-y", "@modelcontextprotocol/server-filesystem", "docs"]),
   fault: (value) => {
@@ -72,9 +72,9 @@ const argsField: ValueField = {
 };
 
 const urlField: ValueField = {
-  ...template("Address of a server that runs already, over streamable HTTP.", "https://mcp.example.org/mcp"),
+  ...template("Address of a running server that uses streamable HTTP.", "https://mcp.example.org/mcp"),
   form: "address",
-  // Some hosts want their key in the address.
+  // Some hosts require their key in the address.
   isSecret: true,
   fault: (value) => {
     if (typeof value !== "string") return "must be an address that starts with https:// or http://";
@@ -87,7 +87,7 @@ function addressFault(text: string): string | null {
   if (url === null || !["https:", "http:"].includes(url.protocol)) {
     return "must be an address that starts with https:// or http://";
   }
-  return url.username === "" && url.password === "" ? null : "must hold no user and no password; use headers";
+  return url.username === "" && url.password === "" ? null : "must not contain a user or a password; use headers";
 }
 
 function textsByName(names: NameForm, sampleName: string, each: ValueField): NamedField {
@@ -95,26 +95,26 @@ function textsByName(names: NameForm, sampleName: string, each: ValueField): Nam
 }
 
 const keys: Record<string, ConfigField> = {
-  command: template("Program to start. Either this, or `url`.", "npx"),
+  command: template("Program to start. Set either this or `url`.", "npx"),
   args: argsField,
   url: urlField,
-  time_ms: number("Longest time of one call, in milliseconds.", { sample: 60_000, min: 100, max: 86_400_000 }),
-  enabled: flag("Whether it is used. A workspace can turn off a server of the global file.", true),
+  time_ms: numberField("Timeout of one call, in milliseconds.", { sample: 60_000, min: 100, max: 86_400_000 }),
+  enabled: booleanField("True if the server is used. A workspace can turn off a server of the global file.", true),
   env: textsByName(
     variableNames,
     "LOG_LEVEL",
-    template("Variable of its environment.", "${LOG_LEVEL}", { isSecret: true, mayBeEmpty: true }),
+    template("Environment variable of the program.", "${LOG_LEVEL}", { isSecret: true, mayBeEmpty: true }),
   ),
   headers: textsByName(
     headerNames,
     "Authorization",
-    template("Header of every request to it.", "Bearer ${TRACKER_TOKEN}", { isSecret: true }),
+    template("Header of every request to the server.", "Bearer ${TRACKER_TOKEN}", { isSecret: true }),
   ),
 };
 
 /** The field `mcp_servers` of the configuration. */
 export const mcpServerFields: NamedField = {
-  ...named("A server of tools that speaks MCP. ${NAME} stands for a variable of the environment.", "files", keys),
+  ...namedField("An MCP server, which adds tools. ${NAME} is replaced by an environment variable.", "files", keys),
   apart: { sampleName: "tracker", keys: ["url", "headers"] },
 };
 
@@ -136,14 +136,16 @@ export function settleMcpServers(values: MergedValues): McpServerSettings[] {
   });
 }
 
-/** What no layer tells by itself: each server is reached in exactly one way, and has only the keys of that way. */
+/** Returns faults that no single layer shows: each server has exactly one of command and url, and only the keys that go with it. */
 export function mcpServerFaults(values: MergedValues): { key: string; message: string; besides?: string }[] {
   return values.names(serversKey, []).flatMap((id) => {
     const key = `${serversKey}.${id}`;
     const [command, url] = [`${key}.command`, `${key}.url`];
     const has = (path: string): boolean => values.get(path) !== undefined;
     if (has(command) && has(url)) {
-      return [{ key: url, message: `and ${command} exclude each other; take one, or another name`, besides: command }];
+      return [
+        { key: url, message: `and ${command} exclude each other; remove one, or use another name`, besides: command },
+      ];
     }
     if (!has(command) && !has(url)) return [{ key, message: "needs a command, or a url" }];
     const stray = has(url) ? ["args", "env"] : ["headers"];
@@ -156,8 +158,8 @@ export function mcpServerFaults(values: MergedValues): { key: string; message: s
 }
 
 /**
- * The servers that are to be used, with the environment's values in their texts. One that lacks a variable, or whose
- * texts cannot be used with it, is left out, and `faults` says why without the value (E8).
+ * Returns the enabled servers with variables of the environment filled in. A server is left out if a variable is not
+ * set or makes a value invalid; `faults` then states why, without the variable's value (E8).
  */
 export function configuredMcpServers(
   configuration: { mcpServers: readonly McpServerSettings[] },
@@ -174,7 +176,7 @@ export function configuredMcpServers(
   return { servers, faults };
 }
 
-/** A text says why it cannot be started. */
+/** Returns the server, or a text that states why it cannot be started. */
 function serverToStart(settings: McpServerSettings, env: Environment): McpServerToStart | string {
   const missing = new Set<string>();
   const fill = (text: string): string =>
@@ -196,7 +198,7 @@ function serverToStart(settings: McpServerSettings, env: Environment): McpServer
   return server.type === "http" ? (httpFault(server) ?? server) : server;
 }
 
-/** A line's end that came along from a file is not part of a token. */
+/** Trims values, because a line break that comes from a file is not part of a token. */
 function trimmed(texts: Record<string, string>): Record<string, string> {
   return Object.fromEntries(Object.entries(texts).map(([name, text]) => [name, text.trim()]));
 }

@@ -1,9 +1,9 @@
-/** The keys of all layers, merged: each with the value of the highest layer that has it. */
+/** The merged keys of all layers. Each key has the value of the highest layer that has it. */
 
-/** Key path to value. A name that a person chose and gave no key at all is there with an empty table. */
+/** Values by key path. A name that a person chose without any key has an empty table as its value. */
 export type LayerValues = Map<string, unknown>;
 
-/** Reads merged keys. Their form was checked per layer, so a value here has its type. */
+/** Reads merged keys. Each layer was checked before, so every value has the type of its key. */
 export class MergedValues {
   readonly #values: LayerValues;
   constructor(values: LayerValues) {
@@ -15,13 +15,13 @@ export class MergedValues {
   text(key: string): string | null {
     return this.get<string>(key) ?? null;
   }
-  /** The names that a person chose under a key, `always` first. */
+  /** Returns the names that a person chose below a key, after those of `always`. */
   names(key: string, always: readonly string[]): string[] {
     return [...new Set([...always, ...chosenNames(this.#values.keys(), key)])];
   }
 }
 
-/** The names that stand below `key` in these key paths. */
+/** Returns the names below `key` in these key paths. */
 export function chosenNames(paths: Iterable<string>, key: string): string[] {
   const below = [...paths].filter((path) => path.startsWith(`${key}.`));
   return below.map((path) => path.slice(key.length + 1).split(".")[0] as string);

@@ -1,17 +1,25 @@
-/** The section `[oidc]`: people whom an OpenID provider vouches for, in place of API keys (H4). */
+/** The section `[oidc]` of the configuration: sign-in with access tokens of an OpenID provider instead of API keys (H4). */
 import { AptoveError } from "../domain/errors.ts";
-import { apiAddress, flag, plainNames, sharedTable, table, text, texts } from "./config-forms.ts";
+import {
+  apiAddressField,
+  booleanField,
+  plainNames,
+  sharedTableField,
+  tableField,
+  text,
+  textListField,
+} from "./config-forms.ts";
 import type { TableField, ValueField } from "./config-forms.ts";
 import type { MergedValues } from "./merged-values.ts";
 
-/** As the file has it. `issuer` null: people come in by API keys alone, and the rest means nothing. */
+/** The section as the file has it. If `issuer` is null, API keys are the only way to sign in, and the other values are unused. */
 export interface OidcSettings {
   issuer: string | null;
   audience: string | null;
   jwksUrl: string | null;
   algorithms: string[];
   userClaim: string;
-  /** At least one of the two, where there is an issuer. */
+  /** The org of users whose token names none. If there is an issuer, `org` or `orgClaim` is set. */
   org: string | null;
   orgClaim: string | null;
   orgs: Record<string, string>;
@@ -20,7 +28,7 @@ export interface OidcSettings {
   provision: boolean;
 }
 
-/** By a key that is published nobody else can sign; those with a shared secret, and none at all, are not among them. */
+/** The supported algorithms. All use a public key, so only the provider can sign; algorithms with a shared secret and `none` are excluded. */
 const algorithms = [
   "RS256",
   "RS384",
@@ -36,7 +44,7 @@ const algorithms = [
 ];
 
 function algorithmList(): ValueField {
-  const field = texts("Algorithms that tokens may be signed with.", ["RS256", "ES256", "EdDSA"]);
+  const field = textListField("Signature algorithms that tokens may use.", ["RS256", "ES256", "EdDSA"]);
   const fault = (value: unknown): string | null => {
     const isKnown =
       Array.isArray(value) && value.length > 0 && value.every((each) => algorithms.includes(each as string));
@@ -45,29 +53,35 @@ function algorithmList(): ValueField {
   return { ...field, fault };
 }
 
-export const oidcFields: TableField = sharedTable(
-  "People whom an OpenID provider vouches for: its access tokens in place of API keys.",
+export const oidcFields: TableField = sharedTableField(
+  "Sign-in with access tokens of an OpenID provider instead of API keys.",
   {
-    issuer: apiAddress("The provider, exactly as its tokens name it.", "https://id.example.org"),
-    audience: text("What the tokens must be made for.", "aptove"),
-    jwks_url: apiAddress("Where its keys are; absent: as its metadata say.", "https://id.example.org/keys"),
+    issuer: apiAddressField("The OpenID provider's issuer, exactly as in its tokens.", "https://id.example.org"),
+    audience: text("Audience that the tokens must have.", "aptove"),
+    jwks_url: apiAddressField(
+      "Address of the provider's signing keys. If absent: the address in its metadata.",
+      "https://id.example.org/keys",
+    ),
     algorithms: algorithmList(),
-    user_claim: text("The claim that says who somebody is; `email` means the users' addresses.", "sub"),
-    org: text("Id of the org of all those of whom `org_claim` says none.", "01890000-0000-7000-8000-000000000000"),
-    org_claim: text("The claim that says of which org somebody is.", "org"),
+    user_claim: text("Claim that identifies the user; `email` matches the users' email addresses.", "sub"),
+    org: text("Id of the org of users whose token has no `org_claim`.", "01890000-0000-7000-8000-000000000000"),
+    org_claim: text("Claim that names the user's org.", "org"),
     orgs: {
       kind: "named",
       names: plainNames,
       sampleName: "engines",
-      each: text("Id of the org that this value of `org_claim` stands for; absent: the value is the id.", "01890000-…"),
+      each: text("Id of the org for this value of `org_claim`. If absent: the value is the id.", "01890000-…"),
     },
-    role_claim: text("The claim that says what somebody may; absent: as the user's role says.", "groups"),
-    roles: table("Values of `role_claim` that give a role; without any of them one is a reader.", {
-      admin: texts("Values that make an admin.", ["aptove-admins"]),
-      member: texts("Values that make a member.", ["engineers"]),
-      reader: texts("Values that make a reader.", ["guests"]),
+    role_claim: text("Claim that determines the role. If absent: the role of the user's record.", "groups"),
+    roles: tableField("Values of `role_claim` that give a role. A user without any of these values is a reader.", {
+      admin: textListField("Values that give the role admin.", ["aptove-admins"]),
+      member: textListField("Values that give the role member.", ["engineers"]),
+      reader: textListField("Values that give the role reader.", ["guests"]),
     }),
-    provision: flag("Whether somebody whom nobody added is added, as what the roles say, else as a reader.", false),
+    provision: booleanField(
+      "True if an unknown user is added at the first request, with the role that the token gives, else as a reader.",
+      false,
+    ),
   },
 );
 
@@ -89,7 +103,7 @@ export function settleOidc(values: MergedValues): OidcSettings {
   };
 }
 
-/** What the keys leave open together: whose tokens are taken, or for whom. Throws `config_invalid`. */
+/** Checks that the keys together determine which tokens are accepted and for which org. Throws `config_invalid`. */
 export function checkOidc({ issuer, audience, org, orgClaim }: OidcSettings): void {
   const fault = (detail: string): never => {
     throw new AptoveError("config_invalid", detail);
@@ -98,7 +112,7 @@ export function checkOidc({ issuer, audience, org, orgClaim }: OidcSettings): vo
     if (audience !== null || org !== null || orgClaim !== null) fault("oidc.issuer: is missing");
     return;
   }
-  if (audience === null) fault("oidc.audience: is missing; tokens that were made for others must not be taken");
+  if (audience === null) fault("oidc.audience: is missing; without it, tokens for other services would be accepted");
   if (org === null && orgClaim === null) fault("oidc: needs org or org_claim");
   const { hostname, protocol } = new URL(issuer);
   const isHere = ["localhost", "127.0.0.1", "[::1]"].includes(hostname);

@@ -13,8 +13,8 @@ import { keyRing } from "./people/key-ring.ts";
 import { KeyWatch } from "./people/key-watch.ts";
 import type { EngineDependencies } from "./dependencies.ts";
 import { startBackgroundJobs, recoverOrReport, type BackgroundJobs } from "./operations/background-jobs.ts";
-import { dropLeftLogs, recoverLostTurns } from "./turn/recover.ts";
-import { runTurn } from "./turn/busy-session.ts";
+import { dropLeftLogs, recoverLostTurns } from "./turn/recover-turns.ts";
+import { runTurn } from "./turn/if-busy.ts";
 import { interrupt, steer } from "./turn/live/control.ts";
 import { createSession, listSessions, listTurns, readMailbox } from "./sessions/sessions.ts";
 import { visibleTurn } from "./access/visible.ts";
@@ -24,7 +24,7 @@ import { sharing, updateOrShare } from "./people/sharing.ts";
 import { transfer } from "./transfer/transfer.ts";
 import { tree } from "./sessions/tree.ts";
 import { subagentTools } from "./subagents/subagent-tools.ts";
-import { checkEnd, checkPlace, eventsOf } from "./turn/live/turn-events.ts";
+import { checkEndIsKnown, checkPosition, eventsOf } from "./turn/live/turn-events.ts";
 import { lineage } from "./turn/kept/turn-order.ts";
 import { turnReader } from "./turn/turn-reader.ts";
 import { workspaceSessions } from "./sessions/workspace-sessions.ts";
@@ -32,7 +32,7 @@ import { workspaceSessions } from "./sessions/workspace-sessions.ts";
 /** Starts: recovers what an earlier process left running, then takes turns. */
 export async function createEngine(deps: EngineDependencies): Promise<Engine> {
   const core = engineCore(deps, subagentTools);
-  await deps.records.insertRunner(deps.runner);
+  await deps.records.runners.insert(deps.runner);
   await recoverLostTurns(core);
   await dropLeftLogs(core);
   const house = startBackgroundJobs(core);
@@ -40,8 +40,8 @@ export async function createEngine(deps: EngineDependencies): Promise<Engine> {
   return {
     runTurn: (caller, request) => runTurn(core, caller, request),
     turnEvents: async (caller, turnId, { afterSeq, signal }) => {
-      await checkPlace(core, await visibleTurn(deps, caller, turnId), afterSeq);
-      await checkEnd(core, turnId, afterSeq);
+      await checkPosition(core, await visibleTurn(deps, caller, turnId), afterSeq);
+      await checkEndIsKnown(core, turnId, afterSeq);
       return eventsOf(core, turnId, { afterSeq, signal });
     },
     interrupt: (caller, target) => interrupt(core, caller, target),
@@ -77,7 +77,7 @@ export async function createEngine(deps: EngineDependencies): Promise<Engine> {
     },
     version: deps.version,
     health: healthWatch(core),
-    recordsAbout: () => deps.records.about(),
+    recordsAbout: () => deps.records.storage.about(),
     takeRequest: (caller) => core.quotas.takeRequest(caller),
     close: async (options) => {
       await close(core, house, options?.graceMs ?? deps.limits.shutdownGraceMs);
@@ -106,23 +106,22 @@ async function close(core: EngineCore, house: BackgroundJobs, graceMs: number): 
   core.isShuttingDown = true;
   core.closing.abort();
   const { deps } = core;
-  const over = (): Promise<unknown> => Promise.all(core.live.all().map((live) => live.ended));
   const grace = new AbortController();
-  await Promise.race([over().then(() => grace.abort()), deps.sleep(graceMs, grace.signal)]);
-  for (const live of core.live.all()) live.controller.abort();
-  await over();
+  await Promise.race([core.live.untilAllEnded().then(() => grace.abort()), deps.sleep(graceMs, grace.signal)]);
+  for (const live of core.live.all()) live.stop();
+  await core.live.untilAllEnded();
   await house.stop();
   await closeParts(core);
 }
 
-/** Whatever one of them says, all are closed; the first fault is the one to tell. */
+/** Closes all of them, also after a failure. Throws the first failure. */
 async function closeParts(core: EngineCore): Promise<void> {
   const { deps } = core;
   const closings = [
     () => core.transcriber.writtenAll(),
     // A turn whose end could not be written when it came.
     () => recoverOrReport(core),
-    () => deps.records.deleteRunner(deps.runner.id),
+    () => deps.records.runners.delete(deps.runner.id),
     () => deps.log.close(),
     ...[...deps.retrievers.values()].map((retriever) => () => retriever.close()),
     () => deps.records.close(),

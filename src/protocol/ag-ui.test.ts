@@ -73,7 +73,7 @@ for (const [type, event] of Object.entries(samples)) {
   });
 }
 
-test("[V1] the run's events name session, turn and parent", () => {
+test("[V1] the run's events have the ids of the session, the turn and the parent", () => {
   const started = toAgUi({ seq: 1, event: samples.run_started }, run);
   assert.partialDeepStrictEqual(started, {
     type: "RUN_STARTED",
@@ -87,7 +87,7 @@ test("[V1] the run's events name session, turn and parent", () => {
   assert.partialDeepStrictEqual(finished, { threadId: run.sessionId, runId: run.turnId });
 });
 
-test("[V1] the outcome of a run says what became of the turn", () => {
+test("[V1] the outcome of a run follows from the turn's end", () => {
   const outcomeOf = (event: Extract<TurnEvent, { type: "run_finished" }>) => {
     const mapped = toAgUi({ seq: 1, event }, run);
     return mapped.type === "RUN_FINISHED" ? mapped.outcome : assert.fail(mapped.type);
@@ -99,7 +99,7 @@ test("[V1] the outcome of a run says what became of the turn", () => {
   }
 });
 
-test("[V1] [V5] a run that asks is interrupted; one that leaves calls to the client's tools names them", () => {
+test("[V1] [V5] a run that asks for an approval is interrupted, and a run that leaves calls to the client's tools lists them", () => {
   const waiting = { ...samples.run_finished, status: "awaiting_tool_results", stopReason: "tool_calls" } as const;
   const outcomeOf = (deferredCalls: DeferredCall[]) => {
     const mapped = toAgUi({ seq: 1, event: { ...waiting, deferredCalls } }, run);
@@ -127,7 +127,7 @@ test("[V1] [V5] a run that asks is interrupted; one that leaves calls to the cli
   });
 });
 
-test("[V1] a failure becomes an error with its code; usage is told in the protocol's words", () => {
+test("[V1] a failure becomes an error with its code, and usage has the protocol's field names", () => {
   const expected = { inputTokens: 10, outputTokens: 5, totalTokens: 15, reasoningTokens: 2, cachedInputTokens: 4 };
   const failed = toAgUi({ seq: 9, event: samples.run_failed }, run);
   assert.partialDeepStrictEqual(failed, {

@@ -1,7 +1,7 @@
 /**
- * A turn's events as AG-UI 1.0 (V1): thread = session, run = turn. Each event of ours is exactly one of
- * AG-UI's, so that the place of an event in its turn is enough to resume after it (V2). The types come from
- * `@ag-ui/core`, with the event's name as a plain string, so nothing of that package is loaded at run time.
+ * Translates a turn's events into AG-UI 1.0 (V1): a thread is a session, a run is a turn. Each of our events becomes
+ * exactly one AG-UI event, so the position of an event in its turn is enough to resume after it (V2). The types come
+ * from `@ag-ui/core`, with the event's name as a plain string, so nothing of that package is loaded at run time.
  */
 import type { AGUIEventByType, EventType, Interrupt, TokenUsage } from "@ag-ui/core";
 import type { Warning } from "../domain/errors.ts";
@@ -12,7 +12,7 @@ import type { Usage } from "../domain/usage.ts";
 type Named<K extends EventType> = { [E in K]: Omit<AGUIEventByType[E], "type"> & { type: `${E}` } }[K];
 type Custom = Omit<Named<EventType.CUSTOM>, "name" | "value">;
 
-/** What AG-UI has no event for: what was gathered for the model, messages to the running turn (V4), how a call is shown and what it says while it runs, warnings. */
+/** Events that AG-UI does not define: gathered context, messages to the running turn (V4), views and output of tool calls, subagents, warnings. */
 export type AptoveCustomEvent = Custom &
   (
     | { name: "aptove.context"; value: GatheredContext }
@@ -24,7 +24,7 @@ export type AptoveCustomEvent = Custom &
     | { name: "aptove.warning"; value: Warning }
   );
 
-/** Every event that a stream of ours carries. */
+/** Every event that a stream may contain. */
 export type AgUiEvent =
   | AptoveCustomEvent
   | Named<
@@ -45,12 +45,13 @@ export type AgUiEvent =
       | EventType.TOOL_CALL_RESULT
     >;
 
-/** The run that a stream speaks of; a resumed stream does not begin with the event that says it. */
+/** The run of a stream. A resumed stream needs it, because it does not start with the event that has these ids. */
 export interface RunIds {
   sessionId: string;
   turnId: string;
 }
 
+/** Translates one event of a run. */
 export function toAgUi({ event }: SequencedEvent, run: RunIds): AgUiEvent {
   switch (event.type) {
     case "run_started": {
@@ -139,8 +140,8 @@ function runFinished(event: RunFinished, run: RunIds): AgUiEvent {
 type Outcome = NonNullable<Named<EventType.RUN_FINISHED>["outcome"]>;
 
 /**
- * A run that asks for a word on a call is interrupted. One that leaves calls to the client's own tools has done its
- * part, and names them. One that somebody or a limit stopped is cancelled.
+ * Returns the outcome of a run. A run that waits for an approval is interrupted. A run that a user or a limit stopped
+ * is cancelled. Every other run is a success, and lists the calls that wait for the client's own tools.
  */
 function outcome({ deferredCalls, stopReason }: RunFinished): Outcome {
   const [first, ...rest] = deferredCalls.filter((call) => call.waitsFor === "approval").map(interrupt);
@@ -150,7 +151,7 @@ function outcome({ deferredCalls, stopReason }: RunFinished): Outcome {
   return { type: "success", pendingToolCallIds: deferredCalls.map((call) => call.callId) };
 }
 
-/** What an answer to an interrupt holds: a `toolResults` entry of the next turn, without the call's id (T9). */
+/** The schema of an answer to an interrupt: a `toolResults` entry of the next turn without the call's id (T9). */
 const approvalSchema = {
   type: "object",
   properties: { approved: { type: "boolean" }, reason: { type: "string" } },

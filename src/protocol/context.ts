@@ -1,19 +1,22 @@
-/** Contexts on the wire (G1). What a person writes has the keys of `config.toml` in camel case; unknown ones are refused. */
+/** Contexts in requests and responses (G1). Their keys are those of `config.toml` in camel case. Unknown keys are refused. */
 import { z } from "zod";
 import type { AgentContext, ContextVersionFacts, ConversationContext } from "../domain/context.ts";
 import { isoTime } from "../domain/ids.ts";
 import { limits } from "../domain/limits.ts";
-import { modelSettings, time, queryNumber } from "./values.ts";
+import { modelSettingsSchema, timeSchema, queryNumber } from "./values.ts";
 
 const kind = z.enum(["agent", "conversation"]);
 
-/** The rest of a name's rules is the configuration's. */
-export const contextParams = z.strictObject({ kind, name: z.string().regex(/^[a-zA-Z0-9][a-zA-Z0-9_-]{0,63}$/) });
+/** The parameters of a context's path. The configuration checks the other rules for names. */
+export const contextParamsSchema = z.strictObject({ kind, name: z.string().regex(/^[a-zA-Z0-9][a-zA-Z0-9_-]{0,63}$/) });
 
 const agentFields = z
   .strictObject({
     name: z.string().optional(),
-    provider: z.string().optional().describe("A provider that the configuration has; absent: the one at its top."),
+    provider: z
+      .string()
+      .optional()
+      .describe("A provider of the configuration. If absent: the default provider of the configuration."),
     index: z.string().optional(),
   })
   .meta({ id: "AgentContextFields" });
@@ -41,8 +44,8 @@ const conversationFields = z
     toolResend: z.enum(["always", "when-changed"]).optional(),
     tools: z.array(tool).optional(),
     modes: z.record(z.string(), mode).optional(),
-    settings: modelSettings.optional(),
-    subagents: z.boolean().optional().describe("Whether the model may begin subagents; absent: no."),
+    settings: modelSettingsSchema.optional(),
+    subagents: z.boolean().optional().describe("True if the model may start subagents. If absent: false."),
   })
   .meta({ id: "ConversationContextFields" });
 
@@ -52,46 +55,58 @@ type ConversationFields = z.output<typeof conversationFields>;
 
 const version = z.int().min(1);
 
-export const contextEdit = z
+export const contextEditSchema = z
   .strictObject({
-    content: z.record(z.string(), z.unknown()).describe("Whole: what is left out takes its built-in value."),
+    content: z
+      .record(z.string(), z.unknown())
+      .describe("The whole context: a key that is left out gets its built-in value."),
     expectedVersion: version
       .optional()
-      .describe("The version that this edits; also by `If-Match`. Absent: only if there is none, or it is retired."),
+      .describe(
+        "The version that this edit is based on; `If-Match` is an alternative. If absent, the edit succeeds only if the context has no record, or if its record is retired.",
+      ),
   })
   .meta({ id: "ContextEdit" });
-export type WireContextEdit = z.input<typeof contextEdit>;
+export type WireContextEdit = z.input<typeof contextEditSchema>;
 
-export const context = z
+export const contextSchema = z
   .object({
     kind,
     id: z.string(),
-    version: version.nullable().describe("Null: the configuration says it, and the org keeps no record over it."),
-    createdAt: time.nullable(),
+    version: version
+      .nullable()
+      .describe(
+        "The version of the org's record. Null: the context comes from the configuration, and the org has no record of it.",
+      ),
+    createdAt: timeSchema.nullable(),
     createdBy: z.string().nullable(),
-    content: fields.nullable().describe("As it can be sent again; null: this version retired the context."),
+    content: fields
+      .nullable()
+      .describe("The keys of the context, in the form that an edit accepts. Null: this version retired the context."),
   })
   .meta({ id: "Context" });
-export type WireContext = z.infer<typeof context>;
+export type WireContext = z.infer<typeof contextSchema>;
 
-export const contextList = z.object({ contexts: z.array(context) }).meta({ id: "ContextList" });
+export const contextListSchema = z.object({ contexts: z.array(contextSchema) }).meta({ id: "ContextList" });
 
-export const contextVersion = z
-  .object({ version, createdAt: time, createdBy: z.string(), isRetired: z.boolean() })
+export const contextVersionSchema = z
+  .object({ version, createdAt: timeSchema, createdBy: z.string(), isRetired: z.boolean() })
   .meta({ id: "ContextVersion" });
-export type WireContextVersion = z.infer<typeof contextVersion>;
+export type WireContextVersion = z.infer<typeof contextVersionSchema>;
 
-export const contextVersions = z
-  .object({ versions: z.array(contextVersion).describe("Newest first.") })
+export const contextVersionsSchema = z
+  .object({ versions: z.array(contextVersionSchema).describe("Newest first.") })
   .meta({ id: "ContextVersions" });
 
-export const contextQuery = z.strictObject({
-  version: queryNumber(1).optional().describe("Of the org's record; also one that no longer counts."),
+export const contextQuerySchema = z.strictObject({
+  version: queryNumber(1).optional().describe("A version of the org's record; it may be an old one."),
 });
-export const retireQuery = z.strictObject({
-  expectedVersion: queryNumber(1).optional().describe("Only if this is the newest; also by `If-Match`."),
+export const retireQuerySchema = z.strictObject({
+  expectedVersion: queryNumber(1)
+    .optional()
+    .describe("Retire the context only if this is its newest version; `If-Match` is an alternative."),
 });
-export const versionsQuery = z.strictObject({
+export const versionsQuerySchema = z.strictObject({
   before: queryNumber(2).optional().describe("Only versions before this one."),
   limit: queryNumber(1, limits.pageSizeMax).optional(),
 });
@@ -105,7 +120,7 @@ export function toWireVersion({
   return { version: of, createdAt: isoTime(createdAt), createdBy, isRetired };
 }
 
-/** A context as a person may write it: without its id, and without what is not said. */
+/** Converts a context into the keys that an edit accepts: without its id, and without keys that have no value. */
 export function contextFields(of: AgentContext | ConversationContext): AgentFields | ConversationFields {
   if ("provider" in of) return { name: of.name, provider: of.provider, index: of.index };
   const { name, bootPrompt, model, history, retrieval, toolResend, tools, modes, settings, subagents } = of;
@@ -133,13 +148,14 @@ export function contextFields(of: AgentContext | ConversationContext): AgentFiel
 }
 
 /**
- * The keys of `config.toml` for those of the wire, and back. Below a tool's own words, and for names that a person chose,
- * nothing is changed.
+ * Converts camel-case keys of a request into the keys of `config.toml`; `toWireKeys` converts them back. Keys inside a
+ * tool definition, and names that a person chose, are not changed.
  */
 export function toFileKeys(content: Record<string, unknown>): Record<string, unknown> {
   return rekeyed(content, (key) => key.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`));
 }
 
+/** Converts the keys of `config.toml` into camel case: the inverse of `toFileKeys`. */
 export function toWireKeys(entry: Record<string, unknown>): Record<string, unknown> {
   return rekeyed(entry, (key) => key.replace(/_([a-z])/g, (_all, letter: string) => letter.toUpperCase()));
 }

@@ -1,67 +1,71 @@
-/** Devices and the codes by which they are paired, on the wire (P3). A token is shown once, to its device. */
+/** Devices and their pairing codes in requests and responses (P3). A token is shown only once, to its device. */
 import { z } from "zod";
 import { deviceIdForm, isDeviceId } from "../domain/device.ts";
 import type { Device, Pairing } from "../domain/device.ts";
 import { isoTime } from "../domain/ids.ts";
 import { isoTimeOrNull } from "./session.ts";
-import { columnText, id, time } from "./values.ts";
+import { columnText, idSchema, timeSchema } from "./values.ts";
 
 const device = z
   .object({
-    id: id.describe("By which it is revoked."),
-    deviceId: z.string().describe("What the device calls itself; its workspace is bound to this."),
+    id: idSchema.describe("The id for revoking the device."),
+    deviceId: z.string().describe("The id that the device chose for itself. Its workspace is bound to this id."),
     userId: z.string(),
     name: z.string(),
-    createdAt: time,
-    lastUsedAt: time.nullable(),
+    createdAt: timeSchema,
+    lastUsedAt: timeSchema.nullable(),
   })
   .meta({ id: "Device" });
 export type WireDevice = z.infer<typeof device>;
 
-export const deviceList = z.object({ devices: z.array(device) }).meta({ id: "DeviceList" });
+export const deviceListSchema = z.object({ devices: z.array(device) }).meta({ id: "DeviceList" });
 
-export const pairingStart = z
+export const pairingStartSchema = z
   .strictObject({
     workspaceId: z
       .string()
       .optional()
-      .describe("A workspace that the device is to share, with its conversation; absent: it gets one of its own."),
+      .describe(
+        "A workspace that the device shares, including its conversation. If absent: the device gets its own workspace.",
+      ),
   })
   .meta({ id: "PairingStart" });
-export type WirePairingStart = z.input<typeof pairingStart>;
+export type WirePairingStart = z.input<typeof pairingStartSchema>;
 
-export const pairingCode = z
-  .object({ id, code: z.string().describe("Never shown again."), expiresAt: time })
+export const pairingCodeSchema = z
+  .object({ id: idSchema, code: z.string().describe("Never shown again."), expiresAt: timeSchema })
   .meta({ id: "PairingCode" });
-export type WirePairingCode = z.infer<typeof pairingCode>;
+export type WirePairingCode = z.infer<typeof pairingCodeSchema>;
 
-export const pairing = z
+export const pairingSchema = z
   .object({
-    id,
+    id: idSchema,
     state: z.enum(["open", "claimed", "ended"]),
-    expiresAt: time,
-    device: device.nullable().describe("Of a code that was claimed."),
+    expiresAt: timeSchema,
+    device: device.nullable().describe("The device that claimed the code; null for a code that was not claimed."),
   })
   .meta({ id: "Pairing" });
-export type WirePairing = z.infer<typeof pairing>;
+export type WirePairing = z.infer<typeof pairingSchema>;
 
-export const pairingClaim = z
+export const pairingClaimSchema = z
   .strictObject({
-    code: z.string().max(64).describe("As it is shown; case, dashes and blanks do not count."),
-    name: columnText().min(1).describe("What the user sees in the list of devices."),
+    code: z.string().max(64).describe("The code as it is shown. Upper and lower case, dashes and spaces are ignored."),
+    name: columnText().min(1).describe("The name that the user sees in the list of devices."),
     deviceId: z
       .string()
       .refine(isDeviceId, `is not ${deviceIdForm}`)
       .optional()
-      .describe("What the device calls itself; one that is somebody else's is replaced by a new one."),
+      .describe(
+        "The id that the device chooses for itself. If it belongs to another user, the server makes a new one.",
+      ),
   })
   .meta({ id: "PairingClaim" });
-export type WirePairingClaim = z.input<typeof pairingClaim>;
+export type WirePairingClaim = z.input<typeof pairingClaimSchema>;
 
-export const pairedDevice = z
-  .object({ device, token: z.string().describe("An API key for this device alone. Never shown again.") })
+export const pairedDeviceSchema = z
+  .object({ device, token: z.string().describe("An API key for this device only. It is never shown again.") })
   .meta({ id: "PairedDevice" });
-export type WirePairedDevice = z.infer<typeof pairedDevice>;
+export type WirePairedDevice = z.infer<typeof pairedDeviceSchema>;
 
 export function toWireDevice({ id: of, deviceId, userId, name, createdAt, lastUsedAt }: Device): WireDevice {
   const times = { createdAt: isoTime(createdAt), lastUsedAt: isoTimeOrNull(lastUsedAt) };

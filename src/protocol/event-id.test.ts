@@ -3,7 +3,7 @@ import { test } from "node:test";
 import fc from "fast-check";
 import { formatEventId, parseEventId } from "./event-id.ts";
 
-test("[V2] an event id reads back as the turn and the place that it was made of", () => {
+test("[V2] parsing an event id returns its turn and its number", () => {
   fc.assert(
     fc.property(fc.uuid({ version: 7 }), fc.integer({ min: 1, max: 10 ** 12 }), (turnId, seq) => {
       assert.deepEqual(parseEventId(formatEventId({ turnId, seq })), { turnId, seq });
@@ -11,7 +11,7 @@ test("[V2] an event id reads back as the turn and the place that it was made of"
   );
 });
 
-test("[V2] whatever is not an event id is none", () => {
+test("[V2] a text that is not an event id is refused", () => {
   const turnId = "01900000-0000-7000-8000-000000000000";
   for (const text of [
     "",

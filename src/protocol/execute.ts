@@ -1,52 +1,52 @@
 /**
- * `POST /api/ai/agent/execute` on the wire (H1): one request and one answer for a browser, a thin command
- * line and a thick client. The JSON body is the contract; plain text and multipart are other ways to write it.
+ * The request and the answer of `POST /api/ai/agent/execute` (H1), for every kind of client. The JSON body is the
+ * contract; plain text and multipart are other ways to send the same request.
  */
 import { z } from "zod";
-import { fileBundle } from "./file-bundle.ts";
-import { sessionFacts } from "./session.ts";
+import { fileBundleSchema } from "./file-bundle.ts";
+import { sessionFactsSchema } from "./session.ts";
 import {
   columnText,
-  deferredCall,
-  errorCode,
-  id,
-  modelSettings,
+  deferredCallSchema,
+  errorCodeSchema,
+  idSchema,
+  modelSettingsSchema,
   queryFlag,
-  stopReason,
-  usage,
-  warning,
+  stopReasonSchema,
+  usageSchema,
+  warningSchema,
 } from "./values.ts";
 
-/** Clients in languages that write absent fields as null are understood. */
+/** Makes a field optional. It also accepts null, because clients in some languages write absent fields as null. */
 function absent<T extends z.ZodType>(schema: T): z.ZodOptional<z.ZodNullable<T>> {
   return schema.nullish();
 }
 
-export const toolDefinition = z
+export const toolDefinitionSchema = z
   .strictObject({
     type: z
       .literal("function")
       .optional()
-      .describe("Accepted because providers' formats carry it; it changes nothing."),
+      .describe("Accepted because the formats of providers have it. It has no effect."),
     name: z.string(),
     description: absent(z.string()),
     parameters: z.record(z.string(), z.unknown()).describe("A JSON Schema object."),
     strict: absent(z.boolean()),
     effect: absent(z.enum(["read", "write", "run"])).describe(
-      "What a call may do. The model is never told; mode `ask` calls none that write or run.",
+      "What a call may do. The model does not see it. In mode `ask`, tools that write or run are not called.",
     ),
   })
   .meta({ id: "ToolDefinition" });
 
 const activeFile = z
   .strictObject({
-    path: z.string().describe("Relative to the repository, with forward slashes."),
+    path: z.string().describe("Path relative to the repository, with forward slashes."),
     content: absent(z.string()).describe("The whole file as text."),
-    contentBase64: absent(z.base64()).describe("The whole file's bytes; instead of `content`."),
+    contentBase64: absent(z.base64()).describe("The bytes of the whole file, instead of `content`."),
     sha256: absent(z.string().regex(/^[0-9a-f]{64}$/, "is not a lower-case SHA-256")).describe(
-      "Of the raw bytes. Needed without content: then it names a version that was sent earlier.",
+      "SHA-256 of the raw bytes. Required if there is no content: it then names a version of the file that was sent earlier.",
     ),
-    isTouched: absent(z.boolean()).describe("Whether the file differs from what git has."),
+    isTouched: absent(z.boolean()).describe("True if the file differs from its version in git."),
   })
   .refine((file) => file.content == null || file.contentBase64 == null, {
     message: "has both content and contentBase64; give one",
@@ -57,24 +57,29 @@ const activeFile = z
   .meta({ id: "ActiveFile" });
 
 const mode = absent(z.enum(["file", "inline"])).describe(
-  "`file` (the default): put where the model can read it with a tool. `inline`: into its context, at once.",
+  "`file` (the default): the model can read the part with a tool. `inline`: the part is put into the model's context.",
 );
-const mediaType = absent(z.string()).describe("For example `image/png`; absent: found out.");
+const mediaType = absent(z.string()).describe("For example `image/png`. If absent, it is detected.");
 
 const inputPart = z
   .discriminatedUnion("type", [
-    z.strictObject({ type: z.literal("text"), text: z.string().describe("Part of the instruction, behind it.") }),
+    z.strictObject({
+      type: z.literal("text"),
+      text: z.string().describe("A text that is appended to the instruction."),
+    }),
     z.strictObject({
       type: z.literal("url"),
-      url: z.string().describe("Read when the turn begins; http and https, of the public net."),
+      url: z.string().describe("An http or https address on the public internet. It is read when the turn starts."),
       mode,
     }),
     z
       .strictObject({
         type: z.literal("file"),
-        path: z.string().describe("Relative to the project, with forward slashes."),
-        content: absent(z.string()).describe("The file as text. Without any content the file is only named."),
-        contentBase64: absent(z.base64()).describe("The file's bytes; instead of `content`."),
+        path: z.string().describe("Path relative to the project, with forward slashes."),
+        content: absent(z.string()).describe(
+          "The file as text. Without any content, the model gets only the file's name.",
+        ),
+        contentBase64: absent(z.base64()).describe("The bytes of the file, instead of `content`."),
         mediaType,
         mode,
       })
@@ -85,7 +90,7 @@ const inputPart = z
       type: z.literal("binary"),
       data: z.base64().describe("The bytes."),
       mediaType,
-      name: absent(columnText()).describe("By which the model knows it."),
+      name: absent(columnText()).describe("The name that the model sees."),
       mode,
     }),
   ])
@@ -95,12 +100,10 @@ export type WireInputPart = z.input<typeof inputPart>;
 const toolResult = z
   .strictObject({
     callId: z.string(),
-    output: absent(z.string()).describe("What the tool of yours gave."),
-    error: absent(z.string()).describe("Instead of `output`: why the call failed."),
-    approved: absent(z.boolean()).describe(
-      "Instead of both, where `waitsFor` is `approval`: whether the call may run.",
-    ),
-    reason: absent(columnText()).describe("With `approved`: what the model is told of a denial."),
+    output: absent(z.string()).describe("The output of the client's tool."),
+    error: absent(z.string()).describe("Instead of `output`: the reason why the call failed."),
+    approved: absent(z.boolean()).describe("Instead of both, if `waitsFor` is `approval`: true if the call may run."),
+    reason: absent(columnText()).describe("With `approved`: the reason for a denial, which the model receives."),
   })
   .refine(({ output, error, approved }) => [output, error, approved].filter((one) => one != null).length === 1, {
     message: "needs exactly one of output, error and approved",
@@ -108,18 +111,18 @@ const toolResult = z
   .refine(({ approved, reason }) => reason == null || approved != null, {
     message: "has a reason without approved",
   })
-  .meta({ id: "ToolResult", description: "The answer to a call that waits." });
+  .meta({ id: "ToolResult", description: "The answer to a pending tool call." });
 
-/** Clients that keep the id in a string variable send an empty one at first. */
+/** Accepts an id or an empty string, because clients that keep the id in a string variable first send an empty one. */
 function idOrEmpty(description: string) {
-  return z.union([id, z.literal("")]).meta({ description });
+  return z.union([idSchema, z.literal("")]).meta({ description });
 }
 
-/** The fields that are one string each; on a plain-text request they stand in the query. */
+/** The fields that are one string each. A plain-text request has them in its query. */
 const scalars = z.strictObject({
-  sessionId: idOrEmpty("Absent or empty: a new session."),
+  sessionId: idOrEmpty("The session to continue. If absent or empty: a new session."),
   responseContinuationId: idOrEmpty(
-    "Continue only if this turn is the session's head; a `responseContinuationId` of an earlier answer.",
+    "The `responseContinuationId` of an earlier answer. The request continues the session only if that turn is still its head.",
   ),
   mode: columnText(),
   agentContextId: columnText(),
@@ -130,56 +133,58 @@ const scalars = z.strictObject({
   commit: z
     .string()
     .regex(/^(?:[0-9a-f]{40}|[0-9a-f]{64})$/)
-    .describe("Where the asker's working copy of `repo` stands; a warning says where the index is of another commit."),
+    .describe(
+      "The commit of the client's working copy of `repo`. If the index was built at another commit, the turn has a warning.",
+    ),
   language: columnText(),
-  toolsJson: z.string().describe("`tools` as a string of JSON; instead of `tools`."),
+  toolsJson: z.string().describe("The value of `tools` as a JSON string, instead of `tools`."),
   toolChoiceName: columnText().describe("The tool that the model must call."),
   ifBusy: z
     .enum(["refuse", "queue", "interrupt", "steer"])
     .describe(
-      "When a turn of the session is running. `refuse` (the default): 409. `queue`: run after it. `interrupt`: stop it, then run. `steer`: give it the instruction, which it gets at its next step, and answer with that turn.",
+      "What to do if a turn of the session is running. `refuse` (the default): answer 409. `queue`: run after it. `interrupt`: stop it, then run. `steer`: send the instruction to the running turn, which receives it at its next step, and answer with that turn.",
     ),
   transport: z
     .enum(["sse", "stream"])
     .describe(
-      "`sse`: the answer is the stream of events. `stream`: answer 202 at once; the events are read from `eventsUrl`.",
+      "`sse`: the answer is the stream of events. `stream`: the answer is 202 at once, and the client reads the events from `eventsUrl`.",
     ),
 });
 const one = scalars.shape;
 
-const ofTurn = z.strictObject({ turnId: id });
+const ofTurn = z.strictObject({ turnId: idSchema });
 
-/** Pairs of fields that say different things of one turn, and why. */
+/** Pairs of fields that contradict each other, with the reason. */
 const contradictions = [
-  ["fork", "sessionId", "a fork begins a session of its own"],
-  ["fork", "responseContinuationId", "a fork begins a session of its own"],
-  ["fork", "rerun", "a rerun has its place beside the turn that it repeats"],
-  ["rerun", "sessionId", "a rerun has its place beside the turn that it repeats"],
-  ["rerun", "responseContinuationId", "a rerun has its place beside the turn that it repeats"],
-  ["fire", "fork", "a mailbox is for the head of its own session"],
-  ["fire", "rerun", "a rerun repeats what its turn was given"],
-  ["session", "sessionId", "it tells of a new session"],
-  ["session", "responseContinuationId", "it tells of a new session"],
+  ["fork", "sessionId", "a fork starts a new session"],
+  ["fork", "responseContinuationId", "a fork starts a new session"],
+  ["fork", "rerun", "a rerun is always placed beside the turn that it repeats"],
+  ["rerun", "sessionId", "a rerun is always placed beside the turn that it repeats"],
+  ["rerun", "responseContinuationId", "a rerun is always placed beside the turn that it repeats"],
+  ["fire", "fork", "a mailbox is delivered to the head of its own session"],
+  ["fire", "rerun", "a rerun repeats the input of its turn"],
+  ["session", "sessionId", "it describes a new session"],
+  ["session", "responseContinuationId", "it describes a new session"],
 ] as const;
 
-/** What cannot be handed to a running turn. */
+/** Fields that cannot be sent to a running turn. */
 const notSteered = ["input", "toolResults", "rerun", "fork", "fire"] as const;
 
 const executeFields = z.strictObject({
   instruction: absent(z.string()).describe(
-    "May be absent only when `toolResults`, `rerun`, `fire`, or texts in `input` are given.",
+    "The instruction. It may be absent only if the request has `toolResults`, `rerun`, `fire`, or texts in `input`.",
   ),
-  input: absent(z.array(inputPart)).describe("What comes with the instruction; its texts are part of it."),
+  input: absent(z.array(inputPart)).describe("Parts that belong to the instruction. Their texts are appended to it."),
   sessionId: absent(one.sessionId),
   responseContinuationId: absent(one.responseContinuationId),
   fork: absent(ofTurn).describe(
-    "A new session that continues this finished turn, of any session that the caller may read.",
+    "Start a new session that continues this finished turn, which may be of any session that the caller may read.",
   ),
   rerun: absent(ofTurn).describe(
-    "Run this finished turn again, beside it: with the same instruction or, if there is one, with another.",
+    "Run this finished turn again beside the old one, with the same instruction unless the request has another.",
   ),
   fire: absent(z.boolean()).describe(
-    "Bring the session's agent all messages of subagents that wait in the session's mailbox, each exactly once.",
+    "Deliver all waiting messages of the session's mailbox to the session's agent, each exactly once.",
   ),
   ifBusy: absent(one.ifBusy),
   mode: absent(one.mode),
@@ -193,77 +198,79 @@ const executeFields = z.strictObject({
   toolsJson: absent(one.toolsJson),
   toolChoiceName: absent(one.toolChoiceName),
   transport: absent(one.transport),
-  stream: absent(z.boolean()).describe("True is the same as `transport: sse`."),
-  settings: absent(modelSettings),
+  stream: absent(z.boolean()).describe("True means the same as `transport: sse`."),
+  settings: absent(modelSettingsSchema),
   ragScope: absent(z.strictObject({ paths: z.array(columnText()).min(1) })).describe(
-    "Retrieve only below these paths.",
+    "Search for code only below these paths.",
   ),
   activeFiles: absent(z.array(activeFile)),
-  tools: absent(z.array(toolDefinition)),
+  tools: absent(z.array(toolDefinitionSchema)),
   toolResults: absent(z.array(toolResult)),
-  session: absent(sessionFacts).describe("For a new session only."),
+  session: absent(sessionFactsSchema).describe("Properties of the new session; not allowed for an existing one."),
 });
 
-export const executeRequest = executeFields
+export const executeRequestSchema = executeFields
   .superRefine((request, context) => {
     const says = (field: keyof typeof request): boolean => !["", false, null, undefined].includes(request[field] as "");
     for (const [field, other, why] of contradictions) {
       if (!says(field) || !says(other)) continue;
-      context.addIssue({ code: "custom", path: [field], message: `cannot stand beside ${other}: ${why}` });
+      context.addIssue({ code: "custom", path: [field], message: `cannot be combined with ${other}: ${why}` });
     }
     for (const field of notSteered) {
       if (request.ifBusy !== "steer" || !says(field)) continue;
-      const message = `"steer" cannot stand beside ${field}: a running turn only takes a message`;
+      const message = `"steer" cannot be combined with ${field}: a running turn accepts only a message`;
       context.addIssue({ code: "custom", path: ["ifBusy"], message });
     }
   })
   .meta({ id: "ExecuteRequest" });
 
-/** What `fire` takes: the session is in the path, and its head is continued (A2). */
-export const fireRequest = executeFields
+/** The request of the route `fire`: the path names the session, and the turn continues its head (A2). */
+export const fireRequestSchema = executeFields
   .omit({ sessionId: true, fork: true, rerun: true, session: true, fire: true })
   .extend({ ifBusy: absent(z.enum(["refuse", "queue", "interrupt"])) })
   .meta({ id: "FireRequest" });
 
-/** As it comes over the wire, and as clients write it. */
-export type ExecuteRequest = z.input<typeof executeRequest>;
+/** The request in the form that clients send. */
+export type ExecuteRequest = z.input<typeof executeRequestSchema>;
 
 /** The query of a plain-text request, whose body is the instruction. */
-export const executeQuery = scalars.partial().extend({
+export const executeQuerySchema = scalars.partial().extend({
   stream: queryFlag().optional(),
-  forkTurnId: id.optional().describe("`fork.turnId`."),
-  rerunTurnId: id.optional().describe("`rerun.turnId`; the body may be empty."),
-  paths: z.array(columnText()).optional().describe("Retrieve only below these paths; may be repeated."),
-  sessionName: columnText().optional().describe("`session.name`."),
+  forkTurnId: idSchema.optional().describe("The same as `fork.turnId`."),
+  rerunTurnId: idSchema.optional().describe("The same as `rerun.turnId`; the body may then be empty."),
+  paths: z.array(columnText()).optional().describe("Search for code only below this path; may be repeated."),
+  sessionName: columnText().optional().describe("The same as `session.name`."),
   temperature: z.coerce.number().optional(),
   maxOutputTokens: z.coerce.number().optional(),
-  reasoningEffort: modelSettings.shape.reasoningEffort,
+  reasoningEffort: modelSettingsSchema.shape.reasoningEffort,
 });
 
 const source = z
   .object({ id: z.string(), path: z.string(), startLine: z.int(), endLine: z.int(), wasSent: z.boolean() })
-  .meta({ id: "Source", description: "A piece of indexed code that was found for the instruction." });
+  .meta({ id: "Source", description: "A chunk of indexed code that was found for the instruction." });
 
-export const executeAnswer = z
+export const executeAnswerSchema = z
   .object({
     kind: z.enum(["answer", "tool_calls", "error"]),
-    text: z.string().describe("Always whole. For an error: what the model had said until then."),
-    sessionId: id,
-    turnId: id,
-    responseContinuationId: id.describe("Give it back to continue exactly here; the same as turnId."),
+    text: z.string().describe("The whole text. For an error: the model's partial output."),
+    sessionId: idSchema,
+    turnId: idSchema,
+    responseContinuationId: idSchema.describe(
+      "Send it with the next request to continue exactly here. It equals `turnId`.",
+    ),
     sources: z.array(source),
-    fileBundle: fileBundle.nullable(),
-    toolCalls: z.array(deferredCall),
-    warnings: z.array(warning),
-    usage,
-    stopReason: stopReason.nullable(),
-    errorCode: errorCode.nullable(),
+    fileBundle: fileBundleSchema.nullable(),
+    toolCalls: z.array(deferredCallSchema),
+    warnings: z.array(warningSchema),
+    usage: usageSchema,
+    stopReason: stopReasonSchema.nullable(),
+    errorCode: errorCodeSchema.nullable(),
     errorMessage: z.string().nullable(),
   })
   .meta({ id: "ExecuteAnswer" });
-export type ExecuteAnswer = z.infer<typeof executeAnswer>;
+export type ExecuteAnswer = z.infer<typeof executeAnswerSchema>;
 
-export const executeAccepted = z
-  .object({ sessionId: id, turnId: id, streamKey: z.string(), eventsUrl: z.string() })
-  .meta({ id: "ExecuteAccepted", description: "The turn runs; its events are read from `eventsUrl`." });
-export type ExecuteAccepted = z.infer<typeof executeAccepted>;
+export const executeAcceptedSchema = z
+  .object({ sessionId: idSchema, turnId: idSchema, streamKey: z.string(), eventsUrl: z.string() })
+  .meta({ id: "ExecuteAccepted", description: "The turn is running. Read its events from `eventsUrl`." });
+export type ExecuteAccepted = z.infer<typeof executeAcceptedSchema>;

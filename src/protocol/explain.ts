@@ -1,27 +1,27 @@
-/** What explains answers, on the wire: two turns compared, and a session's digests recomputed (D1, D2). */
+/** Responses that explain answers: the comparison of two turns, and the check of a session's digests (D1, D2). */
 import { z } from "zod";
-import { id, modelSettings, turnStatus } from "./values.ts";
+import { idSchema, modelSettingsSchema, turnStatusSchema } from "./values.ts";
 
 const side = z
   .object({
-    turnId: id,
-    sessionId: id,
+    turnId: idSchema,
+    sessionId: idSchema,
     sequence: z.int(),
-    status: turnStatus,
+    status: turnStatusSchema,
     mode: z.string(),
     provider: z.string(),
     model: z.string(),
-    settings: modelSettings,
+    settings: modelSettingsSchema,
     instruction: z.string(),
     answer: z.string(),
   })
   .meta({ id: "DiffSide" });
 
 const historyTurn = z
-  .object({ turnId: id, depth: z.int(), instructionSummary: z.string() })
+  .object({ turnId: idSchema, depth: z.int(), instructionSummary: z.string() })
   .meta({ id: "HistoryTurn" });
 
-export const turnDiff = z
+export const turnDiffSchema = z
   .object({
     a: side,
     b: side,
@@ -35,35 +35,38 @@ export const turnDiff = z
         conversationContext: z.boolean(),
         agentContext: z.boolean(),
       })
-      .describe("True where both turns had the same."),
+      .describe("True for each item that is the same in both turns."),
     chunks: z.array(
       z.object({
         path: z.string(),
         startLine: z.int(),
         endLine: z.int(),
-        change: z.enum(["only_a", "only_b", "changed"]).describe("`changed`: the same place with another content."),
+        change: z.enum(["only_a", "only_b", "changed"]).describe("`changed`: the same lines with different content."),
       }),
     ),
     files: z.array(z.object({ path: z.string(), hashA: z.string().nullable(), hashB: z.string().nullable() })),
     history: z.object({
-      commonTurnId: id.nullable().describe("The last turn that both histories share."),
+      commonTurnId: idSchema.nullable().describe("The last turn that both histories share."),
       commonTurns: z.int(),
       onlyA: z.array(historyTurn),
       onlyB: z.array(historyTurn),
     }),
   })
-  .meta({ id: "TurnDiff", description: "What the model saw differently in two turns, and what it answered." });
-export type WireTurnDiff = z.infer<typeof turnDiff>;
+  .meta({
+    id: "TurnDiff",
+    description: "The differences between the inputs that the model received in two turns, and both answers.",
+  });
+export type WireTurnDiff = z.infer<typeof turnDiffSchema>;
 
-export const verifyReport = z
+export const verifyReportSchema = z
   .object({
-    sessionId: id,
+    sessionId: idSchema,
     turnsChecked: z.int(),
-    turnsUnsealed: z.int().describe("Turns without a digest: what they hold cannot be proven."),
+    turnsUnsealed: z.int().describe("Number of turns without a digest, whose contents cannot be checked."),
     fault: z
-      .object({ turnId: id, sequence: z.int(), reason: z.string() })
+      .object({ turnId: idSchema, sequence: z.int(), reason: z.string() })
       .nullable()
-      .describe("The first turn that does not hold; null: all of them hold."),
+      .describe("The first turn whose digest does not match. Null: all digests match."),
   })
   .meta({ id: "VerifyReport" });
-export type WireVerifyReport = z.infer<typeof verifyReport>;
+export type WireVerifyReport = z.infer<typeof verifyReportSchema>;

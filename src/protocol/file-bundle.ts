@@ -1,9 +1,9 @@
-/** A file bundle on the wire (X7): the changes that an answer in `edit` mode proposes. */
+/** The schema of a file bundle (X7): the changes that an answer in `edit` mode proposes. */
 import { z } from "zod";
 
 const patch = z.object({ find: z.string(), replace: z.string(), limit: z.enum(["once", "all"]) });
 
-export const fileBundle = z
+export const fileBundleSchema = z
   .object({
     root: z.string(),
     files: z.array(

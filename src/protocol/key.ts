@@ -1,64 +1,66 @@
-/** API keys and the caller on the wire (H4). A secret is shown once, when its key is made. */
+/** API keys and the caller in requests and responses (H4). A secret is shown only once, when its key is made. */
 import { z } from "zod";
 import type { ApiKey } from "../domain/caller.ts";
 import { isoTime } from "../domain/ids.ts";
 import { pageQuery } from "./people.ts";
 import { isoTimeOrNull } from "./session.ts";
-import { columnText, id, role, time } from "./values.ts";
+import { columnText, idSchema, roleSchema, timeSchema } from "./values.ts";
 
-export const apiKey = z
+export const apiKeySchema = z
   .object({
-    id,
+    id: idSchema,
     userId: z.string(),
     name: z.string(),
-    deviceId: z.string().nullable().describe("Of a device's token."),
+    deviceId: z.string().nullable().describe("The device, if the key is a device's token."),
     prefix: z.string().describe("The first characters of the secret."),
-    createdAt: time,
-    expiresAt: time.nullable(),
-    lastUsedAt: time.nullable(),
-    revokedAt: time.nullable(),
+    createdAt: timeSchema,
+    expiresAt: timeSchema.nullable(),
+    lastUsedAt: timeSchema.nullable(),
+    revokedAt: timeSchema.nullable(),
   })
   .meta({ id: "ApiKey" });
-export type WireApiKey = z.infer<typeof apiKey>;
+export type WireApiKey = z.infer<typeof apiKeySchema>;
 
-export const keyList = z
-  .object({ keys: z.array(apiKey), nextCursor: z.string().nullable().describe("Null on the last page.") })
+export const keyListSchema = z
+  .object({ keys: z.array(apiKeySchema), nextCursor: z.string().nullable().describe("Null on the last page.") })
   .meta({ id: "ApiKeyList" });
 
-export const keyListQuery = z.strictObject({
+export const keyListQuerySchema = z.strictObject({
   ...pageQuery,
-  userId: z.string().optional().describe("Only this user's."),
+  userId: z.string().optional().describe("Show only keys of this user."),
 });
 
-export const keyStart = z
+export const keyStartSchema = z
   .strictObject({
     name: columnText().min(1),
-    userId: columnText().optional().describe("Whose it is to be; for admins. Absent: the caller's."),
+    userId: columnText()
+      .optional()
+      .describe("The owner of the key; only admins may name another user. If absent: the caller."),
     expiresAt: z.iso.datetime().optional(),
   })
   .meta({ id: "ApiKeyStart" });
-export type WireKeyStart = z.input<typeof keyStart>;
+export type WireKeyStart = z.input<typeof keyStartSchema>;
 
-export const createdKey = z
-  .object({ key: apiKey, secret: z.string().describe("Never shown again.") })
+export const createdKeySchema = z
+  .object({ key: apiKeySchema, secret: z.string().describe("The secret. It is never shown again.") })
   .meta({ id: "CreatedApiKey" });
-export type WireCreatedKey = z.infer<typeof createdKey>;
+export type WireCreatedKey = z.infer<typeof createdKeySchema>;
 
-export const me = z
+export const meSchema = z
   .object({
     orgId: z.string(),
     orgName: z.string(),
     userId: z.string(),
     name: z.string(),
-    role,
-    deviceId: z.string().nullable().describe("Of a device's token."),
+    role: roleSchema,
+    deviceId: z.string().nullable().describe("The device, if the key is a device's token."),
     workspaceId: z
       .string()
       .nullable()
-      .describe("The one workspace that the caller sees; null: there is no such bound."),
+      .describe("The only workspace that the caller may see. Null: the caller is not limited to one workspace."),
   })
   .meta({ id: "Me" });
-export type WireMe = z.infer<typeof me>;
+export type WireMe = z.infer<typeof meSchema>;
 
 export function toWireKey(of: ApiKey): WireApiKey {
   return {

@@ -2,12 +2,12 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { z } from "zod";
 import { AptoveError } from "../domain/errors.ts";
-import { executeRequest } from "./execute.ts";
-import { parse } from "./parse.ts";
+import { executeRequestSchema } from "./execute.ts";
+import { parseWithSchema } from "./parse.ts";
 
 function refusal(value: unknown, codes = {}): AptoveError {
   try {
-    parse(executeRequest, value, codes);
+    parseWithSchema(executeRequestSchema, value, codes);
   } catch (error) {
     if (error instanceof AptoveError) return error;
     throw error;
@@ -21,7 +21,7 @@ test("[H1] an unknown field is refused with its name and the nearest known one",
   assert.equal(error.detail, 'instrution: unknown field; the nearest known one is "instruction"');
 });
 
-test("[H1] unknown fields deep inside are named with their place", () => {
+test("[H1] unknown nested fields are named with their path", () => {
   const error = refusal({ activeFiles: [{ path: "a.ts", content: "", istouched: true }], session: { nme: "x" } });
   assert.deepEqual(error.facts["faults"], [
     { field: "activeFiles[0].istouched", message: 'unknown field; the nearest known one is "isTouched"' },
@@ -29,7 +29,7 @@ test("[H1] unknown fields deep inside are named with their place", () => {
   ]);
 });
 
-test("[H1] [T6] [T7] fields that contradict each other are refused, and all of them named", () => {
+test("[H1] [T6] [T7] fields that contradict each other are refused, and the error names all of them", () => {
   const id = "01900000-0000-7000-8000-000000000001";
   const turn = { turnId: id };
   const contradictions: [object, string[]][] = [
@@ -51,7 +51,7 @@ test("[H1] [T6] [T7] fields that contradict each other are refused, and all of t
       faults.map(({ field }) => field),
       named,
     );
-    for (const { message } of faults) assert.match(message, /cannot stand beside \w+: /);
+    for (const { message } of faults) assert.match(message, /cannot be combined with \w+: /);
   }
   for (const fields of [
     { fork: turn, sessionId: "", responseContinuationId: null },
@@ -59,11 +59,11 @@ test("[H1] [T6] [T7] fields that contradict each other are refused, and all of t
     { rerun: turn, session: { name: "n" }, ifBusy: "queue" },
     { ifBusy: "steer", sessionId: id },
   ]) {
-    assert.deepEqual(parse(executeRequest, fields), fields);
+    assert.deepEqual(parseWithSchema(executeRequestSchema, fields), fields);
   }
 });
 
-test("[H1] [T9] the answer to a call is one of a result, an error and a word on its approval", () => {
+test("[H1] [T9] the answer to a call is exactly one of a result, an error and an approval", () => {
   const codes = { toolResults: "tool_feedback_invalid" } as const;
   for (const answer of [{}, { output: "", error: "e" }, { output: "", approved: true }, { reason: "r", error: "e" }]) {
     const error = refusal({ toolResults: [{ callId: "c", ...answer }] }, codes);
@@ -76,7 +76,7 @@ test("[H1] [T9] the answer to a call is one of a result, an error and a word on 
     { callId: "c", approved: false, reason: "not now" },
     { callId: "d", approved: true, reason: null },
   ];
-  assert.deepEqual(parse(executeRequest, { toolResults }), { toolResults });
+  assert.deepEqual(parseWithSchema(executeRequestSchema, { toolResults }), { toolResults });
 });
 
 test("[E4] the code follows the field of the first fault", () => {
@@ -84,14 +84,14 @@ test("[E4] the code follows the field of the first fault", () => {
   assert.match(refusal({ tools: [{ parameters: {} }] }).detail, /^tools\[0\]\.name: /);
 });
 
-test("null stands for absent, as clients in other languages write it", () => {
-  const nulls = Object.fromEntries(Object.keys(executeRequest.shape).map((field) => [field, null]));
-  assert.deepEqual(parse(executeRequest, nulls), nulls);
+test("null means absent, because clients in some languages write it", () => {
+  const nulls = Object.fromEntries(Object.keys(executeRequestSchema.shape).map((field) => [field, null]));
+  assert.deepEqual(parseWithSchema(executeRequestSchema, nulls), nulls);
 });
 
-test("a value that is no object, and one with very many faults, are refused in a bounded way", () => {
+test("the error is bounded for a value that is not an object and for one with very many faults", () => {
   assert.equal(refusal([]).code, "request_invalid");
   const many = Object.fromEntries(Array.from({ length: 5_000 }, (_, n) => [`x${n}`, n]));
   assert.equal((refusal(many).facts["faults"] as unknown[]).length, 20);
-  assert.throws(() => parse(z.strictObject({}), { a: 1 }), /a: unknown field/);
+  assert.throws(() => parseWithSchema(z.strictObject({}), { a: 1 }), /a: unknown field/);
 });

@@ -1,12 +1,12 @@
-/** Checks a value from outside against its schema; what does not fit is refused with every fault named. */
+/** Checks a value from outside against its schema, and refuses a value that does not match with all its faults. */
 import { closest } from "fastest-levenshtein";
 import { z } from "zod";
 import { AptoveError } from "../domain/errors.ts";
 import type { ErrorCode } from "../domain/errors.ts";
 
-/** One thing that is wrong, as the `faults` of the problem list it. */
-export interface Fault {
-  /** Where, for example `activeFiles[0].path`; empty for the whole. */
+/** One fault of a request, as the `faults` of the problem list it. */
+export interface FieldFault {
+  /** The field, for example `activeFiles[0].path`. Empty for the whole value. */
   field: string;
   message: string;
 }
@@ -14,10 +14,10 @@ export interface Fault {
 const faultsMax = 20;
 
 /**
- * The value in the schema's output form. Throws `request_invalid`, or the code that `codes` gives for the
- * first field of the first fault: a bad tool is `tool_invalid` (E4).
+ * Returns the value in the schema's output form. Throws `request_invalid`, or the code that `codes` has for the
+ * top-level field of the first fault. For example, a wrong tool is `tool_invalid` (E4).
  */
-export function parse<S extends z.ZodType>(
+export function parseWithSchema<S extends z.ZodType>(
   schema: S,
   value: unknown,
   codes: Readonly<Record<string, ErrorCode>> = {},
@@ -31,7 +31,7 @@ export function parse<S extends z.ZodType>(
   throw new AptoveError(code, detail, { facts: { faults } });
 }
 
-function faultsOf(schema: z.ZodType, issue: z.core.$ZodIssue): Fault[] {
+function faultsOf(schema: z.ZodType, issue: z.core.$ZodIssue): FieldFault[] {
   if (issue.code !== "unrecognized_keys") return [{ field: fieldName(issue.path), message: issue.message }];
   const known = knownFields(schema, issue.path);
   return issue.keys.map((key) => ({
@@ -46,7 +46,7 @@ function fieldName(path: readonly PropertyKey[]): string {
     .join("");
 }
 
-/** The fields of the object that stands at a path of a schema. */
+/** Returns the fields of the object at a path of a schema. */
 function knownFields(schema: z.ZodType, path: readonly PropertyKey[]): string[] {
   let at: unknown = schema;
   for (const part of path) {

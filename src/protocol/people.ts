@@ -1,108 +1,114 @@
-/** Orgs, people, who takes part in a session, and the audit log, on the wire (H4, S7). */
+/** Orgs, users, participants of sessions, and the audit log in requests and responses (H4, S7). */
 import { z } from "zod";
 import { auditActions, type AuditEntry } from "../domain/audit.ts";
 import type { Org, User } from "../domain/caller.ts";
 import { isoTime } from "../domain/ids.ts";
 import { limits } from "../domain/limits.ts";
-import { isoTimeOrNull, session } from "./session.ts";
-import { columnText, errorCode, id, role, time, queryNumber } from "./values.ts";
+import { isoTimeOrNull, sessionSchema } from "./session.ts";
+import { columnText, errorCodeSchema, idSchema, roleSchema, timeSchema, queryNumber } from "./values.ts";
 
-export const org = z
+export const orgSchema = z
   .object({
-    id,
+    id: idSchema,
     name: z.string(),
-    createdAt: time,
-    suspendedAt: time.nullable().describe("While it is not null, nobody of the org is let in."),
+    createdAt: timeSchema,
+    suspendedAt: timeSchema
+      .nullable()
+      .describe("If it is not null, the org is suspended and no user of the org has access."),
   })
   .meta({ id: "Org" });
-export type WireOrg = z.infer<typeof org>;
+export type WireOrg = z.infer<typeof orgSchema>;
 
-export const orgPatch = z.strictObject({ name: columnText().min(1) }).meta({ id: "OrgPatch" });
+export const orgPatchSchema = z.strictObject({ name: columnText().min(1) }).meta({ id: "OrgPatch" });
 
-export const user = z
+export const userSchema = z
   .object({
     id: z.string(),
     name: z.string(),
-    email: z.string().nullable().describe("For admins and the user; else null."),
+    email: z.string().nullable().describe("Visible to admins and to the user; otherwise null."),
     externalId: z
       .string()
       .nullable()
-      .describe("Who they are to the identity provider; for admins and the user, else null."),
-    role,
-    createdAt: time,
-    disabledAt: time.nullable().describe("While it is not null, none of their keys is taken."),
+      .describe("The user's id at the identity provider. Visible to admins and to the user; otherwise null."),
+    role: roleSchema,
+    createdAt: timeSchema,
+    disabledAt: timeSchema
+      .nullable()
+      .describe("If it is not null, the user is disabled and the user's keys are refused."),
   })
   .meta({ id: "User" });
-export type WireUser = z.infer<typeof user>;
+export type WireUser = z.infer<typeof userSchema>;
 
-const email = columnText().regex(/^[^\s@]+@[^\s@]+$/, "is not an address of mail");
+const email = columnText().regex(/^[^\s@]+@[^\s@]+$/, "is not an email address");
 const userFacts = {
   name: columnText().min(1),
   email: email.nullable().optional(),
   externalId: columnText().min(1).nullable().optional(),
-  role: role.optional(),
+  role: roleSchema.optional(),
 };
-export const userStart = z.strictObject(userFacts).meta({ id: "UserStart" });
-export type WireUserStart = z.input<typeof userStart>;
+export const userStartSchema = z.strictObject(userFacts).meta({ id: "UserStart" });
+export type WireUserStart = z.input<typeof userStartSchema>;
 
-export const userChange = z
+export const userChangeSchema = z
   .strictObject({
     ...userFacts,
     name: userFacts.name.optional(),
     disabled: z
       .boolean()
       .optional()
-      .describe("`true`: their keys are not taken any more, and what they have open ends."),
+      .describe("`true`: the user's keys are refused, and everything that the user has open ends."),
   })
   .meta({ id: "UserChange", description: "Only the named fields change." });
-export type WireUserChange = z.input<typeof userChange>;
+export type WireUserChange = z.input<typeof userChangeSchema>;
 
 const nextCursor = z.string().nullable().describe("Null on the last page.");
 export const pageQuery = {
   limit: queryNumber(1, limits.pageSizeMax).optional(),
-  cursor: z.string().optional().describe("`nextCursor` of the page before."),
+  cursor: z.string().optional().describe("The `nextCursor` of the previous page."),
 };
 
-export const userList = z.object({ users: z.array(user), nextCursor }).meta({ id: "UserList" });
+export const userListSchema = z.object({ users: z.array(userSchema), nextCursor }).meta({ id: "UserList" });
 
-export const shared = z
+export const sharedSchema = z
   .object({
-    session,
+    session: sessionSchema,
     participants: z
       .array(z.object({ userId: z.string(), name: z.string() }))
-      .describe("Who was invited, or made a turn in it; the owner among them if they did."),
+      .describe(
+        "Users who were invited to the session, or who made a turn in it. This includes the owner if the owner made a turn.",
+      ),
   })
   .meta({ id: "Shared" });
-export type WireShared = z.infer<typeof shared>;
+export type WireShared = z.infer<typeof sharedSchema>;
 
 const userIds = z.array(columnText()).max(limits.participantsPerSessionMax).optional();
-export const sharingChange = z
+export const sharingChangeSchema = z
   .strictObject({
-    isPublic: z.boolean().optional().describe("Whether all of the org may read and fork it."),
-    invite: userIds.describe("Users of the org who may read and continue it from now on."),
-    dismiss: userIds.describe("Users who may not any more."),
+    isPublic: z.boolean().optional().describe("True if all users of the org may read and fork the session."),
+    invite: userIds.describe("Users of the org who may now read and continue the session."),
+    dismiss: userIds.describe("Users whose invitation ends."),
   })
   .meta({ id: "SharingChange" });
-export type WireSharingChange = z.input<typeof sharingChange>;
+export type WireSharingChange = z.input<typeof sharingChangeSchema>;
 
 const auditAction = z.enum(auditActions);
-export const auditEntry = z
+export const auditEntrySchema = z
   .object({
-    id,
-    at: time,
-    userId: z.string().nullable().describe("Null: the operator of the data."),
-    keyId: z.string().nullable().describe("The key they came with; null: none."),
+    id: idSchema,
+    at: timeSchema,
+    userId: z.string().nullable().describe("The user who acted. Null: the operator of the data."),
+    keyId: z.string().nullable().describe("The API key of the request. Null: the request had no API key."),
     requestId: z.string().nullable(),
     action: auditAction,
-    targetId: z.string().nullable().describe("The thing that the action names."),
-    outcome: z.union([z.literal("done"), errorCode]),
+    targetId: z.string().nullable().describe("The target of the action."),
+    outcome: z.union([z.literal("done"), errorCodeSchema]),
     facts: z.record(z.string(), z.union([z.string(), z.number(), z.boolean()])),
   })
   .meta({ id: "AuditEntry" });
-export type WireAuditEntry = z.infer<typeof auditEntry>;
+export type WireAuditEntry = z.infer<typeof auditEntrySchema>;
 
-export const auditList = z.object({ entries: z.array(auditEntry), nextCursor }).meta({ id: "AuditList" });
-export const auditQuery = z.strictObject({
+export const auditListSchema = z.object({ entries: z.array(auditEntrySchema), nextCursor }).meta({ id: "AuditList" });
+export const auditQuerySchema = z.strictObject({
   ...pageQuery,
   userId: z.string().optional(),
   action: auditAction.optional(),

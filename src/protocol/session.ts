@@ -1,14 +1,22 @@
-/** Sessions on the wire (S1, S7): one shape for a single session and for a row of a list. */
+/** Sessions in requests and responses (S1, S7). A single session and a row of a list have the same shape. */
 import { z } from "zod";
 import { isoTime } from "../domain/ids.ts";
 import type { Millis } from "../domain/ids.ts";
 import { limits } from "../domain/limits.ts";
 import type { Session } from "../domain/session.ts";
-import { columnText, id, metadata, queryFlag, time, turnStatus, queryNumber } from "./values.ts";
+import {
+  columnText,
+  idSchema,
+  metadataSchema,
+  queryFlag,
+  timeSchema,
+  turnStatusSchema,
+  queryNumber,
+} from "./values.ts";
 
-export const session = z
+export const sessionSchema = z
   .object({
-    id,
+    id: idSchema,
     name: z.string(),
     key: z.string(),
     description: z.string(),
@@ -18,31 +26,39 @@ export const session = z
     rating: z.number().nullable(),
     userId: z.string(),
     agentContextId: z.string(),
-    agentContextName: z.string().nullable().describe("Null: the context is no longer configured."),
+    agentContextName: z.string().nullable().describe("Null if the context is no longer configured."),
     conversationContextId: z.string(),
     conversationContextName: z.string().nullable(),
     workspaceId: z.string().nullable(),
     repo: z.string().nullable(),
     defaultLanguage: z.string().nullable(),
     metadata: z.record(z.string(), z.unknown()),
-    originTurnId: id.nullable().describe("Of a fork: the turn that it begins below, mostly of another session."),
-    headTurnId: id.nullable().describe("The turn that the next instruction continues from."),
+    originTurnId: idSchema
+      .nullable()
+      .describe("For a fork: the turn below which it starts, usually of another session."),
+    headTurnId: idSchema.nullable().describe("The turn that the next instruction continues from."),
     turnCount: z.int(),
-    lastTurnStatus: turnStatus.nullable(),
-    lastTurnAt: time.nullable(),
+    lastTurnStatus: turnStatusSchema.nullable(),
+    lastTurnAt: timeSchema.nullable(),
     tokensTotal: z.int(),
-    costUsd: z.number().describe("US dollars: the sum of what its turns cost, of those whose price is known."),
-    createdAt: time,
-    updatedAt: time,
-    activeAt: time.describe("The order of lists: newest of creation and turn activity."),
-    archivedAt: time.nullable().describe("Not null: the session is readable and takes no turns."),
-    deletedAt: time.nullable().describe("Not null: the session was removed; it can be restored until it is purged."),
+    costUsd: z.number().describe("Cost in US dollars: the sum over the turns whose price is known."),
+    createdAt: timeSchema,
+    updatedAt: timeSchema,
+    activeAt: timeSchema.describe(
+      "Time of the session's creation or of its last turn activity, whichever is later. Lists are sorted by it.",
+    ),
+    archivedAt: timeSchema
+      .nullable()
+      .describe("If it is not null, the session is archived: it is readable and takes no turns."),
+    deletedAt: timeSchema
+      .nullable()
+      .describe("If it is not null, the session is removed. It can be restored until it is purged."),
   })
   .meta({ id: "Session" });
 
-export type WireSession = z.infer<typeof session>;
+export type WireSession = z.infer<typeof sessionSchema>;
 
-/** Names of contexts by id; what is not in it is no longer configured. */
+/** Names of contexts by id. A context that is not in the map is no longer configured. */
 export interface ContextNames {
   agents: ReadonlyMap<string, string>;
   conversations: ReadonlyMap<string, string>;
@@ -92,31 +108,31 @@ const facts = {
   description: columnText().optional(),
   labels: z.array(columnText()).max(limits.labelsPerSessionMax).optional(),
   isPublic: z.boolean().optional(),
-  metadata: metadata.optional(),
+  metadata: metadataSchema.optional(),
 };
 
-/** What a person may say of a new session inside an execute request. */
-export const sessionFacts = z
+/** The properties of a new session that an execute request may set. */
+export const sessionFactsSchema = z
   .strictObject({ ...facts, category: columnText().optional() })
   .meta({ id: "SessionFacts" });
 
-export const sessionStart = sessionFacts
+export const sessionStartSchema = sessionFactsSchema
   .extend({
     agentContextId: columnText().optional(),
     conversationContextId: columnText().optional(),
     workspaceId: columnText().optional(),
     repo: columnText().optional(),
     defaultLanguage: columnText().optional(),
-    forkOf: id
+    forkOf: idSchema
       .optional()
       .describe(
-        "Begin below this finished turn, of any session that the caller may read, and take over what is not named here.",
+        "Start below this finished turn, which may be of any session that the caller may read. Properties that the request does not set are copied from that session.",
       ),
     continueWorkspace: z
       .boolean()
       .optional()
       .describe(
-        "Begin where the session that was used last in the workspace is, or with what a person wrote into its `session.md`.",
+        "Start from the head of the session that was used last in the workspace, or from the workspace's `session.md` if a person edited it.",
       ),
   })
   .superRefine(({ continueWorkspace, workspaceId, forkOf }, context) => {
@@ -125,32 +141,35 @@ export const sessionStart = sessionFacts
     if (fault !== null) context.addIssue({ code: "custom", path: ["continueWorkspace"], message: fault });
   })
   .meta({ id: "SessionStart" });
-export type WireSessionStart = z.input<typeof sessionStart>;
+export type WireSessionStart = z.input<typeof sessionStartSchema>;
 
-export const sessionPatch = z
+export const sessionPatchSchema = z
   .strictObject({ ...facts, category: columnText().nullable().optional(), rating: z.number().nullable().optional() })
-  .meta({ id: "SessionPatch", description: "Only the named fields change. A name given here is never overwritten." });
-export type WireSessionPatch = z.input<typeof sessionPatch>;
+  .meta({
+    id: "SessionPatch",
+    description: "Only the fields in the request change. The program never overwrites a name that is set here.",
+  });
+export type WireSessionPatch = z.input<typeof sessionPatchSchema>;
 
-export const sessionListQuery = z
+export const sessionListQuerySchema = z
   .strictObject({
     limit: queryNumber(1, limits.pageSizeMax).optional(),
-    cursor: z.string().optional().describe("`nextCursor` of the page before."),
+    cursor: z.string().optional().describe("The `nextCursor` of the previous page."),
     archived: queryFlag().optional(),
     removed: queryFlag()
       .optional()
-      .describe("`true`: the caller's removed sessions, and nothing else; takes no filter."),
+      .describe("`true`: list only the caller's removed sessions. It cannot be combined with a filter."),
     repo: columnText().optional(),
     workspaceId: columnText().optional(),
   })
   .superRefine(({ removed, ...filters }, context) => {
     for (const [field, value] of Object.entries(filters)) {
       if (removed !== true || value === undefined) continue;
-      context.addIssue({ code: "custom", path: [field], message: "cannot stand beside removed=true" });
+      context.addIssue({ code: "custom", path: [field], message: "cannot be combined with removed=true" });
     }
   });
 
-export const sessionList = z
-  .object({ sessions: z.array(session), nextCursor: z.string().nullable().describe("Null on the last page.") })
+export const sessionListSchema = z
+  .object({ sessions: z.array(sessionSchema), nextCursor: z.string().nullable().describe("Null on the last page.") })
   .meta({ id: "SessionList" });
-export type WireSessionList = z.infer<typeof sessionList>;
+export type WireSessionList = z.infer<typeof sessionListSchema>;

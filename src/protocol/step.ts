@@ -1,27 +1,30 @@
-/** Steps on the wire: the model calls of a turn, failed attempts included. */
+/** Steps in responses: the model calls of a turn, including failed attempts. */
 import { z } from "zod";
 import { isoTime } from "../domain/ids.ts";
 import type { Step } from "../domain/step.ts";
-import { failure, stopReason, time, toWireUsage, usage } from "./values.ts";
+import { failureSchema, stopReasonSchema, timeSchema, toWireUsage, usageSchema } from "./values.ts";
 
-export const step = z
+export const stepSchema = z
   .object({
-    index: z.int().describe("From 1: the `step` of the request and response routes."),
+    index: z.int().describe("Number of the step, from 1. The routes for requests and responses take it as `step`."),
     provider: z.string(),
     model: z.string(),
-    startedAt: time,
-    endedAt: time,
-    previousResponseId: z.string().nullable().describe("The call that the provider's memory continued, if any."),
+    startedAt: timeSchema,
+    endedAt: timeSchema,
+    previousResponseId: z
+      .string()
+      .nullable()
+      .describe("The response that the provider continued from its own memory. Null if there is none."),
     responseId: z.string().nullable(),
     requestBytes: z.int(),
     requestSha256: z.string(),
     status: z.enum(["completed", "failed"]),
-    stopReason: stopReason.nullable(),
-    failure: failure.nullable(),
-    usage,
+    stopReason: stopReasonSchema.nullable(),
+    failure: failureSchema.nullable(),
+    usage: usageSchema,
   })
   .meta({ id: "Step" });
-export type WireStep = z.infer<typeof step>;
+export type WireStep = z.infer<typeof stepSchema>;
 
 export function toWireStep(of: Step): WireStep {
   return {

@@ -1,12 +1,12 @@
-/** Sessions that move between aptoves, on the wire: lines of JSON, one export after the other. */
+/** Export and import of sessions: the file has lines of JSON, one export after the other. */
 import { z } from "zod";
-import { id } from "./values.ts";
+import { idSchema } from "./values.ts";
 
 export const linesMediaType = "application/x-ndjson";
 
-export const exportQuery = z
+export const exportQuerySchema = z
   .strictObject({
-    turnId: id.optional().describe("Only the branch that ends at this turn of the session."),
+    turnId: idSchema.optional().describe("Export only the branch that ends at this turn of the session."),
     format: z
       .enum(["lines", "markdown"])
       .optional()
@@ -14,15 +14,15 @@ export const exportQuery = z
   })
   .refine(({ turnId, format }) => turnId === undefined || format !== "markdown", {
     path: ["format"],
-    message: '"markdown" cannot stand beside turnId: it is made of whole sessions',
+    message: '"markdown" cannot be combined with turnId: it exports whole sessions',
   });
 
-export const importReport = z
+export const importReportSchema = z
   .object({
-    sessions: z.array(z.object({ id, name: z.string(), isNew: z.boolean() })),
+    sessions: z.array(z.object({ id: idSchema, name: z.string(), isNew: z.boolean() })),
     turnsImported: z.int(),
-    turnsKnown: z.int().describe("Turns that were here already; they stay as they are."),
+    turnsKnown: z.int().describe("Number of turns that already existed and were not changed."),
     blobsImported: z.int(),
   })
   .meta({ id: "ImportReport" });
-export type WireImportReport = z.infer<typeof importReport>;
+export type WireImportReport = z.infer<typeof importReportSchema>;

@@ -1,71 +1,69 @@
-/** The tree of sessions on the wire: moving the head, forks beside each other, purging, search (S5, S6, S8, T6, K4). */
+/** The tree of sessions in requests and responses: head moves, forks, purging, garbage collection, search (S5, S6, S8, T6, K4). */
 import { z } from "zod";
 import { limits } from "../domain/limits.ts";
-import { session } from "./session.ts";
-import { turnSummary } from "./turn.ts";
-import { columnText, id, queryNumber } from "./values.ts";
+import { sessionSchema } from "./session.ts";
+import { turnSummarySchema } from "./turn.ts";
+import { columnText, idSchema, queryNumber } from "./values.ts";
 
-export const headMove = z
+export const headMoveSchema = z
   .strictObject({
-    from: id.nullable().describe("The head as you saw it; null: there is none."),
-    to: id.describe("A turn of the session that can be continued."),
+    from: idSchema.nullable().describe("The head that the caller last read. Null: the session had no head."),
+    to: idSchema.describe("The new head: a turn of the session that can be continued."),
   })
   .meta({ id: "HeadMove" });
-export type WireHeadMove = z.input<typeof headMove>;
+export type WireHeadMove = z.input<typeof headMoveSchema>;
 
-export const sessionGraph = z
+export const sessionGraphSchema = z
   .object({
-    session,
+    session: sessionSchema,
     turns: z
-      .array(turnSummary)
-      .describe("All turns of the session, newest first, then those above it that it was forked from."),
-    forks: z
-      .array(session)
-      .describe("Sessions that begin below one of these turns, as far as the caller may see them."),
+      .array(turnSummarySchema)
+      .describe("All turns of the session, newest first, then the turns above it that it was forked from."),
+    forks: z.array(sessionSchema).describe("Sessions that start below one of these turns and that the caller may see."),
   })
   .meta({ id: "SessionGraph" });
-export type WireSessionGraph = z.infer<typeof sessionGraph>;
+export type WireSessionGraph = z.infer<typeof sessionGraphSchema>;
 
-export const purgeReport = z
+export const purgeReportSchema = z
   .object({
     turnsPurged: z.int(),
-    turnsKept: z.int().describe("Turns that other sessions rest on."),
+    turnsKept: z.int().describe("Number of turns that were kept because other sessions depend on them."),
     blobsDeleted: z.int(),
     bytesFreed: z.int(),
   })
   .meta({ id: "PurgeReport" });
-export type WirePurgeReport = z.infer<typeof purgeReport>;
+export type WirePurgeReport = z.infer<typeof purgeReportSchema>;
 
-export const garbageOrder = z
-  .strictObject({ dryRun: z.boolean().describe("True: say what would be deleted, and delete nothing.") })
+export const garbageOrderSchema = z
+  .strictObject({ dryRun: z.boolean().describe("True: report what would be deleted, and delete nothing.") })
   .meta({ id: "GarbageOrder" });
 
-export const garbageReport = z
+export const garbageReportSchema = z
   .object({ keys: z.array(z.string()).describe("Blobs that no turn needs."), bytes: z.int() })
   .meta({ id: "GarbageReport" });
-export type WireGarbageReport = z.infer<typeof garbageReport>;
+export type WireGarbageReport = z.infer<typeof garbageReportSchema>;
 
-export const searchQuery = z.strictObject({
+export const searchQuerySchema = z.strictObject({
   q: columnText().describe(
-    "Words that all must be there, each anywhere in the session; every character is plain text.",
+    "Words to search for. A session matches if it contains all of them. Every character is plain text.",
   ),
   limit: queryNumber(1, limits.pageSizeMax).optional(),
 });
 
-export const searchHits = z
+export const searchHitsSchema = z
   .object({
     hits: z.array(
       z.object({
-        session,
+        session: sessionSchema,
         matches: z.array(
           z.object({
             where: z.enum(["name", "instruction", "answer"]),
-            turnId: id.nullable().describe("Null for the name."),
-            excerpt: z.string().describe("The text around the place, on one line; `…` stands where it was cut."),
+            turnId: idSchema.nullable().describe("The turn that matches; null for a match in the session's name."),
+            excerpt: z.string().describe("The text around the match on one line, with `…` where text was cut."),
           }),
         ),
       }),
     ),
   })
   .meta({ id: "SearchHits" });
-export type WireSearchHits = z.infer<typeof searchHits>;
+export type WireSearchHits = z.infer<typeof searchHitsSchema>;

@@ -1,4 +1,4 @@
-/** Turns on the wire (T4): whole, as a summary for lists, and what the model was given. */
+/** Turns in responses (T4): a whole turn, a summary for lists, and the input that the model received. */
 import { z } from "zod";
 import { isoTime } from "../domain/ids.ts";
 import type { Step } from "../domain/step.ts";
@@ -7,26 +7,29 @@ import type { Failure } from "../domain/errors.ts";
 import type { StopReason } from "../domain/events.ts";
 import type { ArchivedTurn, FinishedTurn, Turn } from "../domain/turn.ts";
 import type { RunSummary } from "../domain/usage.ts";
-import { mailboxKind } from "./mailbox.ts";
+import { mailboxKindSchema } from "./mailbox.ts";
 import { isoTimeOrNull } from "./session.ts";
-import { toWireStep, step } from "./step.ts";
+import { toWireStep, stepSchema } from "./step.ts";
 import {
-  deferredCall,
-  failure,
-  id,
-  modelSettings,
-  stopReason,
-  time,
+  deferredCallSchema,
+  failureSchema,
+  idSchema,
+  modelSettingsSchema,
+  stopReasonSchema,
+  timeSchema,
   toWireUsage,
-  turnStatus,
-  usage,
+  turnStatusSchema,
+  usageSchema,
 } from "./values.ts";
-import { warning } from "./values.ts";
+import { warningSchema } from "./values.ts";
 
 const contextRef = z.object({
   id: z.string(),
   hash: z.string(),
-  version: z.int().optional().describe("Of the org's record that counted; absent: the configuration said it."),
+  version: z
+    .int()
+    .optional()
+    .describe("Version of the org's record that was used. Absent if the context came from the configuration."),
 });
 
 const manifest = z
@@ -35,9 +38,9 @@ const manifest = z
     conversationContext: contextRef,
     promptHash: z.string(),
     toolsHash: z.string(),
-    history: z.enum(["none", "chain", "replay"]).describe("How the model got its history."),
+    history: z.enum(["none", "chain", "replay"]).describe("How the model received its history."),
     historyTurns: z.int(),
-    settings: modelSettings,
+    settings: modelSettingsSchema,
     chunks: z.array(
       z.object({
         id: z.string(),
@@ -67,20 +70,20 @@ const manifest = z
       }),
     ),
     mailbox: z
-      .array(z.object({ turnId: id, subagentId: id, kind: mailboxKind, contentHash: z.string() }))
+      .array(z.object({ turnId: idSchema, subagentId: idSchema, kind: mailboxKindSchema, contentHash: z.string() }))
       .optional()
-      .describe("Messages of subagents that the model was given; absent: none."),
+      .describe("Messages of subagents that the model received. Absent if there were none."),
   })
-  .meta({ id: "ContextManifest", description: "What the turn gave the model, each thing with its hash." });
+  .meta({ id: "ContextManifest", description: "What the turn gave the model. Each item has its hash." });
 
 const turnPart = z
   .object({
     type: z.enum(["url", "file", "binary"]),
     mode: z.enum(["file", "inline"]),
     source: z.string().nullable().describe("The address or path."),
-    name: z.string().describe("By which the model knows it."),
+    name: z.string().describe("The name that the model sees."),
     mediaType: z.string(),
-    bytes: z.int().nullable().describe("Null: a file that was only named."),
+    bytes: z.int().nullable().describe("Size in bytes. Null for a file without content."),
     sha256: z.string().nullable(),
   })
   .meta({ id: "TurnPart" });
@@ -89,109 +92,122 @@ const runSummary = z
   .object({
     durationMs: z.number(),
     modelRequests: z.int(),
-    usage,
-    byModel: z.record(z.string(), usage),
+    usage: usageSchema,
+    byModel: z.record(z.string(), usageSchema),
   })
   .meta({ id: "RunSummary" });
 
 const subagent = z
   .object({
-    id: id.describe("The id of its first turn."),
+    id: idSchema.describe("The id of its first turn."),
     name: z.string(),
-    owner: id.nullable().describe("The subagent that began it; null: the session's agent."),
-    level: z.int().describe("1 for those of the session's agent."),
-    tools: z.array(z.string()).nullable().describe("The tools that it may use; null: all of whoever began it."),
+    owner: idSchema.nullable().describe("The subagent that started it. Null: the session's agent started it."),
+    level: z.int().describe("Depth of the subagent: 1 if the session's agent started it."),
+    tools: z
+      .array(z.string())
+      .nullable()
+      .describe("The tools that it may use. Null: all tools of the agent that started it."),
   })
   .meta({ id: "Subagent" });
 
 const common = {
-  id,
-  sessionId: id,
-  parentId: id.nullable(),
-  rerunOf: id.nullable().describe("The turn that this one repeats."),
+  id: idSchema,
+  sessionId: idSchema,
+  parentId: idSchema.nullable(),
+  rerunOf: idSchema.nullable().describe("The turn that this one repeats."),
   sequence: z.int(),
   depth: z.int(),
   kind: z.enum(["agent", "async_subagent"]),
-  spawnedBy: id.nullable().describe("Of a subagent's turn: the turn that began it, or told the subagent to go on."),
-  subagent: subagent.nullable().describe("Null: the turn is the agent's."),
-  status: turnStatus,
-  createdAt: time,
-  statusAt: time.nullable().describe("Null while the turn runs."),
+  spawnedBy: idSchema
+    .nullable()
+    .describe("For a subagent's turn: the turn that started it, or that sent the subagent a message to continue."),
+  subagent: subagent.nullable().describe("Null if the turn belongs to the session's agent."),
+  status: turnStatusSchema,
+  createdAt: timeSchema,
+  statusAt: timeSchema.nullable().describe("Null while the turn runs."),
   createdBy: z.string(),
   mode: z.string(),
   provider: z.string(),
   model: z.string(),
   instructionSummary: z.string(),
   answerSummary: z.string().nullable(),
-  stopReason: stopReason.nullable(),
-  failures: z.array(failure).describe("Of a failed turn, the first is why it failed."),
+  stopReason: stopReasonSchema.nullable(),
+  failures: z
+    .array(failureSchema)
+    .describe("The failures of the turn. If the turn failed, the first one is the reason."),
 };
 
-export const turnSummary = z
-  .object({ ...common, durationMs: z.number().nullable(), usage: usage.nullable(), warningCount: z.int() })
+export const turnSummarySchema = z
+  .object({ ...common, durationMs: z.number().nullable(), usage: usageSchema.nullable(), warningCount: z.int() })
   .meta({ id: "TurnSummary" });
-export type WireTurnSummary = z.infer<typeof turnSummary>;
+export type WireTurnSummary = z.infer<typeof turnSummarySchema>;
 
-export const turn = z
+export const turnSchema = z
   .object({
     ...common,
     workspaceId: z.string().nullable(),
     repo: z.string().nullable(),
-    answeredAt: time.nullable().describe("When the provider's last answer ended."),
+    answeredAt: timeSchema.nullable().describe("The time when the provider's last answer ended."),
     providerResponseId: z.string().nullable(),
     previousProviderResponseId: z.string().nullable(),
-    chainExpiresAt: time.nullable(),
+    chainExpiresAt: timeSchema.nullable(),
     digest: z
       .string()
       .nullable()
-      .describe("SHA-256 over the parent's digest and all that is kept of the turn; null while it runs."),
-    input: z.array(turnPart).describe("What came with the instruction, beside text."),
-    finalMessage: z.string().nullable().describe("The last message, where the answer has several."),
-    deferredCalls: z.array(deferredCall),
-    warnings: z.array(warning),
+      .describe(
+        "SHA-256 of the parent's digest and of everything that is stored for the turn. Null while the turn runs.",
+      ),
+    input: z.array(turnPart).describe("The input parts of the instruction, except text."),
+    finalMessage: z.string().nullable().describe("The last message, if the answer has several."),
+    deferredCalls: z.array(deferredCallSchema),
+    warnings: z.array(warningSchema),
     run: runSummary.nullable().describe("Null while the turn runs."),
     manifest,
-    steps: z.array(step),
+    steps: z.array(stepSchema),
   })
   .meta({ id: "Turn" });
-export type WireTurn = z.infer<typeof turn>;
+export type WireTurn = z.infer<typeof turnSchema>;
 
-export const turnList = z
+export const turnListSchema = z
   .object({
-    turns: z.array(turnSummary).describe("Newest first."),
-    nextBefore: z.int().nullable().describe("`before` for the next page; null on the last."),
+    turns: z.array(turnSummarySchema).describe("Newest first."),
+    nextBefore: z.int().nullable().describe("The value of `before` for the next page. Null on the last page."),
   })
   .meta({ id: "TurnList" });
-export type WireTurnList = z.infer<typeof turnList>;
+export type WireTurnList = z.infer<typeof turnListSchema>;
 
-export const turnContext = z
+export const turnContextSchema = z
   .object({
-    turnId: id,
+    turnId: idSchema,
     manifest,
     prompt: z
       .string()
       .nullable()
-      .describe("The boot prompt of the session as it counted; null: the turn came from elsewhere, or is too old."),
-    message: z.array(z.string()).describe("The parts of the user message exactly as the model got them."),
+      .describe(
+        "The boot prompt that was used. Null if the turn was imported without it, or if an old version made the turn.",
+      ),
+    message: z.array(z.string()).describe("The parts of the user message exactly as the model received them."),
   })
   .meta({ id: "TurnContext" });
-export type WireTurnContext = z.infer<typeof turnContext>;
+export type WireTurnContext = z.infer<typeof turnContextSchema>;
 
-export const interruption = z
+export const interruptionSchema = z
   .object({
-    interruptedTurnId: id
+    interruptedTurnId: idSchema
       .nullable()
-      .describe("Of a session: the agent's turn, or where none ran that of a subagent. Null: nothing was running."),
+      .describe(
+        "The turn that was stopped. For a session: the agent's turn, or a subagent's turn if the agent had none. Null: no turn was running.",
+      ),
   })
   .meta({ id: "Interruption" });
 
-export const steering = z.object({ steeredTurnId: id }).meta({ id: "Steering" });
+export const steeringSchema = z.object({ steeredTurnId: idSchema }).meta({ id: "Steering" });
 
-export const steer = z
-  .strictObject({ text: z.string().describe("What the model is told at the turn's next step.") })
+export const steerSchema = z
+  .strictObject({ text: z.string().describe("The message, which the model receives at the turn's next step.") })
   .meta({ id: "Steer" });
 
-/** What became of a turn, in one shape for every status; an archived turn keeps what it was. */
+/** The outcome of a turn in one shape for every status. An archived turn has the outcome that it had before. */
 export interface TurnOutcome {
   status: FinishedTurn["status"] | "pending";
   stopReason: StopReason | null;

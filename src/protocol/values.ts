@@ -1,4 +1,4 @@
-/** The small values that the wire's larger shapes are made of, each with its domain counterpart. */
+/** The small schemas that the larger ones are made of. Each has a counterpart in the domain. */
 import { z } from "zod";
 import { errorCatalogue } from "../domain/errors.ts";
 import type { ErrorCode } from "../domain/errors.ts";
@@ -6,61 +6,67 @@ import { isId } from "../domain/ids.ts";
 import { limits } from "../domain/limits.ts";
 import type { Usage } from "../domain/usage.ts";
 
-export const id = z.string().refine(isId, "is not an id").meta({ format: "uuid", description: "A lower-case UUID." });
+export const idSchema = z
+  .string()
+  .refine(isId, "is not an id")
+  .meta({ format: "uuid", description: "A lower-case UUID." });
 
-/** ISO 8601 in UTC with milliseconds and `Z`. */
-export const time = z
+/** A time in ISO 8601, in UTC with milliseconds and `Z`. */
+export const timeSchema = z
   .string()
   .regex(/^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}\.\d{3}Z$/, "is not a time in UTC with milliseconds")
   .meta({ format: "date-time" });
 
-/** Text that ends in a database's column: PostgreSQL takes neither a NUL nor half a surrogate pair. */
+/** Text that is stored in a database column. PostgreSQL accepts neither a NUL nor an unpaired surrogate. */
 export function columnText(): z.ZodString {
   return z
     .string()
     .max(limits.fieldCharactersMax)
-    .refine((text) => !text.includes("\u0000"), "contains a NUL")
-    .refine((text) => text.isWellFormed(), "contains half a surrogate pair");
+    .refine((text) => !text.includes("\u0000"), "contains a NUL character")
+    .refine((text) => text.isWellFormed(), "contains an unpaired surrogate");
 }
 
-/** A client's own data: stored and given back, never read. */
-export const metadata = z
+/** A client's own data, which is stored and returned but never interpreted. */
+export const metadataSchema = z
   .record(z.string(), z.unknown())
   .refine((value) => JSON.stringify(value).length <= limits.metadataCharactersMax, {
     message: `is larger than ${limits.metadataCharactersMax} characters of JSON`,
   });
 
 const errorCodes = Object.keys(errorCatalogue) as [ErrorCode, ...ErrorCode[]];
-export const errorCode = z.enum(errorCodes).meta({ id: "ErrorCode" });
+export const errorCodeSchema = z.enum(errorCodes).meta({ id: "ErrorCode" });
 
-export const failure = z.object({ code: errorCode, message: z.string(), retryable: z.boolean() }).meta({
+export const failureSchema = z.object({ code: errorCodeSchema, message: z.string(), retryable: z.boolean() }).meta({
   id: "Failure",
-  description: "Why something failed. `retryable`: the same may succeed when it is sent again.",
+  description: "The reason for a failure. `retryable` is true if the same request may succeed when it is sent again.",
 });
 
-export const warning = z
+export const warningSchema = z
   .object({ code: z.string(), message: z.string() })
-  .meta({ id: "Warning", description: "Something worth saying that did not stop the turn." });
+  .meta({ id: "Warning", description: "A warning, which did not stop the turn." });
 
-export const stopReason = z.enum(["stop", "length", "tool_calls", "content_filter", "interrupted", "step_limit"]);
-export const turnStatus = z.enum(["pending", "completed", "awaiting_tool_results", "failed", "archived"]);
-export const role = z.enum(["admin", "member", "reader"]);
+export const stopReasonSchema = z.enum(["stop", "length", "tool_calls", "content_filter", "interrupted", "step_limit"]);
+export const turnStatusSchema = z.enum(["pending", "completed", "awaiting_tool_results", "failed", "archived"]);
+export const roleSchema = z.enum(["admin", "member", "reader"]);
 
 const tokens = z.int().min(0);
-export const usage = z
+export const usageSchema = z
   .object({
     inputTokens: tokens,
     outputTokens: tokens,
     cachedTokens: tokens,
     reasoningTokens: tokens,
     totalTokens: tokens,
-    costUsd: z.number().optional().describe("US dollars; absent where no price is known."),
+    costUsd: z.number().optional().describe("Cost in US dollars. Absent if the price is not known."),
   })
-  .meta({ id: "Usage", description: "`inputTokens` includes cached ones, `outputTokens` includes reasoning." });
+  .meta({
+    id: "Usage",
+    description: "`inputTokens` includes the cached tokens, and `outputTokens` includes the reasoning tokens.",
+  });
 
-export type WireUsage = z.infer<typeof usage>;
+export type WireTokenUsage = z.infer<typeof usageSchema>;
 
-export function toWireUsage(of: Usage): WireUsage {
+export function toWireUsage(of: Usage): WireTokenUsage {
   return {
     inputTokens: of.input,
     outputTokens: of.output,
@@ -71,16 +77,16 @@ export function toWireUsage(of: Usage): WireUsage {
   };
 }
 
-export const deferredCall = z
+export const deferredCallSchema = z
   .object({
     callId: z.string(),
     name: z.string(),
-    arguments: z.string().describe("JSON text exactly as the model wrote it; it may be invalid."),
+    arguments: z.string().describe("JSON text exactly as the model wrote it. It may be invalid JSON."),
     waitsFor: z.enum(["client", "approval"]),
   })
-  .meta({ id: "DeferredCall", description: "A call that waits for an answer from outside." });
+  .meta({ id: "DeferredCall", description: "A tool call that waits for the client's result or for an approval." });
 
-export const modelSettings = z
+export const modelSettingsSchema = z
   .strictObject({
     temperature: z.number().min(0).max(2).optional(),
     maxOutputTokens: z.int().min(1).optional(),
@@ -88,12 +94,12 @@ export const modelSettings = z
   })
   .meta({ id: "ModelSettings" });
 
-/** `true` or `false` in a query, and nothing else. */
+/** A query parameter that is exactly `true` or `false`. */
 export function queryFlag() {
   return z.stringbool({ truthy: ["true"], falsy: ["false"], case: "sensitive" }).meta({ enum: ["true", "false"] });
 }
 
-/** A number of the query: it comes as text, and what is none is told in the query's words. */
+/** A query parameter that is a whole number. It arrives as text, so the error describes the query parameter. */
 export function queryNumber(min: number, max?: number) {
   const error = `the query parameter takes a whole number from ${min}${max === undefined ? " on" : ` to ${max}`}`;
   const number = z.coerce.number({ error }).int({ error }).min(min, { error });

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { argumentsJson, argumentsObject } from "./call-arguments.ts";
-import { CallIds, isMadeUpCallId } from "./call-ids.ts";
+import { CallIds, isGeneratedCallId } from "./call-ids.ts";
 
 test("[T8] an id that was there before is replaced by one that nobody else has, the same every time", () => {
   const body = JSON.stringify({ messages: [{ tool_call_id: "call_0" }, { content: 'it said "call_9"' }] });
@@ -11,7 +11,7 @@ test("[T8] an id that was there before is replaced by one that nobody else has, 
   };
   const ids = idsOf("call_0", "call_1", "call_1", "", null, undefined, "call_9");
   assert.equal(new Set(ids).size, ids.length);
-  assert.deepEqual(ids.map(isMadeUpCallId), [true, false, true, true, true, true, false]);
+  assert.deepEqual(ids.map(isGeneratedCallId), [true, false, true, true, true, true, false]);
   assert.deepEqual(idsOf("call_0", "call_1", "call_1", "", null, undefined, "call_9"), ids);
   const [next] = [new CallIds(`${body} `).next(null)];
   assert.ok(!ids.includes(next));

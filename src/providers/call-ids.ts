@@ -7,7 +7,7 @@ import { sha256 } from "../domain/ids.ts";
 const madeUp = /^call_[0-9a-f]{24}$/;
 
 /** Whether an id may have been made up here, so that its provider does not know it. */
-export function isMadeUpCallId(callId: string): boolean {
+export function isGeneratedCallId(callId: string): boolean {
   return madeUp.test(callId);
 }
 

@@ -11,7 +11,7 @@ export interface LoadedMedia extends PartRef {
 }
 
 /** Whoever calls has filled in what the items name. */
-export function mediaOf({ media: refs = [] }: UserItem, { media }: Pick<ModelCall, "media">): LoadedMedia[] {
+export function loadedMediaOf({ media: refs = [] }: UserItem, { media }: Pick<ModelCall, "media">): LoadedMedia[] {
   return refs.map((ref) => {
     const base64 = media?.get(ref.blob);
     if (base64 === undefined) throw new AptoveError("blob_missing", `the content of ${ref.blob} was not read`);

@@ -1,42 +1,40 @@
 /**
- * One request of a provider that answers with server-sent events over HTTP, and its answer, as the contract wants
- * it: bytes before what was read from them, time limits, one last event, nothing thrown, no secret in a failure.
- * A driver says where to send, how to read an event and what a refusal means.
+ * Sends one request over HTTP and reads its answer, which is a stream of server-sent events. It keeps the contract of
+ * `Provider.send`: bytes come before the events that were read from them, time is limited, there is exactly one last
+ * event, nothing is thrown, and no failure shows a secret.
  */
 import { type Failure, failure } from "../domain/errors.ts";
 import { limits } from "../domain/limits.ts";
-import type { Connection } from "./connection.ts";
 import { EventStream } from "./event-stream.ts";
-import { retryAfterOf } from "./http-failure.ts";
-import type { PostAnswer } from "./post.ts";
+import { ExchangeGuard, isUnreachable } from "./exchange-guard.ts";
+import type { HttpConnection } from "./http-connection.ts";
+import { type HttpErrorResponse, retryAfterOf } from "./http-failures.ts";
+import type { HttpPostResponse } from "./post.ts";
 import type { PreparedRequest, ProviderEvent, ProviderFailed } from "./provider.ts";
-import { failed, type Terminal } from "./terminal.ts";
-import { isNobodyThere, Watch } from "./watch.ts";
+import { failedEvent, type TerminalEvent } from "./terminal-event.ts";
 
 /** Turns the stream of one answer into events. */
-export interface AnswerReader {
+export interface StreamReader {
   /**
-   * The event that ends the answer, once its wire has said that it is whole or has failed. The rest of the body is
-   * waited for only shortly, and is still read, so that it may complete the usage.
+   * The event that ends the answer; null until the answer is whole or has failed. The rest of the body is awaited for a
+   * short time only. It is still read, because it may complete the usage.
    */
-  readonly terminal: Terminal | null;
-  /** Whether anything at all was understood. */
+  readonly terminal: TerminalEvent | null;
+  /** True after the first event that could be parsed. */
   readonly hasBegun: boolean;
-  /** The events for the `data` of one server-sent event. Must not throw. */
+  /** Returns the events for the `data` of one server-sent event. Must not throw. */
   read(data: string): ProviderEvent[];
 }
 
 export interface HttpCall {
-  connection: Connection;
+  connection: HttpConnection;
   url: string;
   request: PreparedRequest;
-  reader: AnswerReader;
-  /** What a status other than 200 means; `body` is the beginning of it, and may be anything. */
-  refusal(status: number, body: string, retryAfterMs: number | null): Failure;
-  /** The wait that the body of a refusal asks for, where the headers ask for none. */
-  retryAfterIn?(body: string): number | null;
-  /** What people may try when there is nobody at the address. */
-  mend?: string;
+  reader: StreamReader;
+  /** Returns the last event for a response with a status other than 200. */
+  errorEvent(response: HttpErrorResponse): ProviderFailed;
+  /** What the user can try if no connection to the server can be made. */
+  unreachableHint?: string;
 }
 
 /** Sends the bytes of `request` once; keeps the contract of `Provider.send`. */
@@ -44,89 +42,90 @@ export async function* sendOverHttp(
   call: HttpCall,
   signal: AbortSignal,
 ): AsyncGenerator<ProviderEvent, void, undefined> {
-  const watch = new Watch(signal);
+  const guard = new ExchangeGuard(signal);
   const { secrets } = call.connection;
   try {
-    for await (const event of exchange(call, watch)) {
+    for await (const event of exchange(call, guard)) {
       yield event.type === "failed" ? withoutSecrets(event, secrets) : event;
     }
   } catch (error) {
-    const reason = watch.failureOf(error, "provider_unavailable");
-    yield withoutSecrets(failed(isNobodyThere(error) ? withMend(reason, call.mend) : reason), secrets);
+    const reason = guard.failureOf(error, "provider_unavailable");
+    const shown = isUnreachable(error) ? withHint(reason, call.unreachableHint) : reason;
+    yield withoutSecrets(failedEvent(shown), secrets);
   } finally {
-    watch.end();
+    guard.end();
   }
 }
 
-/** May throw what the network throws. */
-async function* exchange(call: HttpCall, watch: Watch): AsyncGenerator<ProviderEvent, void, undefined> {
+/** Sends the request and reads the response. Throws what the network throws. */
+async function* exchange(call: HttpCall, guard: ExchangeGuard): AsyncGenerator<ProviderEvent, void, undefined> {
   const { connection, url, request } = call;
   const { headers, firstByteMs, idleMs } = connection;
-  watch.limit(firstByteMs, failure("provider_unavailable", `it did not answer within ${firstByteMs} ms`));
+  guard.limit(firstByteMs, failure("provider_unavailable", `it did not answer within ${firstByteMs} ms`));
   const response = await connection.post(url, {
     method: "POST",
     headers,
     body: request.body,
-    signal: watch.signal,
-    // The key must not follow a redirect to somewhere else.
+    signal: guard.signal,
+    // The key must not follow a redirect to another server.
     redirect: "manual",
   });
-  watch.limit(idleMs, failure("provider_stream_cut", `it sent nothing for ${idleMs} ms`));
-  if (response.status === 200) yield* answer(call.reader, response, watch);
-  else yield* refusal(call, response, watch);
+  guard.limit(idleMs, failure("provider_stream_cut", `it sent nothing for ${idleMs} ms`));
+  if (response.status === 200) yield* answerEvents(call.reader, response, guard);
+  else yield* errorEvents(call, response, guard);
 }
 
-/** An answer that is an HTTP error: its body, then what it means. */
-async function* refusal(
+/** Reads an HTTP error: the bytes of its body, then the failure that it means. */
+async function* errorEvents(
   call: HttpCall,
-  response: PostAnswer,
-  watch: Watch,
+  response: HttpPostResponse,
+  guard: ExchangeGuard,
 ): AsyncGenerator<ProviderEvent, void, undefined> {
   const chunks: Uint8Array[] = [];
   let size = 0;
   try {
-    for await (const bytes of watch.pieces(response.body)) {
+    for await (const bytes of guard.pieces(response.body)) {
       yield { type: "bytes", bytes };
       chunks.push(bytes);
       size += bytes.length;
       if (size > limits.providerErrorBytesMax) break;
     }
   } catch (error) {
-    // The status is there, so the refusal stands even where its body was cut.
-    if (watch.isAborted) throw error;
+    // The status has arrived, so it is a refusal even if its body was cut.
+    if (guard.isAborted) throw error;
   }
   const body = Buffer.concat(chunks).toString("utf8");
-  const retryAfterMs = retryAfterOf(response.headers, Date.now()) ?? call.retryAfterIn?.(body) ?? null;
-  yield failed(call.refusal(response.status, body, retryAfterMs), { retryAfterMs });
+  const retryAfterMs = retryAfterOf(response.headers, Date.now());
+  yield call.errorEvent({ status: response.status, body, retryAfterMs });
 }
 
-/** A stream of events up to its end, which may come a little after the terminal event. */
-async function* answer(
-  reader: AnswerReader,
-  response: PostAnswer,
-  watch: Watch,
+/** Reads a stream of events up to its end, which may come a short time after the terminal event. */
+async function* answerEvents(
+  reader: StreamReader,
+  response: HttpPostResponse,
+  guard: ExchangeGuard,
 ): AsyncGenerator<ProviderEvent, void, undefined> {
   const stream = new EventStream((data) => reader.read(data));
   let drainEnds = Number.POSITIVE_INFINITY;
   try {
-    for await (const bytes of watch.pieces(response.body)) {
+    for await (const bytes of guard.pieces(response.body)) {
       yield { type: "bytes", bytes };
       yield* stream.feed(bytes);
       if (stream.isGarbage && stream.size > limits.providerErrorBytesMax) break;
       if (reader.terminal === null) continue;
       drainEnds = Math.min(drainEnds, Date.now() + limits.providerDrainMs);
       if (Date.now() >= drainEnds) break;
-      watch.limit(limits.providerDrainMs, failure("provider_stream_cut", "its answer did not end"));
+      guard.limit(limits.providerDrainMs, failure("provider_stream_cut", "its answer did not end"));
     }
   } catch (error) {
-    // The answer is whole once its terminal event is there, whatever becomes of the connection.
-    yield reader.terminal ?? failed(watch.failureOf(error, "provider_stream_cut"));
+    // The answer is whole after its terminal event, whatever happens to the connection then.
+    yield reader.terminal ?? failedEvent(guard.failureOf(error, "provider_stream_cut"));
     return;
   }
-  yield reader.terminal ?? failed(unfinished(reader.hasBegun, stream.isGarbage, response));
+  yield reader.terminal ?? failedEvent(unfinished(reader.hasBegun, stream.isGarbage, response));
 }
 
-function unfinished(hasBegun: boolean, isGarbage: boolean, response: PostAnswer): Failure {
+function unfinished(hasBegun: boolean, isGarbage: boolean, response: HttpPostResponse): Failure {
   const type = response.headers.get("content-type") ?? "no content type";
   if (isGarbage || (!hasBegun && !type.startsWith("text/event-stream"))) {
     return failure("provider_answer_invalid", `its answer is not a stream of events (${type})`);
@@ -134,11 +133,11 @@ function unfinished(hasBegun: boolean, isGarbage: boolean, response: PostAnswer)
   return failure("provider_stream_cut", "the stream ended without its terminal event");
 }
 
-function withMend(reason: Failure, mend: string | undefined): Failure {
-  return mend === undefined ? reason : { ...reason, message: `${reason.message}; ${mend}` };
+function withHint(reason: Failure, hint: string | undefined): Failure {
+  return hint === undefined ? reason : { ...reason, message: `${reason.message}; ${hint}` };
 }
 
-/** The same without the key and the values of extra headers, should anybody have quoted them (E8). */
+/** Returns the event without the key and without the values of extra headers, which an error may quote (E8). */
 function withoutSecrets(event: ProviderFailed, secrets: readonly string[]): ProviderFailed {
   const message = secrets.reduce((text, secret) => text.replaceAll(secret, "[secret]"), event.failure.message);
   return { ...event, failure: { ...event.failure, message } };

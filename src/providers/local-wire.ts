@@ -7,7 +7,7 @@ import { AptoveError, failure, failureOf } from "../domain/errors.ts";
 import type { HistoryItem } from "../domain/history.ts";
 import { onAbort } from "../system/abort.ts";
 import type { ModelCall, PreparedRequest, ProviderEvent, ProviderFailed } from "./provider.ts";
-import { failed } from "./terminal.ts";
+import { failedEvent } from "./terminal-event.ts";
 
 /** What is stable stands first and the history last, so that the requests of a session share a long front (K3). */
 export function prepareLocalCall(call: ModelCall, providerName: string): PreparedRequest {
@@ -84,21 +84,21 @@ type SpokenItem = Extract<HistoryItem, { type: "assistant" | "reasoning" | "tool
 export function* itemEvents(itemId: string, item: SpokenItem): Generator<ProviderEvent, void, undefined> {
   switch (item.type) {
     case "assistant":
-      for (const delta of words(item.text)) yield { type: "text_delta", itemId, delta };
+      for (const delta of splitWords(item.text)) yield { type: "text_delta", itemId, delta };
       break;
     case "reasoning":
-      for (const delta of words(item.text)) yield { type: "reasoning_delta", itemId, delta };
+      for (const delta of splitWords(item.text)) yield { type: "reasoning_delta", itemId, delta };
       break;
     case "tool_call":
       yield { type: "tool_call_started", callId: itemId, name: item.name };
-      for (const delta of words(item.arguments)) yield { type: "tool_call_delta", callId: itemId, delta };
+      for (const delta of splitWords(item.arguments)) yield { type: "tool_call_delta", callId: itemId, delta };
       break;
   }
   yield { type: "item", itemId, item };
 }
 
 /** Words with the space behind them; joined they are the text again. */
-export function words(text: string): string[] {
+export function splitWords(text: string): string[] {
   return text.match(/\S+\s*|\s+/g) ?? [];
 }
 
@@ -121,7 +121,7 @@ export async function* sendLocally(
       if (event.type === "finished" || event.type === "failed") return;
     }
   } catch (error) {
-    yield* withBytes(signal.aborted ? interrupted() : failed(failureOf(error)));
+    yield* withBytes(signal.aborted ? interrupted() : failedEvent(failureOf(error)));
   } finally {
     removeListener();
     // It may wait for something that never comes, so its end is not waited for.
@@ -130,11 +130,11 @@ export async function* sendLocally(
 }
 
 function interrupted(): ProviderFailed {
-  return failed(failure("interrupted", "the call was aborted"));
+  return failedEvent(failure("interrupted", "the call was aborted"));
 }
 
 function cut(): ProviderFailed {
-  return failed(failure("provider_stream_cut", "the answer ended without its last event"));
+  return failedEvent(failure("provider_stream_cut", "the answer ended without its last event"));
 }
 
 const encoder = new TextEncoder();

@@ -4,7 +4,7 @@
  */
 import type { IncomingMessage } from "node:http";
 
-export interface PostInit {
+export interface HttpPostInit {
   method: "POST";
   headers: Record<string, string>;
   body: string;
@@ -13,16 +13,16 @@ export interface PostInit {
 }
 
 /** What is read of an answer. */
-export interface PostAnswer {
+export interface HttpPostResponse {
   status: number;
   headers: { get(name: string): string | null };
   body: AsyncIterable<Uint8Array> | null;
 }
 
 /** Rejects with what the network says. `fetch` is one, too. */
-export type Post = (url: string, init: PostInit) => Promise<PostAnswer>;
+export type HttpPost = (url: string, init: HttpPostInit) => Promise<HttpPostResponse>;
 
-export const post: Post = (url, { method, headers, body, signal }) => {
+export const post: HttpPost = (url, { method, headers, body, signal }) => {
   // An `import` would read every export of the module, and some of them load all of `fetch`.
   const { request: send } = url.startsWith("https:")
     ? process.getBuiltinModule("node:https")
@@ -35,7 +35,7 @@ export const post: Post = (url, { method, headers, body, signal }) => {
   });
 };
 
-function answerOf(answer: IncomingMessage): PostAnswer {
+function answerOf(answer: IncomingMessage): HttpPostResponse {
   // Whoever reads the body is told by that; nobody may be reading when the connection ends.
   answer.on("error", () => undefined);
   return {

@@ -15,7 +15,7 @@ import type { ModelCall, PreparedRequest, Provider, ProviderEvent, ProviderFaile
  * nothing comes any more. `cut`: the answer ends before its end. `garbage`: answers with something else.
  * `unreachable`: there is nobody.
  */
-export type Scene = "text" | "tool_call" | "held" | "cut" | "garbage" | "unreachable";
+export type ProviderScene = "text" | "tool_call" | "held" | "cut" | "garbage" | "unreachable";
 
 export interface OpenProvider {
   provider: Provider;
@@ -26,10 +26,13 @@ export interface OpenProvider {
  * Gives a provider in a scene, or null where it cannot be in it, and registers with `context.after` whatever
  * must be cleared away.
  */
-export type OpenForTest = (context: TestContext, scene: Scene) => OpenProvider | null | Promise<OpenProvider | null>;
+export type OpenProviderForTest = (
+  context: TestContext,
+  scene: ProviderScene,
+) => OpenProvider | null | Promise<OpenProvider | null>;
 
 /** Registers the tests. `name` is what they are listed under. */
-export function providerSuite(name: string, open: OpenForTest): void {
+export function providerSuite(name: string, open: OpenProviderForTest): void {
   suite(name, () => {
     prepareTests(open);
     contentTests(open);
@@ -42,7 +45,7 @@ export function providerSuite(name: string, open: OpenForTest): void {
 const never = new AbortController().signal;
 const patience = { timeout: 10_000 };
 
-function prepareTests(open: OpenForTest): void {
+function prepareTests(open: OpenProviderForTest): void {
   test("[E7] prepare is pure: the same call gives the same bytes and is left as it was", async (context) => {
     const { provider } = await opened(open, context, "text");
     const call = deepFreeze(longCall());
@@ -88,7 +91,7 @@ function prepareTests(open: OpenForTest): void {
   });
 }
 
-function contentTests(open: OpenForTest): void {
+function contentTests(open: OpenProviderForTest): void {
   test("[E4] every tool and the forced one are in the body, and so is that none may be called", async (context) => {
     const { provider } = await opened(open, context, "text");
     const free = provider.prepare(toolCall(null)).body;
@@ -124,7 +127,7 @@ function contentTests(open: OpenForTest): void {
   });
 }
 
-function answerTests(open: OpenForTest): void {
+function answerTests(open: OpenProviderForTest): void {
   test("[D3] a text comes as bytes, deltas, the whole item and one last event", async (context) => {
     const { provider } = await opened(open, context, "text");
     const events = await collect(provider, provider.prepare(textCall("hello")));
@@ -161,7 +164,7 @@ function answerTests(open: OpenForTest): void {
   });
 }
 
-function abortTests(open: OpenForTest): void {
+function abortTests(open: OpenProviderForTest): void {
   test("[T10] a call that is aborted before it begins ends as interrupted", patience, async (context) => {
     const { provider } = await opened(open, context, "text");
     const events = await collect(provider, provider.prepare(textCall("hello")), AbortSignal.abort());
@@ -192,8 +195,8 @@ function abortTests(open: OpenForTest): void {
   });
 }
 
-function failureTests(open: OpenForTest): void {
-  const scenes: { scene: Scene; code: ErrorCode; isRetryable: boolean }[] = [
+function failureTests(open: OpenProviderForTest): void {
+  const scenes: { scene: ProviderScene; code: ErrorCode; isRetryable: boolean }[] = [
     { scene: "cut", code: "provider_stream_cut", isRetryable: true },
     { scene: "garbage", code: "provider_answer_invalid", isRetryable: false },
     { scene: "unreachable", code: "provider_unavailable", isRetryable: true },
@@ -220,14 +223,18 @@ function failureTests(open: OpenForTest): void {
   });
 }
 
-async function openIn(open: OpenForTest, context: TestContext, scene: Scene): Promise<OpenProvider | null> {
+async function openIn(
+  open: OpenProviderForTest,
+  context: TestContext,
+  scene: ProviderScene,
+): Promise<OpenProvider | null> {
   const there = await open(context, scene);
   if (there === null) context.skip(`this provider cannot be in the scene "${scene}"`);
   return there;
 }
 
 /** The scene `text` is asked of every provider. */
-async function opened(open: OpenForTest, context: TestContext, scene: "text"): Promise<OpenProvider> {
+async function opened(open: OpenProviderForTest, context: TestContext, scene: "text"): Promise<OpenProvider> {
   const there = await open(context, scene);
   assert.ok(there, "every provider can answer with a text");
   return there;

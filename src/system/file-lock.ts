@@ -132,11 +132,11 @@ async function enterQueue(file: string, patience: Patience): Promise<() => void>
 async function takeLock(file: string, patience: Patience): Promise<Database.Database> {
   // Loaded here, because most commands never lock anything.
   const { default: open } = await import("better-sqlite3");
-  for (let pause = 1; ; pause = Math.min(pause * 2, retryPauseMsMax)) {
+  for (let pauseMs = 1; ; pauseMs = Math.min(pauseMs * 2, retryPauseMsMax)) {
     const lock = tryLock(file, open);
     if (lock !== null) return lock;
     patience.check();
-    await patience.pause(Math.random() * pause);
+    await patience.pause(Math.random() * pauseMs);
   }
 }
 

@@ -1,27 +1,40 @@
-/** Tells an observer of every call of a store, whatever its driver. */
+/** Reports every call of a store to an observer, whatever its driver. */
 import { failureOf } from "../domain/errors.ts";
 import { noObserver, type Observer, type StoreName } from "./observer.ts";
 
-/** They take as long as there is nothing to do, which says nothing of the store. */
+/** These take as long as there is nothing to do, which says nothing of the store. */
 const waits: readonly PropertyKey[] = ["wait", "close"];
 
 type Method = (...args: unknown[]) => unknown;
 
-/** The store itself where nobody looks. */
+/** Returns the store with every method observed, those of its parts too. Returns the store itself for `noObserver`. */
 export function observedStore<Store extends object>(store: Store, name: StoreName, observer: Observer): Store {
-  if (observer === noObserver) return store;
-  const wrapped = new Map<PropertyKey, Method>();
-  return new Proxy(store, {
+  return observer === noObserver
+    ? store
+    : observedMethods(store, "", (method, operation) => observed(method, { store: name, operation }, observer));
+}
+
+/** `part` is the prefix of the operations, for example `turns.`. */
+function observedMethods<T extends object>(
+  methods: T,
+  part: string,
+  observe: (method: Method, operation: string) => Method,
+): T {
+  const wrapped = new Map<string, Method | object>();
+  return new Proxy(methods, {
     get(target, key) {
-      const method: unknown = Reflect.get(target, key);
-      if (typeof method !== "function" || typeof key === "symbol") return method;
-      let call = wrapped.get(key);
-      if (call === undefined) {
-        const bound = method.bind(target) as Method;
-        call = waits.includes(key) ? bound : observed(bound, { store: name, operation: key }, observer);
-        wrapped.set(key, call);
+      const member: unknown = Reflect.get(target, key);
+      if (typeof key === "symbol") return member;
+      let known = wrapped.get(key);
+      if (known === undefined) {
+        if (typeof member === "object" && member !== null) known = observedMethods(member, `${part}${key}.`, observe);
+        else if (typeof member === "function") {
+          const bound = member.bind(target) as Method;
+          known = waits.includes(key) ? bound : observe(bound, `${part}${key}`);
+        } else return member;
+        wrapped.set(key, known);
       }
-      return call;
+      return known;
     },
   });
 }

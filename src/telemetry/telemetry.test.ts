@@ -121,7 +121,7 @@ test("[H5] [C7] metrics count turns, tokens, refusals and retries, in series tha
   assert.equal(value('http_request_seconds_count{route="none",method="other"}'), "1");
   assert.equal(value("turns_running"), "0");
   assert.equal(value("turn_overhead_seconds_count"), "1");
-  assert.equal(value('store_call_seconds_count{store="records",operation="openTurn"}'), "1");
+  assert.equal(value('store_call_seconds_count{store="records",operation="turns.open"}'), "1");
   assert.equal(
     figures.some((line) => /not-an-id|nowhere|BREW|[0-9a-f]{8}-[0-9a-f]{4}/.test(line)),
     false,
@@ -168,7 +168,7 @@ test("[F10] [E8] a trace goes from the caller's span over request, turn, model a
   assert.equal(request.spanContext().traceId, traceId);
   assert.equal(request.parentSpanContext?.spanId, "b7ad6b7169203331");
   assert.equal(turn.parentSpanContext?.spanId, request.spanContext().spanId);
-  for (const name of ["chat scripted-1", "execute_tool look_up", "records.openTurn", "records.finishTurn"]) {
+  for (const name of ["chat scripted-1", "execute_tool look_up", "records.turns.open", "records.turns.finish"]) {
     assert.equal(parentOf(name), turn.spanContext().spanId, name);
   }
   assert.partialDeepStrictEqual(named("chat scripted-1").attributes, {

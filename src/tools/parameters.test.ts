@@ -2,19 +2,21 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { Ajv } from "ajv";
 import fc from "fast-check";
-import { anyText, flag, optional, parametersSchema, takeValues, text, whole } from "./parameters.ts";
+import { z } from "zod";
+import { contentArgument, textArgument, toolParameters, wholeArgument } from "./parameters.ts";
 import { ToolFault } from "./tool-fault.ts";
 
-const parameters = {
-  path: text("a path"),
-  content: anyText("a content"),
-  limit: optional(whole("a number", { min: 1, max: 10 })),
-  all: optional(flag("a flag")),
-};
+const parameters = toolParameters(() => ({
+  path: textArgument("a path"),
+  content: contentArgument("a content"),
+  limit: wholeArgument("a number", { min: 1, max: 10 }).optional(),
+  all: z.boolean().describe("a flag").optional(),
+  depth: wholeArgument("another number", { min: 0 }).optional(),
+}));
 
 function fault(args: Record<string, unknown>): string {
   try {
-    takeValues(parameters, args);
+    parameters.parse(args);
   } catch (error) {
     if (error instanceof ToolFault) return error.message;
     throw error;
@@ -24,7 +26,10 @@ function fault(args: Record<string, unknown>): string {
 
 test("[P5] a call with wrong arguments is told all that is wrong, and what there is", () => {
   const unknown = fault({ file_path: "a", content: "" });
-  assert.match(unknown, /no argument "file_path"; did you mean "path"\? The arguments are: path, content, limit, all/);
+  assert.match(
+    unknown,
+    /no argument "file_path"; did you mean "path"\? The arguments are: path, content, limit, all, depth/,
+  );
   assert.match(unknown, /"path" is missing/);
   assert.match(fault({ path: "", content: "" }), /"path" is empty/);
   assert.match(
@@ -37,16 +42,37 @@ test("[P5] a call with wrong arguments is told all that is wrong, and what there
   assert.match(fault({ path: "a", content: "\udc00" }), /not valid Unicode/);
 });
 
+test("[P5] the model gets a schema without a word that tells it nothing, in the order of the fields", () => {
+  const schema = {
+    type: "object",
+    properties: {
+      path: { type: "string", description: "a path" },
+      content: { type: "string", description: "a content" },
+      limit: { type: "integer", minimum: 1, maximum: 10, description: "a number" },
+      all: { type: "boolean", description: "a flag" },
+      depth: { type: "integer", minimum: 0, description: "another number" },
+    },
+    required: ["path", "content"],
+    additionalProperties: false,
+  };
+  assert.equal(JSON.stringify(parameters.jsonSchema()), JSON.stringify(schema));
+});
+
+test("[P5] a call with a thousand faults gets a message of bounded length", () => {
+  const unknown = Object.fromEntries(Array.from({ length: 1_000 }, (_, index) => [`x${index}`, index]));
+  assert.equal(fault({ path: "a", content: "", ...unknown }).split("; there is").length, 20);
+});
+
 test("[P5] null stands for an argument that was left out", () => {
-  const values = takeValues(parameters, { path: "a", content: "", limit: null, all: null });
-  assert.deepEqual(values, { path: "a", content: "", limit: undefined, all: undefined });
+  const values = parameters.parse({ path: "a", content: "", limit: null, all: null });
+  assert.deepEqual(values, { path: "a", content: "" });
   assert.match(fault({ path: null, content: "" }), /"path" is missing/);
 });
 
 test("[P5] what the schema allows and what is taken are the same, but for empty texts and halves of letters", () => {
-  const validate = new Ajv().compile(parametersSchema(parameters));
+  const validate = new Ajv().compile(parameters.jsonSchema());
   const value = fc.oneof(fc.string({ minLength: 1 }), fc.integer({ min: -2, max: 20 }), fc.boolean(), fc.double());
-  const names = fc.constantFrom("path", "content", "limit", "all", "other");
+  const names = fc.constantFrom("path", "content", "limit", "all", "depth", "other");
   fc.assert(
     fc.property(fc.dictionary(names, value), (args) => {
       assert.equal(fault(args) === "", validate(args), JSON.stringify(args));

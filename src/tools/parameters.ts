@@ -1,102 +1,87 @@
 /**
- * The parameters of a tool in one table: the JSON Schema that the model is given, and the check of what it sends,
- * come from the same entries, so that they cannot say different things.
+ * The parameters of a tool as one zod schema: the JSON Schema that the model gets, and the check of what the model
+ * sends, come from it, so that they cannot disagree.
  */
 import { distance } from "fastest-levenshtein";
+import { z } from "zod";
 import { ToolFault } from "./tool-fault.ts";
 
-interface TextParameter {
-  type: "string";
-  about: string;
-  isOptional: boolean;
-  mayBeEmpty: boolean;
+export interface ToolParameters<P extends z.ZodRawShape> {
+  jsonSchema(): Record<string, unknown>;
+  /** Returns the checked arguments. An argument that was left out is undefined. Throws a ToolFault that names every fault. */
+  parse(args: Record<string, unknown>): ArgumentValues<P>;
 }
 
-interface WholeParameter {
-  type: "integer";
-  about: string;
-  isOptional: boolean;
-  min: number;
-  max: number;
-}
+export type ArgumentValues<P extends z.ZodRawShape> = z.output<z.ZodObject<P, z.core.$strict>>;
 
-interface FlagParameter {
-  type: "boolean";
-  about: string;
-  isOptional: boolean;
-}
+/** One call has at most this many faults in its message: the model pays for each word of it. */
+const faultsMax = 20;
 
-export type Parameter = TextParameter | WholeParameter | FlagParameter;
-export type Parameters = Record<string, Parameter>;
-
-interface ValueTypes {
-  string: string;
-  integer: number;
-  boolean: boolean;
-}
-
-/** What a call brings, once it is checked; undefined: it was left out. */
-export type Values<P extends Parameters> = {
-  [K in keyof P]: ValueTypes[P[K]["type"]] | (P[K]["isOptional"] extends true ? undefined : never);
-};
-
-export function text(about: string): TextParameter & { isOptional: false } {
-  return { type: "string", about, isOptional: false, mayBeEmpty: false };
-}
-
-/** A text that may be empty: the content of a file. */
-export function anyText(about: string): TextParameter & { isOptional: false } {
-  return { type: "string", about, isOptional: false, mayBeEmpty: true };
-}
-
-export function whole(about: string, range: { min: number; max?: number }): WholeParameter & { isOptional: false } {
-  return { type: "integer", about, isOptional: false, min: range.min, max: range.max ?? Number.MAX_SAFE_INTEGER };
-}
-
-export function flag(about: string): FlagParameter & { isOptional: false } {
-  return { type: "boolean", about, isOptional: false };
-}
-
-export function optional<P extends Parameter>(parameter: P): Omit<P, "isOptional"> & { isOptional: true } {
-  return { ...parameter, isOptional: true };
-}
-
-/** Small: its tokens are paid for with every model call. */
-export function parametersSchema(parameters: Parameters): Record<string, unknown> {
-  const entries = Object.entries(parameters);
-  const properties = entries.map(([name, parameter]) => [name, propertySchema(parameter)] as const);
+/**
+ * Makes the schema from its fields when it is first needed, and once. Most commands run no tool, and a schema costs about
+ * a millisecond.
+ */
+export function toolParameters<P extends z.ZodRawShape>(fields: () => P): ToolParameters<P> {
+  let schema: z.ZodObject<P, z.core.$strict> | null = null;
+  let json: Record<string, unknown> | null = null;
+  const made = (): z.ZodObject<P, z.core.$strict> => (schema ??= z.strictObject(fields()));
   return {
-    type: "object",
-    properties: Object.fromEntries(properties),
-    required: entries.filter(([, { isOptional }]) => !isOptional).map(([name]) => name),
-    additionalProperties: false,
+    jsonSchema: () => (json ??= jsonSchemaOf(made())),
+    parse: (args) => parsed(made(), args),
   };
 }
 
-function propertySchema(parameter: Parameter): Record<string, unknown> {
-  const schema: Record<string, unknown> = { type: parameter.type, description: parameter.about };
-  if (parameter.type === "integer") {
-    schema["minimum"] = parameter.min;
-    if (parameter.max < Number.MAX_SAFE_INTEGER) schema["maximum"] = parameter.max;
-  }
-  return schema;
+/** Text that is not empty. */
+export function textArgument(about: string): z.ZodString {
+  return contentArgument(about)
+    .refine((text) => text !== "", "is empty")
+    .describe(about);
 }
 
-/** Throws a ToolFault that names every fault. Null stands for left out: some models send it for what they do not use. */
-export function takeValues<P extends Parameters>(parameters: P, args: Record<string, unknown>): Values<P> {
-  const known = Object.keys(parameters);
-  const faults = Object.keys(args)
-    .filter((name) => !known.includes(name))
-    .map((name) => unknownFault(name, known));
-  const values: Record<string, unknown> = {};
-  for (const [name, parameter] of Object.entries(parameters)) {
-    const value = args[name] ?? undefined;
-    const fault = valueFault(parameter, value);
-    if (fault !== null) faults.push(`"${name}" ${fault}`);
-    values[name] = value;
-  }
-  if (faults.length > 0) throw new ToolFault(faults.join("; "));
-  return values as Values<P>;
+/** Text that may be empty, such as the content of a file. */
+export function contentArgument(about: string): z.ZodString {
+  const fault = "is not valid Unicode: it has half of a surrogate pair";
+  return z
+    .string()
+    .refine((text) => text.isWellFormed(), fault)
+    .describe(about);
+}
+
+export function wholeArgument(about: string, { min, max }: { min: number; max?: number }): z.ZodInt {
+  const range = max === undefined ? `from ${min}` : `from ${min} to ${max}`;
+  const error = ({ input }: { input?: unknown }): string | undefined =>
+    input === undefined ? undefined : `must be a whole number ${range}, and is ${kindOf(input)}`;
+  const number = z.int({ error }).min(min, { error });
+  return (max === undefined ? number : number.max(max, { error })).describe(about);
+}
+
+/** Drops what costs tokens and tells the model nothing: the dialect, and the bounds that every whole number has. */
+function jsonSchemaOf(schema: z.ZodObject): Record<string, unknown> {
+  const { $schema: _dialect, ...json } = z.toJSONSchema(schema, {
+    override: ({ jsonSchema }) => {
+      if (jsonSchema.minimum === Number.MIN_SAFE_INTEGER) delete jsonSchema.minimum;
+      if (jsonSchema.maximum === Number.MAX_SAFE_INTEGER) delete jsonSchema.maximum;
+    },
+  });
+  return json;
+}
+
+function parsed<S extends z.ZodObject>(schema: S, args: Record<string, unknown>): z.output<S> {
+  const result = schema.safeParse(withoutNulls(schema, args), { error: faultWords });
+  if (result.success) return result.data;
+  const faults = result.error.issues.flatMap((issue) => faultsOf(schema, issue));
+  throw new ToolFault(faults.slice(0, faultsMax).join("; "));
+}
+
+/** Some models send null for a parameter that they do not use. */
+function withoutNulls(schema: z.ZodObject, args: Record<string, unknown>): Record<string, unknown> {
+  const isUnused = ([name, value]: [string, unknown]): boolean => value === null && Object.hasOwn(schema.shape, name);
+  return Object.fromEntries(Object.entries(args).filter((entry) => !isUnused(entry)));
+}
+
+function faultsOf(schema: z.ZodObject, issue: z.core.$ZodIssue): string[] {
+  if (issue.code !== "unrecognized_keys") return [`"${z.core.toDotPath(issue.path)}" ${issue.message}`];
+  return issue.keys.slice(0, faultsMax).map((name) => unknownFault(name, Object.keys(schema.shape)));
 }
 
 function unknownFault(name: string, known: readonly string[]): string {
@@ -109,26 +94,28 @@ function closeness(name: string, known: string): number {
   return name.includes(known) ? 0 : distance(name.slice(0, 64), known);
 }
 
-function valueFault(parameter: Parameter, value: unknown): string | null {
-  if (value === undefined) return parameter.isOptional ? null : "is missing";
-  if (parameter.type === "string") {
-    if (typeof value !== "string") return `must be a text, and is ${kindOf(value)}`;
-    if (!parameter.mayBeEmpty && value === "") return "is empty";
-    if (!value.isWellFormed()) return "is not valid Unicode: it has half of a surrogate pair";
-    return null;
-  }
-  if (parameter.type === "boolean") {
-    return typeof value === "boolean" ? null : `must be true or false, and is ${kindOf(value)}`;
-  }
-  const { min, max } = parameter;
-  const range = max < Number.MAX_SAFE_INTEGER ? `from ${min} to ${max}` : `from ${min}`;
-  if (typeof value !== "number") return `must be a whole number ${range}, and is ${kindOf(value)}`;
-  const fits = Number.isSafeInteger(value) && value >= min && value <= max;
-  return fits ? null : `must be a whole number ${range}, and is ${value}`;
+/** Words for the faults that a schema has no message of its own for. */
+function faultWords(issue: z.core.$ZodRawIssue): string | undefined {
+  if (issue.input === undefined) return "is missing";
+  const expected = expectedOf(issue);
+  return expected === null ? undefined : `must be ${expected}, and is ${kindOf(issue.input)}`;
 }
+
+function expectedOf(issue: z.core.$ZodRawIssue): string | null {
+  if (issue.code === "invalid_value") return `one of ${issue.values.join(", ")}`;
+  if (issue.code !== "invalid_type") return null;
+  return typeWords[issue.expected] ?? null;
+}
+
+const typeWords: Partial<Record<z.core.$ZodInvalidTypeExpected, string>> = {
+  string: "a text",
+  boolean: "true or false",
+  array: "a list",
+  object: "an object",
+};
 
 function kindOf(value: unknown): string {
   if (Array.isArray(value)) return "a list";
-  if (typeof value === "object") return "an object";
+  if (typeof value === "object" && value !== null) return "an object";
   return typeof value === "string" ? `the text ${JSON.stringify(value.slice(0, 40))}` : JSON.stringify(value);
 }

@@ -15,8 +15,8 @@ import type { RemoteLimits } from "../../src/doors/acp/transport/remote-connecti
 import { httpDoor } from "../../src/doors/http/door.ts";
 import type { HttpDoor, HttpDoorOptions } from "../../src/doors/http/door.ts";
 import { listen } from "../../src/doors/http/listen.ts";
-import { given } from "../../src/protocol/given.ts";
-import { problem, type WireProblem } from "../../src/protocol/problem.ts";
+import { withoutNullish } from "../../src/protocol/given.ts";
+import { problemSchema, type WireProblem } from "../../src/protocol/problem.ts";
 import { acpTest, type AcpTest, type AcpTestOptions } from "./acp-test.ts";
 import { addUser } from "../people.ts";
 
@@ -116,8 +116,8 @@ export async function remoteTest(context: TestContext, options: RemoteTestOption
       return await visitor({ orgId, userId, role });
     },
     device: async (of, { deviceId, workspaceId } = {}) => {
-      const { code } = await engine.devices.pair(of.caller, given({ workspaceId }));
-      const { device, token } = await engine.devices.claim({ code, name: "phone", ...given({ deviceId }) });
+      const { code } = await engine.devices.pair(of.caller, withoutNullish({ workspaceId }));
+      const { device, token } = await engine.devices.claim({ code, name: "phone", ...withoutNullish({ deviceId }) });
       const caller = { ...of.caller, deviceId: device.deviceId };
       return { caller, key: token, id: device.id, deviceId: device.deviceId };
     },
@@ -204,7 +204,7 @@ async function refusedHandshake(url: string, headers: Record<string, string>): P
   const [response] = (await once(sent, "response")) as [IncomingMessage];
   let text = "";
   for await (const piece of response) text += String(piece);
-  const value = problem.parse(JSON.parse(text));
+  const value = problemSchema.parse(JSON.parse(text));
   assert.equal(response.statusCode, value.status);
   return value;
 }

@@ -111,12 +111,12 @@ async function makeKeys(url: string): Promise<string[]> {
     return await Promise.all(
       Array.from({ length: orgs }, async (_, org) => {
         const [orgId, userId, secret, at] = [newId(), newId(), `aptove_${newId()}${newId()}`, Date.now()];
-        await records.insertOrg({ id: orgId, name: `org ${org}`, createdAt: at, suspendedAt: null });
+        await records.people.insertOrg({ id: orgId, name: `org ${org}`, createdAt: at, suspendedAt: null });
         const user = { id: userId, orgId, name: `admin ${org}`, role: "admin", createdAt: at } as const;
-        await records.insertUser({ ...user, email: null, externalId: null, disabledAt: null });
+        await records.people.insertUser({ ...user, email: null, externalId: null, disabledAt: null });
         const key = { id: newId(), orgId, userId, name: "load", prefix: secret.slice(0, 11), hash: sha256(secret) };
         const times = { createdAt: at, expiresAt: null, lastUsedAt: null, revokedAt: null };
-        await records.insertKey({ ...key, deviceId: null, ...times });
+        await records.keys.insert({ ...key, deviceId: null, ...times });
         return secret;
       }),
     );

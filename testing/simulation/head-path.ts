@@ -8,13 +8,13 @@ import type { World } from "./world.ts";
 export async function checkHeads({ model, stores }: World, session: Session): Promise<void> {
   const known = model.knowSession(session.id);
   if (known.isPurged !== false) return;
-  const moves = await stores.records.listHeadMoves(session.id);
+  const moves = await stores.records.sessions.listHeadMoves(session.id);
   for (const move of known.moves)
     assert.ok(
       moves.some(({ from, to }) => from === move.from && to === move.to),
       "a head move is lost (T6)",
     );
-  const turns = (await stores.records.listTurns(session.id, { limit: 10_000 })).toReversed();
+  const turns = (await stores.records.turns.list(session.id, { limit: 10_000 })).toReversed();
   assert.ok(
     isReached(session, { head: null, turns, moves }),
     `the head of ${session.id} is not where its turns and moves took it (S5)`,

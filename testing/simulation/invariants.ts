@@ -10,23 +10,15 @@ import { alice, all, testParts } from "../engine.ts";
 import { checkHeads } from "./head-path.ts";
 import type { NaiveSession, NaiveTurn } from "./naive-model.ts";
 import { coldCore, readingOf, sealTurn } from "./seal-turn.ts";
+import { allOfThem, storedSessions } from "./stored-rows.ts";
 import type { World } from "./world.ts";
-
-/** More than any world has. */
-const allOfThem = 10_000;
-
-async function storedSessions({ stores }: World): Promise<Session[]> {
-  const { orgId, userId } = alice;
-  const seen = await stores.records.listSessions({ orgId, userId, limit: allOfThem });
-  return [...seen.sessions, ...(await stores.records.listDeletedSessions({ orgId, userId, limit: allOfThem }))];
-}
 
 /** After each step: at most one turn runs in a session, what is finished stays as it is, heads can be continued. */
 export async function checkStep(world: World, sessionIds: Iterable<string>): Promise<void> {
   world.checkViolations();
   for (const id of sessionIds) {
-    const session = await world.stores.records.getSession(id);
-    const turns = await world.stores.records.listTurns(id, { limit: allOfThem });
+    const session = await world.stores.records.sessions.get(id);
+    const turns = await world.stores.records.turns.list(id, { limit: allOfThem });
     if (session !== null) checkSession(world, session, turns);
   }
 }
@@ -51,10 +43,10 @@ function checkSession({ model }: World, session: Session, turns: readonly Turn[]
 
 /** When nothing runs: every turn is found, looked at, and compared with the naive model. */
 export async function checkAtRest(world: World, { isThorough }: { isThorough: boolean }): Promise<void> {
-  const sessions = await storedSessions(world);
+  const sessions = await storedSessions(world.stores);
   const rows = new Map<string, Turn>();
   for (const session of sessions) {
-    const turns = await world.stores.records.listTurns(session.id, { limit: allOfThem });
+    const turns = await world.stores.records.turns.list(session.id, { limit: allOfThem });
     for (const turn of turns) rows.set(turn.id, turn);
     checkSession(world, session, turns);
     findTurns(world, turns);
@@ -184,7 +176,7 @@ async function namedBlobs({ stores }: World, turns: Iterable<Turn>): Promise<Set
   const named = new Set<string>();
   for (const { id, blobs } of turns) {
     for (const key of [blobs.opening, blobs.run, blobs.state]) if (key !== null) named.add(key);
-    for (const step of await stores.records.listSteps(id)) named.add(step.request.blob);
+    for (const step of await stores.records.turns.listSteps(id)) named.add(step.request.blob);
   }
   return named;
 }
@@ -192,8 +184,8 @@ async function namedBlobs({ stores }: World, turns: Iterable<Turn>): Promise<Set
 /** Blobs that nothing names: the only ones that may be collected (K4). */
 export async function unreachableBlobs(world: World): Promise<string[]> {
   const turns: Turn[] = [];
-  for (const { id } of await storedSessions(world))
-    turns.push(...(await world.stores.records.listTurns(id, { limit: allOfThem })));
+  for (const { id } of await storedSessions(world.stores))
+    turns.push(...(await world.stores.records.turns.list(id, { limit: allOfThem })));
   const named = await namedBlobs(world, turns);
   return (await world.stores.blobs.list("turns/")).filter((key) => !named.has(key)).toSorted();
 }

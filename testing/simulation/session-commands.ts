@@ -167,7 +167,7 @@ export const moveHead: CommandMaker = (world) => {
     marksRefuse(code, session) ||
     to.sessionId !== session.id;
   const move = async (): Promise<void> => {
-    const head = (await world.stores.records.getSession(session.id))?.headTurnId ?? null;
+    const head = (await world.stores.records.sessions.get(session.id))?.headTurnId ?? null;
     const from = isStale ? other : head;
     await here.engine.tree.moveHead(alice, { sessionId: session.id, from, to: to.id });
     if (to.sessionId !== session.id) throw new Error("the head was moved to another session's turn (S5)");

@@ -41,7 +41,7 @@ function run(world: World, process: Process, request: TurnRequest): void {
 
 async function sessionIds({ stores }: World): Promise<string[]> {
   const { orgId, userId } = alice;
-  const { sessions } = await stores.records.listSessions({ orgId, userId, limit: 100 });
+  const { sessions } = await stores.records.sessions.list({ orgId, userId, limit: 100 });
   return sessions.map(({ id }) => id).toSorted();
 }
 
@@ -95,7 +95,7 @@ const weights: readonly (readonly [number, CommandMaker])[] = [
   [
     3,
     inSession("tell one to go on", async (world, process, sessionId) => {
-      const one = world.random.pick(await world.stores.records.subagentTurns(sessionId, { limit: 100 }));
+      const one = world.random.pick(await world.stores.records.subagents.listTurns(sessionId, { limit: 100 }));
       const instruction = `tell ${one?.subagent?.id ?? "nobody"}`;
       run(world, process, { sessionId, instruction, ifBusy: "queue" });
     }),
@@ -103,7 +103,7 @@ const weights: readonly (readonly [number, CommandMaker])[] = [
   [
     2,
     inSession("a rerun", async (world, process, sessionId) => {
-      const turns = await world.stores.records.listTurns(sessionId, { limit: 20, kind: "agent" });
+      const turns = await world.stores.records.turns.list(sessionId, { limit: 20, kind: "agent" });
       const turn = world.random.pick(turns.filter(({ manifest }) => manifest.mailbox !== undefined));
       if (turn !== undefined) run(world, process, { instruction: "", rerun: { turnId: turn.id } });
     }),
@@ -166,7 +166,7 @@ async function deliverAll(world: World): Promise<number> {
   let delivered = 0;
   for (const sessionId of await sessionIds(world)) {
     for (let attempt = 0; ; attempt += 1) {
-      const messages = await world.stores.records.listMailbox(sessionId, { limit: 1_000 });
+      const messages = await world.stores.records.subagents.listMail(sessionId, { limit: 1_000 });
       const waiting = messages.filter(({ takenBy }) => takenBy === null);
       delivered += waiting.length === 0 ? messages.length : 0;
       if (waiting.length === 0) break;
@@ -183,13 +183,13 @@ async function deliverAll(world: World): Promise<number> {
 async function checkMailboxes(world: World): Promise<void> {
   for (const sessionId of await sessionIds(world)) {
     const { records } = world.stores;
-    const turns = await records.listTurns(sessionId, { limit: 1_000 });
-    const messages = await records.listMailbox(sessionId, { limit: 1_000 });
+    const turns = await records.turns.list(sessionId, { limit: 1_000 });
+    const messages = await records.subagents.listMail(sessionId, { limit: 1_000 });
     const byId = new Map(turns.map((turn) => [turn.id, turn]));
     checkSubagents(turns);
     checkMessages(messages, byId);
     checkTakers(messages, turns);
-    const head = (await records.getSession(sessionId))?.headTurnId ?? null;
+    const head = (await records.sessions.get(sessionId))?.headTurnId ?? null;
     assert.ok(head === null || byId.get(head)?.kind === "agent", "the head is the agent's (S5)");
   }
 }

@@ -35,7 +35,8 @@ interface StoreCall {
   reject(error: unknown): void;
 }
 
-const reads = /^(?:get|list|find|pending|size|search|read|tookPart|sharedTurnIds|existingTurnIds|blobKeysOf)/;
+/** Names of methods that only read; a method of the records has its part in front. */
+const reads = /^(?:\w+\.)?(?:get|list|find|size|read|isParticipant|sharedTurnIds|existingTurnIds|blobKeysOf)/;
 
 export class StoreCalls {
   readonly #waiting: StoreCall[] = [];
@@ -43,15 +44,17 @@ export class StoreCalls {
   /** How many were let through, for the report. */
   performed = 0;
 
-  /** The store with every call held back. `close` does nothing: the store belongs to the world. */
-  held<T extends object>(store: T, user: StoreUser): T {
+  /** Returns the store with every call held back, in its parts too. `close` does nothing: the store belongs to the world. */
+  held<T extends object>(store: T, user: StoreUser, part = ""): T {
     return new Proxy(store, {
       get: (target, name) => {
-        const method: unknown = Reflect.get(target, name);
-        if (typeof method !== "function" || typeof name !== "string") return method;
+        const member: unknown = Reflect.get(target, name);
+        if (typeof name !== "string") return member;
+        if (typeof member === "object" && member !== null) return this.held(member, user, `${name}.`);
+        if (typeof member !== "function") return member;
         if (name === "close") return () => Promise.resolve();
         if (name === "wait") return (_turn: string, _seq: number, signal: AbortSignal) => this.#untilChange(signal);
-        return (...args: unknown[]) => this.#hold(user, name, () => Reflect.apply(method, target, args));
+        return (...args: unknown[]) => this.#hold(user, `${part}${name}`, () => Reflect.apply(member, target, args));
       },
     });
   }

@@ -5,6 +5,7 @@ import { alice } from "../engine.ts";
 import { follow, somebody, type CommandMaker } from "./command.ts";
 import { checkAtRest, unreachableBlobs } from "./invariants.ts";
 import { later, type Process } from "./process.ts";
+import { storedPendingTurns } from "./stored-rows.ts";
 
 /** Nothing new comes; what is under way goes on for a while. */
 export const letRun: CommandMaker = (world) => {
@@ -112,7 +113,7 @@ export const close: CommandMaker = (world) => {
       const closing = async (): Promise<void> => {
         try {
           await engine.close({ graceMs });
-          const left = (await world.stores.records.pendingTurns()).filter(
+          const left = (await storedPendingTurns(world.stores)).filter(
             ({ runnerId }) => runnerId === process.runner.id,
           );
           assert.ok(left.length === 0 || process.hadTrouble, `${process.name} ended and left turns pending (R4)`);

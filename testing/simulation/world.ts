@@ -14,6 +14,7 @@ import { NaiveModel } from "./naive-model.ts";
 import { conversations, Process } from "./process.ts";
 import { seededRandom, type Random } from "./random.ts";
 import { settled, StoreCalls } from "./store-calls.ts";
+import { storedPendingTurns } from "./stored-rows.ts";
 import { storePlace, type StoreKind, type StorePlace, type Stores } from "./stores.ts";
 
 /** Something that must come to an end. */
@@ -114,7 +115,7 @@ export class World {
         this.processes.some((one) => one.runner.id === runner.id && !one.isDead && !one.isGone),
     };
     const starting = process.start(stores, surroundings).then(async () => {
-      for (const turn of await this.stores.records.pendingTurns())
+      for (const turn of await storedPendingTurns(this.stores))
         if (dead.has(turn.runnerId)) this.violate(new Error(`after a restart turn ${turn.id} is still pending (R2)`));
     });
     const start = starting.catch((error: unknown) => {
@@ -196,7 +197,7 @@ export class World {
     for (let idle = 0; idle < 60;) {
       await this.#runAll();
       this.checkViolations();
-      const isPending = (await this.stores.records.pendingTurns()).length > 0;
+      const isPending = (await storedPendingTurns(this.stores)).length > 0;
       if (this.#stillRunning().length === 0 && !isPending) return;
       if (this.gates.openOne(this.random)) await settled();
       else {

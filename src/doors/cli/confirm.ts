@@ -1,10 +1,10 @@
-/** Asks before something is done that cannot be taken back. */
+/** Asks for confirmation before something is done that cannot be undone. */
 import { createInterface } from "node:readline/promises";
-import type { Call } from "./call.ts";
+import type { CliInvocation } from "./invocation.ts";
 import { UsageError } from "./failure.ts";
 
-/** True for yes. Without a terminal nobody can be asked: that is wrong use, and `--yes` is the mend. */
-export async function confirm(call: Call, question: string): Promise<boolean> {
+/** Returns true if the person answers yes. Throws `UsageError` without a terminal; `--yes` is the fix for that. */
+export async function confirm(call: CliInvocation, question: string): Promise<boolean> {
   const { io } = call;
   if (io.stdin.isTTY !== true) {
     throw new UsageError(`there is no terminal to ask on: ${question}`, "if that is what you want, give --yes");
@@ -17,8 +17,12 @@ export async function confirm(call: Call, question: string): Promise<boolean> {
   }
 }
 
-/** Asks, unless `--yes` was given; says that nothing was done where the answer is no. */
-export async function mayGoOn(call: Call, question: string, { yes }: { yes?: boolean }): Promise<boolean> {
+/** Returns true if `--yes` was given or the person confirms. Otherwise prints that nothing was changed. */
+export async function confirmUnlessYes(
+  call: CliInvocation,
+  question: string,
+  { yes }: { yes?: boolean },
+): Promise<boolean> {
   if (yes === true || (await confirm(call, question))) return true;
   call.output.note("nothing was changed");
   return false;
@@ -26,4 +30,8 @@ export async function mayGoOn(call: Call, question: string, { yes }: { yes?: boo
 
 export function isYes(answer: string): boolean {
   return /^y(es)?$/i.test(answer.trim());
+}
+
+export interface ConfirmOptions {
+  yes?: boolean;
 }

@@ -1,12 +1,12 @@
-/** How a failed command ends: one line that says what went wrong, one that says what to do, and the exit code (L1). */
+/** How a failed command ends: one line with the failure, one line with the fix, and the exit code (L1). */
 import type { ErrorCode } from "../../domain/errors.ts";
-import type { Output } from "./output.ts";
+import type { CliOutput } from "./output.ts";
 
-/** Exit codes (L1). */
+/** The exit codes (L1). */
 export const exitCodes = { fine: 0, failed: 1, wrongUse: 2, interrupted: 130 } as const;
 export type ExitCode = (typeof exitCodes)[keyof typeof exitCodes];
 
-/** The call itself was wrong: exit code 2. */
+/** The arguments or options were wrong: exit code 2. */
 export class UsageError extends Error {
   readonly fix: string | null;
   constructor(message: string, fix: string | null = null) {
@@ -16,7 +16,7 @@ export class UsageError extends Error {
   }
 }
 
-/** Codes that only the command line has, beside those of the catalogue; docs/cli.md lists the same ones. */
+/** Error codes that only the command line has, beside those of the catalogue. docs/cli.md lists the same ones. */
 export const ownCodes = [
   "usage",
   "config_exists",
@@ -28,7 +28,7 @@ export const ownCodes = [
 ] as const;
 type OwnCode = (typeof ownCodes)[number];
 
-/** A command that failed for a reason of its own: exit code 1. */
+/** A command that failed for a reason that only the command line knows: exit code 1. */
 export class CommandFailed extends Error {
   readonly code: OwnCode | ErrorCode;
   readonly fix: string | null;
@@ -40,7 +40,7 @@ export class CommandFailed extends Error {
   }
 }
 
-/** What to do about an error, where its own text does not say it. */
+/** How to fix an error whose own text does not say it. */
 const fixes: Partial<Record<ErrorCode | "unreachable" | "stream_cut" | "answer_invalid", string>> = {
   instruction_empty: 'say what you want: aptove ask "…"',
   session_busy: "wait for the running turn, or give --queue, --interrupt or --steer",
@@ -74,11 +74,14 @@ const fixes: Partial<Record<ErrorCode | "unreachable" | "stream_cut" | "answer_i
   internal: "please report this; APTOVE_DEBUG=1 shows where it happened",
 };
 
-/** Only on the server's own machine can its index be made (Q1). */
+/** The fix for a missing index at another server. Only the server's own machine can build its index (Q1). */
 export const indexThereFix =
   "ask whoever runs the server to index it there (aptove index --org <your org>), or ask outside of a git repository";
 
-/** `server`: the address of the named server, where the error comes from one. */
+/**
+ * Returns the fix for an error code. `server` is the address of the server that the error came from; null for this
+ * machine.
+ */
 export function fixOf(code: string, server: string | null): string | null {
   if (server !== null && (code === "index_missing" || code === "index_mismatch")) return indexThereFix;
   return Object.hasOwn(fixes, code) ? (fixes[code as ErrorCode] ?? null) : null;
@@ -91,8 +94,8 @@ interface Told {
   exit: ExitCode;
 }
 
-/** Errors of the engine and of the client both carry `code` and `detail`. */
-export function tell(error: unknown, server: string | null): Told {
+/** Describes an error. Errors of the engine and of the client both carry `code` and `detail`. */
+export function writeFailure(error: unknown, server: string | null): Told {
   if (error instanceof UsageError) {
     return { code: "usage", message: error.message, fix: error.fix, exit: exitCodes.wrongUse };
   }
@@ -104,7 +107,10 @@ export function tell(error: unknown, server: string | null): Told {
   return { code, message, fix: fixOf(code, server), exit: exitCodes.failed };
 }
 
-/** What is not there is named by its detail alone: that it may be hidden as well helps nobody who mistyped it. */
+/**
+ * Returns the message of an error. For `not_found` it is the detail alone: that the thing may also be hidden does not
+ * help a person who mistyped a name.
+ */
 function wordsOf(error: unknown, code: string): string {
   if (!(error instanceof Error)) return String(error);
   return code === "not_found" && "detail" in error ? String(error.detail) : error.message;
@@ -115,13 +121,13 @@ function isCoded(error: unknown): error is { code: string } {
   return error instanceof Error && names.includes(error.name) && "code" in error;
 }
 
-/** Prints a failure and gives the exit code. No stack, unless APTOVE_DEBUG is set. */
+/** Prints a failure and returns the exit code. Prints the stack only if APTOVE_DEBUG is set. */
 export function reportFailure(
   error: unknown,
-  output: Output,
+  output: CliOutput,
   options: { json: boolean; debug: boolean; server?: string | null },
 ): ExitCode {
-  const { code, message, fix, exit } = tell(error, options.server ?? null);
+  const { code, message, fix, exit } = writeFailure(error, options.server ?? null);
   if (options.json) {
     output.json({ error: { code, message, ...(fix === null ? {} : { fix }) } });
   } else {
@@ -131,7 +137,7 @@ export function reportFailure(
   return exit;
 }
 
-export function printFailure(told: { code: string; message: string; fix: string | null }, output: Output): void {
+export function printFailure(told: { code: string; message: string; fix: string | null }, output: CliOutput): void {
   const { red, cyan, dim } = output.noteStyle;
   const message = output.safeNote(told.message.replaceAll(/\s*\n\s*/g, " "));
   output.note(`${red("error:")} ${message} ${dim(`(${told.code})`)}`);

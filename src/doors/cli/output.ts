@@ -1,21 +1,21 @@
 /**
- * Where the command line writes: results to standard output, everything else to standard error. On a
- * terminal, text of others (a model, a file's name) loses its power over the terminal; a pipe gets it as it is.
+ * Where the command line writes: results to standard output, everything else to standard error. On a terminal, control
+ * characters in text of others (a model, a file's name) are made harmless; a pipe gets the text as it is.
  */
 import type { Writable } from "node:stream";
 import pc from "picocolors";
 import type { CliIo } from "./ports.ts";
 
-export type Style = ReturnType<typeof pc.createColors>;
+export type OutputStyle = ReturnType<typeof pc.createColors>;
 
-export class Output {
+export class CliOutput {
   readonly #io: CliIo;
-  /** Styles for each of the two streams: empty ones where the stream is not a terminal. */
-  readonly style: Style;
-  readonly noteStyle: Style;
+  /** Styles for standard output. They do nothing where the stream is not a terminal. */
+  readonly style: OutputStyle;
+  readonly noteStyle: OutputStyle;
   readonly isTerminal: boolean;
   readonly isNoteTerminal: boolean;
-  /** Aborts when whoever read standard output has gone (`| head`). */
+  /** Aborts when the reader of standard output has gone (`| head`). */
   readonly closed: AbortSignal;
   #screen: ((text: string) => void) | null = null;
 
@@ -37,7 +37,7 @@ export class Output {
     }
   }
 
-  /** A line of the result. */
+  /** Writes a line of the result. */
   line(text = ""): void {
     this.write(`${text}\n`);
   }
@@ -48,7 +48,7 @@ export class Output {
   json(value: unknown): void {
     this.line(JSON.stringify(value, null, this.isTerminal ? 2 : undefined));
   }
-  /** A line beside the result: progress, hints, warnings. */
+  /** Writes a line beside the result: progress, a hint or a warning. */
   note(text = ""): void {
     this.noteRaw(`${text}\n`);
   }
@@ -57,30 +57,32 @@ export class Output {
     else this.#io.stderr.write(text);
   }
 
-  /** Hands all that would go to the terminal to whoever keeps its last lines, until it is called with null. */
+  /**
+   * Sends all output for the terminal to the screen that owns the terminal's last lines, until it is called with null.
+   */
   showOn(screen: ((text: string) => void) | null): void {
     this.#screen = screen;
   }
 
-  /** Text of others for standard output. */
+  /** Makes text of others safe for standard output. */
   safe(text: string): string {
     return this.isTerminal ? neutralize(text) : text;
   }
-  /** Text of others for standard error. */
+  /** Makes text of others safe for standard error. */
   safeNote(text: string): string {
     return this.isNoteTerminal ? neutralize(text) : text;
   }
 
-  /** Characters of a line of standard output. */
+  /** The width of standard output in characters. */
   get width(): number {
     return this.#io.stdout.columns ?? 120;
   }
-  /** Whether the terminal can move its cursor. */
+  /** True if the cursor of the terminal can be moved. */
   get canRedraw(): boolean {
     return this.isTerminal && this.#io.env["TERM"] !== "dumb";
   }
 
-  /** Resolves when everything has left the process. */
+  /** Resolves when all output has left the process. */
   async flush(): Promise<void> {
     await Promise.all([flushed(this.#io.stdout), flushed(this.#io.stderr)]);
   }
@@ -94,26 +96,26 @@ function flushed(stream: Writable): Promise<void> {
 }
 
 /**
- * Makes control characters visible, so that no text can move the cursor, set the title, fill the clipboard
- * or turn the direction of what stands beside it. Line feeds and tabs stay.
+ * Makes control characters visible, so that no text can move the cursor, set the title, fill the clipboard or reverse
+ * the direction of the text beside it. Line feeds and tabs stay.
  */
 export function neutralize(text: string): string {
   return text.replaceAll("\r\n", "\n").replace(/[\p{Cc}\u202a-\u202e\u2066-\u2069]/gu, (character) => {
     if (character === "\n" || character === "\t") return character;
     const code = character.charCodeAt(0);
-    // The symbols for control characters stand in Unicode in the order of the characters themselves.
+    // Unicode lists the symbols for control characters in the order of the characters themselves.
     return code < 0x20 ? String.fromCharCode(0x2400 + code) : "\ufffd";
   });
 }
 
-/** One line of a text, cut to `width` characters. */
+/** Returns the first line of a text that is not blank, cut to `width` characters. */
 export function firstLine(text: string, width: number): string {
   const line = text.split(/\r\n|\r|\n/).find((each) => each.trim() !== "") ?? "";
   const characters = [...line.trim()];
   return characters.length <= width ? characters.join("") : `${characters.slice(0, width - 1).join("")}…`;
 }
 
-/** Rows as aligned columns, two spaces between; the last column is left ragged. */
+/** Aligns rows in columns with two spaces between them. The last column is not padded. */
 export function columns(rows: readonly (readonly string[])[]): string[] {
   const widths: number[] = [];
   for (const row of rows) row.forEach((cell, at) => (widths[at] = Math.max(widths[at] ?? 0, cell.length)));
@@ -122,7 +124,7 @@ export function columns(rows: readonly (readonly string[])[]): string[] {
   );
 }
 
-/** `1.2 s`, `340 ms`, `2 min 5 s`. */
+/** Formats a duration: `340 ms`, `1.2 s`, `2 min 5 s`. */
 export function duration(ms: number): string {
   if (ms < 1_000) return `${Math.round(ms)} ms`;
   if (ms < 60_000) return `${(ms / 1_000).toFixed(1)} s`;
@@ -134,7 +136,7 @@ export function bytes(count: number): string {
   return count < 1_048_576 ? `${(count / 1_024).toFixed(1)} KB` : `${(count / 1_048_576).toFixed(1)} MB`;
 }
 
-/** `$0.0123`; four digits, so that a cheap turn is not `$0.00`. */
+/** Formats an amount of US dollars with four digits, so that a cheap turn is not `$0.00`. */
 export function dollars(amount: number): string {
   return `$${amount.toFixed(4)}`;
 }

@@ -1,6 +1,6 @@
 /**
- * What the command line needs from outside: the terminal it runs in, and ways to an engine. Everything is
- * reached lazily, because each command pays for what it loads.
+ * What the command line needs from outside: the terminal that it runs in, and ways to open an engine. Everything is
+ * opened when it is first needed, because each command pays for what it loads.
  */
 import type { Readable, Writable } from "node:stream";
 import type { AptoveClient } from "../../client/client.ts";
@@ -10,23 +10,25 @@ import type { Configuration } from "../../configuration/configuration.ts";
 import type { DataFolder } from "../../configuration/data-folder.ts";
 import type { OpenedWorkspaces } from "../../workspace/opened-workspaces.ts";
 
-/** The surroundings of one call; tests bring their own. */
+/** The input, output and environment of one invocation. Tests pass their own. */
 export interface CliIo {
-  /** A terminal gives its keys one by one once `setRawMode` is on. */
+  /** Standard input. A terminal sends single keys after `setRawMode(true)`. */
   stdin: Readable & { isTTY?: boolean; setRawMode?(isRaw: boolean): unknown };
-  /** A terminal emits `resize`. */
+  /** Standard output. A terminal emits `resize`. */
   stdout: Writable & { isTTY?: boolean; columns?: number; rows?: number };
   stderr: Writable & { isTTY?: boolean; columns?: number };
   env: Readonly<Record<string, string | undefined>>;
   cwd: string;
-  /** Where signals come from; `process` itself. */
+  /** The source of signals: `process`, outside of tests. */
   signals: SignalSource;
   /**
-   * What stands behind standard input. `file`: a pipe or a file of the shell, read to its end. `socket`: the
-   * pipe of a program, which may never be written to. `none`: a terminal, or nothing.
+   * The kind of standard input. `file`: a pipe or a file of the shell, read to its end. `socket`: the pipe of another
+   * program, which may never write to it. `none`: a terminal, or nothing.
    */
   inputKind(): "file" | "socket" | "none";
-  /** Stops this process as Ctrl-Z does, and calls back when it goes on. Absent: this system has no such thing. */
+  /**
+   * Stops this process as Ctrl-Z does, and calls `onContinue` when it continues. Absent if the system cannot do that.
+   */
   suspend?(onContinue: () => void): void;
 }
 
@@ -39,45 +41,50 @@ export interface SignalSource {
 
 export interface CliPorts {
   version: string;
-  /** Absolute path of the command, for texts that name it. */
+  /** The absolute path of the command, for texts that name it. */
   bin: string;
-  /** Builds the engine of a data folder in this process, and a client that speaks to it without a socket, as the folder's owner. */
+  /**
+   * Builds the engine of a data folder in this process, and a client that calls it without a socket, as the owner of
+   * the folder.
+   */
   openLocal(setup: LocalSetup): Promise<LocalEngine>;
-  /** Serves one ACP client on the streams of `io`; resolves when it is gone and everything is closed. */
+  /** Serves one ACP client on the streams of `io`. Resolves when the client has gone and everything is closed. */
   serveAcp(setup: AcpSetup): Promise<void>;
-  /** Those of a data folder of this machine, without its database. */
+  /** Opens the workspaces of a data folder of this machine, without its database. */
   openWorkspaces(folder: DataFolder): Promise<OpenedWorkspaces>;
-  /** Tools that run in this process, beside whatever engine runs the turns. */
+  /** Opens tools that run in this process, whichever engine runs the turns. */
   openSessionTools(setup: SessionToolsSetup, request: SessionToolsRequest): Promise<SessionTools>;
-  /** A whole copy of a data folder whose records are SQLite, while it is used. Throws `backup_invalid`. */
-  backup(folder: DataFolder, request: BackupRequest): Promise<BackupReport>;
-  /** Into a data folder without records. Throws `backup_invalid`. */
-  restore(folder: DataFolder, request: BackupRequest): Promise<BackupReport>;
-  /** Starts MCP servers, waits until each is ready or has failed, and ends them again. Rejects when `stop` aborts. */
+  /** Copies a data folder whose records are in SQLite, also while it is in use. Throws `backup_invalid`. */
+  backup(folder: DataFolder, request: BackupRequest): Promise<BackupCounts>;
+  /** Restores a backup into a data folder without records. Throws `backup_invalid`. */
+  restore(folder: DataFolder, request: BackupRequest): Promise<BackupCounts>;
+  /**
+   * Starts MCP servers, waits until each one is ready or has failed, and stops them again. Rejects when `stop` aborts.
+   */
   checkMcpServers(request: McpCheckRequest): Promise<McpServerReport[]>;
-  /** Null: a Redis server answers at the address, and takes its name and password; else what is wrong. */
+  /** Returns null if a Redis server answers at the address and accepts its user and password, else what is wrong. */
   redisFault(url: string): Promise<string | null>;
 }
 
 export interface BackupRequest {
-  /** Absolute: where the copy is, or is to be. */
+  /** The absolute path of the backup's folder. */
   copy: string;
   onBlob: (done: number, total: number) => void;
 }
 
-export interface BackupReport {
+export interface BackupCounts {
   folder: string;
   turns: number;
   blobs: number;
-  /** Of the blobs. */
+  /** The size of the blobs in bytes. */
   bytes: number;
 }
 
 export interface McpCheckRequest {
   servers: readonly McpServer[];
-  /** Absolute; the first is where they are started. */
+  /** Absolute paths. The servers are started in the first one. */
   folders: readonly string[];
-  /** Where their logs are kept; null: nowhere. */
+  /** Where the logs of the servers are written. Null: they are not kept. */
   logs: { folder: DataFolder; workspaceId: string } | null;
   env: CliIo["env"];
   stop: AbortSignal;
@@ -85,14 +92,14 @@ export interface McpCheckRequest {
 
 export interface McpServerReport {
   name: string;
-  /** Name and version, as the server gives them; null: it did not start. */
+  /** The name and version that the server reports. Null if it did not start. */
   version: string | null;
-  /** Version of MCP. */
+  /** The version of MCP that the server speaks. */
   protocol: string | null;
   tools: string[];
-  /** Null: it is ready. In words that go on after its name, as those of `faults` do. */
+  /** Why the server is not ready, as words that follow its name, like those in `faults`. Null if it is ready. */
   failure: string | null;
-  /** Tools that were left out. */
+  /** Why tools were left out. */
   faults: readonly string[];
   startedInMs: number | null;
 }
@@ -100,64 +107,70 @@ export interface McpServerReport {
 export interface SessionToolsSetup {
   folder: DataFolder;
   env: CliIo["env"];
-  /** Whose MCP servers are used: what counts in the workspace. */
+  /** The configuration of the workspace whose MCP servers are used. */
   configuration: Configuration;
 }
 
-/** The fields of the library's own entry (Y1). */
+/** The fields of the library's own `open` (Y1). */
 export interface LocalSetup {
   dataDir: string;
   env: CliIo["env"];
   /** Values of options, in the form of `config.toml` (W7). */
   overrides: Record<string, unknown>;
-  /** Whether it is a command at somebody's terminal, rather than a server: the log then has warnings only, as text. */
+  /** True for a command at a terminal, false for a server. The log of a command has warnings only, as text. */
   isCommand?: boolean;
-  /** Takes a line for the operator; absent: it goes to standard error. */
+  /** Takes a line for the operator. Without it, the line goes to standard error. */
   writeLog?: (line: string) => void;
 }
 
 export interface AcpSetup extends LocalSetup {
   io: Pick<CliIo, "stdin" | "stdout" | "stderr">;
-  /** The workspace of whoever names no device; null: `default`. */
+  /** The workspace of a client that names no device. Null means `default`. */
   workspaceId: string | null;
-  /** How a new session begins where the client does not say; null: as the door sees fit (W3). */
+  /** How a new session begins if the client does not choose. Null leaves it to the ACP door (W3). */
   beginning: "fresh" | "continue" | null;
-  /** Mode of new sessions; null: `edit`. */
+  /** The mode of new sessions. Null means `edit`. */
   mode: string | null;
-  /** Aborts when the process is told to stop. */
+  /** Aborts when the process receives a stop signal. */
   stop: AbortSignal;
 }
 
 export interface LocalEngine {
   client: AptoveClient;
   operator: LocalOperator;
-  indexes: OwnIndexes;
+  indexes: LocalIndexes;
   recordsAbout: Engine["recordsAbout"];
-  /** Tells the operator, in the form that the log has. */
+  /** Reports a message to the operator, in the form of the log. */
   report(message: string): void;
-  /** Starts the HTTP door; resolves when it listens. Rejects with `address_unavailable`, whose cause is the system's error. */
-  listen(at: { host: string; port: number }): Promise<Listening>;
+  /**
+   * Starts the HTTP server. Resolves when it listens. Rejects with `address_unavailable`; its cause is the error of the
+   * system.
+   */
+  listen(at: { host: string; port: number }): Promise<ListeningAddress>;
   /** Lets running turns finish within the configured grace time, then interrupts the rest (R4). */
   close(): Promise<void>;
 }
 
-/** Whoever has the data makes orgs, and does what the admins of any of them may with its people (H4). */
+/** The operator of this machine's data: creates orgs, and may do in every org what its admins may (H4). */
 export interface LocalOperator extends Omit<Operator, "callerFor"> {
-  /** Throws `not_found`. */
+  /** Opens a client that acts as the operator in an org. Throws `not_found`. */
   clientFor(orgId: string): Promise<AptoveClient>;
 }
 
-/** The engine's, as the data folder's owner. */
-export interface OwnIndexes {
-  /** Whoever has the data folder and its configuration may index for any org; absent: for the folder's own. */
-  index(job: Parameters<Indexes["index"]>[1] & { orgId?: string }): Promise<IndexSummary>;
-  list(orgId?: string): Promise<IndexInfo[]>;
+/** The engine's indexes, as the owner of the data folder. */
+export interface LocalIndexes {
+  /**
+   * Indexes a repository. `orgId` is the org that the index is for, which the owner of the data folder may choose
+   * freely. Without it: the folder's own org.
+   */
+  index(job: Parameters<Indexes["index"]>[1] & { orgId?: string }): Promise<LocalIndexSummary>;
+  list(orgId?: string): Promise<LocalIndexInfo[]>;
 }
 
-export type IndexSummary = Awaited<ReturnType<Indexes["index"]>>;
-export type IndexInfo = Awaited<ReturnType<Indexes["list"]>>[number];
+export type LocalIndexSummary = Awaited<ReturnType<Indexes["index"]>>;
+export type LocalIndexInfo = Awaited<ReturnType<Indexes["list"]>>[number];
 
-export interface Listening {
-  /** Address with the port that was really taken, for example `http://127.0.0.1:4270`. */
+export interface ListeningAddress {
+  /** The address with the port that was taken, for example `http://127.0.0.1:4270`. */
   url: string;
 }

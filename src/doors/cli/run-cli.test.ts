@@ -7,7 +7,7 @@ import type { Command } from "commander";
 import { cliWorld } from "../../../testing/cli.ts";
 import { temporaryFolder } from "../../../testing/temporary-folder.ts";
 import { ownCodes } from "./failure.ts";
-import { buildProgram } from "./declarations/program.ts";
+import { buildProgram } from "./declarations/declare-program.ts";
 
 const main = fileURLToPath(new URL("../../main.ts", import.meta.url));
 

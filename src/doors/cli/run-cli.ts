@@ -1,27 +1,27 @@
 /**
- * The terminal's door: parses the arguments, runs one command, and turns whatever happens into an exit code
- * (L1). It decides nothing about sessions: that is the engine's, reached by the typed client.
+ * The command line's door: parses the arguments, runs one command, and turns its result into an exit code (L1). It
+ * decides nothing about sessions: that is the engine's task, reached through the typed client.
  */
-import { CommanderError } from "commander";
-import type { Command } from "commander";
-import { Call } from "./call.ts";
-import type { GlobalOptions } from "./call.ts";
-import { exitCodes, reportFailure, UsageError } from "./failure.ts";
-import type { ExitCode } from "./failure.ts";
-import { Output } from "./output.ts";
+import { CommanderError, type Command } from "commander";
+import { CliInvocation, type GlobalOptions } from "./invocation.ts";
+import { exitCodes, reportFailure, UsageError, type ExitCode } from "./failure.ts";
+import { CliOutput } from "./output.ts";
 import type { CliIo, CliPorts } from "./ports.ts";
-import { buildProgram } from "./declarations/program.ts";
+import { buildProgram } from "./declarations/declare-program.ts";
 import { StoppedAtOnce } from "./stop-signals.ts";
 
 export type { CliIo, CliPorts, LocalEngine, LocalSetup } from "./ports.ts";
 
-/** `argv` without the program's own name. Resolves when everything is written and closed; never rejects. */
+/**
+ * Runs the command in `argv`, which does not contain the program's own name. Resolves when all output is written and
+ * everything is closed. Never rejects.
+ */
 export async function runCli(argv: readonly string[], io: CliIo, ports: CliPorts): Promise<ExitCode> {
-  const output = new Output(io, { color: !argv.includes("--no-color") });
+  const output = new CliOutput(io, { color: !argv.includes("--no-color") });
   let exit: ExitCode = exitCodes.fine;
   const program = buildProgram(ports.version, async (body) => {
     const options: GlobalOptions = program.opts();
-    const call = new Call({ io, ports, output, options });
+    const call = new CliInvocation({ io, ports, output, options });
     exit = await runBody(call, body);
   });
   let refusal = "";
@@ -39,7 +39,10 @@ export async function runCli(argv: readonly string[], io: CliIo, ports: CliPorts
   return exit;
 }
 
-/** Takes commander's words for us, for a command and those below it: what it refuses is told as every failure is. */
+/**
+ * Redirects the texts of commander for a command and those below it, so that what commander refuses is reported like
+ * every failure.
+ */
 function configure(
   command: Command,
   to: { name: string; write(text: string): void; refuse(text: string): void },
@@ -52,21 +55,24 @@ function configure(
 }
 
 interface ToldTo {
-  output: Output;
+  output: CliOutput;
   json: boolean;
   debug: boolean;
 }
 
-/** `words` is what commander wrote: `error: …`, perhaps a suggestion, and the line that says where the help is. */
+/**
+ * Reports why parsing ended. `words` is what commander wrote: `error: …`, perhaps a suggestion, and a line that names
+ * the help.
+ */
 function endOfParsing(error: unknown, words: string, told: ToldTo): ExitCode {
   if (!(error instanceof CommanderError)) return reportFailure(error, told.output, told);
-  // Help and version end by the same way as a wrong option; only their exit codes tell them apart.
+  // Help and version end in the same way as a wrong option. Only the exit code tells them apart.
   if (error.exitCode === 0) return exitCodes.fine;
   if (error.code !== "commander.help") {
     const [message = "", fix = null] = words.trim().split("\nfix: ");
     return reportFailure(new UsageError(message.replace(/^error: /, ""), fix), told.output, told);
   }
-  // A group of commands without one of them: what was written is its help.
+  // A group of commands was named without one of its commands. Then commander wrote the help.
   if (told.json) return reportFailure(new UsageError("no command was given", "see --help"), told.output, told);
   told.output.noteRaw(words);
   return exitCodes.wrongUse;
@@ -76,13 +82,16 @@ function isDebugged(io: CliIo): boolean {
   return (io.env["APTOVE_DEBUG"] ?? "") !== "";
 }
 
-async function runBody(call: Call, body: (call: Call) => Promise<ExitCode> | ExitCode): Promise<ExitCode> {
+async function runBody(
+  call: CliInvocation,
+  body: (call: CliInvocation) => Promise<ExitCode> | ExitCode,
+): Promise<ExitCode> {
   const debug = isDebugged(call.io);
   let exit: ExitCode;
   try {
     exit = await body(call);
   } catch (error) {
-    // Whoever stops a second time does not want to wait for anything.
+    // A person who stops a second time does not want to wait for anything.
     if (error instanceof StoppedAtOnce) return exitCodes.interrupted;
     exit = reportFailure(error, call.output, { json: call.json, debug, server: call.server() });
   }

@@ -1,7 +1,6 @@
 /**
- * `server.json` of the data folder: where the server of this folder listens, and a key for the commands of
- * the same person on the same machine. It is written when the server listens; that it stopped, or was killed, is
- * known by its process id.
+ * `server.json` in the data folder: the address of the folder's server, and a key for commands of the same person on
+ * the same machine. The server writes it when it listens. The process id shows whether the server still runs.
  */
 import { join } from "node:path";
 import type { DataFolder } from "../../configuration/data-folder.ts";
@@ -10,14 +9,14 @@ import { isProcessAlive } from "../../system/processes.ts";
 import { readIfPresent } from "../../system/read-files.ts";
 
 export interface ServerFile {
-  /** 0: it has stopped. */
+  /** The process id of the server. 0 means that it has stopped. */
   pid: number;
   url: string;
   key: string;
   keyId: string;
-  /** Fingerprint of the configuration that it runs with. */
+  /** The fingerprint of the configuration that the server runs with. */
   configuration: string;
-  /** Where its records are, without a password. Absent: a server of a version that did not say it. */
+  /** Where the server's records are, without a password. Absent in a file of an older version. */
   records?: string;
 }
 
@@ -25,19 +24,19 @@ function serverFile(folder: DataFolder): string {
   return join(folder.dir, "server.json");
 }
 
-/** What the file says, of a living server or a dead one; null: there is no file that can be read. */
+/** Reads the file, whether its server runs or not. Null if there is no file that can be read. */
 export function readServerFile(folder: DataFolder): ServerFile | null {
   const text = readIfPresent(serverFile(folder))?.toString();
   if (text === undefined) return null;
   try {
     return JSON.parse(text) as ServerFile;
   } catch {
-    // Only a convenience: a damaged one means that the server is not found.
+    // The file is only a convenience. If it is damaged, the server is not found.
     return null;
   }
 }
 
-/** The running server of this folder. */
+/** Returns the running server of this folder. Null if none runs. */
 export function findServer(folder: DataFolder): ServerFile | null {
   const found = readServerFile(folder);
   return found !== null && isProcessAlive(found.pid) ? found : null;
@@ -47,13 +46,15 @@ export function writeServerFile(folder: DataFolder, server: ServerFile): void {
   writePrivateFile(serverFile(folder), JSON.stringify(server));
 }
 
-/** Keeps the key for the next server; the file of another server is left alone. */
+/** Marks the server as stopped and keeps the key for the next server. Does not change the file of another server. */
 export function markStopped(folder: DataFolder, pid: number): void {
   const found = readServerFile(folder);
   if (found?.pid === pid) writeServerFile(folder, { ...found, pid: 0 });
 }
 
-/** Whether an aptove server listens there; the process id of a file may be another program's by now. */
+/**
+ * Returns true if an aptove server answers at the address. The process id in the file may belong to another program.
+ */
 export async function answersAt(url: string): Promise<boolean> {
   return await fetch(`${url}/healthz`, { signal: AbortSignal.timeout(2_000) }).then(
     (response) => response.ok,
@@ -61,7 +62,7 @@ export async function answersAt(url: string): Promise<boolean> {
   );
 }
 
-/** Whether only this machine reaches the host. */
+/** Returns true if the host can be reached from this machine only. */
 export function isLoopback(host: string): boolean {
   return host === "localhost" || host === "[::1]" || host === "::1" || /^127\.\d+\.\d+\.\d+$/.test(host);
 }

@@ -10,7 +10,7 @@ import { AptoveError } from "../../domain/errors.ts";
 import { isId } from "../../domain/ids.ts";
 import { limits as defaults } from "../../domain/limits.ts";
 import type { Engine } from "../../engine/engine.ts";
-import { parse } from "../../protocol/parse.ts";
+import { parseWithSchema } from "../../protocol/parse.ts";
 import { paths } from "../../protocol/routes/paths.ts";
 import type { RouteName } from "../../protocol/routes/paths.ts";
 import { routes } from "../../protocol/routes/routes.ts";
@@ -205,9 +205,9 @@ async function serve(
   // A route that takes other bodies than JSON reads its own; and its query, if that stands for a body.
   const { body: json, otherBodies } = spec;
   const hasOwnQuery = json !== undefined && otherBodies !== undefined;
-  const query = hasOwnQuery ? undefined : parse(spec.query ?? z.strictObject({}), readQuery(request, []));
+  const query = hasOwnQuery ? undefined : parseWithSchema(spec.query ?? z.strictObject({}), readQuery(request, []));
   const readsJson = json !== undefined && otherBodies === undefined;
-  const body = readsJson ? parse(json, await readJson(request, door.limits.requestBodyBytesMax)) : undefined;
+  const body = readsJson ? parseWithSchema(json, await readJson(request, door.limits.requestBodyBytesMax)) : undefined;
   const watchKey: Call<never>["watchKey"] = (onEnd) =>
     visitor === null ? () => undefined : door.engine.keys.watch(visitor, onEnd);
   const answered = await handler({ request, caller, watchKey, id, params, query, body } as Call<never>);

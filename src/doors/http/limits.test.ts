@@ -4,7 +4,7 @@ import { gzipSync } from "node:zlib";
 import { test } from "node:test";
 import { AptoveError, errorCatalogue } from "../../domain/errors.ts";
 import type { ErrorCode } from "../../domain/errors.ts";
-import { problem } from "../../protocol/problem.ts";
+import { problemSchema } from "../../protocol/problem.ts";
 import { testDoor, type CallOptions } from "../../../testing/http-door.ts";
 import { problemAnswer } from "./problem-answer.ts";
 import { RequestRates, RunSlots } from "./admission/quotas.ts";
@@ -301,7 +301,7 @@ for (const code of Object.keys(errorCatalogue) as ErrorCode[]) {
     const reports: unknown[] = [];
     const error = new AptoveError(code, "what happened", { facts: { turnId: "t", status: 299 } });
     const answer = problemAnswer(error, { requestId: "r", code: null }, (message) => reports.push(message));
-    const value = problem.parse(await answer.json());
+    const value = problemSchema.parse(await answer.json());
     const { status, title, retryable } = errorCatalogue[code];
     assert.equal(answer.headers.get("content-type"), "application/problem+json");
     assert.deepEqual(

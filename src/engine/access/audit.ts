@@ -48,7 +48,7 @@ async function write(
 ): Promise<void> {
   const who = { userId: userId === operatorId ? null : userId, keyId: keyId ?? null, requestId: requestId ?? null };
   try {
-    await records.insertAudit({ id: newId(), orgId, at: now(), ...who, targetId: shownId(targetId), ...what });
+    await records.audit.insert({ id: newId(), orgId, at: now(), ...who, targetId: shownId(targetId), ...what });
   } catch (error) {
     report(`${what.action} could not be written into the audit log`, error);
   }
@@ -64,7 +64,7 @@ export function auditLog(deps: EngineDependencies): AuditLog {
     list: async (caller, { limit, ...query }) => {
       adminOnly(caller, "read the audit log");
       const max = pageLimit(limit);
-      const found = await deps.records.listAudit({ ...query, orgId: caller.orgId, limit: max + 1 });
+      const found = await deps.records.audit.list({ ...query, orgId: caller.orgId, limit: max + 1 });
       const entries = found.slice(0, max);
       const last = entries.at(-1);
       return { entries, next: found.length > max && last !== undefined ? { at: last.at, id: last.id } : null };
@@ -83,7 +83,7 @@ export function auditRetention({
   let next = 0;
   return async () => {
     if (now() < next) return;
-    const dropped = await records.dropAudit(now() - auditRetentionDays * dayMs, limits.auditDroppedMax);
+    const dropped = await records.audit.drop(now() - auditRetentionDays * dayMs, limits.auditDroppedMax);
     next = dropped < limits.auditDroppedMax ? now() + limits.auditDropMs : 0;
   };
 }

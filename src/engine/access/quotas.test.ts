@@ -5,6 +5,7 @@ import { test } from "node:test";
 import { AptoveError } from "../../domain/errors.ts";
 import { openSqliteRecords } from "../../records/sql/sqlite/sqlite.ts";
 import type { RecordStore } from "../../records/record-store.ts";
+import { wrapMethods } from "../../records/wrap-methods.ts";
 import { memoryRecords } from "../../records/memory/memory-records.ts";
 import { alice, testEngine } from "../../../testing/engine.ts";
 import { temporaryFolder } from "../../../testing/temporary-folder.ts";
@@ -19,11 +20,11 @@ function quotas(over: Partial<Quotas>): Quotas {
 /** Counts the calls of a store's methods. */
 function counted(records: RecordStore): { records: RecordStore; calls: Map<string, number> } {
   const calls = new Map<string, number>();
-  const get = (target: RecordStore, key: keyof RecordStore) => {
-    calls.set(key, (calls.get(key) ?? 0) + 1);
-    return target[key];
-  };
-  return { records: new Proxy(records, { get } as ProxyHandler<RecordStore>), calls };
+  const counting = wrapMethods(records, (method, name) => async (...args) => {
+    calls.set(name, (calls.get(name) ?? 0) + 1);
+    return await method(...args);
+  });
+  return { records: counting, calls };
 }
 
 async function refusalOf(work: Promise<unknown>): Promise<AptoveError> {
@@ -58,7 +59,7 @@ test("[H5] two servers together run as many turns of a user, and of an org, as t
 
   one.calls.clear();
   for (let n = 0; n < 20; n++) await refusalOf(one.start("again"));
-  assert.deepEqual([...one.calls], [["countRuns", 20]]);
+  assert.deepEqual([...one.calls], [["limits.countRuns", 20]]);
   held.resolve();
   await Promise.all(running.map((turn) => turn.finished));
   assert.equal((await one.ask("f")).status, "completed");
@@ -76,7 +77,7 @@ test("[H5] two servers together let through a minute's requests, ask the records
   };
   calls.clear();
   assert.equal(await ask(100), 100);
-  assert.equal(calls.get("takeRate"), 50);
+  assert.equal(calls.get("limits.takeRate"), 50);
   assert.equal(await ask(100), 20);
   calls.clear();
   const [server] = servers;
@@ -85,7 +86,7 @@ test("[H5] two servers together let through a minute's requests, ask the records
   const { retryAfterSeconds } = facts;
   assert.ok(Number(retryAfterSeconds) >= 60 && Number(retryAfterSeconds) <= 61, `${String(retryAfterSeconds)} s`);
   assert.equal(await ask(100), 0);
-  assert.equal(calls.get("takeRate"), undefined);
+  assert.equal(calls.get("limits.takeRate"), undefined);
 
   // Other servers, as of later: half of the minute before still counts half a minute later.
   now += 90_000;
@@ -112,7 +113,7 @@ test("[H5] the window of the store's clock slides in SQL as it does in memory", 
     const of = [];
     for (const [at, amount] of steps) {
       now = at;
-      of.push(await store.takeRate({ scope: "s", amount, windowMs: 1_000 }));
+      of.push(await store.limits.takeRate({ scope: "s", amount, windowMs: 1_000 }));
     }
     taken.push(of);
   }

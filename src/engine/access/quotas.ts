@@ -38,7 +38,7 @@ export class QuotaKeeper {
     const until = Math.max(this.#refused.get(userId) ?? 0, this.#refused.get(orgId) ?? 0);
     const limits = until > performance.now() ? this.runLimits(caller) : undefined;
     if (limits === undefined) return;
-    const { user, org } = await this.#deps.records.countRuns({ userId, orgId });
+    const { user, org } = await this.#deps.records.limits.countRuns({ userId, orgId });
     const { perUser, perOrg } = limits;
     if (perUser !== null && user >= perUser)
       throw this.refusal(caller, { outcome: "limited", of: "user", running: user, limit: perUser });

@@ -10,7 +10,7 @@ const windowMs = 60_000;
 const partsPerWindow = 60;
 
 export class RateWindow {
-  readonly #records: Pick<RecordStore, "takeRate">;
+  readonly #records: Pick<RecordStore, "limits">;
   readonly #scope: string;
   readonly #of: "user" | "org";
   /** Taken and not handed out; good until `#endsAt`. */
@@ -20,7 +20,7 @@ export class RateWindow {
   #closedUntil = 0;
   #taking: Promise<void> | null = null;
 
-  constructor(records: Pick<RecordStore, "takeRate">, { scope, of }: { scope: string; of: "user" | "org" }) {
+  constructor(records: Pick<RecordStore, "limits">, { scope, of }: { scope: string; of: "user" | "org" }) {
     this.#records = records;
     this.#scope = scope;
     this.#of = of;
@@ -46,7 +46,7 @@ export class RateWindow {
 
   async #takeMore(max: number): Promise<void> {
     const amount = Math.ceil(max / partsPerWindow);
-    const taken = await this.#records.takeRate({ scope: this.#scope, amount, windowMs });
+    const taken = await this.#records.limits.takeRate({ scope: this.#scope, amount, windowMs });
     const granted = grantedOf(taken, { amount, max });
     const now = performance.now();
     this.#left = granted;

@@ -8,7 +8,7 @@ import type { EngineDependencies } from "../dependencies.ts";
 
 /** What the caller owns, takes part in, or is public in the org; of a device, in its workspace. Anything else is `not_found` (H4, P3). */
 export async function visibleSession(deps: EngineDependencies, caller: Caller, id: string): Promise<Session> {
-  const session = isId(id) ? await deps.records.getSession(id) : null;
+  const session = isId(id) ? await deps.records.sessions.get(id) : null;
   if (session?.deletedAt === null && (await maySee(deps, caller, session))) return session;
   throw new AptoveError("not_found", `there is no session ${JSON.stringify(id)}`);
 }
@@ -17,12 +17,16 @@ export async function visibleSession(deps: EngineDependencies, caller: Caller, i
 export async function maySee({ records }: EngineDependencies, caller: Caller, session: Session): Promise<boolean> {
   if (session.orgId !== caller.orgId) return false;
   if (caller.workspaceId !== undefined && caller.workspaceId !== session.workspaceId) return false;
-  return session.isPublic || session.userId === caller.userId || (await records.tookPart(session.id, caller.userId));
+  return (
+    session.isPublic ||
+    session.userId === caller.userId ||
+    (await records.sessions.isParticipant(session.id, caller.userId))
+  );
 }
 
 export async function visibleTurn(deps: EngineDependencies, caller: Caller, id: string): Promise<Turn> {
-  const turn = isId(id) ? await deps.records.getTurn(id) : null;
-  const session = turn === null ? null : await deps.records.getSession(turn.sessionId);
+  const turn = isId(id) ? await deps.records.turns.get(id) : null;
+  const session = turn === null ? null : await deps.records.sessions.get(turn.sessionId);
   if (turn !== null && session?.deletedAt === null && (await maySee(deps, caller, session))) return turn;
   // The same for one that is not there and for one that is hidden: not even its session's id is told.
   throw new AptoveError("not_found", `there is no turn ${JSON.stringify(id)}`);
@@ -54,7 +58,7 @@ export async function continuableSession(deps: EngineDependencies, caller: Calle
 
 /** Of a session that the caller may see. */
 export async function mayContinue({ records }: EngineDependencies, caller: Caller, session: Session): Promise<boolean> {
-  return session.userId === caller.userId || (await records.tookPart(session.id, caller.userId));
+  return session.userId === caller.userId || (await records.sessions.isParticipant(session.id, caller.userId));
 }
 
 export function mayWrite(caller: Caller): void {

@@ -29,7 +29,7 @@ export function contexts(deps: EngineDependencies): Contexts {
       ),
     versions: async (caller, of, { before, limit }) => {
       const page = { ...(before !== undefined && { before }), limit: pageLimit(limit) };
-      const found = await deps.records.listContextVersions({ orgId: caller.orgId, ...of }, page);
+      const found = await deps.records.contexts.listVersions({ orgId: caller.orgId, ...of }, page);
       if (found.length === 0 && before === undefined) throw noRecord(of);
       return found;
     },
@@ -64,7 +64,7 @@ async function recorded(
   { orgId }: Caller,
   of: ContextChoice & { version: number },
 ): Promise<ContextEntry> {
-  const found = await records.getContextVersion({ orgId, ...of });
+  const found = await records.contexts.getVersion({ orgId, ...of });
   if (found !== null) return entryOf(found);
   throw new AptoveError("not_found", `the ${of.kind} context ${JSON.stringify(of.id)} has no version ${of.version}`);
 }
@@ -82,7 +82,7 @@ async function put(
 ): Promise<ContextEntry> {
   adminOnly(caller, "edit contexts");
   const content = readEntry(deps, { kind, id, entry });
-  const heads = await deps.records.contextHeads(caller.orgId);
+  const heads = await deps.records.contexts.listNewest(caller.orgId);
   const head = heads.find((one) => one.kind === kind && one.id === id);
   if (head === undefined && heads.length >= limits.contextsPerOrgMax) {
     throw new AptoveError("context_invalid", `an org may keep ${limits.contextsPerOrgMax} contexts, and has as many`);
@@ -127,7 +127,7 @@ async function retire(
   { kind, id, expected }: ContextChoice & { expected?: number },
 ): Promise<ContextVersionFacts> {
   adminOnly(caller, "edit contexts");
-  const heads = await deps.records.contextHeads(caller.orgId);
+  const heads = await deps.records.contexts.listNewest(caller.orgId);
   const head = heads.find((one) => one.kind === kind && one.id === id);
   if (head === undefined || head.isRetired) throw noRecord({ kind, id });
   const written = await write(deps, caller, { kind, id, content: null, seen: expected ?? head.version });
@@ -148,7 +148,7 @@ async function write(
 ): Promise<ContextVersion> {
   const { orgId, userId: createdBy } = caller;
   const version = { orgId, kind, id, version: seen + 1, createdAt: deps.now(), createdBy, content };
-  const result = await deps.records.putContextVersion(version);
+  const result = await deps.records.contexts.putVersion(version);
   if (result.outcome === "stored") return version;
   const detail =
     result.newest === 0

@@ -66,10 +66,10 @@ async function currentVersions(records: RecordStore, orgId: string): Promise<Con
   kept.set(records, cache);
   const cacheKey = ({ kind, id, version }: Pick<ContextVersion, "kind" | "id" | "version">): string =>
     JSON.stringify([orgId, kind, id, version]);
-  const heads = (await records.contextHeads(orgId)).filter(({ isRetired }) => !isRetired);
+  const heads = (await records.contexts.listNewest(orgId)).filter(({ isRetired }) => !isRetired);
   const found = heads.flatMap((head) => cache.get(cacheKey(head)) ?? []);
   if (found.length === heads.length) return found;
-  const current = await records.currentContexts(orgId);
+  const current = await records.contexts.listCurrent(orgId);
   for (const version of current) cache.set(cacheKey(version), version, 2 * JSON.stringify(version).length);
   return current.toSorted((a, b) => (keyOf(a.kind, a.id) < keyOf(b.kind, b.id) ? -1 : 1));
 }

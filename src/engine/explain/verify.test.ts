@@ -65,7 +65,7 @@ test("[D2] [B3] every blob that is missing or changed is a fault of its turn, by
   const { ask, deps, engine } = await testEngine(t, { script, tools: [look] });
   const { sessionId, first, tools, failed, again } = await tree({ ask });
   for (const turn of [first, tools, failed, again]) {
-    const keys = await deps.records.blobKeysOf(turn.id);
+    const keys = await deps.records.purges.blobKeysOf(turn.id);
     assert.equal(keys.length, turn === tools ? 4 : turn === failed ? 2 : 3);
     for (const key of keys) {
       const whole = Buffer.from((await deps.blobs.get(key)) ?? assert.fail(key));
@@ -119,8 +119,8 @@ test("[D2] a row that was changed is found, and is the first fault although thos
     const records = memoryRecords();
     const { ask, engine } = await testEngine(t, { script, records, tools: [look] });
     const { tools, sessionId, fork } = await tree({ ask });
-    const { listTurns } = records;
-    records.listTurns = async (...args) =>
+    const { list: listTurns } = records.turns;
+    records.turns.list = async (...args) =>
       (await listTurns(...args)).map((turn) => (turn.id === tools.id ? Object.assign(turn, change(tools)) : turn));
     for (const id of [sessionId, fork.sessionId]) {
       const { fault, turnsChecked } = await engine.explain.verify(alice, id);
@@ -133,9 +133,9 @@ test("[D2] steps that were changed, added or lost are found", async (t) => {
   const records = memoryRecords();
   const { ask, engine } = await testEngine(t, { script, records, tools: [look] });
   const { tools, sessionId } = await tree({ ask });
-  const { listSteps } = records;
+  const { listSteps } = records.turns;
   const faulty = async (change: (steps: Awaited<ReturnType<typeof listSteps>>) => void) => {
-    records.listSteps = async (id) => {
+    records.turns.listSteps = async (id) => {
       const steps = await listSteps(id);
       if (id === tools.id) change(steps);
       return steps;
@@ -152,9 +152,10 @@ test("[D2] a parent that is gone is a fault of the turn below it", async (t) => 
   const records = memoryRecords();
   const { ask, engine } = await testEngine(t, { script, records, tools: [look] });
   const { first, tools, fork } = await tree({ ask });
-  const { listTurns, getTurn } = records;
-  records.listTurns = async (...args) => (await listTurns(...args)).filter((turn) => turn.id !== first.id);
-  records.getTurn = async (id) => (id === first.id ? null : await getTurn(id));
+  const { list: listTurns } = records.turns;
+  const { get: getTurn } = records.turns;
+  records.turns.list = async (...args) => (await listTurns(...args)).filter((turn) => turn.id !== first.id);
+  records.turns.get = async (id) => (id === first.id ? null : await getTurn(id));
   const { fault } = await engine.explain.verify(alice, fork.sessionId);
   assert.deepEqual([fault?.turnId, fault?.reason], [tools.id, `its parent ${first.id} is not stored`]);
 });

@@ -46,7 +46,7 @@ export async function verifySession(
 }
 
 async function expectedTotal({ deps }: EngineCore, { originTurnId, lastSequence }: Session): Promise<number> {
-  const origin = originTurnId === null ? null : await deps.records.getTurn(originTurnId);
+  const origin = originTurnId === null ? null : await deps.records.turns.get(originTurnId);
   return (origin?.depth ?? 0) + lastSequence;
 }
 
@@ -56,7 +56,7 @@ type ReadTurn =
   | { turn: StoredTurn; unreadable: string };
 
 async function readTurn(core: EngineCore, turn: StoredTurn): Promise<ReadTurn> {
-  const steps = await core.deps.records.listSteps(turn.id);
+  const steps = await core.deps.records.turns.listSteps(turn.id);
   try {
     const { opening, run, state } = turn.blobs;
     const [openingHash, runHash, stateHash] = await Promise.all([

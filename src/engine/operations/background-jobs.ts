@@ -6,7 +6,7 @@ import { auditRetention } from "../access/audit.ts";
 import { followControls } from "../turn/live/control.ts";
 import type { EngineCore } from "../turn/live/engine-core.ts";
 import { renewLeases, stopOutlived } from "../turn/live/leases.ts";
-import { dropLeftLogs, recoverLostTurns } from "../turn/recover.ts";
+import { dropLeftLogs, recoverLostTurns } from "../turn/recover-turns.ts";
 
 export interface BackgroundJobs {
   stop(): Promise<void>;
@@ -20,9 +20,11 @@ export function startBackgroundJobs(core: EngineCore): BackgroundJobs {
   const rounds = [
     regularly(limits.leaseRenewMs, (lateMs) => renewAndNote(core, lateMs)),
     regularly(limits.recoverMs, () => recoverOrReport(core)),
-    regularly(limits.recoverMs, () => told(core, "old entries of the audit log could not be dropped", dropOldAudit)),
+    regularly(limits.recoverMs, () =>
+      orReport(core, "old entries of the audit log could not be dropped", dropOldAudit),
+    ),
     regularly(limits.leftLogsMs, () =>
-      told(core, "live logs that were left behind could not be dropped", dropLeftLogs),
+      orReport(core, "live logs that were left behind could not be dropped", dropLeftLogs),
     ),
     watchControls(core),
   ];
@@ -74,7 +76,7 @@ function watchControls(core: EngineCore): BackgroundJobs {
   const look = (): void => {
     if (core.live.count === 0) return;
     isMissed = looking !== null;
-    looking ??= told(core, failing, followControls).finally(() => {
+    looking ??= orReport(core, failing, followControls).finally(() => {
       looking = null;
       if (isMissed) look();
     });
@@ -96,10 +98,14 @@ function watchControls(core: EngineCore): BackgroundJobs {
 }
 
 export async function recoverOrReport(core: EngineCore): Promise<void> {
-  await told(core, "turns that were left running could not be looked for", recoverLostTurns);
+  await orReport(core, "turns that were left running could not be looked for", recoverLostTurns);
 }
 
-async function told(core: EngineCore, failing: string, work: (core: EngineCore) => Promise<unknown>): Promise<void> {
+async function orReport(
+  core: EngineCore,
+  failing: string,
+  work: (core: EngineCore) => Promise<unknown>,
+): Promise<void> {
   try {
     await work(core);
   } catch (error) {

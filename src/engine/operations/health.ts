@@ -15,7 +15,7 @@ export function healthWatch(core: EngineCore): () => Promise<HealthReport> {
   // No turn has this id.
   const none = newId();
   const questions: Record<keyof Stores, () => Promise<StoreState>> = {
-    records: bounded(core, "the records do not answer", () => records.getRunner(runner.id)),
+    records: bounded(core, "the records do not answer", () => records.runners.get(runner.id)),
     blobs: bounded(core, "the blobs do not answer", () => blobs.get("turns/none")),
     log: bounded(core, "the live log does not answer", () => log.read(none, 0)),
   };

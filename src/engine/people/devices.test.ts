@@ -72,10 +72,10 @@ test("[P3] neither code nor token is in what is stored", async (t) => {
   const memory = memoryRecords();
   await addUser(memory, { id: ada.userId, orgId: ada.orgId, role: "member" });
   const stored: string[] = [];
-  for (const name of ["insertPairingCode", "claimPairingCode"] as const) {
-    t.mock.method(deps.records, name, (...args: unknown[]) => {
+  for (const name of ["insertCode", "claimCode"] as const) {
+    t.mock.method(deps.records.devices, name, (...args: unknown[]) => {
       stored.push(JSON.stringify(args));
-      return Reflect.apply(memory[name], memory, args);
+      return Reflect.apply(memory.devices[name], memory.devices, args);
     });
   }
   const { code } = await engine.devices.pair(ada);

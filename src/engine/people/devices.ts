@@ -57,7 +57,7 @@ async function pair(
   const createdAt = deps.now();
   const id = newId();
   const expiresAt = createdAt + limits.pairingCodeMs;
-  await deps.records.insertPairingCode({
+  await deps.records.devices.insertCode({
     id,
     orgId: caller.orgId,
     userId: caller.userId,
@@ -73,13 +73,13 @@ async function pair(
 }
 
 async function pairing(deps: EngineDependencies, caller: Caller, id: string): Promise<Pairing> {
-  const code = isId(id) ? await deps.records.getPairingCode(id) : null;
+  const code = isId(id) ? await deps.records.devices.getCode(id) : null;
   if (code === null || code.userId !== caller.userId) {
     throw new AptoveError("not_found", `there is no pairing code ${JSON.stringify(id)}, or not any more`);
   }
   const { expiresAt, keyId } = code;
   if (keyId !== null) {
-    const key = await deps.records.getKey(keyId);
+    const key = await deps.records.keys.get(keyId);
     if (key !== null && isToken(key)) return { id, state: "claimed", expiresAt, device: deviceOf(key) };
   }
   const isOpen = code.triesLeft > 0 && expiresAt > deps.now();
@@ -93,7 +93,7 @@ async function claim(
   const token = newSecret();
   const at = deps.now();
   const unused = { expiresAt: null, lastUsedAt: null, revokedAt: null };
-  const result = await deps.records.claimPairingCode({
+  const result = await deps.records.devices.claimCode({
     hash: sha256(pairingCodeText(code)),
     at,
     key: { id: newId(), name, ...token.kept, createdAt: at, ...unused },
@@ -121,7 +121,7 @@ async function share({ workspaces, report }: EngineDependencies, deviceId: strin
 /** The caller's own that are valid; those of the whole org for an admin, who may revoke any of them. */
 async function tokensOf(deps: EngineDependencies, caller: Caller): Promise<Token[]> {
   const seesAll = caller.role === "admin" && caller.deviceId === undefined;
-  const keys = await deps.records.listKeys({
+  const keys = await deps.records.keys.list({
     orgId: caller.orgId,
     ...(!seesAll && { userId: caller.userId }),
     ofDevices: true,
@@ -143,7 +143,7 @@ async function revoke(deps: EngineDependencies, caller: Caller, id: string): Pro
   if (caller.deviceId !== undefined && caller.deviceId !== token.deviceId) {
     throw new AptoveError("forbidden", "a device may revoke itself only; use an API key");
   }
-  await deps.records.revokeKey(caller.orgId, id, deps.now());
+  await deps.records.keys.update({ orgId: caller.orgId, id }, { revokedAt: deps.now() });
 }
 
 async function resolve(deps: EngineDependencies, caller: Caller, named: string | null): Promise<string | null> {
@@ -154,7 +154,7 @@ async function resolve(deps: EngineDependencies, caller: Caller, named: string |
   if (caller.deviceId !== undefined) {
     throw new AptoveError("device_refused", "the token belongs to another device than the one that is named");
   }
-  const owner = await deps.records.ownDevice({
+  const owner = await deps.records.devices.register({
     deviceId: named,
     orgId: caller.orgId,
     userId: caller.userId,

@@ -9,9 +9,9 @@ import type { EngineDependencies } from "../dependencies.ts";
 export async function identifiedCaller(deps: EngineDependencies, token: string): Promise<Caller | null> {
   const who = (await deps.identities?.identify(token, deps.now())) ?? null;
   if (who === null) return null;
-  const org = await deps.records.getOrg(who.orgId);
+  const org = await deps.records.people.getOrg(who.orgId);
   if (org === null || org.suspendedAt !== null) return null;
-  const user = (await deps.records.findUser(org.id, who.by)) ?? (await addedUser(deps, who));
+  const user = (await deps.records.people.findUser(org.id, who.by)) ?? (await addedUser(deps, who));
   if (user === null || user.disabledAt !== null) return null;
   return { orgId: org.id, userId: user.id, role: who.role ?? user.role };
 }
@@ -35,6 +35,6 @@ async function addedUser(
   };
   const actor = { orgId, userId: operatorId };
   const act = { by: actor, action: "user.create", target: user.id, facts: { role: user.role, by: "oidc" } } as const;
-  const isAdded = await audited(deps, act, () => deps.records.insertUser(user));
-  return isAdded ? user : await deps.records.findUser(orgId, by);
+  const isAdded = await audited(deps, act, () => deps.records.people.insertUser(user));
+  return isAdded ? user : await deps.records.people.findUser(orgId, by);
 }

@@ -33,7 +33,7 @@ export function keyRing(deps: EngineDependencies, watch: KeyWatch): KeyRing {
       const whose = caller.role === "admin" ? userId : caller.userId;
       if (userId !== undefined && userId !== whose) return { keys: [], next: null };
       const { rows, next } = await pageBy(page, (asked) =>
-        deps.records.listKeys({ ...asked, orgId: caller.orgId, ...(whose !== undefined && { userId: whose }) }),
+        deps.records.keys.list({ ...asked, orgId: caller.orgId, ...(whose !== undefined && { userId: whose }) }),
       );
       return { keys: rows, next };
     },
@@ -61,9 +61,9 @@ function noDevice(caller: Caller): void {
 async function revokeKey({ records, now }: EngineDependencies, caller: Caller, id: string): Promise<void> {
   noDevice(caller);
   noReader(caller, "revoke keys");
-  const key = isId(id) ? await records.getKey(id) : null;
+  const key = isId(id) ? await records.keys.get(id) : null;
   const isTheirs = key?.orgId === caller.orgId && (caller.role === "admin" || key.userId === caller.userId);
-  if (!isTheirs || !(await records.revokeKey(caller.orgId, id, now()))) {
+  if (!isTheirs || !(await records.keys.update({ orgId: caller.orgId, id }, { revokedAt: now() }))) {
     throw new AptoveError("not_found", `there is no key ${JSON.stringify(id)} that is in use`);
   }
 }
@@ -103,7 +103,7 @@ async function createKey(
     lastUsedAt: null,
     revokedAt: null,
   };
-  await deps.records.insertKey(key);
+  await deps.records.keys.insert(key);
   return { key, secret };
 }
 
@@ -117,18 +117,19 @@ async function mayMakeKeysFor(deps: EngineDependencies, caller: Caller, userId: 
 /** The hash of a secret of 256 random bits is looked up as it is: there is nothing to guess, and no timing to learn from. */
 async function authenticate(deps: EngineDependencies, secret: string): Promise<Caller | null> {
   if (!isKey(secret)) return await identifiedCaller(deps, secret);
-  const holder = await deps.records.findKey(sha256(secret));
+  const [holder] = await deps.records.keys.find([sha256(secret)]);
   const now = deps.now();
-  if (holder === null || !isValid(holder, now)) return null;
+  if (holder === undefined || !isValid(holder, now)) return null;
   const { key, user } = holder;
-  if (key.lastUsedAt === null || now - key.lastUsedAt > touchEveryMs) await deps.records.touchKey(key.id, now);
+  if (key.lastUsedAt === null || now - key.lastUsedAt > touchEveryMs)
+    await deps.records.keys.update(key, { lastUsedAt: now });
   const caller: Caller = { orgId: user.orgId, userId: user.id, role: user.role, keyId: key.id };
   const { deviceId } = key;
   return deviceId === null ? caller : { ...(await scopedToDevice(deps, caller, deviceId)), deviceId };
 }
 
 async function owner(deps: EngineDependencies): Promise<Caller & { name: string }> {
-  const found = await deps.records.getUser(localOwnerId);
+  const found = await deps.records.people.getUser(localOwnerId);
   if (found === null) await insertOwner(deps);
   return { orgId: localOrgId, userId: localOwnerId, role: found?.role ?? "admin", name: found?.name ?? "owner" };
 }
@@ -137,15 +138,15 @@ async function owner(deps: EngineDependencies): Promise<Caller & { name: string 
 async function insertOwner({ records, now }: EngineDependencies): Promise<void> {
   const createdAt = now();
   try {
-    await records.insertOrg({ id: localOrgId, name: "local", createdAt, suspendedAt: null });
+    await records.people.insertOrg({ id: localOrgId, name: "local", createdAt, suspendedAt: null });
   } catch (error) {
-    if ((await records.getOrg(localOrgId)) === null) throw error;
+    if ((await records.people.getOrg(localOrgId)) === null) throw error;
   }
   const unknown = { email: null, externalId: null, disabledAt: null };
   try {
     const user: User = { id: localOwnerId, orgId: localOrgId, name: "owner", role: "admin", createdAt, ...unknown };
-    await records.insertUser(user);
+    await records.people.insertUser(user);
   } catch (error) {
-    if ((await records.getUser(localOwnerId)) === null) throw error;
+    if ((await records.people.getUser(localOwnerId)) === null) throw error;
   }
 }

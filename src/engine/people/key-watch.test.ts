@@ -9,7 +9,7 @@ test("[H4] a store that is away is told of once, until it has been back; nobody'
   const reports: string[] = [];
   const records = memoryRecords();
   let isAway = true;
-  records.findKeys = async () => {
+  records.keys.find = async () => {
     if (isAway) throw new AptoveError("storage_failed", "the database is away");
     return [];
   };

@@ -70,7 +70,7 @@ export class KeyWatch {
     const { records, now } = this.#deps;
     try {
       // One question for all, however many connections there are.
-      for (const holder of await records.findKeys([...byHash.keys()])) {
+      for (const holder of await records.keys.find([...byHash.keys()])) {
         const secret = byHash.get(holder.key.hash) ?? "";
         byHash.delete(holder.key.hash);
         this.#endAllBut(secret, isValid(holder, now()) ? holder.user.role : null);

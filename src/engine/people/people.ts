@@ -24,10 +24,12 @@ export function people(deps: EngineDependencies, watch: KeyWatch): People {
       audited(deps, { by: caller, action: "org.rename", target: id }, async () => {
         if (id !== caller.orgId) throw noOrg(id);
         adminOnly(caller, "change an org");
-        return (await deps.records.updateOrg(id, { name })) ?? (await ownOrg(deps, id));
+        return (await deps.records.people.updateOrg(id, { name })) ?? (await ownOrg(deps, id));
       }),
     users: async (caller, page = {}) => {
-      const { rows, next } = await pageBy(page, (asked) => deps.records.listUsers({ ...asked, orgId: caller.orgId }));
+      const { rows, next } = await pageBy(page, (asked) =>
+        deps.records.people.listUsers({ ...asked, orgId: caller.orgId }),
+      );
       return { users: rows.map((user) => asSeenBy(caller, user)), next };
     },
     user: async (caller, id) => asSeenBy(caller, await userOfOrg(deps, caller, id)),
@@ -51,17 +53,19 @@ export function operator(deps: EngineDependencies, watch: KeyWatch): Operator {
   return {
     createOrg: async (name) => {
       const org: Org = { id: newId(), name, createdAt: now(), suspendedAt: null };
-      await audited(deps, { by: actor(org.id), action: "org.create", target: org.id }, () => records.insertOrg(org));
+      await audited(deps, { by: actor(org.id), action: "org.create", target: org.id }, () =>
+        records.people.insertOrg(org),
+      );
       return org;
     },
     listOrgs: async (page = {}) => {
-      const { rows, next } = await pageBy(page, (asked) => records.listOrgs(asked));
+      const { rows, next } = await pageBy(page, (asked) => records.people.listOrgs(asked));
       return { orgs: rows, next };
     },
     suspendOrg: async (id, isSuspended) => {
       const action = isSuspended ? "org.suspend" : "org.resume";
       const org = await audited(deps, { by: actor(id), action, target: id }, async () => {
-        const suspended = await records.updateOrg(id, { suspendedAt: isSuspended ? now() : null });
+        const suspended = await records.people.updateOrg(id, { suspendedAt: isSuspended ? now() : null });
         return suspended ?? (await ownOrg(deps, id));
       });
       await watch.changed();
@@ -72,7 +76,7 @@ export function operator(deps: EngineDependencies, watch: KeyWatch): Operator {
 }
 
 async function ownOrg({ records }: EngineDependencies, id: string): Promise<Org> {
-  const org = await records.getOrg(id);
+  const org = await records.people.getOrg(id);
   if (org === null) throw noOrg(id);
   return org;
 }
@@ -83,7 +87,7 @@ function noOrg(id: string): AptoveError {
 
 /** Somebody of the caller's own org; anybody else is not there. */
 export async function userOfOrg({ records }: EngineDependencies, caller: Caller, id: string): Promise<User> {
-  const user = await records.getUser(id);
+  const user = await records.people.getUser(id);
   if (user?.orgId === caller.orgId) return user;
   throw new AptoveError("not_found", `there is no user ${JSON.stringify(id)}`);
 }
@@ -106,7 +110,7 @@ async function addUser(deps: EngineDependencies, caller: Caller, start: UserStar
     createdAt: deps.now(),
     disabledAt: null,
   };
-  if (!(await deps.records.insertUser(user))) throw userExists();
+  if (!(await deps.records.people.insertUser(user))) throw userExists();
   return user;
 }
 
@@ -122,7 +126,7 @@ async function changeUser(
     ...(email !== undefined && { email: foldedEmail(email) }),
     ...(disabled !== undefined && { disabledAt: disabled ? (disabledAt ?? deps.now()) : null }),
   };
-  const update = await deps.records.updateUser(caller.orgId, id, patch);
+  const update = await deps.records.people.updateUser(caller.orgId, id, patch);
   switch (update.outcome) {
     case "updated":
       return update.user;

@@ -68,7 +68,7 @@ function stepsOf({ isPublic, invite = [], dismiss = [] }: Change): Step[] {
       action: "session.dismiss",
       facts: { userId },
       apply: async ({ records }, _caller, session) => {
-        await records.changeParticipants(session.id, { invited: [], dismissed: [userId] });
+        await records.sessions.changeParticipants(session.id, { invited: [], dismissed: [userId] });
         return session;
       },
     });
@@ -78,7 +78,7 @@ function stepsOf({ isPublic, invite = [], dismiss = [] }: Change): Step[] {
       action: isPublic ? "session.share" : "session.unshare",
       facts: {},
       apply: async ({ records, now }, _caller, session) =>
-        (await records.updateSession(session.id, { isPublic }, now())) ?? session,
+        (await records.sessions.update(session.id, { isPublic }, now())) ?? session,
     });
   }
   return steps;
@@ -91,17 +91,17 @@ async function inviteUser(
 ): Promise<Session> {
   await userOfOrg(deps, caller, userId);
   const max = limits.participantsPerSessionMax;
-  const there = await deps.records.listParticipants(session.id);
+  const there = await deps.records.sessions.listParticipants(session.id);
   if (!there.includes(userId) && there.length >= max) {
     throw new AptoveError("request_invalid", `at most ${max} people take part in a session; dismiss one first`);
   }
-  await deps.records.changeParticipants(session.id, { invited: [userId], dismissed: [] });
+  await deps.records.sessions.changeParticipants(session.id, { invited: [userId], dismissed: [] });
   return session;
 }
 
 async function shared({ records }: EngineDependencies, session: Session): Promise<Shared> {
-  const ids = await records.listParticipants(session.id);
-  const users = await Promise.all(ids.map((id) => records.getUser(id)));
+  const ids = await records.sessions.listParticipants(session.id);
+  const users = await Promise.all(ids.map((id) => records.people.getUser(id)));
   const participants = users.flatMap((user) => (user === null ? [] : [{ userId: user.id, name: user.name }]));
   return { session, participants };
 }

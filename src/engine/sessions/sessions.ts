@@ -42,7 +42,7 @@ export async function createSession(deps: EngineDependencies, caller: Caller, st
     nameIsSet: start.name !== undefined || from?.nameIsSet === true,
     originTurnId: origin?.turn.id ?? null,
   });
-  await deps.records.insertSession(session);
+  await deps.records.sessions.insert(session);
   return session;
 }
 
@@ -66,7 +66,7 @@ export async function updateSession(
   { id, patch }: { id: string; patch: SessionPatch },
 ): Promise<Session> {
   await changeableSession(deps, caller, id);
-  const updated = await deps.records.updateSession(id, patch, deps.now());
+  const updated = await deps.records.sessions.update(id, patch, deps.now());
   if (updated === null) throw new AptoveError("not_found", `there is no session "${id}"`);
   return updated;
 }
@@ -79,7 +79,7 @@ export async function listSessions(
   const { workspaceId } = caller;
   const isElsewhere = workspaceId !== undefined && page.workspaceId !== undefined && page.workspaceId !== workspaceId;
   if (isElsewhere) return { sessions: [], next: null };
-  return await deps.records.listSessions({ ...page, ...scopeOf(caller), limit: pageLimit(page.limit) });
+  return await deps.records.sessions.list({ ...page, ...scopeOf(caller), limit: pageLimit(page.limit) });
 }
 
 export async function listTurns(
@@ -88,7 +88,7 @@ export async function listTurns(
   { sessionId, limit, ...page }: TurnPage,
 ): Promise<Turn[]> {
   await visibleSession(deps, caller, sessionId);
-  return await deps.records.listTurns(sessionId, { ...page, limit: pageLimit(limit) });
+  return await deps.records.turns.list(sessionId, { ...page, limit: pageLimit(limit) });
 }
 
 interface TurnPage {
@@ -105,8 +105,8 @@ export async function readMailbox(
   { sessionId, limit, ...page }: MailboxRequest & { sessionId: string },
 ): Promise<Mailbox> {
   await visibleSession(deps, caller, sessionId);
-  const messages = await deps.records.listMailbox(sessionId, { ...page, limit: pageLimit(limit) });
-  const turns = await deps.records.subagentTurns(sessionId, { limit: limits.subagentTurnsPerSessionMax });
+  const messages = await deps.records.subagents.listMail(sessionId, { ...page, limit: pageLimit(limit) });
+  const turns = await deps.records.subagents.listTurns(sessionId, { limit: limits.subagentTurnsPerSessionMax });
   const runningTurnIds = turns.flatMap(({ id, status }) => (status === "pending" ? [id] : []));
   return { messages, runningTurnIds };
 }

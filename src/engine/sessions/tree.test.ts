@@ -220,12 +220,12 @@ test("[K4] [B1] the opening of a session that was made long ago is no garbage wh
   const { ask, engine } = await testEngine(t, { records });
   const blank = await engine.createSession(alice, { name: "later" });
   const old = { ...blank, id: "01000000-0000-7000-8000-000000000000" };
-  await records.insertSession(old);
-  const { openTurn } = records;
+  await records.sessions.insert(old);
+  const { open: openTurn } = records.turns;
   let collected: string[] = [];
-  records.openTurn = async (opening) => {
+  records.turns.open = async (opening) => {
     collected = (await engine.tree.collectGarbage(alice, { dryRun: false })).keys;
-    return await openTurn.call(records, opening);
+    return await openTurn.call(records.turns, opening);
   };
   const turn = await ask("at last", { sessionId: old.id });
   assert.deepEqual([turn.id, collected], [old.id, []]);
@@ -237,18 +237,19 @@ test("[K4] [B1] a turn that ends while garbage is collected keeps its blobs, how
   const { ask, engine } = await testEngine(t, { records });
   const blank = await engine.createSession(alice, { name: "later" });
   const old = { ...blank, id: "01000000-0000-7000-8000-000000000000" };
-  await records.insertSession(old);
-  const { finishTurn, blobKeysOf } = records;
+  await records.sessions.insert(old);
+  const { finish: finishTurn } = records.turns;
+  const { blobKeysOf } = records.purges;
   const reached = Promise.withResolvers<void>();
   const ended = Promise.withResolvers<void>();
-  records.finishTurn = async (finish) => {
+  records.turns.finish = async (finish) => {
     reached.resolve();
     await asked.promise;
-    return await finishTurn.call(records, finish);
+    return await finishTurn.call(records.turns, finish);
   };
   const asked = Promise.withResolvers<void>();
-  records.blobKeysOf = async (turnId) => {
-    const keys = await blobKeysOf.call(records, turnId);
+  records.purges.blobKeysOf = async (turnId) => {
+    const keys = await blobKeysOf.call(records.purges, turnId);
     asked.resolve();
     await ended.promise;
     return keys;

@@ -6,7 +6,7 @@ import { isId } from "../../domain/ids.ts";
 import { limits } from "../../domain/limits.ts";
 import type { Session } from "../../domain/session.ts";
 import { mayBeParent, type Turn } from "../../domain/turn.ts";
-import type { SessionMarks, TextHit } from "../../records/record-store.ts";
+import type { SessionChange, TextHit } from "../../records/record-store.ts";
 import { operatorOnly, pageLimit, scopeOf } from "../access/access.ts";
 import { audited } from "../access/audit.ts";
 import { importMarks } from "../turn/kept/turn-blobs.ts";
@@ -24,7 +24,7 @@ export function tree(core: EngineCore): Tree {
     return (caller: Caller, id: string) =>
       audited(core.deps, { by: caller, action, target: id }, () => act(caller, id));
   };
-  const mark = (action: AuditAction, marks: () => SessionMarks) =>
+  const mark = (action: AuditAction, marks: () => SessionChange) =>
     noted(action, (caller, id) => markSession(core, caller, { id, marks: marks() }));
   const now = (): number => core.deps.now();
   return {
@@ -33,7 +33,7 @@ export function tree(core: EngineCore): Tree {
     unarchive: mark("session.unarchive", () => ({ archivedAt: null })),
     remove: mark("session.remove", () => ({ deletedAt: now() })),
     restore: noted("session.restore", (caller, id) => restore(core, caller, id)),
-    listRemoved: (caller) => core.deps.records.listDeletedSessions({ ...scopeOf(caller), limit: limits.pageSizeMax }),
+    listRemoved: (caller) => core.deps.records.sessions.listDeleted({ ...scopeOf(caller), limit: limits.pageSizeMax }),
     purge: noted("session.purge", (caller, id) => purge(core, caller, id)),
     collectGarbage: (caller, options) =>
       options.dryRun
@@ -56,7 +56,7 @@ async function moveHead(
     throw new AptoveError("turn_not_continuable", `turn ${to} ${why}`, { facts: { turnId: to } });
   }
   const move = { sessionId, from, to, userId: caller.userId, at: core.deps.now() };
-  const result = await core.deps.records.moveHead(move);
+  const result = await core.deps.records.sessions.moveHead(move);
   switch (result.outcome) {
     case "moved":
       return await visibleSession(core.deps, caller, sessionId);
@@ -81,12 +81,12 @@ async function moveHead(
 
 interface Marking {
   id: string;
-  marks: SessionMarks;
+  marks: SessionChange;
 }
 
 async function markSession(core: EngineCore, caller: Caller, { id, marks }: Marking): Promise<Session> {
   await changeableSession(core.deps, caller, id);
-  const marked = await core.deps.records.markSession(id, marks, core.deps.now());
+  const marked = await core.deps.records.sessions.update(id, marks, core.deps.now());
   if (marked === null) throw new AptoveError("not_found", `there is no session "${id}"`);
   return marked;
 }
@@ -94,7 +94,7 @@ async function markSession(core: EngineCore, caller: Caller, { id, marks }: Mark
 /** A removed session that the caller may change; to anybody else it is not there. */
 async function removedSession(core: EngineCore, caller: Caller, id: string): Promise<Session> {
   mayWrite(caller);
-  const session = isId(id) ? await core.deps.records.getSession(id) : null;
+  const session = isId(id) ? await core.deps.records.sessions.get(id) : null;
   const isRemoved = session !== null && session.deletedAt !== null && (await maySee(core.deps, caller, session));
   if (isRemoved && isTheirs(caller, session)) return session;
   throw new AptoveError("not_found", `there is no removed session ${JSON.stringify(id)}`);
@@ -102,7 +102,7 @@ async function removedSession(core: EngineCore, caller: Caller, id: string): Pro
 
 async function restore(core: EngineCore, caller: Caller, id: string): Promise<Session> {
   const session = await removedSession(core, caller, id);
-  const restored = await core.deps.records.markSession(session.id, { deletedAt: null }, core.deps.now());
+  const restored = await core.deps.records.sessions.update(session.id, { deletedAt: null }, core.deps.now());
   return restored ?? session;
 }
 
@@ -110,11 +110,11 @@ async function restore(core: EngineCore, caller: Caller, id: string): Promise<Se
 async function purge(core: EngineCore, caller: Caller, id: string): Promise<PurgeReport> {
   const session = await removedSession(core, caller, id);
   const { records } = core.deps;
-  const kept = new Set(await records.sharedTurnIds(session.id));
+  const kept = new Set(await records.purges.sharedTurnIds(session.id));
   const turns = await allTurns(core, session.id);
   const purged = turns.filter((turn) => !kept.has(turn.id));
   const keys = (await Promise.all(purged.map((turn) => keysOfTurn(core, turn.id)))).flat();
-  if (!(await records.purgeSession(session.id, [...kept]))) {
+  if (!(await records.purges.purgeSession(session.id, [...kept]))) {
     throw new AptoveError("session_busy", "a turn of the session is running; interrupt it first");
   }
   const bytes = await sizeOf(core, keys);
@@ -126,7 +126,7 @@ async function allTurns(core: EngineCore, sessionId: string): Promise<Turn[]> {
   const turns: Turn[] = [];
   for (let before: number | undefined; ;) {
     const page = { ...(before !== undefined && { before }), limit: limits.pageSizeMax };
-    const found = await core.deps.records.listTurns(sessionId, page);
+    const found = await core.deps.records.turns.list(sessionId, page);
     turns.push(...found);
     before = found.at(-1)?.sequence;
     if (found.length < limits.pageSizeMax || before === undefined) return turns;
@@ -176,8 +176,8 @@ async function unreachableKeys(core: EngineCore): Promise<string[]> {
   if (unreachable.length < imports.length) return [];
   for (const turnId of [...byTurn.keys()].filter(isOld)) {
     // A turn that still runs names its blobs when it ends; asked first, because it may end between the two.
-    if ((await records.getTurn(turnId))?.status === "pending") continue;
-    const named = new Set(await records.blobKeysOf(turnId));
+    if ((await records.turns.get(turnId))?.status === "pending") continue;
+    const named = new Set(await records.purges.blobKeysOf(turnId));
     const unnamed = (byTurn.get(turnId) ?? []).filter((key) => !named.has(key) && !isYoungAttempt(key));
     unreachable.push(...unnamed);
   }
@@ -199,7 +199,7 @@ async function search(
   if (words.length > limits.searchWordsMax) {
     throw new AptoveError("request_invalid", `a search takes at most ${limits.searchWordsMax} words`);
   }
-  return await core.deps.records.search({ ...scopeOf(caller), words, limit: pageLimit(limit) });
+  return await core.deps.records.search.find({ ...scopeOf(caller), words, limit: pageLimit(limit) });
 }
 
 async function graph(core: EngineCore, caller: Caller, id: string): Promise<SessionGraph> {
@@ -207,7 +207,7 @@ async function graph(core: EngineCore, caller: Caller, id: string): Promise<Sess
   const own = await allTurns(core, session.id);
   const above = await lineageAbove(core, session.originTurnId);
   const turns = [...own, ...above];
-  const forks = await core.deps.records.listForks(turns.map((turn) => turn.id));
+  const forks = await core.deps.records.sessions.listForks(turns.map((turn) => turn.id));
   const visible = await Promise.all(forks.map((fork) => isVisible(core, caller, fork.id)));
   return { session, turns, forks: forks.filter((fork, index) => fork.id !== id && visible[index]) };
 }
@@ -216,7 +216,7 @@ async function graph(core: EngineCore, caller: Caller, id: string): Promise<Sess
 async function lineageAbove(core: EngineCore, originTurnId: string | null): Promise<Turn[]> {
   const turns: Turn[] = [];
   for (let at = originTurnId; at !== null && turns.length < limits.graphLineageMax;) {
-    const turn = await core.deps.records.getTurn(at);
+    const turn = await core.deps.records.turns.get(at);
     if (turn === null) return turns;
     turns.push(turn);
     at = turn.parentId;

@@ -10,23 +10,25 @@ import type { SubagentRef } from "../../domain/subagent.ts";
 import type { ToolCallView } from "../../domain/tool.ts";
 import type { Turn } from "../../domain/turn.ts";
 import { describedTool } from "../../tools/described-tool.ts";
-import { optional, text } from "../../tools/parameters.ts";
+import { textArgument, toolParameters } from "../../tools/parameters.ts";
 import { ToolFault } from "../../tools/tool-fault.ts";
 import type { Tool, ToolResult } from "../../tools/tool.ts";
 import { steer } from "../turn/live/control.ts";
 import type { EngineCore } from "../turn/live/engine-core.ts";
-import { beginSubagent, continueSubagent, spawnerOf, type Spawner } from "./begin.ts";
+import { beginSubagent, continueSubagent, spawnerOf, type Spawner } from "./start-subagent.ts";
 
 export function subagentTools(core: EngineCore): Tool[] {
   return [spawnTool(core), steerTool(core), listTool(core)];
 }
 
-const spawnParameters = {
-  instruction: text("What it shall do, with all that it must know: it sees nothing of this conversation."),
-  name: optional(text("Short name for people and lists; made from the instruction if absent.")),
-  context: optional(text("Id of another conversation context to work in; this one's if absent.")),
-  tools: optional(text("Names of the tools that it may use, with commas between them; all that you have if absent.")),
-};
+const spawnParameters = toolParameters(() => ({
+  instruction: textArgument("What it shall do, with all that it must know: it sees nothing of this conversation."),
+  name: textArgument("Short name for people and lists; made from the instruction if absent.").optional(),
+  context: textArgument("Id of another conversation context to work in; this one's if absent.").optional(),
+  tools: textArgument(
+    "Names of the tools that it may use, with commas between them; all that you have if absent.",
+  ).optional(),
+}));
 
 function spawnTool(core: EngineCore): Tool {
   return describedTool({
@@ -67,10 +69,10 @@ function toolNames(core: EngineCore, { run }: Spawner, list: string): string[] {
   throw new ToolFault(`there is no tool ${unknown.join(", ")} that a subagent could use; there are: ${others}`);
 }
 
-const steerParameters = {
-  subagent_id: text("Id of the subagent."),
-  message: text("What to tell it."),
-};
+const steerParameters = toolParameters(() => ({
+  subagent_id: textArgument("Id of the subagent."),
+  message: textArgument("What to tell it."),
+}));
 
 function steerTool(core: EngineCore): Tool {
   return describedTool({
@@ -109,7 +111,7 @@ async function steerSubagent(
 }
 
 async function newestTurn(core: EngineCore, { live }: Spawner, id: string): Promise<SubagentTurn> {
-  const [newest] = await core.deps.records.subagentTurns(live.sessionId, { subagentId: id, limit: 1 });
+  const [newest] = await core.deps.records.subagents.listTurns(live.sessionId, { subagentId: id, limit: 1 });
   if (newest !== undefined && isSubagents(newest) && mayTell(live.subagent, newest.subagent)) return newest;
   throw new ToolFault(`there is no subagent "${id.slice(0, 64)}" that you began; list_subagents lists them`);
 }
@@ -131,7 +133,7 @@ function listTool(core: EngineCore): Tool {
     about:
       "List the subagents of this session with their ids, and whether they run. Not for waiting: go on, or end your turn.",
     effect: "read",
-    parameters: {},
+    parameters: toolParameters(() => ({})),
     view: async () => viewOf("List subagents", ""),
     run: (_values, context) => withRefusals(async () => said(await subagentList(core, spawnerOf(core, context)))),
   });
@@ -140,8 +142,8 @@ function listTool(core: EngineCore): Tool {
 async function subagentList(core: EngineCore, { live }: Spawner): Promise<string> {
   const { records } = core.deps;
   const limit = limits.subagentTurnsPerSessionMax;
-  const turns = (await records.subagentTurns(live.sessionId, { limit })).filter(isSubagents);
-  const waiting = await records.listMailbox(live.sessionId, { waiting: true, limit });
+  const turns = (await records.subagents.listTurns(live.sessionId, { limit })).filter(isSubagents);
+  const waiting = await records.subagents.listMail(live.sessionId, { waiting: true, limit });
   const waits = new Set(waiting.map(({ turnId }) => turnId));
   const lines = new Map<string, string>();
   for (const turn of turns) {

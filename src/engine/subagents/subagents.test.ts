@@ -57,11 +57,11 @@ type Team = TestEngine & ReturnType<typeof looking>;
 
 function looking({ deps }: Pick<TestEngine, "deps">) {
   const turns = async (sessionId: string): Promise<Turn[]> =>
-    (await deps.records.subagentTurns(sessionId, { limit: 100 })).toReversed();
+    (await deps.records.subagents.listTurns(sessionId, { limit: 100 })).toReversed();
   return {
     /** Of subagents, oldest first. */
     turns,
-    mail: (sessionId: string): Promise<MailboxMessage[]> => deps.records.listMailbox(sessionId, { limit: 100 }),
+    mail: (sessionId: string): Promise<MailboxMessage[]> => deps.records.subagents.listMail(sessionId, { limit: 100 }),
     /** Waits until no subagent of the session runs. */
     quiet: async (engine: TestEngine["engine"], sessionId: string): Promise<Turn[]> => {
       for (const { id } of await turns(sessionId)) await all(await engine.turnEvents(alice, id, { afterSeq: 0 }));

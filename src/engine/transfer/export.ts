@@ -72,7 +72,7 @@ async function sessionsAbove(core: EngineCore, caller: Caller, turnId: string): 
   }
   const sessions: ExportedSession[] = [];
   for (const [id, { head, first }] of parts) {
-    const session = await core.deps.records.getSession(id);
+    const session = await core.deps.records.sessions.get(id);
     if (session === null) throw new AptoveError("history_unavailable", `the session ${id} is not stored`);
     const shown = (await maySee(core, caller, id)) ? exported(session) : nameless(session, first);
     sessions.unshift({ ...shown, headTurnId: head });
@@ -111,7 +111,7 @@ interface WholeTurn {
 }
 
 async function readWhole({ deps }: EngineCore, turn: StoredTurn): Promise<WholeTurn> {
-  const steps = await deps.records.listSteps(turn.id);
+  const steps = await deps.records.turns.listSteps(turn.id);
   const { opening, run, state } = turn.blobs;
   const own = partBlobs(turn).filter((key) => key.startsWith(`turns/${turn.id}/`));
   const keys = [opening, run, state, ...own, ...steps.map((step) => step.request.blob)].filter((key) => key !== null);

@@ -52,7 +52,7 @@ async function write(core: EngineCore, spool: Spool, plan: ImportPlan): Promise<
     await putBlobs(core, spool, plan.turns);
     const turns = importedTurns(spool, plan.turns);
     const { sessions, growths, parents, mail } = plan;
-    const result = await records.insertImported({ sessions, growths, parents, turns, mail });
+    const result = await records.imports.insert({ sessions, growths, parents, turns, mail });
     return result.outcome === "imported";
   } finally {
     await blobs.delete(mark);

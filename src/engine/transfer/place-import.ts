@@ -46,7 +46,7 @@ export interface ImportPlan extends Required<Pick<ImportedRecords, "sessions" | 
 
 /** Throws `import_conflict`, `session_busy`, `session_archived`. */
 export async function planImport(core: EngineCore, caller: Caller, file: CheckedFile): Promise<ImportPlan> {
-  const stored = new Set(await core.deps.records.existingTurnIds([...file.turns.keys()]));
+  const stored = new Set(await core.deps.records.purges.existingTurnIds([...file.turns.keys()]));
   for (const id of stored) await checkSame(core, file, id);
   const turns = [...file.turns.values()].filter((turn) => !stored.has(turn.id));
   const restOn = turns.flatMap((turn) => (turn.parentId !== null && stored.has(turn.parentId) ? [turn.parentId] : []));
@@ -54,7 +54,7 @@ export async function planImport(core: EngineCore, caller: Caller, file: Checked
   const plan: ImportPlan = { turns, parents, sessions: [], growths: [], mail: [] };
   for (const session of file.sessions.values()) {
     const news = turns.filter((turn) => turn.sessionId === session.id);
-    const here = await core.deps.records.getSession(session.id);
+    const here = await core.deps.records.sessions.get(session.id);
     if (here === null && (await isTurnElsewhere(core, session.id))) {
       throw conflict(`the id of the session ${session.id} is that of a turn here`);
     } else if (here === null) plan.sessions.push(newSession(caller, session, news));
@@ -69,7 +69,7 @@ export async function planImport(core: EngineCore, caller: Caller, file: Checked
 
 /** S4: the session's first turn will want its id. */
 async function isTurnElsewhere({ deps }: EngineCore, id: string): Promise<boolean> {
-  const turn = await deps.records.getTurn(id);
+  const turn = await deps.records.turns.get(id);
   return turn !== null && turn.sessionId !== id;
 }
 
@@ -79,7 +79,7 @@ function conflict(detail: string): AptoveError {
 
 /** A turn that is stored already must be the one in the file, to the last byte. */
 async function checkSame(core: EngineCore, file: CheckedFile, id: string): Promise<void> {
-  const ours = await core.deps.records.getTurn(id);
+  const ours = await core.deps.records.turns.get(id);
   const theirs = file.turns.get(id);
   if (ours === null || theirs === undefined) return;
   if (ours.sessionId === theirs.sessionId && (await hasContent(core, ours, theirs))) return;
@@ -94,7 +94,7 @@ async function hasContent({ deps }: EngineCore, ours: Turn, theirs: FileTurn): P
   const { opening, run, state } = ours.blobs;
   const digest = turnDigest(ours, {
     parent: theirs.parent?.digest ?? null,
-    steps: await deps.records.listSteps(ours.id),
+    steps: await deps.records.turns.listSteps(ours.id),
     hashes: {
       opening: await hashOf(opening),
       run: run === null ? null : await hashOf(run),
@@ -146,14 +146,14 @@ async function growthOf(core: EngineCore, caller: Caller, growing: Growing): Pro
     throw conflict(`the session ${here.id} belongs to somebody else here, and the file adds turns to it`);
   }
   if (here.archivedAt !== null) throw new AptoveError("session_archived", `unarchive the session ${here.id} first`);
-  const running = await core.deps.records.pendingTurn(here.id);
+  const running = await core.deps.records.turns.findPending(here.id);
   if (running !== null) {
     throw new AptoveError("session_busy", `turn ${running.id} is running; wait for it or interrupt it`, {
       facts: { turnId: running.id },
     });
   }
   for (const { sequence } of news) {
-    const [taken] = await core.deps.records.listTurns(here.id, { before: sequence + 1, limit: 1 });
+    const [taken] = await core.deps.records.turns.list(here.id, { before: sequence + 1, limit: 1 });
     if (taken?.sequence !== sequence) continue;
     throw conflict(`the session ${here.id} went on differently here: turn ${sequence} is ${taken.id}`);
   }

@@ -19,7 +19,7 @@ async function* each(lines: readonly string[]): AsyncGenerator<string> {
 async function stored({ deps, engine }: TestEngine): Promise<unknown> {
   const keys = (await deps.blobs.list("turns/")).toSorted();
   const { sessions } = await engine.listSessions(alice, {});
-  const turns = await Promise.all(sessions.map(({ id }) => deps.records.listTurns(id, { limit: 100 })));
+  const turns = await Promise.all(sessions.map(({ id }) => deps.records.turns.list(id, { limit: 100 })));
   return { keys, sessions, turns, ofCarol: (await engine.listSessions(carol, {})).sessions };
 }
 

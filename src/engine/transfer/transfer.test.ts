@@ -77,7 +77,10 @@ test("[D2] [S3] [B1] a session goes to another aptove with ids, digests, steps a
 
   for (const turn of turns) {
     assert.deepEqual(await there.engine.getTurn(bob, turn.id), turn);
-    assert.deepEqual(await there.deps.records.listSteps(turn.id), await here.deps.records.listSteps(turn.id));
+    assert.deepEqual(
+      await there.deps.records.turns.listSteps(turn.id),
+      await here.deps.records.turns.listSteps(turn.id),
+    );
   }
   assert.deepEqual(await blobsOf(there.deps.blobs), await blobsOf(here.deps.blobs));
   assert.equal(report.blobsImported, (await here.deps.blobs.list("turns/")).length);
@@ -176,7 +179,7 @@ test("[T6] the branch of a turn is its lineage, also of a failed one", async (t)
   await other.engine.transfer.import(bob, each(await exported(here, { turnId: failed.id })));
   const session = await other.engine.getSession(bob, first.sessionId);
   assert.deepEqual([session.headTurnId, session.lastTurnStatus], [failed.parentId, "failed"]);
-  assert.equal(await other.deps.records.getTurn(again?.id ?? ""), null);
+  assert.equal(await other.deps.records.turns.get(again?.id ?? ""), null);
 });
 
 test("[H4] of a session that one may no longer see a fork takes its turns and not what its owner says of it", async (t) => {
@@ -226,13 +229,13 @@ test("[T2] a turn that was put away is exported as it is, and still has its dige
   const session = await here.engine.getSession(alice, first.sessionId);
   const records = memoryRecords();
   const turns = [first, archiveTurn(second, second.statusAt + hour)];
-  await records.insertImported({
+  await records.imports.insert({
     sessions: [{ ...session, headTurnId: first.id }],
     growths: [],
     parents: [],
     turns: (async function* () {
       for (const turn of turns) {
-        yield { turn, steps: await here.deps.records.listSteps(turn.id), text: { instruction: "", answer: "" } };
+        yield { turn, steps: await here.deps.records.turns.listSteps(turn.id), text: { instruction: "", answer: "" } };
       }
     })(),
   });
@@ -337,8 +340,8 @@ test("[K4] while an import writes, its blobs are not taken for garbage, however 
   const admin = { ...bob, orgId: localOrgId, role: "admin" as const };
   const collect = async (): Promise<string[]> =>
     (await there.engine.tree.collectGarbage(admin, { dryRun: false })).keys;
-  const { insertImported } = records;
-  records.insertImported = async (imported) => {
+  const { insert: insertImported } = records.imports;
+  records.imports.insert = async (imported) => {
     assert.equal((await there.deps.blobs.list(`turns/${old}/`)).length, 3);
     assert.deepEqual(await collect(), []);
     return await insertImported(imported);

@@ -1,7 +1,6 @@
 /**
- * A conversation that took place elsewhere, as one finished turn of a new session (W5). No model is called; what was
- * said stands in the history and in the events like what any turn says, so it is continued, replayed and searched
- * like one.
+ * A conversation that took place elsewhere, as one finished turn of a new session (W5). No model is called; its
+ * messages are in the history and in the events like those of any turn, so it is continued, replayed and searched like one.
  */
 import type { Caller } from "../../domain/caller.ts";
 import { AptoveError } from "../../domain/errors.ts";
@@ -21,13 +20,13 @@ import { openTurn } from "./open-turn.ts";
 import { newRoot } from "./place-turn.ts";
 import { bareManifest, gatheredContext } from "./prepare/plan-turn.ts";
 import { userMessage } from "./request/envelope.ts";
-import { RunRecorder } from "./live/run-recorder.ts";
+import type { RunRecorder } from "./live/run-recorder.ts";
 import { visibleSession } from "../access/visible.ts";
 import { settleTurn } from "./settle-turn.ts";
 import { transcriptOf } from "./transcribe.ts";
 import type { TurnPlan } from "./prepare/turn-plan.ts";
 
-export interface Imported {
+export interface ImportedConversation {
   session: Session;
   transcribed: TranscribedTurn;
 }
@@ -36,9 +35,9 @@ export async function importConversation(
   core: EngineCore,
   caller: Caller,
   { messages, ...start }: SessionStart & { messages: readonly TranscriptMessage[] },
-): Promise<Imported> {
-  const said = messages.filter(({ text }) => text.trim() !== "");
-  const [first, ...rest] = beginningWithUser(said);
+): Promise<ImportedConversation> {
+  const spoken = messages.filter(({ text }) => text.trim() !== "");
+  const [first, ...rest] = beginningWithUser(spoken);
   if (first === undefined) throw new AptoveError("instruction_empty", "the conversation has no message");
   const { workspaceId, repo, agentContextId, conversationContextId, ...session } = start;
   const request = {
@@ -57,28 +56,22 @@ export async function importConversation(
     subagentTools,
     inherited: new Map(),
   });
-  const accepted: AcceptedRequest = { ...asked, provider: nobody, model: "" };
+  const accepted: AcceptedRequest = { ...asked, provider: noModel, model: "" };
   const turnId = newId();
   const live = core.live.begin({ turnId, sessionId: turnId, visibleBy: turnId, startedBy: caller.userId });
   try {
     const plan = planOf(turnId, accepted);
-    const opened = await openTurn(core, { live, place: newRoot, request, accepted, prepared: { plan } });
-    if ("repeats" in opened) throw new AptoveError("internal", "an import has no idempotency key");
-    core.live.open(turnId);
-    const recorder = new RunRecorder(turnId, core.deps.log, (failure) => core.deps.report(failure.message));
-    tell(recorder, { sessionId: turnId, plan, rest });
-    const settled = settleTurn(core, {
-      ...opened,
-      place: newRoot,
-      plan,
-      recorder,
-      answer: { ended: "answered", stopReason: "stop", responseId: null, step: 0 },
-      deferredCalls: [],
-      live,
-      isTranscribed: true,
-    });
-    live.finished = settled;
-    const turn = await settled;
+    const result = await openTurn(core, { live, place: newRoot, request, accepted, prepared: { plan, warnings: [] } });
+    if ("repeats" in result) throw new AptoveError("internal", "an import has no idempotency key");
+    const { opened } = result;
+    const { recorder } = opened;
+    live.run(opened);
+    recordConversation(recorder, { sessionId: turnId, plan, rest });
+    const answer = { ended: "answered", stopReason: "stop", responseId: null, step: 0 } as const;
+    const outcome = { plan, answer, deferredCalls: [], isTranscribed: true };
+    const { turn, logDropped } = await settleTurn(core, { ...opened, ...outcome });
+    live.finish(turn);
+    await logDropped;
     if (turn.status === "failed") throw new AptoveError(turn.failures[0].code, turn.failures[0].message);
     const imported = await visibleSession(core.deps, caller, turnId);
     return {
@@ -95,8 +88,7 @@ export async function importConversation(
       },
     };
   } finally {
-    await live.logDropped;
-    core.live.end(turnId);
+    core.live.end(live);
   }
 }
 
@@ -107,8 +99,8 @@ function beginningWithUser(messages: readonly TranscriptMessage[]): TranscriptMe
   return [{ role: "user", text: "(The conversation begins here.)" }, ...messages];
 }
 
-/** Whose turn it is in the records: no model was called for it. */
-const nobody: Provider = {
+/** The provider of the turn in the records: no model was called for it. */
+const noModel: Provider = {
   name: noProvider,
   account: "",
   defaultModel: "",
@@ -122,7 +114,6 @@ function planOf(turnId: string, accepted: AcceptedRequest): TurnPlan {
   return {
     turnId,
     accepted,
-    parent: null,
     state: emptyState,
     visible: emptyState,
     summary: null,
@@ -130,15 +121,12 @@ function planOf(turnId: string, accepted: AcceptedRequest): TurnPlan {
     newItems: [message],
     message: message.parts,
     input: placeInput(turnId, emptyState, []),
-    sentChunks: [],
-    sentFiles: [],
+    sent: { chunks: [], files: [] },
     manifest: bareManifest(accepted),
-    warnings: [],
     approved: [],
     decision: null,
     first: null,
-    requestBase: null,
-    requestBaseBody: null,
+    base: null,
   };
 }
 
@@ -148,7 +136,7 @@ interface Telling {
   rest: readonly TranscriptMessage[];
 }
 
-function tell(recorder: RunRecorder, { sessionId, plan, rest }: Telling): void {
+function recordConversation(recorder: RunRecorder, { sessionId, plan, rest }: Telling): void {
   recorder.emit({ type: "run_started", sessionId, turnId: plan.turnId, parentTurnId: null });
   recorder.emit({ type: "context", context: gatheredContext(plan.manifest) });
   for (const [index, { role, text }] of rest.entries()) {

@@ -1,65 +1,56 @@
 /**
  * Opens a turn: its opening blob first, then its row, and only if the head is still the expected one and
- * nobody else runs (T5, S5). A refused opening leaves nothing behind.
+ * no other turn runs (T5, S5). A refused opening leaves nothing behind.
  */
 import { AptoveError, failureOf } from "../../domain/errors.ts";
 import { newId, sha256 } from "../../domain/ids.ts";
 import { limits } from "../../domain/limits.ts";
 import { sessionName, type Session } from "../../domain/session.ts";
 import type { SubagentBounds } from "../../domain/subagent.ts";
-import { summarize, type PendingTurn, type TurnDraft } from "../../domain/turn.ts";
+import { summarize, type TurnDraft } from "../../domain/turn.ts";
 import type { OpenResult, TurnOpening } from "../../records/record-store.ts";
 import { requestHash } from "./prepare/request-hash.ts";
 import type { AcceptedRequest } from "./prepare/accepted-request.ts";
 import type { EngineCore } from "./live/engine-core.ts";
-import type { RunningTurn, TurnRequest } from "../engine.ts";
-import type { LiveTurn } from "./live/live-turns.ts";
-import type { Place } from "./place-turn.ts";
-import { bareManifest, type Prepared } from "./prepare/plan-turn.ts";
-import { recoverTurn } from "./recover.ts";
+import type { TurnRequest } from "../engine.ts";
+import type { LiveTurn } from "./live/live-turn.ts";
+import { RunRecorder } from "./live/run-recorder.ts";
+import { bareManifest } from "./prepare/plan-turn.ts";
+import { recoverTurn } from "./recover-turns.ts";
 import { blankSession } from "./new-session.ts";
+import type { OpenedTurn, PreparedTurn } from "./turn-stages.ts";
 import { blobKeys, encodeBlob, type OpeningBlob } from "./kept/turn-blobs.ts";
 
-export interface Opening {
-  live: LiveTurn;
-  place: Place;
-  /** As the caller sent it: what its idempotency key stands for. */
-  request: TurnRequest;
-  accepted: AcceptedRequest;
-  prepared: Prepared;
-}
-
 /** `repeats`: another request with the same idempotency key was quicker (T13). */
-export type Opened =
-  | { pending: PendingTurn; openingHash: string; session: RunningTurn["session"] }
-  | { repeats: string };
+export type OpenTurnResult = { opened: OpenedTurn } | { repeats: string };
 
-export async function openTurn(core: EngineCore, opening: Opening): Promise<Opened> {
-  const { live } = opening;
-  const key = openingKey(opening);
-  const bytes = encodeBlob("opening", openingBlob(opening));
-  const parts = "plan" in opening.prepared ? opening.prepared.plan.input.blobs : [];
+export async function openTurn(core: EngineCore, turn: PreparedTurn): Promise<OpenTurnResult> {
+  const { live } = turn;
+  const key = openingKey(turn);
+  const bytes = encodeBlob("opening", openingBlob(turn));
+  const parts = "plan" in turn.prepared ? turn.prepared.plan.input.blobs : [];
   await Promise.all([
     core.deps.blobs.put(key, bytes),
-    keepPrompt(core, opening.accepted),
+    keepPrompt(core, turn.accepted),
     ...parts.map((part) => core.deps.blobs.put(part.key, part.bytes)),
   ]);
-  const attempt = turnOpening(core, opening, key);
+  const attempt = turnOpening(core, turn, key);
   let result = await openRow(core, live, attempt);
   if (result.outcome === "busy" && (await recoverTurn(core, result.runningTurnId))) {
     result = await openRow(core, live, attempt);
   }
   if (result.outcome === "opened") {
-    const found = (await nameBlankSession(core, opening)) ?? attempt.newSession;
+    const found = (await nameBlankSession(core, turn)) ?? attempt.newSession;
     const session = found === null ? null : { ...found, activeAt: result.turn.createdAt };
-    return { pending: result.turn, openingHash: sha256(bytes), session };
+    const recorder = new RunRecorder(live.turnId, core.deps.log, (failure) => core.deps.report(failure.message));
+    return { opened: { ...turn, pending: result.turn, openingHash: sha256(bytes), session, recorder } };
   }
   for (const written of [key, ...parts.map((part) => part.key)]) await core.deps.blobs.delete(written);
   if (result.outcome === "idempotent") {
-    checkSameRequest(result.earlier.requestHash, opening.request);
+    checkSameRequest(result.earlier.requestHash, turn.request);
     return { repeats: result.earlier.turnId };
   }
-  if (result.outcome === "limited") throw core.quotas.refusal(opening.accepted.caller, result);
+  if (result.outcome === "limited") throw core.quotas.refusal(turn.accepted.caller, result);
   throw refusal(result);
 }
 
@@ -84,10 +75,10 @@ async function openOrFind(core: EngineCore, attempt: TurnOpening): Promise<OpenR
   const { records } = core.deps;
   const { id, runnerId, blobs } = attempt.turn;
   try {
-    return await records.openTurn(attempt);
+    return await records.turns.open(attempt);
   } catch (error) {
     core.unsettled.set(id, failureOf(error));
-    const turn = await records.getTurn(id).catch(() => null);
+    const turn = await records.turns.get(id).catch(() => null);
     if (turn?.status !== "pending" || turn.runnerId !== runnerId || turn.blobs.opening !== blobs.opening) throw error;
     core.unsettled.delete(id);
     return { outcome: "opened", turn };
@@ -98,15 +89,18 @@ async function openOrFind(core: EngineCore, attempt: TurnOpening): Promise<OpenR
  * A session that was made before its first turn may be given two first turns at once, and both would have
  * the session's id (S4): there each attempt writes under a name of its own, and the row says which counts.
  */
-function openingKey({ live, place: { session } }: Opening): string {
+function openingKey({ live, place: { session } }: PreparedTurn): string {
   return blobKeys.opening(live.turnId, session?.lastSequence === 0 ? newId() : null);
 }
 
 /** S2: a session that was made before there was anything to ask is named by its first instruction. Gives it with its name. */
-async function nameBlankSession(core: EngineCore, { place: { session }, accepted }: Opening): Promise<Session | null> {
+async function nameBlankSession(
+  core: EngineCore,
+  { place: { session }, accepted }: PreparedTurn,
+): Promise<Session | null> {
   if (session === null || session.nameIsSet || session.lastSequence > 0) return session;
   const name = sessionName(accepted.instruction);
-  await core.deps.records.nameSession(session.id, name);
+  await core.deps.records.sessions.update(session.id, { proposedName: name }, null);
   return { ...session, name };
 }
 
@@ -115,12 +109,12 @@ export function checkSameRequest(earlierHash: string, request: TurnRequest): voi
   throw new AptoveError("idempotency_key_reused", "use a new key for a new request");
 }
 
-function openingBlob({ live, accepted, prepared }: Opening): OpeningBlob {
+function openingBlob({ live, accepted, prepared }: PreparedTurn): OpeningBlob {
   const plan = "plan" in prepared ? prepared.plan : null;
   return {
     format: 1,
     turnId: live.turnId,
-    base: plan?.requestBase ?? null,
+    base: plan?.base?.turnId ?? null,
     instruction: accepted.instruction,
     toolResults: accepted.toolResults,
     ...(accepted.mail.length > 0 && { mailbox: [...accepted.mail] }),
@@ -129,7 +123,7 @@ function openingBlob({ live, accepted, prepared }: Opening): OpeningBlob {
   };
 }
 
-function turnOpening(core: EngineCore, opening: Opening, key: string): TurnOpening {
+function turnOpening(core: EngineCore, opening: PreparedTurn, key: string): TurnOpening {
   const { live, place, request, accepted } = opening;
   const runLimits = core.quotas.runLimits(accepted.caller);
   return {
@@ -152,7 +146,7 @@ function turnOpening(core: EngineCore, opening: Opening, key: string): TurnOpeni
   };
 }
 
-function turnDraft(core: EngineCore, { live, accepted, place, prepared }: Opening, key: string): TurnDraft {
+function turnDraft(core: EngineCore, { live, accepted, place, prepared }: PreparedTurn, key: string): TurnDraft {
   const now = core.deps.now();
   return {
     id: live.turnId,
@@ -180,7 +174,7 @@ function turnDraft(core: EngineCore, { live, accepted, place, prepared }: Openin
   };
 }
 
-function newSession(core: EngineCore, { live, place, request, accepted }: Opening): Session {
+function newSession(core: EngineCore, { live, place, request, accepted }: PreparedTurn): Session {
   const start = request.session ?? {};
   const name = start.name ?? sessionName(accepted.instruction);
   return blankSession({

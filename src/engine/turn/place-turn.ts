@@ -9,7 +9,7 @@ import type { SubagentRef } from "../../domain/subagent.ts";
 import { mayBeParent, type Turn } from "../../domain/turn.ts";
 import type { EngineCore } from "./live/engine-core.ts";
 import type { TurnRequest } from "../engine.ts";
-import { noMail, repeatedMail, waitingMail, type Mail } from "./mail.ts";
+import { noDelivery, repeatedMail, waitingMail, type MailboxDelivery } from "./mailbox-delivery.ts";
 import { fireInstruction } from "./request/mailbox-block.ts";
 import type { Parent } from "./prepare/turn-plan.ts";
 import { mayContinue } from "../access/visible.ts";
@@ -19,7 +19,7 @@ import { visibleSession } from "../access/visible.ts";
 import { readBlob, type OpeningBlob } from "./kept/turn-blobs.ts";
 import { inputAgain } from "./kept/kept-parts.ts";
 
-export interface Place {
+export interface TurnPlacement {
   /** Null: the turn begins a new session. */
   session: Session | null;
   /** The session whose contexts, workspace and repository count where the request names none. */
@@ -32,26 +32,26 @@ export interface Place {
   rerunOf: string | null;
   /** Null: the turn is the session's agent's. */
   subagent: SubagentPlace | null;
-  mail: Mail;
+  mail: MailboxDelivery;
 }
 
 /** Beside the agent's turns, and never the head (A1). */
 export interface SubagentPlace {
   turnId: string;
   ref: SubagentRef;
-  /** The turn that began it, or told it to go on. */
+  /** The turn that began it or continued it. */
   spawnedBy: string;
   /** Its newest turn as it was seen; null: this is its first. */
   seenTurnId: string | null;
 }
 
 /** The request with what a rerun takes over from the turn that it repeats. */
-export interface Placed {
-  place: Place;
+export interface PlacedRequest {
+  place: TurnPlacement;
   request: TurnRequest;
 }
 
-export async function placeTurn(core: EngineCore, caller: Caller, request: TurnRequest): Promise<Placed> {
+export async function placeTurn(core: EngineCore, caller: Caller, request: TurnRequest): Promise<PlacedRequest> {
   if (request.fire === true) return await placeFire(core, caller, request);
   if (request.rerun !== undefined) return await placeRerun(core, caller, request);
   if (request.fork !== undefined) return { request, place: await placeFork(core, caller, request.fork.turnId) };
@@ -59,7 +59,7 @@ export async function placeTurn(core: EngineCore, caller: Caller, request: TurnR
   return { request, place: await placeContinue(core, caller, request) };
 }
 
-export const newRoot: Place = {
+export const newRoot: TurnPlacement = {
   session: null,
   model: null,
   parent: null,
@@ -67,11 +67,11 @@ export const newRoot: Place = {
   originTurnId: null,
   rerunOf: null,
   subagent: null,
-  mail: noMail,
+  mail: noDelivery,
 };
 
 /** A continue that brings what waits in the mailbox (A2). Without an instruction it says what it brings. */
-async function placeFire(core: EngineCore, caller: Caller, request: TurnRequest): Promise<Placed> {
+async function placeFire(core: EngineCore, caller: Caller, request: TurnRequest): Promise<PlacedRequest> {
   const { sessionId, fork, rerun, ifBusy, instruction } = request;
   if (sessionId === undefined || fork !== undefined || rerun !== undefined) {
     throw new AptoveError("request_invalid", "a mailbox is fired into the session that it belongs to; name that");
@@ -84,7 +84,11 @@ async function placeFire(core: EngineCore, caller: Caller, request: TurnRequest)
   return { request: { ...request, instruction: instruction || fireInstruction }, place: { ...place, mail } };
 }
 
-async function placeContinue({ deps }: Pick<EngineCore, "deps">, caller: Caller, request: TurnRequest): Promise<Place> {
+async function placeContinue(
+  { deps }: Pick<EngineCore, "deps">,
+  caller: Caller,
+  request: TurnRequest,
+): Promise<TurnPlacement> {
   const session = await continuableSession(deps, caller, request.sessionId ?? "");
   const head = session.headTurnId;
   if (request.expectedHead !== undefined && request.expectedHead !== head) {
@@ -98,7 +102,7 @@ async function placeContinue({ deps }: Pick<EngineCore, "deps">, caller: Caller,
 }
 
 /** A new session below any finished turn that the caller may read. */
-async function placeFork({ deps }: EngineCore, caller: Caller, turnId: string): Promise<Place> {
+async function placeFork({ deps }: EngineCore, caller: Caller, turnId: string): Promise<TurnPlacement> {
   const origin = await visibleTurn(deps, caller, turnId);
   const model = await visibleSession(deps, caller, origin.sessionId);
   return { ...newRoot, model, parent: continuable(origin), originTurnId: origin.id };
@@ -108,7 +112,7 @@ async function placeFork({ deps }: EngineCore, caller: Caller, turnId: string): 
  * A sibling of the old turn. In the same session where the old turn is the head, or failed as its newest try;
  * elsewhere, and in a session that the caller may only read, the rerun is a fork (T7).
  */
-async function placeRerun(engine: EngineCore, caller: Caller, request: TurnRequest): Promise<Placed> {
+async function placeRerun(engine: EngineCore, caller: Caller, request: TurnRequest): Promise<PlacedRequest> {
   const { deps } = engine;
   const old = await visibleTurn(deps, caller, request.rerun?.turnId ?? "");
   if (old.status === "pending") throw new AptoveError("turn_not_finished", `turn ${old.id} is still running`);
@@ -120,7 +124,7 @@ async function placeRerun(engine: EngineCore, caller: Caller, request: TurnReque
   const opening = await readBlob<"opening">(deps.blobs, old.blobs.opening, old.id);
   const mail = await repeatedMail(engine, opening.mailbox ?? [], isHere ? session.id : null);
   const common = { ...newRoot, model: session, parent, rerunOf: old.id, mail };
-  const place: Place = isHere
+  const place: TurnPlacement = isHere
     ? { ...common, session, head: session.headTurnId }
     : { ...common, originTurnId: old.parentId };
   // The same instruction comes with what came with it (I1).
@@ -141,7 +145,7 @@ function repeating(request: TurnRequest, old: Turn, opening: OpeningBlob): TurnR
 
 async function readParent({ deps }: Pick<EngineCore, "deps">, id: string | null): Promise<Parent | null> {
   if (id === null) return null;
-  const turn = await deps.records.getTurn(id);
+  const turn = await deps.records.turns.get(id);
   if (turn === null) {
     throw new AptoveError("history_unavailable", `the turn ${id} is no longer there`, { facts: { turnId: id } });
   }
@@ -157,8 +161,8 @@ function ofSubagent({ id }: Turn): AptoveError {
 function continuable(turn: Turn): Parent {
   if (mayBeParent(turn)) return turn;
   if (turn.kind !== "agent") throw ofSubagent(turn);
-  const mend = turn.status === "pending" ? "wait for it" : "continue from a completed one";
-  throw new AptoveError("turn_not_continuable", `turn ${turn.id} is ${turn.status}; ${mend}`, {
+  const fix = turn.status === "pending" ? "wait for it" : "continue from a completed one";
+  throw new AptoveError("turn_not_continuable", `turn ${turn.id} is ${turn.status}; ${fix}`, {
     facts: { turnId: turn.id, status: turn.status },
   });
 }

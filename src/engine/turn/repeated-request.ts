@@ -2,6 +2,7 @@
 import type { Caller } from "../../domain/caller.ts";
 import { AptoveError } from "../../domain/errors.ts";
 import { limits } from "../../domain/limits.ts";
+import type { FinishedTurn } from "../../domain/turn.ts";
 import type { EngineCore } from "./live/engine-core.ts";
 import type { RunningTurn, TurnRequest } from "../engine.ts";
 import { checkSameRequest } from "./open-turn.ts";
@@ -21,19 +22,19 @@ export async function findRepeated(
       `an idempotency key has 1 to ${limits.idempotencyKeyCharactersMax} characters`,
     );
   }
-  const earlier = await core.deps.records.findIdempotent(caller.userId, key);
+  const earlier = await core.deps.records.turns.findIdempotent(caller.userId, key);
   if (earlier === null) return null;
   checkSameRequest(earlier.requestHash, request);
-  // By a device of theirs, or since they were dismissed: who may not see the turn does not get it by its key either (H4, P3).
+  // The caller may be another device of the user, or no longer be a member: the key shows no turn that they may not see (H4, P3).
   await visibleTurn(core.deps, caller, earlier.turnId);
   return await repeatedTurn(core, earlier.turnId);
 }
 
 export async function repeatedTurn(core: EngineCore, turnId: string): Promise<RunningTurn> {
-  const turn = await core.deps.records.getTurn(turnId);
+  const turn = await core.deps.records.turns.get(turnId);
   if (turn === null) throw new AptoveError("not_found", `the turn ${turnId} is no longer there`);
-  const finished = core.live.get(turnId)?.finished ?? finishOf(core, turnId);
-  // Whoever only reads the events does not look at this one, and must not fall over it.
+  const finished = finishWherever(core, turnId);
+  // A caller that only reads the events does not await this promise: its rejection must not end the process.
   finished.catch((error: unknown) => core.deps.report(`the end of turn ${turnId} could not be read`, error));
   return {
     sessionId: turn.sessionId,
@@ -44,4 +45,11 @@ export async function repeatedTurn(core: EngineCore, turnId: string): Promise<Ru
     events: (signal) => eventsOf(core, turnId, { afterSeq: 0, signal }),
     finished,
   };
+}
+
+/** Waits for the end in this process if the turn runs here. A turn that runs elsewhere, or is just being opened, is followed to its end. */
+async function finishWherever(core: EngineCore, turnId: string): Promise<FinishedTurn> {
+  const live = core.live.get(turnId);
+  const here = live === undefined || live.state.name === "preparing" ? null : await live.finished;
+  return here ?? (await finishOf(core, turnId));
 }

@@ -24,41 +24,34 @@ import {
 } from "../../domain/turn.ts";
 import type { TurnFinish } from "../../records/record-store.ts";
 import { ownsWorkspaces } from "../access/access.ts";
-import type { ModelAnswer } from "./run/call-model.ts";
 import { followControls } from "./live/control.ts";
 import type { EngineCore } from "./live/engine-core.ts";
 import { runnerLost } from "./live/leases.ts";
-import type { LiveTurn } from "./live/live-turns.ts";
-import type { Place } from "./place-turn.ts";
+import { hasLostLease } from "./live/live-turn.ts";
 import type { TurnPlan } from "./prepare/turn-plan.ts";
 import type { RunRecorder } from "./live/run-recorder.ts";
 import { transcribe } from "./transcribe.ts";
+import type { AnsweredTurn } from "./turn-stages.ts";
 import { turnDigest } from "./kept/turn-digest.ts";
 import { blobKeys, encodeBlob } from "./kept/turn-blobs.ts";
 
-export interface Settling {
-  pending: PendingTurn;
-  place: Place;
-  /** SHA-256 of the opening blob. */
-  openingHash: string;
-  /** Null: the turn failed before there was a plan. */
-  plan: TurnPlan | null;
-  recorder: RunRecorder;
-  answer: ModelAnswer;
-  /** Calls that wait for somebody outside. */
-  deferredCalls: DeferredCall[];
-  live: LiveTurn;
+export interface SettlingTurn extends AnsweredTurn {
   /** From 1. A message from another process may come while the end is being kept: then it is kept once more, with it (R3). */
   attempt?: number;
   /** The transcript of its workspace has it already. */
   isTranscribed?: boolean;
 }
 
+export interface SettledTurn {
+  turn: FinishedTurn;
+  /** Resolves when its live log is gone, if it goes now. */
+  logDropped: Promise<void>;
+}
+
 /** Never rejects. */
-export async function settleTurn(core: EngineCore, settling: Settling): Promise<FinishedTurn> {
+export async function settleTurn(core: EngineCore, settling: SettlingTurn): Promise<SettledTurn> {
   const { pending, recorder, live } = settling;
-  live.isSettling = true;
-  live.run = null;
+  live.settle();
   recorder.endAll();
   leaveSteers(settling);
   const ending = decideEnd(settling);
@@ -66,14 +59,17 @@ export async function settleTurn(core: EngineCore, settling: Settling): Promise<
     return await keepAndFinish(core, settling, ending);
   } catch (error) {
     core.deps.report(`turn ${pending.id} could not be stored`, error);
-    return await failWithoutBlobs(core, settling, failureOf(error));
+    return settled(await failWithoutBlobs(core, settling, failureOf(error)));
   }
 }
 
-/** V4: nothing more is handed in, and what came too late for a model call is part of the record all the same. */
-function leaveSteers({ live, recorder }: Settling): void {
-  live.takesSteers = false;
-  for (const { text } of live.steers.splice(0)) {
+function settled(turn: FinishedTurn, logDropped: Promise<void> = Promise.resolve()): SettledTurn {
+  return { turn, logDropped };
+}
+
+/** V4: the turn takes no more messages. One that came too late for a model call is still part of the record. */
+function leaveSteers({ live, recorder }: SettlingTurn): void {
+  for (const { text } of live.steers.close()) {
     recorder.warn({ code: "steer_undelivered", message: `there was no model call left to hand this in: ${text}` });
   }
 }
@@ -83,8 +79,8 @@ type Ending =
   | { status: "failed"; terminal: RunFailed };
 
 /** What becomes of the turn (T2, T8, T10). */
-function decideEnd({ answer, recorder, deferredCalls, live }: Settling): Ending {
-  if (answer.ended !== "answered" && live.isLost) return failedEnd(runnerLost, recorder);
+function decideEnd({ answer, recorder, deferredCalls, live }: SettlingTurn): Ending {
+  if (answer.ended !== "answered" && hasLostLease(live.state)) return failedEnd(runnerLost, recorder);
   if (answer.ended === "failed") return failedEnd(answer.failure, recorder);
   if (answer.ended === "interrupted") {
     if (!recorder.hasOutput) {
@@ -125,7 +121,7 @@ function closeInterrupted(items: readonly HistoryItem[]): HistoryItem[] {
   ];
 }
 
-async function keepAndFinish(core: EngineCore, settling: Settling, ending: Ending): Promise<FinishedTurn> {
+async function keepAndFinish(core: EngineCore, settling: SettlingTurn, ending: Ending): Promise<SettledTurn> {
   const { pending, place, plan, recorder, attempt = 1 } = settling;
   const state = plan === null || ending.status === "failed" ? null : nextState(pending, plan, ending.items);
   const events = recorder.eventsWith(ending.terminal);
@@ -133,7 +129,7 @@ async function keepAndFinish(core: EngineCore, settling: Settling, ending: Endin
   const stateBytes = state === null ? null : encodeBlob("state", stateFile(state));
   const keys = { run: blobKeys.run(pending.id, attempt), state: state === null ? null : blobKeys.state(pending.id) };
   await Promise.all([
-    // Nothing is added to the live log once the row is written: from then on anybody may take the log away.
+    // Nothing is added to the live log once the row is written: from then on any process may drop the log.
     recorder.flushed(),
     core.deps.blobs.put(keys.run, run),
     ...(keys.state === null || stateBytes === null ? [] : [core.deps.blobs.put(keys.state, stateBytes)]),
@@ -152,44 +148,49 @@ async function keepAndFinish(core: EngineCore, settling: Settling, ending: Endin
   });
   const turn = { ...unsealed, digest };
   const isHead = ending.status !== "failed" && place.subagent === null;
-  const result = await core.deps.records.finishTurn({
+  const result = await core.deps.records.turns.finish({
     turn,
     runnerId: core.deps.runner.id,
     head: isHead ? { from: place.head } : null,
     steps: recorder.unstoredStep === null ? [] : [recorder.unstoredStep],
     text: turnText(settling, ending),
     controls: "take first",
-    ...tellingMailbox(turn),
+    ...messageToMailbox(turn),
   });
   if (result.outcome === "controlled") {
     await followControls(core);
     leaveSteers(settling);
     return await keepAndFinish(core, { ...settling, attempt: attempt + 1 }, ending);
   }
-  const isOurs = result.outcome !== "refused";
-  core.live.store(settling.live, isOurs ? events : null);
-  if (!isOurs) return await lostTurn(core, settling, turn);
+  if (result.outcome === "refused") {
+    settling.live.close();
+    return settled(await lostTurn(core, settling, turn));
+  }
+  settling.live.store(events);
   if (state !== null) core.histories.remember(state);
   if (state !== null && plan !== null) writeDown(core, settling, { turn, state, caller: plan.accepted.caller });
   if (plan !== null && plan.first !== null) core.histories.rememberBody(pending.id, plan.first.request.body);
-  settling.live.logDropped = dropLog(core, recorder);
-  return turn;
+  return settled(turn, dropLog(core, recorder));
 }
 
 /** A2: a subagent's end and its message are one write. */
-export function tellingMailbox(turn: FinishedTurn): Pick<TurnFinish, "message"> {
+export function messageToMailbox(turn: FinishedTurn): Pick<TurnFinish, "message"> {
   const message = messageOf(turn);
   return message === null ? {} : { message };
 }
 
-interface Ended {
+interface TranscribedEnd {
   turn: FinishedTurn;
   state: State;
   caller: Caller;
 }
 
 /** Into the transcript of its workspace (W4). */
-function writeDown(core: EngineCore, { place, isTranscribed }: Settling, { turn, state, caller }: Ended): void {
+function writeDown(
+  core: EngineCore,
+  { place, isTranscribed }: SettlingTurn,
+  { turn, state, caller }: TranscribedEnd,
+): void {
   const items = state.entries.at(-1)?.items ?? [];
   if (isTranscribed !== true && place.subagent === null && ownsWorkspaces(caller))
     transcribe(core, { turn, session: place.session, items });
@@ -198,12 +199,12 @@ function writeDown(core: EngineCore, { place, isTranscribed }: Settling, { turn,
 /** All steps of the turn; the last one is mostly not written yet. */
 async function stepsOf({ deps }: EngineCore, { turnId, modelRequests, unstoredStep }: RunRecorder): Promise<Step[]> {
   const written = modelRequests - (unstoredStep === null ? 0 : 1);
-  const stored = written > 0 ? await deps.records.listSteps(turnId) : [];
+  const stored = written > 0 ? await deps.records.turns.listSteps(turnId) : [];
   return unstoredStep === null ? stored : [...stored, unstoredStep];
 }
 
 /** The manifest says what the model got in the end: a chain that was rebuilt was a replay, and a compaction sends more. */
-function asSent({ pending, plan, recorder }: Settling): PendingTurn {
+function asSent({ pending, plan, recorder }: SettlingTurn): PendingTurn {
   const manifest = plan?.manifest ?? pending.manifest;
   return { ...pending, manifest: recorder.isRebuilt ? { ...manifest, history: "replay" } : manifest };
 }
@@ -213,8 +214,7 @@ function nextState(pending: PendingTurn, plan: TurnPlan, items: readonly History
     turnId: pending.id,
     depth: pending.depth,
     items: [...plan.newItems, ...items],
-    chunks: plan.sentChunks,
-    files: plan.sentFiles,
+    ...plan.sent,
     ...(plan.input.readable.length > 0 && { inputs: plan.input.readable }),
     ...(plan.summary !== null && { summary: plan.summary }),
   });
@@ -222,7 +222,7 @@ function nextState(pending: PendingTurn, plan: TurnPlan, items: readonly History
 
 function runEnd(
   core: EngineCore,
-  { pending, recorder }: Settling,
+  { pending, recorder }: SettlingTurn,
   blobs: RunEnd["blobs"],
 ): Omit<RunEnd, "chain" | "digest"> {
   const at = core.deps.now();
@@ -233,7 +233,7 @@ function runEnd(
 const noChain: ProviderChain = { account: null, responseId: null, previousResponseId: null, expiresAt: null };
 
 /** The next turn may only continue a response that the provider finished and was asked to keep (C2). */
-function chainOf(core: EngineCore, { answer, plan, recorder }: Settling): ProviderChain {
+function chainOf(core: EngineCore, { answer, plan, recorder }: SettlingTurn): ProviderChain {
   if (answer.ended !== "answered" || plan === null) return noChain;
   const continued = plan.first?.call.previousResponseId ?? null;
   const previousResponseId = recorder.isRebuilt ? null : continued;
@@ -243,8 +243,8 @@ function chainOf(core: EngineCore, { answer, plan, recorder }: Settling): Provid
   return { account, responseId: answer.responseId, previousResponseId, expiresAt };
 }
 
-/** What the turn is found by (S8): all that was asked and said. */
-function turnText({ plan, recorder }: Settling, ending: Ending): { instruction: string; answer: string } | null {
+/** The text that search finds the turn by (S8): the whole instruction and the whole answer. */
+function turnText({ plan, recorder }: SettlingTurn, ending: Ending): { instruction: string; answer: string } | null {
   if (plan === null) return null;
   return {
     instruction: plan.accepted.instruction,
@@ -276,54 +276,54 @@ async function dropLog(core: EngineCore, recorder: RunRecorder): Promise<void> {
 }
 
 /**
- * R1: another process took the turn for lost, and finished it or is about to. Its word counts; ours is dropped. The live
- * log is not, while that process may still keep what it says, nor where it could keep nothing: listeners have heard it (V2).
+ * R1: another process took the turn for lost, and finished it or is about to. Its end counts, and ours is dropped. The live
+ * log stays while that process may still keep its events, and where it could keep nothing: listeners have seen them (V2).
  */
-async function lostTurn(core: EngineCore, settling: Settling, ours: FinishedTurn): Promise<FinishedTurn> {
+async function lostTurn(core: EngineCore, settling: SettlingTurn, ours: FinishedTurn): Promise<FinishedTurn> {
   const { pending, recorder } = settling;
   core.deps.report(
     `turn ${pending.id} is another's in the store, or finished: this process had lost its lease, or an answer`,
   );
-  const stored = await core.deps.records.getTurn(pending.id);
+  const stored = await core.deps.records.turns.get(pending.id);
   if (stored?.status === "pending") return failedTurn(core, settling, runnerLost);
   if (stored === null || stored.blobs.run !== null) await dropLog(core, recorder);
   return stored !== null && stored.status !== "archived" ? stored : ours;
 }
 
-/** One that nothing is kept of but its row. */
-function failedTurn(core: EngineCore, settling: Settling, reason: Failure): FailedTurn {
+/** The failed turn, of which only the row is kept. */
+function failedTurn(core: EngineCore, settling: SettlingTurn, reason: Failure): FailedTurn {
   const { pending } = settling;
   const end = runEnd(core, settling, { ...pending.blobs, run: null, state: null });
   return failTurn(pending, reason, { ...end, chain: noChain, digest: null });
 }
 
 /** The last resort, for example on a full disk: the row alone. If even that fails, recovery finishes the turn later (R2). */
-async function failWithoutBlobs(core: EngineCore, settling: Settling, reason: Failure): Promise<FinishedTurn> {
+async function failWithoutBlobs(core: EngineCore, settling: SettlingTurn, reason: Failure): Promise<FinishedTurn> {
   const { pending, recorder } = settling;
   const terminal: RunFailed = { type: "run_failed", failure: reason, usage: recorder.usage };
   const turn = failedTurn(core, settling, reason);
   try {
-    const result = await core.deps.records.finishTurn({
+    const result = await core.deps.records.turns.finish({
       turn,
       runnerId: core.deps.runner.id,
       head: null,
       steps: recorder.unstoredStep === null ? [] : [recorder.unstoredStep],
       text: null,
       controls: "drop",
-      ...tellingMailbox(turn),
+      ...messageToMailbox(turn),
     });
-    core.live.store(settling.live, null);
-    // Also where the store had done what it said had failed: then the turn ended as it should.
+    settling.live.close();
+    // Refused also where an earlier write had succeeded though the store reported a failure: then the turn ended as it should.
     if (result.outcome === "refused") return await lostTurn(core, settling, turn);
-    // The live log stays: it is all that is left of what the run had said.
+    // The live log stays: it is all that is left of the events.
     recorder.emit(terminal);
     await recorder.flushed();
   } catch (error) {
     core.deps.report(`turn ${pending.id} could not be failed; it will be at the next recovery`, error);
     core.unsettled.set(pending.id, reason);
-    // What the log took is kept by whoever ends the turn.
+    // The process that ends the turn keeps what the log has.
     await recorder.flushed();
-    core.live.leaveUnwritten(settling.live, reason);
+    settling.live.leaveUnwritten(reason);
   }
   return turn;
 }

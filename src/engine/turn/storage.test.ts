@@ -68,9 +68,9 @@ test("[T11] [B1] on a full disk the turn fails with its terminal event, and what
 test("[B1] [T11] if even the row cannot be written the turn is failed by the next recovery", async (t) => {
   const records = memoryRecords();
   let isBroken = false;
-  const { finishTurn } = records;
-  records.finishTurn = (finish) =>
-    isBroken ? Promise.reject(new AptoveError("storage_full", "no room")) : finishTurn.call(records, finish);
+  const { finish: finishTurn } = records.turns;
+  records.turns.finish = (finish) =>
+    isBroken ? Promise.reject(new AptoveError("storage_full", "no room")) : finishTurn.call(records.turns, finish);
   const deps = testParts({ records });
   const engine = await createEngine(deps);
   isBroken = true;
@@ -85,14 +85,14 @@ test("[B1] [T11] if even the row cannot be written the turn is failed by the nex
 test("[T11] [R5] [V2] where neither log, blobs nor row can be written listeners are told that, and no end that nobody keeps", async (t) => {
   const records = memoryRecords();
   const log = memoryEventLog();
-  const { finishTurn } = records;
+  const { finish: finishTurn } = records.turns;
   const { append } = log;
   const held = Promise.withResolvers<void>();
   let isFull = false;
   const full = (): AptoveError => new AptoveError("storage_full", "no room");
-  records.finishTurn = async (finish) => {
+  records.turns.finish = async (finish) => {
     if (isFull) throw full();
-    return await finishTurn.call(records, finish);
+    return await finishTurn.call(records.turns, finish);
   };
   log.append = async (turnId, events) => {
     if (isFull) throw full();
@@ -189,10 +189,10 @@ function named(error: unknown, key: string): boolean {
 
 test("[T11] [B1] a store that did what it says has failed: the turn has ended once, as it should", async (t) => {
   const records = memoryRecords();
-  const { finishTurn } = records;
+  const { finish: finishTurn } = records.turns;
   let losesAnswer = true;
-  records.finishTurn = async (finish) => {
-    const result = await finishTurn.call(records, finish);
+  records.turns.finish = async (finish) => {
+    const result = await finishTurn.call(records.turns, finish);
     if (!losesAnswer) return result;
     losesAnswer = false;
     throw new AptoveError("storage_failed", "the answer was lost");
@@ -212,14 +212,12 @@ test("[T13] [B1] a repeated request whose store fails while it waits is told so,
   const owner = await testEngine(t, { script: () => [{ waits: new Promise<void>(() => {}) }] });
   const running = await owner.start("one", { idempotencyKey: "k" });
   let isBroken = false;
-  const { getTurn, ...others } = owner.deps.records;
-  const records = {
-    ...others,
-    getTurn: async (id: string) => {
-      if (isBroken) throw new AptoveError("storage_failed", "it is gone");
-      return await getTurn.call(owner.deps.records, id);
-    },
+  const { turns } = owner.deps.records;
+  const get = async (id: string) => {
+    if (isBroken) throw new AptoveError("storage_failed", "it is gone");
+    return await turns.get(id);
   };
+  const records = { ...owner.deps.records, turns: { ...turns, get } };
   const other = await testEngine(t, { ...owner.deps, records, runner: testRunner() });
   const repeated = await other.start("one", { idempotencyKey: "k" });
   const reported = new Promise<void>((resolve) => (other.deps.report = () => resolve()));

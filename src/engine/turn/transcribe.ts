@@ -6,7 +6,7 @@ import type { FinishedTurn } from "../../domain/turn.ts";
 import type { EngineCore } from "./live/engine-core.ts";
 import { instructionOf } from "./request/envelope.ts";
 
-/** What people said and were told; tools and thoughts are left to the store. Neighbours of one side are one message. */
+/** Returns the messages of the user and of the model; tools and reasoning are left to the store. Neighbours of one side are one message. */
 export function transcriptOf(items: readonly HistoryItem[]): TranscriptMessage[] {
   const messages: TranscriptMessage[] = [];
   const say = (role: TranscriptMessage["role"], text: string): void => {
@@ -22,7 +22,7 @@ export function transcriptOf(items: readonly HistoryItem[]): TranscriptMessage[]
   return messages;
 }
 
-export interface Transcribed {
+export interface TurnToTranscribe {
   turn: FinishedTurn;
   /** Null: the turn began a session of its own, made when the turn was. */
   session: Session | null;
@@ -30,7 +30,7 @@ export interface Transcribed {
 }
 
 /** Writes the turn down some time soon, if it is of a workspace. */
-export function transcribe(core: EngineCore, { turn, session, items }: Transcribed): void {
+export function transcribe(core: EngineCore, { turn, session, items }: TurnToTranscribe): void {
   const { workspaceId } = turn;
   if (workspaceId === null || turn.status === "failed") return;
   core.transcriber.add(workspaceId, {

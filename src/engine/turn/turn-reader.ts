@@ -18,7 +18,7 @@ export function turnReader(core: EngineCore, turn: Turn): TurnReader {
     message: async () => (await opening()).message,
     toolResults: async () => (await opening()).toolResults,
     answer: async () => textOf(await eventsSoFar(core, turn)),
-    steps: () => records.listSteps(turn.id),
+    steps: () => records.turns.listSteps(turn.id),
     request: async (step) => Buffer.from(await requestBody(core, turn, step)),
     response: async (step) => await responseBytes(core, turn, step),
   };
@@ -50,7 +50,7 @@ function textOf(events: readonly TurnEvent[]): string {
 async function requestBody(core: EngineCore, turn: Turn, step: number): Promise<string> {
   const { blobs, records } = core.deps;
   const opening = await readBlob<"opening">(blobs, turn.blobs.opening, turn.id);
-  const key = (await records.listSteps(turn.id)).find((one) => one.index === step)?.request.blob;
+  const key = (await records.turns.listSteps(turn.id)).find((one) => one.index === step)?.request.blob;
   // A call that was running when its process ended has no step, but its request was stored before it was sent.
   const stored = key === undefined ? step : storedStep(turn, key);
   try {

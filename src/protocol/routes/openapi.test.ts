@@ -35,7 +35,7 @@ test("[H2] the document is valid OpenAPI 3.1", async () => {
   assert.equal(validator.version, "3.1");
 });
 
-test("[H2] every reference leads to a schema, and every schema is used", () => {
+test("[H2] every reference points to a schema, and every schema is used", () => {
   const used = new Set([...text.matchAll(/"\$ref":"#\/components\/schemas\/([^"]+)"/g)].map((match) => match[1] ?? ""));
   const defined = Object.keys(parsed().components.schemas);
   assert.deepEqual([...used].toSorted(), defined.toSorted());
@@ -46,7 +46,7 @@ test("[H2] every reference leads to a schema, and every schema is used", () => {
   );
 });
 
-test("[H2] the document has the routes of the table, and no others", () => {
+test("[H2] the document has exactly the routes of the table", () => {
   const documented = Object.entries(parsed().paths).flatMap(([path, methods]) =>
     Object.entries(methods).map(([method, { operationId }]) => [operationId, method.toUpperCase(), path].join(" ")),
   );
@@ -55,7 +55,7 @@ test("[H2] the document has the routes of the table, and no others", () => {
 });
 
 for (const name of Object.keys(paths) as RouteName[]) {
-  test(`[H2] [H3] [H4] ${name} is documented with what it takes, gives and refuses`, () => {
+  test(`[H2] [H3] [H4] ${name} is documented with its parameters, its answers and its errors`, () => {
     const { method, path } = paths[name];
     const spec: RouteSpec = routes[name];
     const operation = parsed().paths[path]?.[method.toLowerCase()];

@@ -4,15 +4,15 @@ import { errorCatalogue } from "../../domain/errors.ts";
 import type { ErrorCode } from "../../domain/errors.ts";
 import { paths } from "./paths.ts";
 import type { RouteName } from "./paths.ts";
-import { problem, problemMediaType } from "../problem.ts";
+import { problemSchema, problemMediaType } from "../problem.ts";
 import { takesBody } from "./route-spec.ts";
 import { routes } from "./routes.ts";
-import type { Access, RouteSpec } from "./routes.ts";
+import type { RouteAccess, RouteSpec } from "./routes.ts";
 
 type Json = Record<string, unknown>;
 
-/** Codes that a route has because of who may use it, and what it takes. */
-const accessErrors: Record<Access, readonly ErrorCode[]> = {
+/** Error codes that a route has because of its access rule. */
+const accessErrors: Record<RouteAccess, readonly ErrorCode[]> = {
   open: [],
   read: ["unauthenticated", "rate_limited"],
   write: ["unauthenticated", "rate_limited", "forbidden"],
@@ -21,7 +21,7 @@ const accessErrors: Record<Access, readonly ErrorCode[]> = {
 const everywhere = ["request_invalid", "origin_refused", "internal"] as const;
 const withBody = ["body_too_large", "unsupported_media_type"] as const;
 
-/** Every code that a route can answer. */
+/** Returns every error code that a route can answer. */
 export function routeErrors(name: RouteName): ErrorCode[] {
   const spec: RouteSpec = routes[name];
   return [
@@ -45,7 +45,7 @@ export function openApiDocument(version: string): Json {
     info: {
       title: "aptove",
       version,
-      description: "Agent sessions that never expire. Times are ISO 8601 in UTC; ids are lower-case UUIDs.",
+      description: "Agent sessions that never expire. Times are ISO 8601 in UTC. Ids are lower-case UUIDs.",
       license: { name: "Apache-2.0", identifier: "Apache-2.0" },
     },
     servers: [{ url: "/" }],
@@ -126,28 +126,30 @@ function successes(spec: RouteSpec, components: Components): Json {
   const isStream = spec.otherAnswers?.["text/event-stream"] !== undefined;
   return {
     [spec.status]: {
-      description: hasContent ? "Done." : "Done; there is nothing to say.",
+      description: hasContent ? "Success." : "Success, without a body.",
       ...(hasContent && { content }),
     },
     ...(isStream &&
-      spec.answer === undefined && { 204: { description: "Everything was had, and nothing will come." } }),
+      spec.answer === undefined && {
+        204: { description: "The client already has all events, and no more will follow." },
+      }),
     ...(spec.accepted && {
       202: {
-        description: "The turn runs.",
+        description: "The turn is running.",
         content: { "application/json": { schema: components.use(spec.accepted, "output") } },
       },
     }),
   };
 }
 
-/** One answer per status, which names the codes that it stands for. */
+/** Returns one response per status, which lists the codes that have this status. */
 function refusals(name: RouteName, components: Components): Json {
   const byStatus = new Map<number, ErrorCode[]>();
   for (const code of routeErrors(name)) {
     const { status } = errorCatalogue[code];
     byStatus.set(status, [...(byStatus.get(status) ?? []), code]);
   }
-  const schema = components.use(problem, "output");
+  const schema = components.use(problemSchema, "output");
   return Object.fromEntries(
     [...byStatus].map(([status, codes]) => [
       status,
@@ -156,7 +158,7 @@ function refusals(name: RouteName, components: Components): Json {
   );
 }
 
-/** Schemas with an id stand once among the components; wherever they are used there is a reference. */
+/** Collects schemas with an id among the components, once each. All uses of such a schema are references. */
 class Components {
   readonly schemas: Record<string, Json> = {};
 
@@ -174,7 +176,7 @@ class Components {
   }
 }
 
-/** References of a schema that stood alone, as references into the document. */
+/** Rewrites the references of a single schema into references into the document. */
 function referenced(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(referenced);
   if (typeof value !== "object" || value === null) return value;

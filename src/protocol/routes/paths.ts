@@ -1,11 +1,11 @@
 /**
- * Names, methods and paths of every HTTP route, and nothing else: the client is built from this table and
- * stays light, the server and the OpenAPI document add schemas to it in `routes.ts`.
+ * Names, methods and paths of all HTTP routes. The client uses only this table, so it does not load the schemas. The
+ * server and the OpenAPI document use `routes.ts`, which adds the schemas.
  */
 
 export interface RoutePath {
   method: "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
-  /** Parameters stand in braces, as in OpenAPI. */
+  /** The path, with its parameters in braces as in OpenAPI. */
   path: `/${string}`;
 }
 

@@ -1,114 +1,129 @@
-/** The routes of orgs, people, their keys, sharing, and the audit log (H4, S7). */
+/** The routes of orgs, users, keys, sharing, and the audit log (H4, S7). */
 import { z } from "zod";
-import { createdKey, keyList, keyListQuery, keyStart, me } from "../key.ts";
+import { createdKeySchema, keyListSchema, keyListQuerySchema, keyStartSchema, meSchema } from "../key.ts";
 import type { RouteName } from "./paths.ts";
 import {
-  auditList,
-  auditQuery,
-  org,
-  orgPatch,
+  auditListSchema,
+  auditQuerySchema,
+  orgSchema,
+  orgPatchSchema,
   pageQuery,
-  shared,
-  sharingChange,
-  user,
-  userChange,
-  userList,
-  userStart,
+  sharedSchema,
+  sharingChangeSchema,
+  userSchema,
+  userChangeSchema,
+  userListSchema,
+  userStartSchema,
 } from "../people.ts";
 import type { RouteSpec } from "./route-spec.ts";
-import { sessionList } from "../session.ts";
+import { sessionListSchema } from "../session.ts";
 
 export const peopleRoutes = {
-  me: { summary: "Who the key belongs to.", access: "read", status: 200, answer: me, errors: [] },
-  getOrg: { summary: "The caller's own org.", access: "read", status: 200, answer: org, errors: [] },
+  me: {
+    summary: "Returns the caller: the owner of the key.",
+    access: "read",
+    status: 200,
+    answer: meSchema,
+    errors: [],
+  },
+  getOrg: { summary: "Returns the caller's own org.", access: "read", status: 200, answer: orgSchema, errors: [] },
   updateOrg: {
     summary: "Renames the caller's own org.",
     access: "admin",
-    body: orgPatch,
+    body: orgPatchSchema,
     status: 200,
-    answer: org,
+    answer: orgSchema,
     errors: ["storage_full"],
   },
 
   listUsers: {
-    summary: "The people of the caller's org, oldest first.",
+    summary: "Lists the users of the caller's org, oldest first.",
     access: "read",
     query: z.strictObject(pageQuery),
     status: 200,
-    answer: userList,
+    answer: userListSchema,
     errors: [],
   },
   createUser: {
-    summary: "Adds somebody to the caller's org; they come in by a key that is made for them.",
+    summary: "Adds a user to the caller's org. The user needs an API key to sign in.",
     access: "admin",
-    body: userStart,
+    body: userStartSchema,
     status: 201,
-    answer: user,
+    answer: userSchema,
     errors: ["user_exists", "storage_full"],
   },
-  getUser: { summary: "Somebody of the caller's org.", access: "read", status: 200, answer: user, errors: [] },
-  updateUser: {
-    summary: "Changes somebody of the caller's org: name, address, role, whether they are let in.",
-    access: "admin",
-    body: userChange,
+  getUser: {
+    summary: "Returns a user of the caller's org.",
+    access: "read",
     status: 200,
-    answer: user,
+    answer: userSchema,
+    errors: [],
+  },
+  updateUser: {
+    summary:
+      "Changes a user of the caller's org: name, email address, external id, role, or whether the user has access.",
+    access: "admin",
+    body: userChangeSchema,
+    status: 200,
+    answer: userSchema,
     errors: ["user_exists", "last_admin", "storage_full"],
   },
   listUserSessions: {
-    summary: "Sessions of somebody of the caller's org, as far as the caller may see them; newest activity first.",
+    summary:
+      "Lists the sessions of a user of the caller's org that the caller may see, the most recently active first.",
     access: "read",
     query: z.strictObject(pageQuery),
     status: 200,
-    answer: sessionList,
+    answer: sessionListSchema,
     errors: [],
   },
 
   listKeys: {
-    summary: "The caller's API keys; for an admin the org's.",
+    summary: "Lists the caller's API keys, or all keys of the org for an admin.",
     access: "read",
-    query: keyListQuery,
+    query: keyListQuerySchema,
     status: 200,
-    answer: keyList,
+    answer: keyListSchema,
     errors: [],
   },
   createKey: {
-    summary: "Makes an API key for the caller, or by an admin for somebody of the org, and shows its secret, once.",
+    summary:
+      "Makes an API key for the caller, and returns its secret once. An admin can make a key for another user of the org.",
     access: "write",
-    body: keyStart,
+    body: keyStartSchema,
     status: 201,
-    answer: createdKey,
+    answer: createdKeySchema,
     errors: ["not_found", "storage_full"],
   },
   revokeKey: {
-    summary: "Makes an API key worthless, and ends what it has open.",
+    summary: "Revokes an API key, and ends everything that it has open.",
     access: "write",
     status: 204,
     errors: [],
   },
 
   getSharing: {
-    summary: "Whether a session is public in the org, and who takes part in it.",
+    summary: "Returns whether a session is public in the org, and its participants.",
     access: "read",
     status: 200,
-    answer: shared,
+    answer: sharedSchema,
     errors: [],
   },
   changeSharing: {
-    summary: "Shares a session with the org, or with some of its people; or no more.",
+    summary: "Shares a session with the org or with some of its users, or ends the sharing.",
     access: "write",
-    body: sharingChange,
+    body: sharingChangeSchema,
     status: 200,
-    answer: shared,
+    answer: sharedSchema,
     errors: ["storage_full"],
   },
 
   listAudit: {
-    summary: "What the people of the org did, and were refused; newest first.",
+    summary: "Lists what users of the org did, and what was refused to them, newest first.",
     access: "admin",
-    query: auditQuery,
+    query: auditQuerySchema,
     status: 200,
-    answer: auditList,
+    answer: auditListSchema,
     errors: [],
   },
 } as const satisfies Partial<Record<RouteName, RouteSpec>>;

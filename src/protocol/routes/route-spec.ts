@@ -1,46 +1,53 @@
-/** What the table says of a route, and what several routes share. */
+/** The form of an entry of the route table, and parts that several routes share. */
 import { z } from "zod";
 import type { ErrorCode } from "../../domain/errors.ts";
 
-/** `open` needs no key; `write` refuses readers; `admin` refuses everyone else (H4). */
-export type Access = "open" | "read" | "write" | "admin";
+/** The access rule of a route (H4). `open` needs no key, `read` needs a key, `write` refuses readers, `admin` requires an admin. */
+export type RouteAccess = "open" | "read" | "write" | "admin";
 
 export interface RouteSpec {
   summary: string;
-  access: Access;
-  /** Open, and tells more to some: a key that comes along is looked at. */
+  access: RouteAccess;
+  /** True for an open route that returns more to some callers, so the route checks a key if the request has one. */
   greets?: true;
-  /** Parameters of the path beside `{id}`; what does not fit is not there. */
+  /** Parameters of the path other than `{id}`. If they do not match, the answer is `not_found`. */
   params?: z.ZodObject;
   query?: z.ZodObject;
   headers?: z.ZodObject;
-  /** The JSON body; absent, where there are other bodies: JSON is not taken. */
+  /** The JSON body. If it is absent and there are other bodies, JSON is not accepted. */
   body?: z.ZodType;
-  /** Other media types that the body may have, each with what it holds. */
+  /** Other media types that the body may have, each with a description. */
   otherBodies?: Record<string, string>;
   status: 200 | 201 | 204;
-  /** The JSON answer; absent: the answer is not JSON. */
+  /** The JSON answer. If it is absent, the answer is not JSON. */
   answer?: z.ZodType;
-  /** Other media types of the answer, each with what it holds. */
+  /** Other media types of the answer, each with a description. */
   otherAnswers?: Record<string, string>;
-  /** A second way to succeed. */
+  /** The JSON answer with status 202. */
   accepted?: z.ZodType;
-  /** Codes that this route adds to those that every route of its access has. */
+  /** Error codes of this route, in addition to those of every route with its access rule. */
   errors: readonly ErrorCode[];
 }
 
-/** Whether requests of the route have a body. */
+/** Returns true if requests of the route have a body. */
 export function takesBody({ body, otherBodies }: RouteSpec): boolean {
   return body !== undefined || otherBodies !== undefined;
 }
 
-export const events = { "text/event-stream": "AG-UI 1.0 events, each with its `id:`; ends after the terminal event." };
-export const resume = {
+export const eventStreamAnswers = {
+  "text/event-stream": "AG-UI 1.0 events, each with its `id:`. The stream ends after the terminal event.",
+};
+export const resumeParameters = {
   query: z.strictObject({
-    after: z.string().optional().describe("An event's id, or the number of events that were had already."),
+    after: z
+      .string()
+      .optional()
+      .describe("The id of the last event that the client has, or the number of events that it has."),
   }),
-  headers: z.object({ "Last-Event-ID": z.string().optional().describe("The id of the last event that was had.") }),
+  headers: z.object({
+    "Last-Event-ID": z.string().optional().describe("The id of the last event that the client has."),
+  }),
 };
 
-/** Codes of routes that read what is kept of a turn. */
-export const stored = ["blob_missing", "blob_damaged", "storage_failed"] as const;
+/** Error codes of routes that read the stored contents of a turn. */
+export const storedTurnErrors = ["blob_missing", "blob_damaged", "storage_failed"] as const;

@@ -1,6 +1,6 @@
 /**
- * Every HTTP route with what it takes and gives. The server registers from this table, OpenAPI is generated
- * from it, and the client's types are inferred from it, so the three cannot disagree (H2).
+ * The table of all HTTP routes with their requests and responses. The server registers its handlers from this table,
+ * OpenAPI is generated from it, and the client's types are inferred from it, so the three cannot disagree (H2).
  */
 import type { z } from "zod";
 import { contextRoutes } from "./context.ts";
@@ -11,7 +11,7 @@ import { serverRoutes } from "./server.ts";
 import { sessionRoutes } from "./session.ts";
 import { turnRoutes } from "./turn.ts";
 
-export type { Access, RouteSpec } from "./route-spec.ts";
+export type { RouteAccess, RouteSpec } from "./route-spec.ts";
 
 export const routes = {
   ...turnRoutes,
@@ -21,20 +21,24 @@ export const routes = {
   ...contextRoutes,
 } as const satisfies Record<RouteName, RouteSpec>;
 
-export type Routes = typeof routes;
+export type RouteTable = typeof routes;
 
-/** Parameters of the path beside `{id}`. */
-export type ParamsOf<N extends RouteName> = Routes[N] extends { params: infer S extends z.ZodType } ? z.output<S> : {};
-/** What a route answers as JSON; void where it answers something else. */
-export type AnswerOf<N extends RouteName> = Routes[N] extends { answer: infer S extends z.ZodType } ? z.infer<S> : void;
-/** As clients write it. */
-export type BodyOf<N extends RouteName> = Routes[N] extends { body: infer S extends z.ZodType }
+/** The parameters of a route's path other than `{id}`. */
+export type ParamsOf<N extends RouteName> = RouteTable[N] extends { params: infer S extends z.ZodType }
+  ? z.output<S>
+  : {};
+/** The JSON answer of a route. Void if the route answers in another form. */
+export type AnswerOf<N extends RouteName> = RouteTable[N] extends { answer: infer S extends z.ZodType }
+  ? z.infer<S>
+  : void;
+/** The body of a route's request in the form that clients send. */
+export type BodyOf<N extends RouteName> = RouteTable[N] extends { body: infer S extends z.ZodType }
   ? z.input<S>
   : undefined;
-/** Once it is read. */
-export type ReadBodyOf<N extends RouteName> = Routes[N] extends { body: infer S extends z.ZodType }
+/** The body of a route's request after it was parsed. */
+export type ReadBodyOf<N extends RouteName> = RouteTable[N] extends { body: infer S extends z.ZodType }
   ? z.output<S>
   : undefined;
-export type QueryOf<N extends RouteName> = Routes[N] extends { query: infer S extends z.ZodType }
+export type QueryOf<N extends RouteName> = RouteTable[N] extends { query: infer S extends z.ZodType }
   ? z.output<S>
   : undefined;

@@ -1,68 +1,83 @@
 /** The routes of devices and of the server itself. */
 import { z } from "zod";
-import { deviceList, pairedDevice, pairing, pairingClaim, pairingCode, pairingStart } from "../device.ts";
-import { alive, readiness } from "../health.ts";
+import {
+  deviceListSchema,
+  pairedDeviceSchema,
+  pairingSchema,
+  pairingClaimSchema,
+  pairingCodeSchema,
+  pairingStartSchema,
+} from "../device.ts";
+import { aliveSchema, readinessSchema } from "../health.ts";
 import type { RouteName } from "./paths.ts";
 import type { RouteSpec } from "./route-spec.ts";
-import { garbageOrder, garbageReport } from "../tree.ts";
+import { garbageOrderSchema, garbageReportSchema } from "../tree.ts";
 
 export const serverRoutes = {
   listDevices: {
-    summary: "The caller's devices, each with a token of its own; for an admin those of the org.",
+    summary: "Lists the caller's devices, or all devices of the org for an admin. Each device has its own token.",
     access: "read",
     status: 200,
-    answer: deviceList,
+    answer: deviceListSchema,
     errors: [],
   },
   createPairingCode: {
-    summary: "Makes a code by which one device gets a token of the caller's, once, within five minutes.",
+    summary: "Makes a pairing code. One device can exchange it for a token of the caller, once, within five minutes.",
     access: "write",
-    body: pairingStart,
+    body: pairingStartSchema,
     status: 201,
-    answer: pairingCode,
+    answer: pairingCodeSchema,
     errors: ["workspace_unknown", "storage_full"],
   },
   getPairingCode: {
-    summary: "Whether a code that the caller made was claimed, and by which device.",
+    summary: "Returns whether a pairing code of the caller was claimed, and by which device.",
     access: "read",
     status: 200,
-    answer: pairing,
+    answer: pairingSchema,
     errors: [],
   },
   pairDevice: {
-    summary: "Gives a device its token, for a code; a wrong one costs every open code one of five tries.",
+    summary:
+      "Gives a device its token in exchange for a pairing code. A wrong code takes one of five attempts from every open code.",
     access: "open",
-    body: pairingClaim,
+    body: pairingClaimSchema,
     status: 201,
-    answer: pairedDevice,
+    answer: pairedDeviceSchema,
     errors: ["pairing_refused", "rate_limited", "storage_full"],
   },
   revokeDevice: {
-    summary: "Makes a device's token worthless, and closes its connections.",
+    summary: "Revokes a device's token, and closes the device's connections.",
     access: "write",
     status: 204,
     errors: [],
   },
 
   collectGarbage: {
-    summary: "Deletes what is stored and no turn needs; a dry run only says what that is.",
+    summary: "Deletes stored contents that no turn needs. A dry run only reports them.",
     access: "admin",
-    body: garbageOrder,
+    body: garbageOrderSchema,
     status: 200,
-    answer: garbageReport,
+    answer: garbageReportSchema,
     errors: ["storage_failed"],
   },
-  healthz: { summary: "Whether the server lives.", access: "open", status: 200, answer: alive, errors: [] },
+  healthz: {
+    summary: "Returns 200 if the server process is running.",
+    access: "open",
+    status: 200,
+    answer: aliveSchema,
+    errors: [],
+  },
   readyz: {
-    summary: "Whether the server can take turns; 503 with the same shape when it cannot. An admin is told why.",
+    summary:
+      "Returns 200 if the server can run turns, otherwise 503 in the same form. An admin also receives the reason.",
     access: "open",
     greets: true,
     status: 200,
-    answer: readiness,
+    answer: readinessSchema,
     errors: [],
   },
   openapi: {
-    summary: "This interface as OpenAPI 3.1.",
+    summary: "Returns this API as an OpenAPI 3.1 document.",
     access: "open",
     status: 200,
     answer: z.record(z.string(), z.unknown()),

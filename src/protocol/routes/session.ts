@@ -2,171 +2,182 @@
 import { z } from "zod";
 import { queryNumber } from "../values.ts";
 import { limits } from "../../domain/limits.ts";
-import { verifyReport } from "../explain.ts";
+import { verifyReportSchema } from "../explain.ts";
 import type { RouteName } from "./paths.ts";
-import { mailbox, mailboxQuery } from "../mailbox.ts";
-import { events, resume, type RouteSpec, stored } from "./route-spec.ts";
-import { session, sessionList, sessionListQuery, sessionPatch, sessionStart } from "../session.ts";
-import { exportQuery, importReport, linesMediaType } from "../transfer.ts";
-import { headMove, purgeReport, searchHits, searchQuery, sessionGraph } from "../tree.ts";
-import { interruption, steer, steering, turn, turnList } from "../turn.ts";
+import { mailboxSchema, mailboxQuerySchema } from "../mailbox.ts";
+import { eventStreamAnswers, resumeParameters, type RouteSpec, storedTurnErrors } from "./route-spec.ts";
+import {
+  sessionSchema,
+  sessionListSchema,
+  sessionListQuerySchema,
+  sessionPatchSchema,
+  sessionStartSchema,
+} from "../session.ts";
+import { exportQuerySchema, importReportSchema, linesMediaType } from "../transfer.ts";
+import { headMoveSchema, purgeReportSchema, searchHitsSchema, searchQuerySchema, sessionGraphSchema } from "../tree.ts";
+import { interruptionSchema, steerSchema, steeringSchema, turnSchema, turnListSchema } from "../turn.ts";
 
 export const sessionRoutes = {
   listSessions: {
-    summary: "Sessions that the caller owns, took part in, or that are public in the org; newest activity first.",
+    summary:
+      "Lists the sessions that the caller owns or took part in, or that are public in the org, the most recently active first.",
     access: "read",
-    query: sessionListQuery,
+    query: sessionListQuerySchema,
     status: 200,
-    answer: sessionList,
+    answer: sessionListSchema,
     errors: [],
   },
   createSession: {
-    summary: "Makes a session without turns; with `forkOf` below a turn that there is.",
+    summary: "Makes a session without turns. With `forkOf` it starts below an existing turn.",
     access: "write",
-    body: sessionStart,
+    body: sessionStartSchema,
     status: 201,
-    answer: session,
+    answer: sessionSchema,
     errors: ["not_found", "workspace_unknown", "context_unknown", "turn_not_continuable", "storage_full"],
   },
   importSessions: {
-    summary: "Takes in what the export route gave, here or elsewhere. Importing it twice changes nothing.",
+    summary: "Imports an export of this or another server. A second import changes nothing.",
     access: "write",
-    otherBodies: { [linesMediaType]: "The lines of an export; they are read as they arrive." },
+    otherBodies: { [linesMediaType]: "The lines of an export. The server reads them while they arrive." },
     status: 200,
-    answer: importReport,
+    answer: importReportSchema,
     errors: ["import_invalid", "import_conflict", "import_newer", "storage_full", "storage_failed"],
   },
-  getSession: { summary: "A session.", access: "read", status: 200, answer: session, errors: [] },
+  getSession: { summary: "Returns a session.", access: "read", status: 200, answer: sessionSchema, errors: [] },
   updateSession: {
-    summary: "Changes what a person may change of a session.",
+    summary: "Changes properties of a session.",
     access: "write",
-    body: sessionPatch,
+    body: sessionPatchSchema,
     status: 200,
-    answer: session,
+    answer: sessionSchema,
     errors: ["storage_full"],
   },
   removeSession: {
-    summary: "Removes a session, so that it can be restored.",
+    summary: "Removes a session from all lists. It can be restored.",
     access: "write",
     status: 200,
-    answer: session,
+    answer: sessionSchema,
     errors: ["storage_full"],
   },
   restoreSession: {
-    summary: "Brings a removed session back.",
+    summary: "Restores a removed session.",
     access: "write",
     status: 200,
-    answer: session,
+    answer: sessionSchema,
     errors: ["storage_full"],
   },
   purgeSession: {
-    summary: "Deletes a removed session for ever, but for what forks rest on.",
+    summary: "Deletes a removed session permanently, except the turns that forks depend on.",
     access: "write",
     status: 200,
-    answer: purgeReport,
+    answer: purgeReportSchema,
     errors: ["session_busy", "storage_full", "storage_failed"],
   },
   archiveSession: {
-    summary: "Puts a session away: it stays readable and takes no turns.",
+    summary: "Archives a session: it stays readable and takes no turns.",
     access: "write",
     status: 200,
-    answer: session,
+    answer: sessionSchema,
     errors: ["storage_full"],
   },
   unarchiveSession: {
     summary: "Lets an archived session take turns again.",
     access: "write",
     status: 200,
-    answer: session,
+    answer: sessionSchema,
     errors: ["storage_full"],
   },
   moveHead: {
-    summary: "Moves the head to another turn of the session, if it still is where the caller saw it.",
+    summary: "Moves the head to another turn of the session, if the head has not moved since the caller read it.",
     access: "write",
-    body: headMove,
+    body: headMoveSchema,
     status: 200,
-    answer: session,
+    answer: sessionSchema,
     errors: ["head_moved", "session_busy", "session_archived", "turn_not_continuable", "storage_full"],
   },
   getGraph: {
-    summary: "The session's turns, the lineage that it was forked from, and its forks.",
+    summary: "Returns the session's turns, the turns that it was forked from, and its forks.",
     access: "read",
     status: 200,
-    answer: sessionGraph,
+    answer: sessionGraphSchema,
     errors: [],
   },
   verifySession: {
-    summary: "Recomputes the digests of the session's turns and names the first that does not hold.",
+    summary: "Recomputes the digests of the session's turns, and reports the first one that does not match.",
     access: "read",
     status: 200,
-    answer: verifyReport,
+    answer: verifyReportSchema,
     errors: ["storage_failed"],
   },
   exportSession: {
-    summary: "The session, or one branch of it, as a file that can be imported, or as Markdown.",
+    summary: "Exports the session or one of its branches as a file for import, or the session as Markdown.",
     access: "read",
-    query: exportQuery,
+    query: exportQuerySchema,
     status: 200,
-    otherAnswers: { [linesMediaType]: "The file, line by line.", "text/markdown": "For reading." },
-    errors: stored,
+    otherAnswers: {
+      [linesMediaType]: "The export file, line by line.",
+      "text/markdown": "The session as text for reading.",
+    },
+    errors: storedTurnErrors,
   },
   listTurns: {
-    summary: "Turns of a session, newest first.",
+    summary: "Lists the turns of a session, newest first.",
     access: "read",
     query: z.strictObject({
-      before: queryNumber(1).optional().describe("Only turns with a smaller sequence number."),
+      before: queryNumber(1).optional().describe("Show only turns with a smaller sequence number."),
       limit: queryNumber(1, limits.pageSizeMax).optional(),
     }),
     status: 200,
-    answer: turnList,
+    answer: turnListSchema,
     errors: [],
   },
   getLastTurn: {
-    summary: "The newest turn of the session's agent, whatever its status.",
+    summary: "Returns the newest turn of the session's agent, in any status.",
     access: "read",
     status: 200,
-    answer: turn,
-    errors: stored,
+    answer: turnSchema,
+    errors: storedTurnErrors,
   },
   interruptSession: {
-    summary: "Stops the session's running turn, and its subagents. Idempotent.",
+    summary: "Stops the session's running turn and its subagents. The request is idempotent.",
     access: "write",
     status: 200,
-    answer: interruption,
+    answer: interruptionSchema,
     errors: [],
   },
   steerSession: {
-    summary: "Gives the session's running turn a message, which the model gets at the turn's next step.",
+    summary: "Sends the session's running turn a message, which the model receives at the turn's next step.",
     access: "write",
-    body: steer,
+    body: steerSchema,
     status: 200,
-    answer: steering,
+    answer: steeringSchema,
     errors: ["turn_not_running", "instruction_empty", "instruction_too_large", "instruction_not_text"],
   },
   getMailbox: {
     summary:
-      "What subagents left for the session's agent, oldest first: what waits, and what was delivered to which turn.",
+      "Lists the messages of subagents for the session's agent, oldest first: those that wait, and those that were delivered, with the turn.",
     access: "read",
-    query: mailboxQuery,
+    query: mailboxQuerySchema,
     status: 200,
-    answer: mailbox,
+    answer: mailboxSchema,
     errors: [],
   },
   sessionEvents: {
     summary:
-      "Events of the newest turn of the session's agent; with a last event id, from there through every later one.",
+      "Streams the events of the newest turn of the session's agent. With a last event id, the stream continues after it, through all later turns.",
     access: "read",
-    ...resume,
+    ...resumeParameters,
     status: 200,
-    otherAnswers: events,
-    errors: ["event_id_unknown", ...stored],
+    otherAnswers: eventStreamAnswers,
+    errors: ["event_id_unknown", ...storedTurnErrors],
   },
   search: {
-    summary: "Sessions that hold all of the words, in their name, instructions or answers; newest activity first.",
+    summary:
+      "Lists the sessions that contain all of the words in their name, instructions or answers, the most recently active first.",
     access: "read",
-    query: searchQuery,
+    query: searchQuerySchema,
     status: 200,
-    answer: searchHits,
+    answer: searchHitsSchema,
     errors: [],
   },
 } as const satisfies Partial<Record<RouteName, RouteSpec>>;

@@ -1,14 +1,27 @@
-/** The routes of turns: running one, and everything that is kept of it. */
+/** The routes of turns: running a turn, and reading everything that is stored of it. */
 import { z } from "zod";
 import { limits } from "../../domain/limits.ts";
-import { executeAccepted, executeAnswer, executeQuery, executeRequest, fireRequest } from "../execute.ts";
-import { turnDiff } from "../explain.ts";
+import {
+  executeAcceptedSchema,
+  executeAnswerSchema,
+  executeQuerySchema,
+  executeRequestSchema,
+  fireRequestSchema,
+} from "../execute.ts";
+import { turnDiffSchema } from "../explain.ts";
 import type { RouteName } from "./paths.ts";
-import { events, resume, type RouteSpec, stored } from "./route-spec.ts";
-import { interruption, steer, steering, turn, turnContext, turnSummary } from "../turn.ts";
-import { id, queryNumber } from "../values.ts";
+import { eventStreamAnswers, resumeParameters, type RouteSpec, storedTurnErrors } from "./route-spec.ts";
+import {
+  interruptionSchema,
+  steerSchema,
+  steeringSchema,
+  turnSchema,
+  turnContextSchema,
+  turnSummarySchema,
+} from "../turn.ts";
+import { idSchema, queryNumber } from "../values.ts";
 
-const step = z.strictObject({ step: queryNumber(1).describe("Model calls of the turn, from 1.") });
+const step = z.strictObject({ step: queryNumber(1).describe("Number of the model call of the turn, from 1.") });
 const runs = [
   "not_found",
   "instruction_empty",
@@ -44,122 +57,124 @@ const idempotent = z.object({
     .string()
     .max(limits.idempotencyKeyCharactersMax)
     .optional()
-    .describe("The same key and body give the same turn, also while it runs."),
+    .describe("Requests with the same key and body return the same turn, even while it runs."),
 });
 
 export const turnRoutes = {
   execute: {
-    summary: "Runs a turn: the first of a session, the next of one, a fork, or one again.",
+    summary: "Runs a turn: the first or the next turn of a session, a fork, or a rerun.",
     access: "write",
-    query: executeQuery,
+    query: executeQuerySchema,
     headers: idempotent,
-    body: executeRequest,
+    body: executeRequestSchema,
     otherBodies: {
-      "text/plain": "The instruction; everything else stands in the query.",
+      "text/plain": "The instruction. All other fields are in the query.",
       "multipart/form-data":
-        "A part `request` with the JSON, and files: each is an active file, its file name the path. A file that `request` lists without content, among its active files or in its `input`, gets it here.",
+        "A part `request` with the JSON, and files. Each file is an active file, and its file name is the path. If `request` lists a file without content, in its active files or in its `input`, the content is taken from here.",
     },
     status: 200,
-    answer: executeAnswer,
-    otherAnswers: events,
-    accepted: executeAccepted,
-    errors: [...runs, "mailbox_empty", "mailbox_changed", ...stored],
+    answer: executeAnswerSchema,
+    otherAnswers: eventStreamAnswers,
+    accepted: executeAcceptedSchema,
+    errors: [...runs, "mailbox_empty", "mailbox_changed", ...storedTurnErrors],
   },
 
   fireMailbox: {
     summary:
-      "Runs a turn below the head that takes all messages which wait in the session's mailbox, each exactly once.",
+      "Runs a turn below the head that delivers all waiting messages of the session's mailbox, each exactly once.",
     access: "write",
     headers: idempotent,
-    body: fireRequest,
+    body: fireRequestSchema,
     status: 200,
-    answer: executeAnswer,
-    otherAnswers: events,
-    accepted: executeAccepted,
-    errors: [...runs, "mailbox_empty", "mailbox_changed", ...stored],
+    answer: executeAnswerSchema,
+    otherAnswers: eventStreamAnswers,
+    accepted: executeAcceptedSchema,
+    errors: [...runs, "mailbox_empty", "mailbox_changed", ...storedTurnErrors],
   },
 
   getTurn: {
-    summary: "A turn with its manifest and its steps.",
+    summary: "Returns a turn with its manifest and its steps.",
     access: "read",
     status: 200,
-    answer: turn,
-    errors: stored,
+    answer: turnSchema,
+    errors: storedTurnErrors,
   },
   getTurnSummary: {
-    summary: "A turn as it stands in lists.",
+    summary: "Returns the summary of a turn, as in lists.",
     access: "read",
     status: 200,
-    answer: turnSummary,
+    answer: turnSummarySchema,
     errors: [],
   },
   getInstruction: {
-    summary: "The whole instruction.",
+    summary: "Returns the whole instruction of a turn.",
     access: "read",
     status: 200,
-    otherAnswers: { "text/plain": "The instruction as it was given." },
-    errors: stored,
+    otherAnswers: { "text/plain": "The instruction as it was sent." },
+    errors: storedTurnErrors,
   },
   getAnswer: {
-    summary: "What the execute route answered, at any later time. As `text/plain`: only the text.",
+    summary: "Returns the answer of the execute route at any later time. As `text/plain`, it returns only the text.",
     access: "read",
     status: 200,
-    answer: executeAnswer,
+    answer: executeAnswerSchema,
     otherAnswers: { "text/plain": "The answer's text." },
-    errors: ["turn_not_finished", ...stored],
+    errors: ["turn_not_finished", ...storedTurnErrors],
   },
   getRequest: {
-    summary: "The exact bytes of the body that was sent to the provider in a step.",
+    summary: "Returns the exact bytes of the body that was sent to the provider in a step.",
     access: "read",
     query: step,
     status: 200,
     otherAnswers: { "application/octet-stream": "The bytes." },
-    errors: stored,
+    errors: storedTurnErrors,
   },
   getResponse: {
-    summary: "The exact bytes that the provider answered in a step.",
+    summary: "Returns the exact bytes of the provider's response in a step.",
     access: "read",
     query: step,
     status: 200,
     otherAnswers: { "application/octet-stream": "The bytes." },
-    errors: stored,
+    errors: storedTurnErrors,
   },
   getContext: {
-    summary: "What the turn gave the model: the manifest, and the user message as it was sent.",
+    summary: "Returns what the turn gave the model: the manifest, and the user message as it was sent.",
     access: "read",
     status: 200,
-    answer: turnContext,
-    errors: stored,
+    answer: turnContextSchema,
+    errors: storedTurnErrors,
   },
   diffTurns: {
-    summary: "What the model saw differently in this turn and in another, and both answers.",
+    summary: "Compares what the model received in this turn and in another, and returns both answers.",
     access: "read",
-    query: z.strictObject({ with: id.describe("The other turn, of any session that the caller may read.") }),
+    query: z.strictObject({
+      with: idSchema.describe("The other turn, which may be of any session that the caller may read."),
+    }),
     status: 200,
-    answer: turnDiff,
-    errors: ["turn_not_finished", "history_unavailable", ...stored],
+    answer: turnDiffSchema,
+    errors: ["turn_not_finished", "history_unavailable", ...storedTurnErrors],
   },
   turnEvents: {
-    summary: "Events of a turn, while it runs and ever after.",
+    summary: "Streams the events of a turn, while it runs and at any later time.",
     access: "read",
-    ...resume,
+    ...resumeParameters,
     status: 200,
-    otherAnswers: events,
-    errors: ["event_id_unknown", ...stored],
+    otherAnswers: eventStreamAnswers,
+    errors: ["event_id_unknown", ...storedTurnErrors],
   },
   interruptTurn: {
-    summary: "Stops a turn. Idempotent.",
+    summary: "Stops a turn. The request is idempotent.",
     access: "write",
     status: 200,
-    answer: interruption,
+    answer: interruptionSchema,
     errors: [],
   },
   steerTurn: {
-    summary: "Gives a running turn a message, which the model gets at its next step.",
+    summary: "Sends a running turn a message, which the model receives at its next step.",
     access: "write",
-    body: steer,
+    body: steerSchema,
     status: 200,
-    answer: steering,
+    answer: steeringSchema,
     errors: ["turn_not_running", "instruction_empty", "instruction_too_large", "instruction_not_text"],
   },
 } as const satisfies Partial<Record<RouteName, RouteSpec>>;

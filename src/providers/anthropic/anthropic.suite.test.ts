@@ -3,7 +3,7 @@ import type { TestContext } from "node:test";
 import { type FakeAnthropic, startFakeAnthropic } from "../../../testing/fake-anthropic/fake-anthropic.ts";
 import { garbage } from "../../../testing/fake-server/deliver.ts";
 import { nobodyThere } from "../../../testing/fake-server/other-servers.ts";
-import { type OpenProvider, providerSuite, type Scene } from "../provider.suite.ts";
+import { type OpenProvider, providerSuite, type ProviderScene } from "../provider.suite.ts";
 import { anthropicProvider } from "./anthropic.ts";
 
 const apiKey = "sk-ant-test-0123456789";
@@ -17,7 +17,7 @@ function providerAt(baseUrl: string): OpenProvider {
   return { provider: anthropicProvider({ apiKey, baseUrl, model: "claude-test" }), secrets: [apiKey] };
 }
 
-async function fakeIn(scene: Exclude<Scene, "unreachable">, context: TestContext): Promise<FakeAnthropic> {
+async function fakeIn(scene: Exclude<ProviderScene, "unreachable">, context: TestContext): Promise<FakeAnthropic> {
   const fake = await startFakeAnthropic({ apiKey });
   const held = Promise.withResolvers<void>();
   context.after(async () => {

@@ -1,76 +1,54 @@
 /**
- * The driver for Anthropic's Messages API, on plain `fetch`: the bytes that `prepare` gives are the bytes on the
- * wire (E7, D3). The API remembers nothing, so every call is a replay (C1).
+ * The driver for Anthropic's Messages API. The bytes that `prepare` makes are the bytes on the wire (E7, D3). The API
+ * remembers nothing, so every call is a replay (C1).
  */
-import { mediaTaken } from "../../domain/models.ts";
-import { connect, type Connection, type HttpOptions } from "../connection.ts";
-import { sendOverHttp } from "../http-call.ts";
-import type { ModelCall, PreparedRequest, Provider } from "../provider.ts";
-import { readErrorBody, refusalOf } from "./failures.ts";
-import { MessageReader } from "./message-reader.ts";
-import { type BodyOptions, messagesBody } from "./request-body.ts";
+import { createHttpConnection, type HttpConnection, type HttpProviderOptions } from "../http-connection.ts";
+import { httpProvider } from "../http-provider.ts";
+import type { Provider } from "../provider.ts";
+import { anthropicErrors } from "./failures.ts";
+import { anthropicBody } from "./request-body.ts";
+import { anthropicAnswers } from "./stream-reader.ts";
 
-export interface AnthropicOptions extends HttpOptions {
-  /** The key under which it is configured; `anthropic` by default. */
-  name?: string;
+/** `baseUrl` is without the version; `https://api.anthropic.com` by default. */
+export interface AnthropicOptions extends HttpProviderOptions {
   apiKey: string;
-  /** Without the version; `https://api.anthropic.com` by default. */
-  baseUrl?: string;
-  /** The default model. */
-  model: string;
-  /** In tokens, thinking included, where the settings say nothing: the wire demands a limit. */
+  /** The limit in tokens, including thinking, for calls whose settings have none: the wire demands a limit. */
   maxOutputTokens?: number;
 }
 
-/** What the types of the installed `@anthropic-ai/sdk` describe. */
+/** The version that the types of the installed `@anthropic-ai/sdk` describe. */
 const apiVersion = "2026-10-21";
 
-/** Lets a request say what happens to thinking whose conversation has changed; `thinking.ts` says why. */
+/** Allows a request to say what happens to thinking whose conversation has changed; see `thinking.ts`. */
 const beta = "thinking-binding-controls-2026-08-01";
 
-/** Every model that is offered takes as much. */
+/** Every model that is offered allows this many. */
 const maxOutputTokensDefault = 32_000;
 
-/** Throws `config_invalid` for options that cannot be used; never names the key (E8). */
+/** Throws `config_invalid` for options that cannot be used. The error never shows the key (E8). */
 export function anthropicProvider(options: AnthropicOptions): Provider {
   const connection = connectTo(options);
-  const { name, account } = connection;
-  const bodyOptions = { providerName: name, maxOutputTokens: options.maxOutputTokens ?? maxOutputTokensDefault };
-  return {
-    name,
-    account,
+  const { maxOutputTokens = maxOutputTokensDefault } = options;
+  return httpProvider({
+    wire: "anthropic",
+    connection,
     defaultModel: options.model,
     remembers: false,
-    takes: (model) => mediaTaken("anthropic", model),
-    prepare: (call) => prepare(call, bodyOptions),
-    send: (request, signal) =>
-      sendOverHttp(
-        {
-          connection,
-          url: `${connection.baseUrl}/v1/messages`,
-          request,
-          reader: new MessageReader(name, request),
-          refusal: (status, body, retryAfterMs) => refusalOf(status, readErrorBody(body), retryAfterMs),
-        },
-        signal,
-      ),
-  };
-}
-
-function connectTo(options: AnthropicOptions): Connection {
-  const { name = "anthropic", apiKey, baseUrl = "https://api.anthropic.com", headers = {} } = options;
-  const betas = Object.entries(headers).filter(([header]) => header.toLowerCase() === "anthropic-beta");
-  return connect({
-    ...options,
-    name,
-    baseUrl: baseUrl.replace(/\/v1\/*$/, ""),
-    replaceable: { "anthropic-version": apiVersion },
-    fixed: { "x-api-key": apiKey, "anthropic-beta": [beta, ...betas.map(([, value]) => value)].join(",") },
+    pathFor: () => "/v1/messages",
+    bodyFor: (call) => anthropicBody(call, { providerName: connection.name, maxOutputTokens }),
+    answers: anthropicAnswers,
+    errors: anthropicErrors,
   });
 }
 
-function prepare(call: ModelCall, options: BodyOptions): PreparedRequest {
-  const { body, droppedReasoning } = messagesBody(call, options);
-  const dropped = droppedReasoning === 0 ? [] : [{ kind: "reasoning" as const, count: droppedReasoning }];
-  return { model: call.model, body: JSON.stringify(body), dropped };
+function connectTo(options: AnthropicOptions): HttpConnection {
+  const { name = "anthropic", apiKey, baseUrl = "https://api.anthropic.com", headers = {} } = options;
+  const betas = Object.entries(headers).filter(([header]) => header.toLowerCase() === "anthropic-beta");
+  return createHttpConnection({
+    ...options,
+    name,
+    baseUrl: baseUrl.replace(/\/v1\/*$/, ""),
+    defaultHeaders: { "anthropic-version": apiVersion },
+    fixedHeaders: { "x-api-key": apiKey, "anthropic-beta": [beta, ...betas.map(([, value]) => value)].join(",") },
+  });
 }

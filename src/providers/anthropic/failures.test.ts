@@ -1,7 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { type ErrorCode, errorCatalogue } from "../../domain/errors.ts";
-import { failureInStream, readErrorBody, readWireError, refusalOf } from "./failures.ts";
+import { failedStream, refusedRequest } from "../../../testing/provider-wire.ts";
+import { anthropicErrors } from "./failures.ts";
 
 const invalid = (message: string) => ({ type: "invalid_request_error", message });
 const detailed = (type: string, code: string) => ({ type, message: "it says so", details: { error_code: code } });
@@ -43,7 +44,7 @@ const cases: [status: number, error: unknown, code: ErrorCode][] = [
 
 test("[C7] every HTTP error has its code, and is retried only where that may help", () => {
   for (const [status, error, code] of cases) {
-    const failure = refusalOf(status, readErrorBody(JSON.stringify({ type: "error", error })), null);
+    const { failure } = refusedRequest(anthropicErrors, [status, { type: "error", error }]);
     assert.equal(failure.code, code, `${status} ${JSON.stringify(error)}`);
     assert.equal(failure.retryable, errorCatalogue[code].retryable);
     assert.notEqual(failure.message, "");
@@ -51,7 +52,7 @@ test("[C7] every HTTP error has its code, and is retried only where that may hel
 });
 
 test("[C7] an error within a stream has its code too", () => {
-  const codeOf = (error: unknown): ErrorCode => failureInStream(readWireError(error)).code;
+  const codeOf = (error: unknown): ErrorCode => failedStream(anthropicErrors, error).code;
   assert.equal(codeOf({ type: "overloaded_error", message: "Overloaded" }), "provider_unavailable");
   assert.equal(codeOf({ type: "rate_limit_error", message: "slow" }), "provider_rate_limited");
   assert.equal(codeOf(invalid("Output blocked by content filtering policy")), "provider_refused_content");
@@ -59,11 +60,13 @@ test("[C7] an error within a stream has its code too", () => {
   for (const nothing of [null, undefined, 5, "text", {}]) assert.equal(codeOf(nothing), "provider_unavailable");
 });
 
-test("errors are read from any body, and named by their type where they have no words", () => {
-  assert.equal(readErrorBody('{"error":"plain words"}').message, "plain words");
+test("errors are read from any body, and named by their type if they have no message", () => {
+  const messageOf = (body: string): string => refusedRequest(anthropicErrors, [400, body]).failure.message;
+  assert.equal(messageOf('{"error":"plain words"}'), "plain words (HTTP 400)");
   for (const other of ["", "<html>", "[]", "null", '{"error":null}', '{"detail":"x"}']) {
-    assert.deepEqual(readErrorBody(other), { type: null, message: null, code: null }, other);
+    assert.equal(messageOf(other), "it gave no reason (HTTP 400)", other);
   }
-  const wordless = refusalOf(529, readErrorBody('{"error":{"type":"overloaded_error"}}'), 90_000);
-  assert.equal(wordless.message, "overloaded_error (HTTP 529; it asks to wait 90 s)");
+  const wordless = [529, { error: { type: "overloaded_error" } }] as const;
+  const { failure } = refusedRequest(anthropicErrors, wordless, { retryAfterMs: 90_000 });
+  assert.equal(failure.message, "overloaded_error (HTTP 529; it asks to wait 90 s)");
 });

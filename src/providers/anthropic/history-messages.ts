@@ -1,7 +1,7 @@
 /**
- * History as messages of this API, which is strict about their order: neighbours of one role are one message, the
- * results of calls stand first in the message right after the calls, no text is blank, and thinking is never the
- * last thing that an assistant said.
+ * Builds the messages of this API from the history. Their order is strict: neighbours of one role are one message, the
+ * results of calls come first in the message right after the calls, no text is blank, and no assistant message ends
+ * with thinking.
  */
 import type {
   Base64ImageSource,
@@ -13,21 +13,21 @@ import type {
 import { z } from "zod";
 import type { HistoryItem, ReasoningItem, ToolCallItem, ToolResultItem } from "../../domain/history.ts";
 import { sha256 } from "../../domain/ids.ts";
-import { modelFamily } from "../../domain/models.ts";
 import { argumentsObject } from "../call-arguments.ts";
-import { isImage, mediaOf, type LoadedMedia } from "../call-media.ts";
-import { withoutDanglingReasoning, type ReasoningRole } from "../dangling-reasoning.ts";
+import { isImage, loadedMediaOf, type LoadedMedia } from "../call-media.ts";
+import { isOwnReasoning, withoutDanglingReasoning, type ReasoningRole } from "../history-reasoning.ts";
 import type { ModelCall } from "../provider.ts";
 import { isBlank, sendableText } from "./sendable-text.ts";
 
 export interface HistoryMessages {
   messages: MessageParam[];
   droppedReasoning: number;
-  /** Names of the tools that were called, each once, in the order of their first call. */
+  /** The names of the tools that were called, each once, in the order of their first call. */
   calledNames: string[];
 }
 
-interface Piece {
+/** One block of content, before neighbours of one role are joined. */
+interface MessagePiece {
   role: "user" | "assistant";
   block: ContentBlockParam;
 }
@@ -46,12 +46,12 @@ export function historyMessages(call: ModelCall, providerName: string): HistoryM
   };
 }
 
-function piecesOf(item: HistoryItem, call: ModelCall): Piece[] {
+function piecesOf(item: HistoryItem, call: ModelCall): MessagePiece[] {
   switch (item.type) {
     case "user":
       return [
         ...item.parts.flatMap((text) => textPieces("user", text)),
-        ...mediaOf(item, call).map((media): Piece => ({ role: "user", block: mediaBlock(media) })),
+        ...loadedMediaOf(item, call).map((media): MessagePiece => ({ role: "user", block: mediaBlock(media) })),
       ];
     case "assistant":
       return textPieces("assistant", item.text);
@@ -64,7 +64,7 @@ function piecesOf(item: HistoryItem, call: ModelCall): Piece[] {
   }
 }
 
-function textPieces(role: Piece["role"], text: string): Piece[] {
+function textPieces(role: MessagePiece["role"], text: string): MessagePiece[] {
   return isBlank(text) ? [] : [{ role, block: { type: "text", text: sendableText(text) } }];
 }
 
@@ -74,20 +74,19 @@ function mediaBlock(media: LoadedMedia): ContentBlockParam {
     const source = { type: "base64", media_type: "application/pdf", data } as const;
     return { type: "document", source, title: sendableText(name) };
   }
-  // What this provider takes is in one table with the types that its wire has words for.
+  // The table of media types that this provider takes holds only types that its wire has names for.
   const media_type = mediaType as Base64ImageSource["media_type"];
   return { type: "image", source: { type: "base64", media_type, data } };
 }
 
-/** Loose: a block goes back with every field that it came with. */
+/** The schemas are loose: a block goes back with every field that it came with. */
 const ownThinking = z.discriminatedUnion("type", [
   z.looseObject({ type: z.literal("thinking"), thinking: z.string(), signature: z.string().min(1) }),
   z.looseObject({ type: z.literal("redacted_thinking"), data: z.string().min(1) }),
 ]);
 
 function isReadable(item: ReasoningItem, model: string, providerName: string): boolean {
-  if (item.provider !== providerName || modelFamily(item.model) !== modelFamily(model)) return false;
-  return ownThinking.safeParse(item.opaque).success;
+  return isOwnReasoning(item, model, providerName) && ownThinking.safeParse(item.opaque).success;
 }
 
 function toolUse({ callId, name, arguments: written }: ToolCallItem): ToolUseBlockParam {
@@ -103,23 +102,23 @@ function toolResult({ callId, output, isError }: ToolResultItem): ToolResultBloc
   };
 }
 
-/** An id of another provider may have characters that are refused here. The same id is always mapped the same. */
+/** Ids of other providers may have characters that this API refuses. The same id always gives the same result. */
 function wireId(callId: string): string {
   return /^[a-zA-Z0-9_-]+$/.test(callId) ? callId : `call_${sha256(callId).slice(0, 24)}`;
 }
 
-/** A model may have called what is no tool at all; the name says so as far as it can. */
+/** A model may have called a tool that does not exist. Characters that the API refuses become `_`. */
 function wireName(name: string): string {
   return name.replaceAll(/[^a-zA-Z0-9_-]/g, "_").slice(0, 128) || "_";
 }
 
-function roleOf({ role, block }: Piece): ReasoningRole {
+function roleOf({ role, block }: MessagePiece): ReasoningRole {
   if (block.type === "thinking" || block.type === "redacted_thinking") return "reasoning";
   return role === "assistant" ? "outcome" : "other";
 }
 
-function messagesOf(pieces: readonly Piece[]): MessageParam[] {
-  const messages: { role: Piece["role"]; content: ContentBlockParam[] }[] = [];
+function messagesOf(pieces: readonly MessagePiece[]): MessageParam[] {
+  const messages: { role: MessagePiece["role"]; content: ContentBlockParam[] }[] = [];
   for (const { role, block } of pieces) {
     const last = messages.at(-1);
     if (last?.role === role) last.content.push(block);
@@ -135,7 +134,7 @@ function resultsFirst(blocks: readonly ContentBlockParam[]): ContentBlockParam[]
   return [...results, ...others];
 }
 
-/** What the model shall go on from may not end with white space. */
+/** If the model must continue an assistant message, that message must not end with white space. */
 function endingAsAllowed(messages: MessageParam[]): MessageParam[] {
   const last = messages.at(-1);
   if (last?.role !== "assistant" || !Array.isArray(last.content)) return messages;

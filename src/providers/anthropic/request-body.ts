@@ -1,46 +1,42 @@
 /**
- * A model call as the body of `POST /v1/messages` (E2–E6). Pure. What is stable stands first and the history last,
- * so that two requests of one session share a long front: the store keeps that front once (K3), and the provider's
- * prompt cache lives off it (E6).
+ * Builds the body of `POST /v1/messages` from a model call (E2–E6). Pure. Stable fields come first and the history
+ * last, so that two requests of one session share a long beginning: the store keeps it once (K3), and the provider's
+ * prompt cache depends on it (E6).
  *
- * The temperature is not sent: this version of the API takes none, of no model.
+ * The temperature is not sent: this version of the API refuses it for every model.
  */
 import type { MessageCreateParamsStreaming, Tool, ToolChoice } from "@anthropic-ai/sdk/resources/messages/messages";
 import type { ToolDefinition } from "../../domain/tool.ts";
+import type { HttpBody } from "../http-provider.ts";
 import type { ModelCall } from "../provider.ts";
+import { allowedToolCalls } from "../tool-choice.ts";
 import { historyMessages } from "./history-messages.ts";
 import { isBlank, sendableText } from "./sendable-text.ts";
 import { type ThinkingFields, thinkingFields } from "./thinking.ts";
 
-export type MessagesBody = Omit<MessageCreateParamsStreaming, "thinking"> & ThinkingFields;
+type AnthropicBody = Omit<MessageCreateParamsStreaming, "thinking"> & ThinkingFields;
 
-export interface BodyOptions {
+export interface AnthropicBodyOptions {
   /** The name under which this provider's own reasoning is kept in the history. */
   providerName: string;
-  /** Where the settings say nothing. */
+  /** The limit in tokens for calls whose settings have none. */
   maxOutputTokens: number;
 }
 
-export interface PreparedBody {
-  body: MessagesBody;
-  /** Reasoning items that were left out, because only another provider or model can read them (C5). */
-  droppedReasoning: number;
-}
-
-/** The default lifetime: five minutes from its last use. */
+/** A mark for the prompt cache with the default lifetime: five minutes from its last use. */
 const cached = { type: "ephemeral" } as const;
 
-export function messagesBody(call: ModelCall, options: BodyOptions): PreparedBody {
+export function anthropicBody(call: ModelCall, options: AnthropicBodyOptions): HttpBody<AnthropicBody> {
   const { messages, droppedReasoning, calledNames } = historyMessages(call, options.providerName);
   const maxTokens = Math.max(1, call.settings.maxOutputTokens ?? options.maxOutputTokens);
   const tools = call.tools.length > 0 ? call.tools.map(wireTool) : calledNames.map(formerTool);
-  const body: MessagesBody = {
+  const body: AnthropicBody = {
     model: call.model,
     stream: true,
-    // Puts a mark for the prompt cache at the end of the history, wherever that is.
+    // This mark is at the end of the history, wherever that is.
     cache_control: cached,
     ...(tools.length > 0 && { tools }),
-    // The mark here covers the tools too, and serves other sessions with the same prompt.
+    // This mark covers the tools too, and serves other sessions with the same prompt.
     ...(!isBlank(call.prompt ?? "") && {
       system: [{ type: "text", text: sendableText(call.prompt ?? ""), cache_control: cached }],
     }),
@@ -61,19 +57,21 @@ function wireTool({ name, description, parameters, strict }: ToolDefinition): To
   };
 }
 
-/** A history with calls is refused without any tools, so what was called once is named; it cannot be called again. */
+/**
+ * Declares a tool that was called before, for a call without tools: the API refuses a history with calls if no tool is
+ * declared. The model cannot call it again.
+ */
 function formerTool(name: string): Tool {
   return { name, input_schema: { type: "object" } };
 }
 
 /**
- * A forced tool is always said, even where it is not in the list or the model takes no force: the provider's
- * refusal beats silence (E4). There is no word for "only these of them", and a shorter list would break the prefix
- * (E5): a mode that allows some tools sends all, one that allows none says `none`.
+ * A forced tool is sent even if the model cannot be forced (E4). The wire cannot express "only some of the tools", and
+ * a shorter list would break the prefix (E5): a mode that allows some tools sends them all.
  */
-function toolChoice(call: ModelCall, toolCount: number): { tool_choice?: ToolChoice } {
-  if (call.toolChoice !== null) return { tool_choice: { type: "tool", name: call.toolChoice } };
-  if (toolCount === 0) return {};
-  const isAnyAllowed = call.tools.some(({ name }) => call.allowedTools?.includes(name) ?? true);
-  return isAnyAllowed ? {} : { tool_choice: { type: "none" } };
+function toolChoice(call: ModelCall, declaredTools: number): { tool_choice?: ToolChoice } {
+  const choice = allowedToolCalls(call);
+  if (choice.type === "forced") return { tool_choice: { type: "tool", name: choice.name } };
+  const hasOnlyFormerTools = call.tools.length === 0 && declaredTools > 0;
+  return choice.type === "none" || hasOnlyFormerTools ? { tool_choice: { type: "none" } } : {};
 }

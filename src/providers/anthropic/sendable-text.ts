@@ -1,11 +1,11 @@
-/** Text as this API takes it. */
+/** Text in the form that this API takes. */
 
-/** A block of text with nothing in it is refused. */
+/** Checks whether a text has nothing but white space: the API refuses such a block. */
 export function isBlank(text: string): boolean {
   return text.trim() === "";
 }
 
-/** Halves of characters are refused, also as escapes in JSON. */
+/** Replaces halves of characters, which the API refuses even as escapes in JSON. */
 export function sendableText(text: string): string {
   return text.toWellFormed();
 }

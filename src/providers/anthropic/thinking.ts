@@ -1,7 +1,7 @@
 /**
- * How a call says whether and how much the model shall think. What a model takes depends on its generation, and
- * what it does not take it answers with 400, so the generation is read from the model's name. A name that is not
- * Claude's gets no word about thinking unless an effort was asked for.
+ * The fields of a call that decide whether and how much the model thinks. Which of them a model takes depends on its
+ * generation, and it answers 400 to the others, so the generation is read from the model's name. A call to a model
+ * that is not named like Claude has no such field unless the settings request an effort.
  */
 import type {
   BetaThinkingConfigAdaptive,
@@ -18,34 +18,34 @@ export interface ThinkingFields {
 
 type Effort = NonNullable<ModelSettings["reasoningEffort"]>;
 
-/** The wire has no less than `low`. */
+/** The lowest effort on the wire is `low`. */
 const effortOnWire = { minimal: "low", low: "low", medium: "medium", high: "high" } as const;
 
-/** In tokens. The wire takes no fewer than 1,024. */
+/** Budgets in tokens. The wire takes no fewer than 1,024. */
 const budgets: Record<Effort, number> = { minimal: 1_024, low: 2_048, medium: 8_192, high: 16_384 };
 const budgetMin = 1_024;
 
-/** Thinks by a budget, if asked to; knows no effort. */
+/** Checks for models that think within a budget, if a call requests it. They know no effort. */
 const isBudgeted = (model: string): boolean => /^claude-(?:3|[a-z]+-4(?:-[015])?(?:-20\d{6})?$)/.test(model);
-/** Thinks unless told not to, which it can be. */
+/** Checks for models that think unless a call disables it. */
 const thinksByDefault = (model: string): boolean => /^claude-[a-z]+-5(?:-20\d{6})?$/.test(model);
-/** Always thinks, and checks that nothing before an earlier thinking has changed ("preserved thinking"). */
+/** Checks for models that always think, and that verify that nothing before an earlier thinking has changed. */
 const preservesThinking = (model: string): boolean => /^claude-[a-z]+-(?:5-[1-9]|[6-9]|[1-9]\d)(?:-|$)/.test(model);
 
-/** The text of thinking is wanted: newer models leave it out unless they are asked. */
+/** Requests the text of the thinking, which newer models leave out by default. */
 const adaptive: BetaThinkingConfigAdaptive = { type: "adaptive", display: "summarized" };
 
 /**
- * Where the boot prompt or the tools of a session changed, or older turns were replaced by a summary (C6), earlier
- * thinking no longer fits its conversation. By default the request is refused then, and so would be every later
- * one: the thinking is to be dropped instead.
+ * Requests that thinking which no longer matches its conversation is dropped ("preserved thinking"). It no longer
+ * matches if the boot prompt or the tools of a session changed, or if a summary replaced older turns (C6). By default
+ * the API would refuse that request and every later one.
  */
 const preserved: BetaThinkingConfigAdaptive = {
   ...adaptive,
   block_binding: { prefix_mismatch_behavior: "drop_block" },
 };
 
-/** `maxTokens` is the limit that the request sets, of which thinking is a part. */
+/** `maxTokens` is the limit of the request. It includes thinking. */
 export function thinkingFields(call: ModelCall, maxTokens: number, messages: readonly MessageParam[]): ThinkingFields {
   const { model, settings, toolChoice } = call;
   const effort = settings.reasoningEffort;
@@ -55,20 +55,20 @@ export function thinkingFields(call: ModelCall, maxTokens: number, messages: rea
   }
   const output = effort === undefined ? {} : { output_config: { effort: effortOnWire[effort] } };
   if (preservesThinking(model)) return { thinking: preserved, ...output };
-  // No model calls a forced tool while it thinks.
+  // A model that thinks cannot be forced to call a tool.
   if (thinksByDefault(model)) return { thinking: isForced ? { type: "disabled" } : adaptive, ...output };
   return effort === undefined || isForced ? output : { thinking: adaptive, ...output };
 }
 
-/** At most half of the limit, so that something can be said after thinking. */
+/** The budget is at most half of the limit, so that tokens are left for the answer. */
 function budgeted(effort: Effort | undefined, maxTokens: number): ThinkingFields {
   const budget = effort === undefined ? 0 : Math.min(budgets[effort], Math.floor(maxTokens / 2));
   return budget < budgetMin ? {} : { thinking: { type: "enabled", budget_tokens: budget } };
 }
 
 /**
- * Whether the model goes on from calls before which it did not think, because another provider made them. With a
- * budget it may not think again before its next answer.
+ * Checks whether the history ends in calls that no thinking came before, because another provider's model made them.
+ * A model with a budget must not think then until its next answer.
  */
 function endsInUnthoughtCalls(messages: readonly MessageParam[]): boolean {
   const [calls, results] = messages.slice(-2);

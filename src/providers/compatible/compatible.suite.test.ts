@@ -3,7 +3,7 @@ import type { TestContext } from "node:test";
 import { type FakeCompatible, startFakeCompatible } from "../../../testing/fake-compatible/fake-compatible.ts";
 import { garbage } from "../../../testing/fake-server/deliver.ts";
 import { nobodyThere } from "../../../testing/fake-server/other-servers.ts";
-import { type OpenProvider, providerSuite, type Scene } from "../provider.suite.ts";
+import { type OpenProvider, providerSuite, type ProviderScene } from "../provider.suite.ts";
 import { compatibleProvider } from "./compatible.ts";
 
 const apiKey = "local-key-0123456789";
@@ -18,7 +18,7 @@ function providerAt(baseUrl: string): OpenProvider {
   return { provider, secrets: [apiKey] };
 }
 
-async function fakeIn(scene: Exclude<Scene, "unreachable">, context: TestContext): Promise<FakeCompatible> {
+async function fakeIn(scene: Exclude<ProviderScene, "unreachable">, context: TestContext): Promise<FakeCompatible> {
   const fake = await startFakeCompatible({ apiKey });
   const held = Promise.withResolvers<void>();
   context.after(async () => {

@@ -1,65 +1,39 @@
 /**
- * The driver for any server that speaks OpenAI's chat completions: Ollama, vLLM, llama.cpp, LM Studio, and hosted
+ * The driver for any server that implements OpenAI's chat completions: Ollama, vLLM, llama.cpp, LM Studio, and hosted
  * ones. Such a server remembers nothing, so the whole history is sent every time (C1).
  */
-import { mediaTaken } from "../../domain/models.ts";
-import { connect, type Connection, type HttpOptions } from "../connection.ts";
-import { sendOverHttp } from "../http-call.ts";
-import { jsonBody } from "../json-body.ts";
-import type { ModelCall, PreparedRequest, Provider } from "../provider.ts";
-import { ChunkReader } from "./chunk-reader.ts";
-import { readErrorBody, refusalOf } from "./failures.ts";
-import { chatBody } from "./request-body.ts";
+import { createHttpConnection, type HttpProviderOptions } from "../http-connection.ts";
+import { httpProvider } from "../http-provider.ts";
+import type { Provider } from "../provider.ts";
+import { wellFormedJson } from "../well-formed-json.ts";
+import { compatibleErrors } from "./failures.ts";
+import { compatibleBody } from "./request-body.ts";
+import { compatibleAnswers } from "./stream-reader.ts";
 
-export interface CompatibleOptions extends HttpOptions {
-  /** The key under which it is configured, for example `ollama`. */
+/**
+ * `name` is, for example, `ollama`; `baseUrl` includes the version, as in `http://127.0.0.1:11434/v1`. Without `apiKey`
+ * no `authorization` is sent: most servers that people run themselves require none.
+ */
+export interface CompatibleOptions extends HttpProviderOptions {
   name: string;
-  /** Without one no `authorization` is sent; most servers of one's own ask for none. */
-  apiKey?: string;
-  /** With the version, for example `http://127.0.0.1:11434/v1`. */
   baseUrl: string;
-  /** The default model. */
-  model: string;
 }
 
-/** Throws `config_invalid` for options that cannot be used; never names the key (E8). */
+/** Throws `config_invalid` for options that cannot be used. The error never shows the key (E8). */
 export function compatibleProvider(options: CompatibleOptions): Provider {
-  const connection = connectTo(options);
-  const { name, account, baseUrl } = connection;
-  const hasKey = options.apiKey !== undefined;
-  return {
-    name,
-    account,
+  const { apiKey } = options;
+  const fixedHeaders: Record<string, string> = apiKey === undefined ? {} : { authorization: `Bearer ${apiKey}` };
+  const connection = createHttpConnection({ ...options, fixedHeaders });
+  return httpProvider({
+    wire: "compatible",
+    connection,
     defaultModel: options.model,
     remembers: false,
-    takes: (model) => mediaTaken("compatible", model),
-    prepare: (call) => prepare(call, name),
-    send: (request, signal) =>
-      sendOverHttp(
-        {
-          connection,
-          url: `${baseUrl}/chat/completions`,
-          request,
-          reader: new ChunkReader(name, request),
-          refusal: (status, body, retryAfterMs) =>
-            refusalOf({ status, error: readErrorBody(body), retryAfterMs, model: request.model, hasKey }),
-          mend: `is the server running, and is ${baseUrl} its address? (Ollama: ollama serve)`,
-        },
-        signal,
-      ),
-  };
-}
-
-function connectTo({ apiKey, ...options }: CompatibleOptions): Connection {
-  return connect({
-    ...options,
-    apiKey: apiKey ?? null,
-    fixed: apiKey === undefined ? {} : { authorization: `Bearer ${apiKey}` },
+    pathFor: () => "/chat/completions",
+    bodyFor: (call) => compatibleBody(call, connection.name),
+    toJson: wellFormedJson,
+    answers: compatibleAnswers,
+    errors: compatibleErrors,
+    unreachableHint: `is the server running, and is ${connection.baseUrl} its address? (Ollama: ollama serve)`,
   });
-}
-
-function prepare(call: ModelCall, name: string): PreparedRequest {
-  const { body, droppedReasoning } = chatBody(call, name);
-  const dropped = droppedReasoning === 0 ? [] : [{ kind: "reasoning" as const, count: droppedReasoning }];
-  return { model: call.model, body: jsonBody(body), dropped };
 }

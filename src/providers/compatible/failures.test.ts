@@ -1,11 +1,11 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { ErrorCode, Failure } from "../../domain/errors.ts";
-import { failureInStream, readErrorBody, readWireError, refusalOf } from "./failures.ts";
+import { failedStream, refusedRequest } from "../../../testing/provider-wire.ts";
+import { compatibleErrors } from "./failures.ts";
 
 function refused(status: number, body: unknown, hasKey = true): Failure {
-  const text = typeof body === "string" ? body : JSON.stringify(body);
-  return refusalOf({ status, error: readErrorBody(text), retryAfterMs: null, model: "qwen3:8b", hasKey });
+  return refusedRequest(compatibleErrors, [status, body], { model: "qwen3:8b", hasKey }).failure;
 }
 
 const cases: [status: number, body: unknown, code: ErrorCode][] = [
@@ -27,7 +27,7 @@ const cases: [status: number, body: unknown, code: ErrorCode][] = [
   [503, { error: { message: "Loading model", type: "unavailable_error", code: 503 } }, "provider_unavailable"],
 ];
 
-test("[C7] every server's errors have their code and their words", () => {
+test("[C7] every server's errors have their code and their message", () => {
   for (const [status, body, code] of cases) {
     const failure = refused(status, body);
     assert.equal(failure.code, code, `${status} ${JSON.stringify(body)}`);
@@ -38,7 +38,7 @@ test("[C7] every server's errors have their code and their words", () => {
   assert.equal(refused(500, "out of memory\n").message, "out of memory (HTTP 500)");
 });
 
-test("[C7] what whoever runs the server can mend is said", () => {
+test("[C7] a failure names what the person who runs the server can fix", () => {
   const missing = { error: { message: 'model "qwen3:8b" not found, try pulling it first', type: "api_error" } };
   assert.equal(
     refused(404, missing).message,
@@ -46,12 +46,12 @@ test("[C7] what whoever runs the server can mend is said", () => {
   );
   assert.match(refused(400, { error: { code: "model_not_found" } }).message, /ollama pull qwen3:8b/);
   for (const status of [404, 405]) assert.match(refused(status, "").message, /is the base URL right\?/);
-  assert.equal(refused(401, {}, false).message, "it asks for an API key, and none is configured (HTTP 401)");
+  assert.equal(refused(401, {}, false).message, "it requires an API key, and none is configured (HTTP 401)");
   assert.match(refused(401, {}).message, /it answered 401 to the API key/);
 });
 
 test("[C7] an error within a stream has its code too", () => {
-  const codeOf = (error: unknown): ErrorCode => failureInStream(readWireError(error)).code;
+  const codeOf = (error: unknown): ErrorCode => failedStream(compatibleErrors, error).code;
   assert.equal(codeOf({ message: "oh", code: 400 }), "provider_rejected");
   assert.equal(codeOf({ message: "oh", code: "429" }), "provider_rate_limited");
   assert.equal(codeOf({ message: "oh", code: "rate_limit_exceeded" }), "provider_rate_limited");
@@ -63,7 +63,7 @@ test("[C7] an error within a stream has its code too", () => {
 
 test("errors are read from any body", () => {
   for (const other of ["", "[]", "null", "7", '{"error":null}', "<!doctype html>", " \n"]) {
-    assert.equal(readErrorBody(other).message, null, other);
+    assert.equal(refused(400, other).message, "it gave no reason (HTTP 400)", other);
   }
   assert.equal(refused(400, { error: { message: "x".repeat(5_000) } }).message.length < 1_200, true);
 });

@@ -1,50 +1,44 @@
 /**
- * What the errors of compatible servers mean (C7). Each server has its own form, some have none; where nobody else
- * will, a failure names its mend, for whoever runs the server is often the one who reads it.
+ * What the errors of compatible servers mean (C7). Each server has its own form, and some have none. A failure names
+ * what may fix it, because the person who reads it is often the one who runs the server.
  */
 import { z } from "zod";
-import { type ErrorCode, type Failure, failure } from "../../domain/errors.ts";
-import { codeByStatus, httpFailure, streamFailure } from "../http-failure.ts";
+import type { ErrorCode } from "../../domain/errors.ts";
+import { codeByStatus, type ErrorWire, optionalText, parsedJson } from "../http-failures.ts";
 
-/** What can be read from an error; null where it was not given. */
-export interface WireError {
+/** The fields that can be read from an error; missing ones are null. */
+interface CompatibleError {
   message: string | null;
   type: string | null;
   code: string | null;
 }
 
-const nothing: WireError = { message: null, type: null, code: null };
+const nothing: CompatibleError = { message: null, type: null, code: null };
 
-const optionalText = z
-  .union([z.string(), z.number()])
-  .nullish()
-  .transform((value) => (value === undefined || value === null ? null : String(value)))
-  .catch(null);
+const compatibleError = z.object({ message: optionalText, type: optionalText, code: optionalText }).catch(nothing);
 
-const wireError = z.object({ message: optionalText, type: optionalText, code: optionalText }).catch(nothing);
+export const compatibleErrors: ErrorWire<CompatibleError> = {
+  findIn,
+  read: (error) => (typeof error === "string" ? { ...nothing, message: error } : compatibleError.parse(error)),
+  codeOf,
+  messageOf: ({ message, code }) => message ?? code,
+  hintFor,
+};
 
-/** Beside OpenAI's `error`: FastAPI's `detail`, and an error that is the whole body. */
+/** The field `error` of OpenAI or the field `detail` of FastAPI; without both the error is the whole body. */
 const errorBody = z.looseObject({ error: z.unknown(), detail: z.unknown() }).partial();
 
-/** Reads an error of any form: an object, or words. */
-export function readWireError(value: unknown): WireError {
-  return typeof value === "string" ? { ...nothing, message: value } : wireError.parse(value);
-}
-
-/** Reads the body of an HTTP error, which may be JSON, words, or somebody's web page. */
-export function readErrorBody(body: string): WireError {
-  try {
-    const parsed = errorBody.safeParse(JSON.parse(body));
-    if (!parsed.success) return nothing;
-    const { error, detail } = parsed.data;
-    if (detail !== undefined)
-      return { ...nothing, message: typeof detail === "string" ? detail : JSON.stringify(detail) };
-    return readWireError(error ?? parsed.data);
-  } catch {
-    // Not JSON. A page says nothing that its status does not.
-    const words = body.trim();
-    return words === "" || words.startsWith("<") ? nothing : { ...nothing, message: words };
+/** Finds the error in a body, which may be JSON, plain text, or a web page. */
+function findIn(body: string): unknown {
+  const value = parsedJson(body);
+  if (value === undefined) {
+    const text = body.trim();
+    // A web page explains nothing that its status does not.
+    return text === "" || text.startsWith("<") ? null : text;
   }
+  const { error, detail } = errorBody.safeParse(value).data ?? {};
+  if (detail !== undefined) return typeof detail === "string" ? detail : JSON.stringify(detail);
+  return error ?? (typeof value === "string" ? null : value);
 }
 
 const byWireCode = new Map<string | null, ErrorCode>(
@@ -62,53 +56,31 @@ const byWireCode = new Map<string | null, ErrorCode>(
   } satisfies Record<string, ErrorCode>),
 );
 
-/** In the words of vLLM, llama.cpp and LM Studio. */
+/** The words of vLLM, llama.cpp and LM Studio for a history that is too long. */
 const contextWords = /maximum context length|context (?:window|size|length)|exceeds? the (?:available )?context/i;
 
-function namedCode({ code, type, message }: WireError): ErrorCode | undefined {
+function codeOf({ code, type, message }: CompatibleError, status: number | null): ErrorCode {
+  if (status === 402) return "provider_quota_exhausted";
   const named = byWireCode.get(code) ?? byWireCode.get(type);
-  return named ?? (contextWords.test(message ?? "") ? "context_window_exceeded" : undefined);
+  if (named !== undefined) return named;
+  if (contextWords.test(message ?? "")) return "context_window_exceeded";
+  return status === null ? codeInStream(code) : codeByStatus(status);
 }
 
-export interface Refusal {
-  status: number;
-  error: WireError;
-  retryAfterMs: number | null;
-  /** The model that was asked for. */
-  model: string;
-  hasKey: boolean;
+/** Returns the code for an error in a stream. Some servers write the HTTP status into its code. */
+function codeInStream(code: string | null): ErrorCode {
+  const status = Number(code);
+  return code !== null && status >= 400 && status < 600 ? codeByStatus(status) : "provider_unavailable";
 }
 
-/** The failure that an HTTP error stands for. */
-export function refusalOf({ status, error, retryAfterMs, model, hasKey }: Refusal): Failure {
-  const code = status === 402 ? "provider_quota_exhausted" : (namedCode(error) ?? codeByStatus(status));
-  if (code === "provider_unauthenticated" && !hasKey) {
-    return failure(code, `it asks for an API key, and none is configured (HTTP ${status})`);
-  }
-  const words = [error.message ?? error.code, mendOf(status, error, model)].filter((text) => text !== null);
-  return httpFailure(code, { status, words: words.length === 0 ? null : words.join("; "), retryAfterMs });
-}
-
-/** A server that lacks the model and one that lacks the path both answer 404. */
-function mendOf(status: number, { message, code }: WireError, model: string): string | null {
+/** Returns a hint for a 404: servers give it both for a missing model and for a wrong path. */
+function hintFor(
+  { message, code }: CompatibleError,
+  { status, model }: { status: number; model: string },
+): string | null {
   if (code === "model_not_found" || (status === 404 && /model/i.test(message ?? ""))) {
     return `does it serve the model "${model}"? With Ollama: ollama pull ${model}`;
   }
   const isWrongPath = status === 404 || status === 405;
   return isWrongPath ? "is the base URL right? Most servers want /v1 at its end" : null;
-}
-
-/** The failure that an error inside a stream stands for. */
-export function failureInStream(error: WireError): Failure {
-  const isEmpty = error.message === null && error.code === null;
-  return streamFailure(
-    namedCode(error) ?? (isEmpty ? "provider_unavailable" : codeInStream(error)),
-    error.message ?? error.code,
-  );
-}
-
-/** Some servers write the status that it would have been. */
-function codeInStream({ code }: WireError): ErrorCode {
-  const status = Number(code);
-  return code !== null && status >= 400 && status < 600 ? codeByStatus(status) : "provider_unavailable";
 }

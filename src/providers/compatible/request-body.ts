@@ -1,7 +1,8 @@
 /**
- * A model call as the body of `POST /chat/completions`, in the form that the most servers take: contents are
- * strings, roles alternate, and every field is one that Ollama, vLLM and llama.cpp know or skip. Pure. History
- * stands before the tools, because a forced tool changes their list, and what two requests share is stored once (K3).
+ * Builds the body of `POST /chat/completions` from a model call, in the form that most servers take: contents are
+ * strings, roles alternate, and Ollama, vLLM and llama.cpp either know or ignore every field. Pure. The history comes
+ * before the tools, because a forced tool changes their list, and the shared beginning of two requests is stored once
+ * (K3).
  */
 import type {
   ChatCompletionAssistantMessageParam,
@@ -13,32 +14,26 @@ import type {
 import { z } from "zod";
 import type { ModelSettings } from "../../domain/context.ts";
 import type { AssistantItem, HistoryItem, ReasoningItem, ToolCallItem } from "../../domain/history.ts";
-import { modelFamily } from "../../domain/models.ts";
 import type { ToolDefinition } from "../../domain/tool.ts";
-import { mediaOf, type LoadedMedia } from "../call-media.ts";
+import { loadedMediaOf, type LoadedMedia } from "../call-media.ts";
 import { argumentsJson } from "../call-arguments.ts";
+import { isOwnReasoning } from "../history-reasoning.ts";
+import type { HttpBody } from "../http-provider.ts";
 import type { ModelCall } from "../provider.ts";
+import { allowedToolCalls } from "../tool-choice.ts";
 
-/** The fields in which servers give a model's reasoning; it goes back in the one that it came in. */
+/** The fields in which servers send a model's reasoning. It goes back in the field in which it came. */
 export const reasoningFields = ["reasoning_content", "reasoning"] as const;
 export type ReasoningField = (typeof reasoningFields)[number];
 
-/** What is kept of a reasoning for its own server. */
-const ownReasoning = z.object({ field: z.enum(reasoningFields) });
-
-export interface ChatBody {
-  body: ChatCompletionCreateParamsStreaming;
-  /** Reasoning items that were left out, because another provider or model wrote them (C5). */
-  droppedReasoning: number;
-}
+/** What is kept with a reasoning for its own server. */
+const keptReasoning = z.object({ field: z.enum(reasoningFields) });
 
 /** `providerName` is the name under which this provider's own reasoning is kept in the history. */
-export function chatBody(call: ModelCall, providerName: string): ChatBody {
-  const isOwn = (item: ReasoningItem): boolean =>
-    item.provider === providerName &&
-    modelFamily(item.model) === modelFamily(call.model) &&
-    ownReasoning.safeParse(item.opaque).success;
-  const items = call.items.filter((item) => item.type !== "reasoning" || isOwn(item));
+export function compatibleBody(call: ModelCall, providerName: string): HttpBody<ChatCompletionCreateParamsStreaming> {
+  const isReadable = (item: ReasoningItem): boolean =>
+    isOwnReasoning(item, call.model, providerName) && keptReasoning.safeParse(item.opaque).success;
+  const items = call.items.filter((item) => item.type !== "reasoning" || isReadable(item));
   const prompt: ChatCompletionMessageParam[] = call.prompt === null ? [] : [{ role: "system", content: call.prompt }];
   const body: ChatCompletionCreateParamsStreaming = {
     model: call.model,
@@ -51,7 +46,7 @@ export function chatBody(call: ModelCall, providerName: string): ChatBody {
   return { body, droppedReasoning: call.items.length - items.length };
 }
 
-/** `max_tokens` is the name that all servers know. None but OpenAI's own knows the effort `minimal`. */
+/** All servers know the name `max_tokens`. Only OpenAI's own knows the effort `minimal`. */
 function settings(given: ModelSettings): Partial<ChatCompletionCreateParamsStreaming> {
   const { temperature, maxOutputTokens, reasoningEffort } = given;
   return {
@@ -62,18 +57,18 @@ function settings(given: ModelSettings): Partial<ChatCompletionCreateParamsStrea
 }
 
 /**
- * A forced tool is the only one in the list, and `required`: a choice by name is refused by LM Studio and skipped by
- * llama.cpp, and Ollama skips every choice. Where it is not in the list, the provider's refusal beats silence (E4).
- * For some of the tools there is no word, `allowed_tools` being OpenAI's own: the list stays as it is (E5).
+ * A forced tool is the only one in the list, and `required`: LM Studio refuses a choice by name, llama.cpp ignores it,
+ * and Ollama ignores every choice. The wire cannot express "only some of the tools", because `allowed_tools` is OpenAI's
+ * own: the list stays as it is (E5).
  */
-function tools({ tools: all, toolChoice, allowedTools }: ModelCall): Partial<ChatCompletionCreateParamsStreaming> {
-  if (toolChoice !== null) {
-    const forced = all.filter(({ name }) => name === toolChoice).map(functionTool);
+function tools(call: ModelCall): Partial<ChatCompletionCreateParamsStreaming> {
+  const choice = allowedToolCalls(call);
+  if (choice.type === "forced") {
+    const forced = call.tools.filter(({ name }) => name === choice.name).map(functionTool);
     return { ...(forced.length > 0 && { tools: forced }), tool_choice: "required" };
   }
-  if (all.length === 0) return {};
-  const isAnyAllowed = all.some(({ name }) => allowedTools?.includes(name) ?? true);
-  return { tools: all.map(functionTool), ...(!isAnyAllowed && { tool_choice: "none" }) };
+  if (call.tools.length === 0) return {};
+  return { tools: call.tools.map(functionTool), ...(choice.type === "none" && { tool_choice: "none" }) };
 }
 
 function functionTool({ name, description, parameters, strict }: ToolDefinition): ChatCompletionFunctionTool {
@@ -88,53 +83,53 @@ function functionTool({ name, description, parameters, strict }: ToolDefinition)
   };
 }
 
-type SpokenItem = AssistantItem | ReasoningItem | ToolCallItem;
+type AnswerItem = AssistantItem | ReasoningItem | ToolCallItem;
 
 /**
- * Neighbours of one role are one message, since the templates of many models refuse two in a row: what a model
- * said and called in one answer, and user messages without an answer between them.
+ * Neighbours of one role become one message, because the templates of many models refuse two in a row: the texts and
+ * calls of one answer, and user messages without an answer between them.
  */
 function messages(items: readonly HistoryItem[], call: ModelCall): ChatCompletionMessageParam[] {
   const made: ChatCompletionMessageParam[] = [];
-  let spoken: SpokenItem[] = [];
-  let asked: string[] = [];
-  let shown: LoadedMedia[] = [];
+  let answer: AnswerItem[] = [];
+  let texts: string[] = [];
+  let media: LoadedMedia[] = [];
   const endMessage = (): void => {
-    if (spoken.length > 0) made.push(assistantMessage(spoken));
-    if (asked.length > 0) made.push({ role: "user", content: userContent(asked.join("\n\n"), shown) });
-    spoken = [];
-    asked = [];
-    shown = [];
+    if (answer.length > 0) made.push(assistantMessage(answer));
+    if (texts.length > 0) made.push({ role: "user", content: userContent(texts.join("\n\n"), media) });
+    answer = [];
+    texts = [];
+    media = [];
   };
   for (const item of items) {
     switch (item.type) {
       case "user":
-        if (spoken.length > 0) endMessage();
-        asked.push(...item.parts);
-        shown.push(...mediaOf(item, call));
+        if (answer.length > 0) endMessage();
+        texts.push(...item.parts);
+        media.push(...loadedMediaOf(item, call));
         break;
       case "tool_result":
         endMessage();
         made.push({ role: "tool", tool_call_id: item.callId, content: item.output });
         break;
       default:
-        if (asked.length > 0) endMessage();
-        spoken.push(item);
+        if (texts.length > 0) endMessage();
+        answer.push(item);
     }
   }
   endMessage();
   return made;
 }
 
-/** A plain string wherever it can be: not every server knows parts. */
+/** The content is a plain string if possible, because not every server knows parts. */
 function userContent(text: string, media: readonly LoadedMedia[]): string | ChatCompletionContentPart[] {
   if (media.length === 0) return text;
   const images = media.map(({ dataUrl }) => ({ type: "image_url", image_url: { url: dataUrl } }) as const);
   return [{ type: "text", text }, ...images];
 }
 
-/** With calls there may be no content, and it is then null; without them it must be a text. */
-function assistantMessage(items: readonly SpokenItem[]): ChatCompletionAssistantMessageParam {
+/** A message with calls may have no content, which is then null. A message without calls must have a text. */
+function assistantMessage(items: readonly AnswerItem[]): ChatCompletionAssistantMessageParam {
   const texts = items.flatMap((item) => (item.type === "assistant" ? [item.text] : []));
   const calls = items.filter((item) => item.type === "tool_call");
   const content = texts.length === 0 && calls.length > 0 ? null : texts.join("\n\n");
@@ -146,14 +141,14 @@ function assistantMessage(items: readonly SpokenItem[]): ChatCompletionAssistant
   };
 }
 
-/** The first field counts: one server uses one. */
-function reasoning(items: readonly SpokenItem[]): Partial<Record<ReasoningField, string>> {
+/** The field of the first reasoning is used for all of it: one server uses one field. */
+function reasoning(items: readonly AnswerItem[]): Partial<Record<ReasoningField, string>> {
   const own = items.filter((item) => item.type === "reasoning");
-  const field = ownReasoning.safeParse(own[0]?.opaque).data?.field;
+  const field = keptReasoning.safeParse(own[0]?.opaque).data?.field;
   return field === undefined ? {} : { [field]: own.map((item) => item.text).join("\n\n") };
 }
 
-/** Servers parse the arguments of earlier calls, and refuse the whole history for one that is no object. */
+/** Servers parse the arguments of earlier calls, and refuse the whole history if one of them is not an object. */
 function functionCall({ callId, name, arguments: text }: ToolCallItem): {
   id: string;
   type: "function";

@@ -1,18 +1,19 @@
 /**
- * Finds the call that a streamed piece belongs to. OpenAI numbers the calls of an answer and gives an id with the
- * first piece of each; other servers leave out the numbers, the ids, or both, number every call 0, repeat id
- * and name in every piece, or send calls whole.
+ * Finds the call that a streamed piece belongs to. OpenAI numbers the calls of an answer and sends an id with the first
+ * piece of each. Other servers leave out the numbers, the ids, or both, number every call 0, repeat id and name in
+ * every piece, or send whole calls.
  */
 import { isObjectText } from "../call-arguments.ts";
-import type { WireToolCallPiece } from "./wire-chunks.ts";
+import type { CompatibleCallPiece } from "./wire.ts";
 
 export interface StreamedCall {
-  /** What the server gave so far; empty where it gave nothing. */
+  /** The id from the server; empty until it sends one. */
   wireId: string;
+  /** The name from the server; empty until it sends one. */
   name: string;
-  /** All pieces so far. */
+  /** All pieces so far, joined. */
   arguments: string;
-  /** Our id, once the call has been shown. */
+  /** Our id; null until the call has been shown. */
   callId: string | null;
 }
 
@@ -24,8 +25,8 @@ export class StreamedCalls {
     return this.#all;
   }
 
-  /** The call that the piece belongs to, with the piece added. */
-  add(piece: WireToolCallPiece): StreamedCall {
+  /** Adds the piece to the call that it belongs to, and returns that call. */
+  add(piece: CompatibleCallPiece): StreamedCall {
     const id = piece.id ?? "";
     const name = piece.function?.name ?? "";
     const known = typeof piece.index === "number" ? this.#byIndex.get(piece.index) : this.#all.at(-1);
@@ -44,7 +45,7 @@ export class StreamedCalls {
   }
 }
 
-/** Whether a piece with this id and name begins another call than the one that was last at its place. */
+/** Checks whether a piece with this id and name begins another call than the last one with its number. */
 function isAnother(call: StreamedCall, id: string, name: string): boolean {
   if (id !== "") return call.wireId !== "" && call.wireId !== id;
   return name !== "" && call.name !== "" && (name !== call.name || isObjectText(call.arguments));

@@ -1,7 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { ErrorCode } from "../../domain/errors.ts";
-import { failureInStream, readErrorBody, readWireError, refusalOf, retryDelayOf } from "./failures.ts";
+import { failedStream, refusedRequest } from "../../../testing/provider-wire.ts";
+import { googleErrors } from "./failures.ts";
 
 const quota = (...quotaIds: string[]) => ({ violations: quotaIds.map((quotaId) => ({ quotaId })) });
 const exhausted = (...details: object[]) => ({ code: 429, message: "quota", status: "RESOURCE_EXHAUSTED", details });
@@ -33,7 +34,7 @@ const cases: [status: number, error: object, code: ErrorCode][] = [
 test("[C7] every HTTP error has its code, alone or in a list", () => {
   for (const [status, error, code] of cases) {
     for (const body of [{ error }, [{ error }]]) {
-      const failure = refusalOf(status, readErrorBody(JSON.stringify(body)), null);
+      const { failure } = refusedRequest(googleErrors, [status, body]);
       assert.equal(failure.code, code, `${status} ${JSON.stringify(error)}`);
       assert.notEqual(failure.message, "");
     }
@@ -41,7 +42,7 @@ test("[C7] every HTTP error has its code, alone or in a list", () => {
 });
 
 test("[C7] an error within a stream has its code too", () => {
-  const codeOf = (error: unknown): ErrorCode => failureInStream(readWireError(error)).code;
+  const codeOf = (error: unknown): ErrorCode => failedStream(googleErrors, error).code;
   assert.equal(codeOf({ code: 503, status: "UNAVAILABLE" }), "provider_unavailable");
   assert.equal(codeOf({ code: 429, message: "slow" }), "provider_rate_limited");
   assert.equal(codeOf({ code: 400, message: "bad" }), "provider_rejected");
@@ -49,15 +50,19 @@ test("[C7] an error within a stream has its code too", () => {
 });
 
 test("errors are read from any body", () => {
+  const messageOf = (body: string): string => refusedRequest(googleErrors, [400, body]).failure.message;
+  assert.equal(messageOf('{"error":"plain words"}'), "plain words (HTTP 400)");
   for (const other of ["", "<html>", "[]", "null", '{"error":null}', '{"detail":"x"}', "[7]"]) {
-    assert.equal(readErrorBody(other).message, null, other);
+    assert.equal(messageOf(other), "it gave no reason (HTTP 400)", other);
   }
 });
 
-test("[C7] the wait is read from the retry info", () => {
-  const read = (...details: unknown[]): number | null => retryDelayOf(readWireError({ details }));
-  assert.equal(read({ retryDelay: "36s" }), 36_000);
-  assert.equal(read({ links: [] }, { retryDelay: "1.25s" }), 1_250);
-  for (const none of ["", "36", "soon", "-5s", 7]) assert.equal(read({ retryDelay: none }), null, String(none));
-  assert.equal(read(), null);
+test("[C7] the wait is read from the retry info, unless a header requests one", () => {
+  const read = (details: unknown[], headers: { retryAfterMs?: number } = {}): number | null =>
+    refusedRequest(googleErrors, [429, { error: { details } }], headers).retryAfterMs;
+  assert.equal(read([{ retryDelay: "36s" }]), 36_000);
+  assert.equal(read([{ links: [] }, { retryDelay: "1.25s" }]), 1_250);
+  assert.equal(read([{ retryDelay: "36s" }], { retryAfterMs: 7_000 }), 7_000);
+  for (const none of ["", "36", "soon", "-5s", 7]) assert.equal(read([{ retryDelay: none }]), null, String(none));
+  assert.equal(read([]), null);
 });

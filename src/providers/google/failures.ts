@@ -1,7 +1,7 @@
 /** What Google's errors mean (C7). They come as the body of an HTTP error, and in the middle of a stream. */
 import { z } from "zod";
-import type { ErrorCode, Failure } from "../../domain/errors.ts";
-import { codeByStatus, httpFailure, streamFailure } from "../http-failure.ts";
+import type { ErrorCode } from "../../domain/errors.ts";
+import { codeByStatus, errorFieldOf, type ErrorWire, parsedJson } from "../http-failures.ts";
 
 /** One detail of an error; which of the fields it has depends on its type. */
 const detail = z.object({
@@ -13,35 +13,30 @@ const detail = z.object({
     .catch(undefined),
 });
 
-const wireError = z.object({
-  code: z.number().nullable().catch(null),
-  message: z.string().nullable().catch(null),
-  status: z.string().nullable().catch(null),
-  details: z.array(detail).catch([]),
-});
+const googleError = z
+  .object({
+    code: z.number().nullable().catch(null),
+    message: z.string().nullable().catch(null),
+    status: z.string().nullable().catch(null),
+    details: z.array(detail).catch([]),
+  })
+  .catch({ code: null, message: null, status: null, details: [] });
 
-/** An error as Google writes it; what was not given is null. */
-export type WireError = z.infer<typeof wireError>;
+/** An error as Google writes it; missing fields are null. */
+type GoogleError = z.infer<typeof googleError>;
 
-const nothing: WireError = { code: null, message: null, status: null, details: [] };
+export const googleErrors: ErrorWire<GoogleError> = {
+  findIn,
+  read: (error) => googleError.parse(error),
+  codeOf,
+  messageOf: ({ message, status }) => message ?? status,
+  retryAfterIn,
+};
 
-/** Reads an error object of any shape; what is not one has no fields. */
-export function readWireError(value: unknown): WireError {
-  return wireError.catch(nothing).parse(value);
-}
-
-const errorBody = z.object({ error: z.unknown() });
-
-/** Reads the body of an HTTP error: `{error: {…}}`, the same in a list, or anything else. */
-export function readErrorBody(body: string): WireError {
-  try {
-    const value: unknown = JSON.parse(body);
-    const parsed = errorBody.safeParse(Array.isArray(value) ? value[0] : value);
-    return parsed.success ? readWireError(parsed.data.error) : nothing;
-  } catch {
-    // Not JSON, for example a proxy's own page: the status says enough.
-    return nothing;
-  }
+/** Finds the error in the body of an HTTP error, which may be a list with one object. */
+function findIn(body: string): unknown {
+  const value = parsedJson(body);
+  return errorFieldOf(Array.isArray(value) ? value[0] : value);
 }
 
 const byWireStatus = new Map<string | null, ErrorCode>(
@@ -62,10 +57,10 @@ const byWireStatus = new Map<string | null, ErrorCode>(
   } satisfies Record<string, ErrorCode>),
 );
 
-function errorCodeOf(error: WireError, httpStatus: number | null): ErrorCode {
+function codeOf(error: GoogleError, httpStatus: number | null): ErrorCode {
   const status = httpStatus ?? error.code;
   if (error.status === "RESOURCE_EXHAUSTED" || status === 429) return limitCode(error);
-  // A wrong key is an invalid argument to Google.
+  // Google reports a wrong key as an invalid argument.
   if (error.details.some(({ reason }) => reason?.startsWith("API_KEY_"))) return "provider_unauthenticated";
   if (/input token count.*exceeds|exceeds the maximum number of tokens/i.test(error.message ?? "")) {
     return "context_window_exceeded";
@@ -74,30 +69,16 @@ function errorCodeOf(error: WireError, httpStatus: number | null): ErrorCode {
 }
 
 /**
- * A quota of the day is used up for this turn, even though Google also names a delay with it; every other limit is
- * over in a moment.
+ * Returns the code for a limit. A daily quota is exhausted for this turn, even though Google names a delay with it too.
+ * Every other limit ends after a moment.
  */
-function limitCode({ details }: WireError): ErrorCode {
+function limitCode({ details }: GoogleError): ErrorCode {
   const quotas = details.flatMap(({ violations = [] }) => violations.map(({ quotaId = "" }) => quotaId));
   return quotas.some((id) => /PerDay|Daily/.test(id)) ? "provider_quota_exhausted" : "provider_rate_limited";
 }
 
-/** The failure that an HTTP error stands for. */
-export function refusalOf(status: number, error: WireError, retryAfterMs: number | null): Failure {
-  return httpFailure(errorCodeOf(error, status), { status, words: wordsOf(error), retryAfterMs });
-}
-
-/** The failure that an error inside a stream stands for. */
-export function failureInStream(error: WireError): Failure {
-  return streamFailure(errorCodeOf(error, null), wordsOf(error));
-}
-
-function wordsOf({ message, status }: WireError): string | null {
-  return message ?? status;
-}
-
-/** Milliseconds that an error asks to wait, from its retry info, which is in seconds: `36s`, `1.5s`. */
-export function retryDelayOf({ details }: WireError): number | null {
+/** Returns the wait in milliseconds from the retry info, which is in seconds: `36s`, `1.5s`. */
+function retryAfterIn({ details }: GoogleError): number | null {
   const given = details.map(({ retryDelay }) => /^(\d+(?:\.\d+)?)s$/.exec(retryDelay ?? "")?.[1]);
   const seconds = given.find((text) => text !== undefined);
   return seconds === undefined ? null : Math.round(Number(seconds) * 1000);

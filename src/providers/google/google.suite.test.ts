@@ -3,7 +3,7 @@ import type { TestContext } from "node:test";
 import { type FakeGoogle, startFakeGoogle } from "../../../testing/fake-google/fake-google.ts";
 import { garbage } from "../../../testing/fake-server/deliver.ts";
 import { nobodyThere } from "../../../testing/fake-server/other-servers.ts";
-import { type OpenProvider, providerSuite, type Scene } from "../provider.suite.ts";
+import { type OpenProvider, providerSuite, type ProviderScene } from "../provider.suite.ts";
 import { googleProvider } from "./google.ts";
 
 const apiKey = "AIza-test-0123456789";
@@ -17,7 +17,7 @@ function providerAt(baseUrl: string): OpenProvider {
   return { provider: googleProvider({ apiKey, baseUrl, model: "gemini-3-flash" }), secrets: [apiKey] };
 }
 
-async function fakeIn(scene: Exclude<Scene, "unreachable">, context: TestContext): Promise<FakeGoogle> {
+async function fakeIn(scene: Exclude<ProviderScene, "unreachable">, context: TestContext): Promise<FakeGoogle> {
   const fake = await startFakeGoogle({ apiKey });
   const held = Promise.withResolvers<void>();
   context.after(async () => {

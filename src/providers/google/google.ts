@@ -1,60 +1,41 @@
 /**
- * The driver for Google's Gemini API, on plain `fetch` for the reasons of docs/decisions/0002. Gemini remembers
- * nothing here, so the whole history is sent every time (C1).
+ * The driver for Google's Gemini API. Gemini remembers nothing here, so the whole history is sent every time (C1).
  */
-import { mediaTaken } from "../../domain/models.ts";
-import { connect, type HttpOptions } from "../connection.ts";
-import { sendOverHttp } from "../http-call.ts";
-import { jsonBody } from "../json-body.ts";
-import type { ModelCall, PreparedRequest, Provider } from "../provider.ts";
-import { ChunkReader } from "./chunk-reader.ts";
-import { readErrorBody, refusalOf, retryDelayOf } from "./failures.ts";
+import { createHttpConnection, type HttpProviderOptions } from "../http-connection.ts";
+import { httpProvider } from "../http-provider.ts";
+import type { Provider } from "../provider.ts";
+import { wellFormedJson } from "../well-formed-json.ts";
+import { googleErrors } from "./failures.ts";
 import { googleBody } from "./request-body.ts";
+import { googleAnswers } from "./stream-reader.ts";
 
-export interface GoogleOptions extends HttpOptions {
-  /** The key under which it is configured; `google` by default. */
-  name?: string;
+/**
+ * `baseUrl` includes the version; `https://generativelanguage.googleapis.com/v1beta` by default. `model` is a name such
+ * as `gemini-3-flash`, or a name with its collection, such as `tunedModels/mine`.
+ */
+export interface GoogleOptions extends HttpProviderOptions {
   apiKey: string;
-  /** With the version; `https://generativelanguage.googleapis.com/v1beta` by default. */
-  baseUrl?: string;
-  /** The default model, for example `gemini-3-flash`; or with its collection, as in `tunedModels/mine`. */
-  model: string;
 }
 
-/** Throws `config_invalid` for options that cannot be used; never names the key (E8). */
+/** Throws `config_invalid` for options that cannot be used. The error never shows the key (E8). */
 export function googleProvider(options: GoogleOptions): Provider {
   const { name = "google", apiKey, baseUrl = "https://generativelanguage.googleapis.com/v1beta" } = options;
-  // In a header: an address with the key in it would show up in logs.
-  const connection = connect({ ...options, name, baseUrl, fixed: { "x-goog-api-key": apiKey } });
-  return {
-    name,
-    account: connection.account,
+  // The key is in a header: a URL with the key in it would appear in logs.
+  const connection = createHttpConnection({ ...options, name, baseUrl, fixedHeaders: { "x-goog-api-key": apiKey } });
+  return httpProvider({
+    wire: "google",
+    connection,
     defaultModel: options.model,
     remembers: false,
-    takes: (model) => mediaTaken("google", model),
-    prepare: (call) => prepare(call, name),
-    send: (request, signal) =>
-      sendOverHttp(
-        {
-          connection,
-          url: `${connection.baseUrl}/${pathOf(request.model)}:streamGenerateContent?alt=sse`,
-          request,
-          reader: new ChunkReader(name, request),
-          refusal: (status, body, retryAfterMs) => refusalOf(status, readErrorBody(body), retryAfterMs),
-          retryAfterIn: (body) => retryDelayOf(readErrorBody(body)),
-        },
-        signal,
-      ),
-  };
+    pathFor: (model) => `/${pathOf(model)}:streamGenerateContent?alt=sse`,
+    bodyFor: (call) => googleBody(call, name),
+    toJson: wellFormedJson,
+    answers: googleAnswers,
+    errors: googleErrors,
+  });
 }
 
 function pathOf(model: string): string {
   const path = model.includes("/") ? model : `models/${model}`;
   return path.split("/").map(encodeURIComponent).join("/");
-}
-
-function prepare(call: ModelCall, name: string): PreparedRequest {
-  const { body, droppedReasoning } = googleBody(call, name);
-  const dropped = droppedReasoning === 0 ? [] : [{ kind: "reasoning" as const, count: droppedReasoning }];
-  return { model: call.model, body: jsonBody(body), dropped };
 }

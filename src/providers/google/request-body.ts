@@ -1,6 +1,7 @@
 /**
- * A model call as the body of Gemini's `streamGenerateContent`. Pure. The model's name is part of the address, not
- * of the body. The choice of tools stands behind the history, since a mode changes it and the list of tools never (E5, K3).
+ * Builds the body of Gemini's `streamGenerateContent` from a model call. Pure. The model's name is part of the URL, not
+ * of the body. The choice of tools comes after the history, because a mode changes it; the list of tools never changes
+ * (E5, K3).
  */
 import type {
   Content,
@@ -15,20 +16,22 @@ import type {
 } from "@google/genai";
 import type { ModelSettings } from "../../domain/context.ts";
 import type { HistoryItem, ReasoningItem, ToolCallItem, ToolResultItem } from "../../domain/history.ts";
-import { modelFamily } from "../../domain/models.ts";
 import type { ToolDefinition } from "../../domain/tool.ts";
 import { argumentsObject } from "../call-arguments.ts";
-import { mediaOf } from "../call-media.ts";
-import { isMadeUpCallId } from "../call-ids.ts";
+import { loadedMediaOf } from "../call-media.ts";
+import { isGeneratedCallId } from "../call-ids.ts";
+import { isOwnReasoning } from "../history-reasoning.ts";
+import type { HttpBody } from "../http-provider.ts";
 import type { ModelCall } from "../provider.ts";
-import { noSignature, type OwnReasoning, ownReasoning, wantsSignatures } from "./thought-signatures.ts";
+import { allowedToolCalls } from "../tool-choice.ts";
+import { noSignature, type SignedReasoning, signedReasoning, wantsSignatures } from "./thought-signatures.ts";
 
-/** The package's enums are code, which is not loaded; on the wire they are their names. */
+/** The package's enums are code, which is not loaded. On the wire they are texts. */
 type CallingConfig = Omit<FunctionCallingConfig, "mode"> & { mode: `${FunctionCallingConfigMode}` };
 type Thinking = Omit<ThinkingConfig, "thinkingLevel"> & { thinkingLevel?: `${ThinkingLevel}` };
 
-/** The package's types know the parts of this body, not the body itself. */
-export interface GenerateContentBody {
+/** The package has types for the parts of this body, but not for the body itself. */
+export interface GoogleBody {
   generationConfig?: Omit<GenerationConfig, "thinkingConfig"> & { thinkingConfig?: Thinking };
   systemInstruction?: Content;
   tools?: { functionDeclarations: FunctionDeclaration[] }[];
@@ -36,19 +39,13 @@ export interface GenerateContentBody {
   toolConfig?: { functionCallingConfig: CallingConfig };
 }
 
-export interface GoogleBody {
-  body: GenerateContentBody;
-  /** Reasoning items that were left out, because another provider or model wrote them (C5). */
-  droppedReasoning: number;
-}
-
 /** `providerName` is the name under which this provider's own reasoning is kept in the history. */
-export function googleBody(call: ModelCall, providerName: string): GoogleBody {
-  const isOwn = (item: ReasoningItem): boolean =>
-    item.provider === providerName && modelFamily(item.model) === modelFamily(call.model);
-  const items = call.items.filter((item) => item.type !== "reasoning" || isOwn(item));
+export function googleBody(call: ModelCall, providerName: string): HttpBody<GoogleBody> {
+  const items = call.items.filter(
+    (item) => item.type !== "reasoning" || isOwnReasoning(item, call.model, providerName),
+  );
   const config = generationConfig(call);
-  const body: GenerateContentBody = {
+  const body: GoogleBody = {
     ...(Object.keys(config).length > 0 && { generationConfig: config }),
     ...(call.prompt !== null && { systemInstruction: { parts: [{ text: call.prompt }] } }),
     ...(call.tools.length > 0 && { tools: [{ functionDeclarations: call.tools.map(functionDeclaration) }] }),
@@ -58,7 +55,7 @@ export function googleBody(call: ModelCall, providerName: string): GoogleBody {
   return { body, droppedReasoning: call.items.length - items.length };
 }
 
-function generationConfig({ settings, model }: ModelCall): NonNullable<GenerateContentBody["generationConfig"]> {
+function generationConfig({ settings, model }: ModelCall): NonNullable<GoogleBody["generationConfig"]> {
   const { temperature, maxOutputTokens, reasoningEffort } = settings;
   return {
     ...(temperature !== undefined && { temperature }),
@@ -69,7 +66,7 @@ function generationConfig({ settings, model }: ModelCall): NonNullable<GenerateC
 
 type Effort = NonNullable<ModelSettings["reasoningEffort"]>;
 
-/** The budgets are those that Google's own OpenAI-compatible address gives the same words. */
+/** Budgets in tokens, the same as Google's own OpenAI-compatible API has for these efforts. */
 const thinkingBudgets: Record<Effort, number> = { minimal: 1_024, low: 1_024, medium: 8_192, high: 24_576 };
 const thinkingLevels = { minimal: "MINIMAL", low: "LOW", medium: "MEDIUM", high: "HIGH" } as const;
 
@@ -84,29 +81,35 @@ function functionDeclaration({ name, description, parameters }: ToolDefinition):
   return { name, ...(description !== undefined && { description }), parametersJsonSchema: parameters };
 }
 
-/**
- * A forced tool is always said, even where it is not in the list: the provider's refusal beats silence (E4).
- * `ANY` would force a call also where a mode only narrows the choice; `VALIDATED` leaves the model free to answer.
- */
-function toolConfig(call: ModelCall): Pick<GenerateContentBody, "toolConfig"> {
-  const choose = (config: CallingConfig): Pick<GenerateContentBody, "toolConfig"> => ({
-    toolConfig: { functionCallingConfig: config },
-  });
-  if (call.toolChoice !== null) return choose({ mode: "ANY", allowedFunctionNames: [call.toolChoice] });
-  if (call.allowedTools === null || call.tools.length === 0) return {};
-  const allowed = call.tools.map((tool) => tool.name).filter((name) => call.allowedTools?.includes(name));
-  return choose(allowed.length === 0 ? { mode: "NONE" } : { mode: "VALIDATED", allowedFunctionNames: allowed });
+function toolConfig(call: ModelCall): Pick<GoogleBody, "toolConfig"> {
+  const config = callingConfig(call);
+  return config === null ? {} : { toolConfig: { functionCallingConfig: config } };
 }
 
-/** Roles alternate: neighbours of one role are one content. What has nothing to send is not there. */
+/** `ANY` would force a call even if a mode only narrows the choice. `VALIDATED` leaves the model free to answer. */
+function callingConfig(call: ModelCall): CallingConfig | null {
+  const choice = allowedToolCalls(call);
+  switch (choice.type) {
+    case "free":
+      return null;
+    case "none":
+      return { mode: "NONE" };
+    case "forced":
+      return { mode: "ANY", allowedFunctionNames: [choice.name] };
+    case "some":
+      return { mode: "VALIDATED", allowedFunctionNames: choice.names };
+  }
+}
+
+/** Roles alternate: neighbours of one role become one content. A content without parts is left out. */
 function contents(items: readonly HistoryItem[], call: ModelCall): Content[] {
   const calls = callsOf(items);
   const made: { role: "user" | "model"; parts: Part[] }[] = [];
-  for (const { role, said } of turns(items)) {
+  for (const { role, items: ofRole } of itemsByRole(items)) {
     const parts =
       role === "model"
-        ? modelParts(said, call.model)
-        : inOrder(said, calls).flatMap((item) => userParts(item, calls, call));
+        ? modelParts(ofRole, call.model)
+        : inOrder(ofRole, calls).flatMap((item) => userParts(item, calls, call));
     const last = made.at(-1);
     if (last?.role === role) last.parts.push(...parts);
     else if (parts.length > 0) made.push({ role, parts });
@@ -114,36 +117,36 @@ function contents(items: readonly HistoryItem[], call: ModelCall): Content[] {
   return made;
 }
 
-function turns(items: readonly HistoryItem[]): { role: "user" | "model"; said: HistoryItem[] }[] {
-  const made: { role: "user" | "model"; said: HistoryItem[] }[] = [];
+function itemsByRole(items: readonly HistoryItem[]): { role: "user" | "model"; items: HistoryItem[] }[] {
+  const made: { role: "user" | "model"; items: HistoryItem[] }[] = [];
   for (const item of items) {
     const role = item.type === "user" || item.type === "tool_result" ? "user" : "model";
     const last = made.at(-1);
-    if (last?.role === role) last.said.push(item);
-    else made.push({ role, said: [item] });
+    if (last?.role === role) last.items.push(item);
+    else made.push({ role, items: [item] });
   }
   return made;
 }
 
-/** The calls of the history by id: what they called, and which of them came first. */
-type Calls = ReadonlyMap<string, { name: string; place: number }>;
+/** The calls of the history by id, with the name of the tool and the index among the calls. */
+type HistoryCalls = ReadonlyMap<string, { name: string; index: number }>;
 
-function callsOf(items: readonly HistoryItem[]): Calls {
+function callsOf(items: readonly HistoryItem[]): HistoryCalls {
   const calls = items.filter((item) => item.type === "tool_call");
-  return new Map(calls.map(({ callId, name }, place) => [callId, { name, place }]));
+  return new Map(calls.map(({ callId, name }, index) => [callId, { name, index }]));
 }
 
-/** Results must follow their calls at once, and in their order. */
-function inOrder(said: readonly HistoryItem[], calls: Calls): HistoryItem[] {
-  const placeOf = ({ callId }: ToolResultItem): number => calls.get(callId)?.place ?? 0;
-  const results = said.filter((item) => item.type === "tool_result");
-  const words = said.filter((item) => item.type !== "tool_result");
-  return [...results.toSorted((a, b) => placeOf(a) - placeOf(b)), ...words];
+/** Results must follow their calls at once, and in the order of the calls. */
+function inOrder(items: readonly HistoryItem[], calls: HistoryCalls): HistoryItem[] {
+  const indexOf = ({ callId }: ToolResultItem): number => calls.get(callId)?.index ?? 0;
+  const results = items.filter((item) => item.type === "tool_result");
+  const others = items.filter((item) => item.type !== "tool_result");
+  return [...results.toSorted((a, b) => indexOf(a) - indexOf(b)), ...others];
 }
 
-function userParts(item: HistoryItem, calls: Calls, call: ModelCall): Part[] {
+function userParts(item: HistoryItem, calls: HistoryCalls, call: ModelCall): Part[] {
   if (item.type === "user") {
-    const media = mediaOf(item, call).map(({ mediaType, base64 }) => ({
+    const media = loadedMediaOf(item, call).map(({ mediaType, base64 }) => ({
       inlineData: { mimeType: mediaType, data: base64 },
     }));
     return [...item.parts.map((text) => ({ text })), ...media];
@@ -151,15 +154,15 @@ function userParts(item: HistoryItem, calls: Calls, call: ModelCall): Part[] {
   return item.type === "tool_result" ? [{ functionResponse: functionResponse(item, calls) }] : [];
 }
 
-/** Responses are matched by id where Gemini gave one, else by name and order. */
-function functionResponse({ callId, output, isError }: ToolResultItem, calls: Calls): FunctionResponse {
+/** Gemini matches responses by id if it gave one, and otherwise by name and order. */
+function functionResponse({ callId, output, isError }: ToolResultItem, calls: HistoryCalls): FunctionResponse {
   const name = calls.get(callId)?.name ?? callId;
   return { ...wireId(callId), name, response: isError === true ? { error: output } : { output } };
 }
 
-/** An id that was made up here is not Gemini's: it is left out, as it was in the answer. */
+/** An id that was generated here is not Gemini's. It is left out, as it was in the answer. */
 function wireId(callId: string): { id?: string } {
-  return isMadeUpCallId(callId) ? {} : { id: callId };
+  return isGeneratedCallId(callId) ? {} : { id: callId };
 }
 
 function modelParts(items: readonly HistoryItem[], model: string): Part[] {
@@ -189,18 +192,18 @@ function callPart({ callId, name, arguments: text }: ToolCallItem, thoughtSignat
   return { functionCall, ...(thoughtSignature !== null && { thoughtSignature }) };
 }
 
-/** Adds the reasoning's thought, signs what it signs, and gives the signature that the next call shall carry. */
+/** Adds the reasoning's thought, signs what it signs, and returns the signature that the next call must carry. */
 function takeReasoning({ text, opaque }: ReasoningItem, parts: Part[]): string | null {
   if (text !== "") parts.push({ text, thought: true });
-  const own = ownReasoning.safeParse(opaque).data;
+  const own = signedReasoning.safeParse(opaque).data;
   if (own === undefined) return null;
   if (own.signs === "call") return own.thoughtSignature;
   signText(parts, own);
   return null;
 }
 
-/** A signed part is never joined with what stood before it: the signature would no longer fit. */
-function signText(parts: Part[], own: Extract<OwnReasoning, { characters: number }>): void {
+/** A signed part is never joined with the text before it, because the signature would no longer match. */
+function signText(parts: Part[], own: Extract<SignedReasoning, { characters: number }>): void {
   const { thoughtSignature, characters } = own;
   const kind = own.signs === "thought" ? { thought: true } : {};
   const last = parts.at(-1);
@@ -212,7 +215,7 @@ function signText(parts: Part[], own: Extract<OwnReasoning, { characters: number
   parts.push({ text: text.slice(text.length - characters), ...kind, thoughtSignature });
 }
 
-/** Of calls that were made together only the first carries a signature. */
+/** Only the first of several calls that were made together carries a signature. */
 function signFirstCall(parts: Part[]): void {
   const first = parts.find((part) => part.functionCall !== undefined);
   if (first !== undefined) first.thoughtSignature ??= noSignature;

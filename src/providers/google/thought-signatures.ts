@@ -1,28 +1,25 @@
 /**
- * Gemini signs parts of its answers, and wants each signature back with the very part that it came with: the
- * reasoning is behind it. Our items of text and calls have no place for it, so a reasoning item beside them carries
- * it, as what only this provider can read (C5).
+ * Gemini signs parts of its answers, and requires each signature back with exactly the part that it came with: the
+ * signature holds the reasoning. Our text and call items have no field for it, so a reasoning item beside them carries
+ * it as data that only this provider can read (C5).
  */
 import { z } from "zod";
 
 /**
- * What a reasoning item's signature stands on. `thought`: its own text. `text`: the assistant's text before it.
- * `call`: the call after it. Of a text the last `characters` came with the signature, in a part of their own;
- * there may be none.
+ * What the signature of a reasoning item signs. `thought`: its own text. `text`: the assistant's text before it.
+ * `call`: the call after it. The last `characters` of a text came in one part with the signature; their number may be 0.
  */
-export const ownReasoning = z.discriminatedUnion("signs", [
+export const signedReasoning = z.discriminatedUnion("signs", [
   z.object({ signs: z.enum(["thought", "text"]), thoughtSignature: z.string().min(1), characters: z.int().min(0) }),
   z.object({ signs: z.literal("call"), thoughtSignature: z.string().min(1) }),
 ]);
 
-export type OwnReasoning = z.infer<typeof ownReasoning>;
+export type SignedReasoning = z.infer<typeof signedReasoning>;
 
-/**
- * From version 3 on Gemini refuses a call without a signature. For calls that another model made, Google documents
- * this text in its place.
- */
+/** Gemini 3 and later refuse a call without a signature. Google documents this text for calls of other models. */
 export const noSignature = "skip_thought_signature_validator";
 
+/** Checks whether a model requires signatures: Gemini 3 and later do. */
 export function wantsSignatures(model: string): boolean {
   return !/(?:^|\/)(?:gemini-[12][.-]|gemma)/.test(model);
 }

@@ -2,8 +2,8 @@
 import type { HistoryItem, ToolCallItem, ToolResultItem } from "../../domain/history.ts";
 import type { ToolDefinition } from "../../domain/tool.ts";
 import type { ModelCall } from "../provider.ts";
-import { bestQuotes, type Quote } from "./rank.ts";
-import { type Conversation, readConversation, type Source } from "./read-messages.ts";
+import { bestQuotes, type SourceQuote } from "./rank.ts";
+import { type Conversation, readConversation, type QuotableSource } from "./read-messages.ts";
 import { editCalls, simpleEdit } from "./simple-edit.ts";
 
 /** How every text of it begins: nobody shall take it for a model that thinks. */
@@ -133,7 +133,7 @@ function quotingAnswer(instruction: string, conversation: Conversation): string[
 }
 
 /** What there is to quote from, and what of it came with earlier messages. */
-function inventory(sources: readonly Source[], earlier: number): string {
+function inventory(sources: readonly QuotableSource[], earlier: number): string {
   const chunks = sources.filter((source) => source.kind === "chunk").length;
   const counts = `${counted(chunks, "chunk")} and ${counted(sources.length - chunks, "file")}`;
   if (earlier === 0) return `I was given ${counts}.`;
@@ -144,7 +144,7 @@ function counted(count: number, noun: string): string {
   return `${count} ${noun}${count === 1 ? "" : "s"}`;
 }
 
-function tellQuote({ source, startLine, endLine, text }: Quote, language: string): string {
+function tellQuote({ source, startLine, endLine, text }: SourceQuote, language: string): string {
   const ofChunk = source.kind === "chunk" ? chunkRange(source) : null;
   const own = `${startLine}-${endLine}`;
   const place =
@@ -152,7 +152,7 @@ function tellQuote({ source, startLine, endLine, text }: Quote, language: string
   return `${place}\n${fenced(text, language)}`;
 }
 
-function chunkRange({ startLine, text }: Source): string {
+function chunkRange({ startLine, text }: QuotableSource): string {
   return `${startLine}-${startLine + text.replace(/\n$/, "").split("\n").length - 1}`;
 }
 

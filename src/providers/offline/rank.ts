@@ -1,8 +1,8 @@
 /** Which sources fit an instruction best, and which of their lines (L3). Plain counting of words, no model. */
-import type { Source } from "./read-messages.ts";
+import type { QuotableSource } from "./read-messages.ts";
 
-export interface Quote {
-  source: Source;
+export interface SourceQuote {
+  source: QuotableSource;
   /** Lines in the file, from 1, both ends included. */
   startLine: number;
   endLine: number;
@@ -50,7 +50,7 @@ function wantedTerms(instruction: string): Set<string> {
 }
 
 /** The best sources first, each with its best lines; those that hold no word of the instruction are left out. */
-export function bestQuotes(instruction: string, sources: readonly Source[], most: number): Quote[] {
+export function bestQuotes(instruction: string, sources: readonly QuotableSource[], most: number): SourceQuote[] {
   const wanted = wantedTerms(instruction);
   const recent = sources.slice(0, sourcesMax);
   const held = recent.map(
@@ -80,7 +80,7 @@ function sum(terms: ReadonlySet<string>, weights: ReadonlyMap<string, number>): 
 }
 
 /** The window of lines that holds the most of the words. */
-function quoteOf(source: Source, weights: ReadonlyMap<string, number>): Quote {
+function quoteOf(source: QuotableSource, weights: ReadonlyMap<string, number>): SourceQuote {
   const lines = source.text.split("\n");
   if (lines.at(-1) === "") lines.pop();
   const scores = lines.map((line) => sum(new Set(termsOf(line)), weights));

@@ -5,7 +5,7 @@
 import type { HistoryItem } from "../../domain/history.ts";
 
 /** A chunk, a file, or a text that came with the instruction (I1). */
-export interface Source {
+export interface QuotableSource {
   kind: "chunk" | "file";
   path: string;
   /** Of the first line of `text` in its file; from 1. */
@@ -20,7 +20,7 @@ export interface Message {
   /** Null where the message does not have our form. */
   mode: string | null;
   instruction: string;
-  sources: Source[];
+  sources: QuotableSource[];
 }
 
 function readMessage(parts: readonly string[]): Message {
@@ -35,9 +35,9 @@ function readMessage(parts: readonly string[]): Message {
   };
 }
 
-function readContext(block: string): Source[] {
+function readContext(block: string): QuotableSource[] {
   const lines = block.split("\n");
-  const sources: Source[] = [];
+  const sources: QuotableSource[] = [];
   for (let at = 0; at < lines.length; at += 1) {
     const kind = /^=== (CHUNK|FILE|INPUT) \d+ ===$/.exec(lines[at] ?? "")?.[1];
     if (kind === undefined) continue;
@@ -53,8 +53,8 @@ function readContext(block: string): Source[] {
 function readBlock(
   lines: readonly string[],
   start: number,
-  kind: Source["kind"],
-): { source: Source; end: number } | null {
+  kind: QuotableSource["kind"],
+): { source: QuotableSource; end: number } | null {
   const fields = new Map<string, string>();
   let at = start;
   for (; at < lines.length; at += 1) {
@@ -65,7 +65,7 @@ function readBlock(
   const fence = /^`{3,}/.exec(lines[at] ?? "")?.[0];
   const end = fence === undefined ? -1 : lines.indexOf(fence, at + 1);
   if (end === -1) return null;
-  const source: Source = {
+  const source: QuotableSource = {
     kind,
     path: fields.get("Path") ?? fields.get("Name") ?? "",
     startLine: Number(/^\d+/.exec(fields.get("Lines") ?? "")?.[0] ?? 1),
@@ -83,14 +83,14 @@ export interface Conversation {
    * The sources of the whole conversation that still count: of each file its newest version, and no chunk of a
    * path whose file is there (X6). Those of the last message stand first.
    */
-  sources: Source[];
+  sources: QuotableSource[];
   /** How many of them came with earlier messages. */
   earlier: number;
 }
 
 export function readConversation(items: readonly HistoryItem[]): Conversation {
   const messages = items.flatMap((item) => (item.type === "user" ? [readMessage(item.parts)] : []));
-  const byPlace = new Map<string, Source>();
+  const byPlace = new Map<string, QuotableSource>();
   for (const source of messages.toReversed().flatMap((message) => message.sources)) {
     const place = source.kind === "file" ? source.path : `${source.path}:${source.startLine}:${source.text}`;
     if (!byPlace.has(place)) byPlace.set(place, source);

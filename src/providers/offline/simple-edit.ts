@@ -6,7 +6,7 @@
  */
 import { pathFault } from "../../domain/active-file.ts";
 import type { FileBundle, FileChange } from "../../domain/file-bundle.ts";
-import type { Source } from "./read-messages.ts";
+import type { QuotableSource } from "./read-messages.ts";
 
 export interface SimpleEdit {
   bundle: FileBundle;
@@ -20,7 +20,7 @@ type Ask =
   | { does: "create"; path: string; text: string };
 
 /** Null where the instruction has none of the forms. */
-export function simpleEdit(instruction: string, sources: readonly Source[]): SimpleEdit | null {
+export function simpleEdit(instruction: string, sources: readonly QuotableSource[]): SimpleEdit | null {
   const asks = readAsks(instruction);
   if (asks.length === 0) return null;
   const files = new Map(sources.flatMap((source) => (source.kind === "file" ? [[source.path, source] as const] : [])));
@@ -88,7 +88,7 @@ function unescaped(text: string): string {
   return text.replace(/\\(.)/g, (written, letter: string) => meanings[letter] ?? written);
 }
 
-function askFault(ask: Ask, file: Source | null, earlier: FileChange | undefined): string | null {
+function askFault(ask: Ask, file: QuotableSource | null, earlier: FileChange | undefined): string | null {
   const path = pathFault(ask.path);
   if (path !== null) return `the path ${path}`;
   if (earlier !== undefined && !(ask.does === "replace" && earlier.operation === "patch")) return "it is changed twice";
@@ -102,7 +102,7 @@ function askFault(ask: Ask, file: Source | null, earlier: FileChange | undefined
   return null;
 }
 
-function changeFor(ask: Ask, file: Source | null, earlier: FileChange | undefined): FileChange {
+function changeFor(ask: Ask, file: QuotableSource | null, earlier: FileChange | undefined): FileChange {
   const { path } = ask;
   const base = file === null || file.sha256 === null ? {} : { baseSha256: file.sha256 };
   switch (ask.does) {

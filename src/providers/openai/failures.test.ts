@@ -1,11 +1,13 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { type ErrorCode, errorCatalogue } from "../../domain/errors.ts";
-import { failureInStream, readErrorBody, readWireError, refusalOf } from "./failures.ts";
+import { type ErrorCode, errorCatalogue, type Failure } from "../../domain/errors.ts";
+import { failedStream, refusedRequest } from "../../../testing/provider-wire.ts";
+import { openaiErrors } from "./failures.ts";
 
-const wireError = (fields: Record<string, unknown>) => readWireError(fields);
+const refused = (status: number, error: unknown, retryAfterMs?: number): Failure =>
+  refusedRequest(openaiErrors, [status, { error }], retryAfterMs === undefined ? {} : { retryAfterMs }).failure;
 
-test("[C3] a forgotten chain is known by code, by parameter or by words, with 400 or 404", () => {
+test("[C3] a forgotten chain is known by code, by parameter or by message, with 400 or 404", () => {
   const message = "Previous response with id 'resp_1' not found.";
   const forms = [
     { code: "previous_response_not_found" },
@@ -15,15 +17,12 @@ test("[C3] a forgotten chain is known by code, by parameter or by words, with 40
   ];
   for (const form of forms) {
     for (const status of [400, 404]) {
-      assert.equal(refusalOf(status, wireError(form), null).code, "chain_forgotten", JSON.stringify(form));
+      assert.equal(refused(status, form).code, "chain_forgotten", JSON.stringify(form));
     }
-    assert.notEqual(refusalOf(500, wireError(form), null).code, "chain_forgotten");
-    assert.equal(failureInStream(wireError(form)).code, "chain_forgotten");
+    assert.notEqual(refused(500, form).code, "chain_forgotten");
+    assert.equal(failedStream(openaiErrors, form).code, "chain_forgotten");
   }
-  assert.equal(
-    refusalOf(404, wireError({ message: "Item with id 'rs_1' not found." }), null).code,
-    "provider_rejected",
-  );
+  assert.equal(refused(404, { message: "Item with id 'rs_1' not found." }).code, "provider_rejected");
 });
 
 const cases: [status: number, error: Record<string, unknown>, code: ErrorCode][] = [
@@ -49,7 +48,7 @@ const cases: [status: number, error: Record<string, unknown>, code: ErrorCode][]
 
 test("[C7] every HTTP error has its code, and is retried only where that may help", () => {
   for (const [status, error, code] of cases) {
-    const failure = refusalOf(status, wireError(error), null);
+    const failure = refused(status, error);
     assert.equal(failure.code, code, `${status} ${JSON.stringify(error)}`);
     assert.equal(failure.retryable, errorCatalogue[code].retryable);
     assert.notEqual(failure.message, "");
@@ -57,7 +56,7 @@ test("[C7] every HTTP error has its code, and is retried only where that may hel
 });
 
 test("[C7] an error within a stream has its code too", () => {
-  const codeOf = (error: unknown): ErrorCode => failureInStream(readWireError(error)).code;
+  const codeOf = (error: unknown): ErrorCode => failedStream(openaiErrors, error).code;
   assert.equal(codeOf({ code: "server_error", message: "oh" }), "provider_unavailable");
   assert.equal(codeOf({ code: "rate_limit_exceeded", message: "oh" }), "provider_rate_limited");
   assert.equal(codeOf({ code: "bio_policy", message: "no" }), "provider_refused_content");
@@ -66,18 +65,17 @@ test("[C7] an error within a stream has its code too", () => {
 });
 
 test("errors are read from any body", () => {
-  const body = JSON.stringify({ error: { message: "m", type: "t", param: "p", code: 7 } });
-  assert.deepEqual(readErrorBody(body), { message: "m", type: "t", param: "p", code: "7" });
-  assert.equal(readErrorBody('{"error":"plain words"}').message, "plain words");
+  const error = { message: "m", type: "t", param: "p", code: 7 };
+  assert.deepEqual(openaiErrors.read(error), { ...error, code: "7" });
+  const messageOf = (body: unknown): string => refusedRequest(openaiErrors, [400, body]).failure.message;
+  assert.equal(messageOf({ error }), "m (HTTP 400)");
+  assert.equal(messageOf('{"error":"plain words"}'), "plain words (HTTP 400)");
   for (const other of ["", "<html>", "[]", "null", '{"error":null}', '{"detail":"x"}']) {
-    assert.equal(readErrorBody(other).message, null, other);
+    assert.equal(messageOf(other), "it gave no reason (HTTP 400)", other);
   }
-  assert.equal(refusalOf(400, wireError({ message: "x".repeat(5_000) }), null).message.length < 1_100, true);
+  assert.equal(refused(400, { message: "x".repeat(5_000) }).message.length < 1_100, true);
 });
 
-test("[C7] a failure says how long the provider asks to wait", () => {
-  assert.match(
-    refusalOf(429, wireError({ message: "slow" }), 90_000).message,
-    /^slow \(HTTP 429; it asks to wait 90 s\)$/,
-  );
+test("[C7] a failure names the wait that the provider requests", () => {
+  assert.match(refused(429, { message: "slow" }, 90_000).message, /^slow \(HTTP 429; it asks to wait 90 s\)$/);
 });

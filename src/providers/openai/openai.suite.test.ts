@@ -3,7 +3,7 @@ import type { TestContext } from "node:test";
 import { type FakeOpenAI, startFakeOpenai } from "../../../testing/fake-openai/fake-openai.ts";
 import { garbage } from "../../../testing/fake-server/deliver.ts";
 import { nobodyThere } from "../../../testing/fake-server/other-servers.ts";
-import { type OpenProvider, providerSuite, type Scene } from "../provider.suite.ts";
+import { type OpenProvider, providerSuite, type ProviderScene } from "../provider.suite.ts";
 import { openaiProvider } from "./openai.ts";
 
 const apiKey = "sk-test-0123456789";
@@ -17,7 +17,7 @@ function providerAt(baseUrl: string): OpenProvider {
   return { provider: openaiProvider({ apiKey, baseUrl, model: "gpt-test" }), secrets: [apiKey] };
 }
 
-async function fakeIn(scene: Exclude<Scene, "unreachable">, context: TestContext): Promise<FakeOpenAI> {
+async function fakeIn(scene: Exclude<ProviderScene, "unreachable">, context: TestContext): Promise<FakeOpenAI> {
   const fake = await startFakeOpenai({ apiKey });
   const held = Promise.withResolvers<void>();
   context.after(async () => {

@@ -1,10 +1,10 @@
 /**
- * A model call as the body of `POST /responses` (E1–E5). Pure. Stable things stand first and the input last,
- * so that two requests of one session share a long front: the store keeps that front once (K3), and the
- * provider's prompt cache lives off it (E6).
+ * Builds the body of `POST /responses` from a model call (E1–E5). Pure. Stable fields come first and the input last, so
+ * that two requests of one session share a long beginning: the store keeps it once (K3), and the provider's prompt
+ * cache depends on it (E6).
  *
- * History goes by value, never as an `item_reference`: a reference dies with the provider's memory, and then
- * the history with it (C3).
+ * History is sent by value, never as an `item_reference`: a reference is lost when the provider forgets the response,
+ * and the history would be lost with it (C3).
  */
 import type {
   EasyInputMessage,
@@ -18,30 +18,25 @@ import type {
 import { z } from "zod";
 import type { ModelSettings } from "../../domain/context.ts";
 import type { AssistantItem, HistoryItem, ReasoningItem } from "../../domain/history.ts";
-import { modelFamily } from "../../domain/models.ts";
 import type { ToolDefinition } from "../../domain/tool.ts";
-import { isImage, mediaOf, type LoadedMedia } from "../call-media.ts";
-import { withoutDanglingReasoning, type ReasoningRole } from "../dangling-reasoning.ts";
+import { isImage, loadedMediaOf, type LoadedMedia } from "../call-media.ts";
+import { isOwnReasoning, withoutDanglingReasoning, type ReasoningRole } from "../history-reasoning.ts";
+import type { HttpBody } from "../http-provider.ts";
 import type { ModelCall } from "../provider.ts";
+import { allowedToolCalls } from "../tool-choice.ts";
 
-/** The wire refuses less. */
+/** The wire refuses a smaller limit. */
 const outputTokensMin = 16;
 
-export interface ResponsesBody {
-  body: ResponseCreateParamsStreaming;
-  /** Reasoning items that were left out: only another provider or model can read them (C5), or nothing follows them. */
-  droppedReasoning: number;
-}
-
 /** `providerName` is the name under which this provider's own reasoning is kept in the history. */
-export function responsesBody(call: ModelCall, providerName: string): ResponsesBody {
+export function openaiBody(call: ModelCall, providerName: string): HttpBody<ResponseCreateParamsStreaming> {
   const readable = call.items.map((item) => inputItem(item, call, providerName)).filter((item) => item !== null);
   const input = withoutDanglingReasoning(readable, roleOf);
   const body: ResponseCreateParamsStreaming = {
     model: call.model,
     store: call.store,
     stream: true,
-    // What is not stored can only be read again if its ciphertext comes back to us.
+    // Reasoning that is not stored can only be read again from its ciphertext.
     ...(!call.store && { include: ["reasoning.encrypted_content"] }),
     ...settings(call.settings),
     ...(call.tools.length > 0 && { tools: call.tools.map(functionTool), parallel_tool_calls: true }),
@@ -52,7 +47,7 @@ export function responsesBody(call: ModelCall, providerName: string): ResponsesB
   return { body, droppedReasoning: call.items.length - input.length };
 }
 
-/** "Item of type 'reasoning' was provided without its required following item" is how the server refuses the others. */
+/** Of other reasoning the server says: "Item of type 'reasoning' was provided without its required following item". */
 function roleOf(item: ResponseInputItem): ReasoningRole {
   if (item.type === "reasoning") return "reasoning";
   const isOutcome = item.type === "function_call" || ("role" in item && item.role === "assistant");
@@ -68,7 +63,7 @@ function settings(given: ModelSettings): Partial<ResponseCreateParamsStreaming> 
   };
 }
 
-/** `strict` is always said: without it the server would guess. */
+/** `strict` is always sent: without it the server would guess. */
 function functionTool({ name, description, parameters, strict }: ToolDefinition): FunctionTool {
   return {
     type: "function",
@@ -79,30 +74,31 @@ function functionTool({ name, description, parameters, strict }: ToolDefinition)
   };
 }
 
-/** A forced tool is always said, even where it is not in the list: the provider's refusal beats silence (E4). */
 function toolChoice(call: ModelCall): Pick<ResponseCreateParamsStreaming, "tool_choice"> {
-  if (call.toolChoice !== null) return { tool_choice: { type: "function", name: call.toolChoice } };
-  if (call.allowedTools === null || call.tools.length === 0) return {};
-  const allowed = call.tools.filter((tool) => call.allowedTools?.includes(tool.name));
-  if (allowed.length === 0) return { tool_choice: "none" };
-  return {
-    tool_choice: {
-      type: "allowed_tools",
-      mode: "auto",
-      tools: allowed.map((tool) => ({ type: "function", name: tool.name })),
-    },
-  };
+  const choice = allowedToolCalls(call);
+  switch (choice.type) {
+    case "free":
+      return {};
+    case "none":
+      return { tool_choice: "none" };
+    case "forced":
+      return { tool_choice: { type: "function", name: choice.name } };
+    case "some": {
+      const tools = choice.names.map((name) => ({ type: "function", name }));
+      return { tool_choice: { type: "allowed_tools", mode: "auto", tools } };
+    }
+  }
 }
 
 function systemMessage(prompt: string): ResponseInputItem.Message {
   return { role: "system", content: [{ type: "input_text", text: prompt }] };
 }
 
-/** Null for what this provider or model cannot read. */
+/** Returns null for an item that this provider or model cannot read. */
 function inputItem(item: HistoryItem, call: ModelCall, providerName: string): ResponseInputItem | null {
   switch (item.type) {
     case "user":
-      return { role: "user", content: [...item.parts.map(inputText), ...mediaOf(item, call).map(inputMedia)] };
+      return { role: "user", content: [...item.parts.map(inputText), ...loadedMediaOf(item, call).map(inputMedia)] };
     case "assistant":
       return assistantMessage(item);
     case "reasoning":
@@ -124,8 +120,8 @@ function inputMedia(media: LoadedMedia): ResponseInputContent {
 }
 
 /**
- * The content is a string: an `output_text` part is for items that carry the id of a stored message, and an
- * id that we made up, or that its provider has forgotten, has no place in a request.
+ * The content is a string. An `output_text` part is for items that carry the id of a stored message, and a request
+ * must not carry an id that we generated or that its provider has forgotten.
  */
 function assistantMessage({ text, phase }: AssistantItem): EasyInputMessage {
   return { role: "assistant", content: text, ...(isPhase(phase) && { phase }) };
@@ -141,9 +137,9 @@ const readableReasoning = z.object({
   encrypted_content: z.string().min(1),
 });
 
-/** Without its ciphertext an item is only a reference by id, so it is left out too. */
+/** Returns null also for an item without its ciphertext, because it would only be a reference by id. */
 function reasoningItem(item: ReasoningItem, model: string, providerName: string): ResponseReasoningItem | null {
-  if (item.provider !== providerName || modelFamily(item.model) !== modelFamily(model)) return null;
+  if (!isOwnReasoning(item, model, providerName)) return null;
   const own = readableReasoning.safeParse(item.opaque);
   return own.success ? { type: "reasoning", ...own.data } : null;
 }

@@ -4,9 +4,9 @@ import { type ErrorCode, failure } from "../../domain/errors.ts";
 import type { StopReason } from "../../domain/events.ts";
 import type { AssistantItem, HistoryItem, ReasoningItem } from "../../domain/history.ts";
 import type { Usage } from "../../domain/usage.ts";
-import { itemEvents, words } from "../local-wire.ts";
+import { itemEvents, splitWords } from "../local-wire.ts";
 import type { ModelCall, ProviderEvent } from "../provider.ts";
-import { failed } from "../terminal.ts";
+import { failedEvent } from "../terminal-event.ts";
 
 /** One thing that the model does. They are done in order. */
 export type ScriptedPart =
@@ -29,7 +29,7 @@ export type ScriptedAnswer = string | readonly ScriptedPart[];
 /** Makes the answer to the n-th call, from 1; or the very events. */
 export type Script = (call: ModelCall, n: number) => ScriptedAnswer | AsyncIterable<ProviderEvent>;
 
-export interface Speaker {
+export interface ScriptedSpeaker {
   /** The provider's name and the model, as they are kept with reasoning. */
   name: string;
   model: string;
@@ -45,9 +45,9 @@ export interface ScriptedEnd {
 }
 
 /** Plays the parts. Gives how the answer ended, or null where it failed or broke off. */
-export async function* play(
+export async function* playScript(
   answer: ScriptedAnswer,
-  speaker: Speaker,
+  speaker: ScriptedSpeaker,
 ): AsyncGenerator<ProviderEvent, ScriptedEnd | null, undefined> {
   const parts: readonly ScriptedPart[] = typeof answer === "string" ? [{ says: answer }] : answer;
   for (const [index, part] of parts.entries()) {
@@ -55,7 +55,7 @@ export async function* play(
     if ("cuts" in part) return null;
     if ("stops" in part) return { stopReason: part.stops, usage: part.usage ?? null };
     if ("fails" in part) {
-      yield failed(failure(part.fails, part.message ?? "the script says so"), {
+      yield failedEvent(failure(part.fails, part.message ?? "the script says so"), {
         retryAfterMs: part.retryAfterMs ?? null,
       });
       return null;
@@ -72,7 +72,7 @@ type SpokenPart = Extract<ScriptedPart, { says: unknown } | { thinks: string } |
 async function* speak(
   part: SpokenPart,
   id: string,
-  { name, model, output }: Speaker,
+  { name, model, output }: ScriptedSpeaker,
 ): AsyncGenerator<ProviderEvent, void, undefined> {
   if ("says" in part) return yield* say(part, `msg_${id}`, output);
   if ("thinks" in part) {
@@ -93,7 +93,7 @@ async function* say(
   output: HistoryItem[],
 ): AsyncGenerator<ProviderEvent, void, undefined> {
   const item: AssistantItem = { type: "assistant", text: "", ...(phase !== undefined && { phase }) };
-  for (const piece of typeof says === "string" ? words(says) : says) {
+  for (const piece of typeof says === "string" ? splitWords(says) : says) {
     if (everyMs > 0) await sleep(everyMs);
     if (typeof piece !== "string") await piece;
     else if (piece !== "") {

@@ -4,14 +4,14 @@ import { AptoveError } from "../../domain/errors.ts";
 import type { HistoryItem } from "../../domain/history.ts";
 import { eventOrderFault } from "../event-order.ts";
 import type { ModelCall, Provider, ProviderEvent } from "../provider.ts";
-import { providerSuite, type Scene } from "../provider.suite.ts";
+import { providerSuite, type ProviderScene } from "../provider.suite.ts";
 import { type Script, scriptedProvider } from "./scripted.ts";
 
 providerSuite("scripted", (context, scene) => {
   return { provider: scriptedProvider({ script: scriptOf(scene, context) }), secrets: [] };
 });
 
-function scriptOf(scene: Scene, context: TestContext): Script {
+function scriptOf(scene: ProviderScene, context: TestContext): Script {
   const held = Promise.withResolvers<void>();
   context.after(() => held.resolve());
   switch (scene) {

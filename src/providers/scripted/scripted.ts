@@ -8,7 +8,7 @@ import { type HistoryItem, openToolCalls } from "../../domain/history.ts";
 import { prepareLocalCall, readLocalCall, sendLocally } from "../local-wire.ts";
 import type { ModelCall, PreparedRequest, Provider, ProviderEvent } from "../provider.ts";
 import { estimateUsage } from "../usage-estimate.ts";
-import { play, type Script } from "./script.ts";
+import { playScript, type Script } from "./script.ts";
 
 export type { Script, ScriptedAnswer, ScriptedPart } from "./script.ts";
 
@@ -25,7 +25,7 @@ export interface ScriptedOptions {
 }
 
 /** A call as it was sent, refused ones too. */
-export interface Exchange {
+export interface ScriptedExchange {
   request: PreparedRequest;
   call: ModelCall;
   /** All that the model saw: what it remembered, then the call's own items. */
@@ -36,7 +36,7 @@ export interface Exchange {
 
 export interface ScriptedProvider extends Provider {
   /** In the order of sending. */
-  readonly exchanges: readonly Exchange[];
+  readonly exchanges: readonly ScriptedExchange[];
   /** Forgets one response, or all. */
   forget(responseId?: string): void;
 }
@@ -63,7 +63,7 @@ interface Remembered {
 }
 
 class ScriptedModel {
-  readonly exchanges: Exchange[] = [];
+  readonly exchanges: ScriptedExchange[] = [];
   readonly #memory = new Map<string, Remembered>();
   readonly #script: Script;
   readonly #name: string;
@@ -95,7 +95,7 @@ class ScriptedModel {
     yield { type: "started", responseId };
     const output: HistoryItem[] = [];
     const tag = `${this.#name}_${this.#calls}`;
-    const end = yield* play(given, { name: this.#name, model: call.model, tag, output });
+    const end = yield* playScript(given, { name: this.#name, model: call.model, tag, output });
     if (end === null) return;
     if (responseId !== null) this.#memory.set(responseId, { before, call, output });
     const usage = end.usage ?? estimateUsage(request.body, output);
@@ -112,7 +112,7 @@ function refuse(call: ModelCall, before: Remembered | null): void {
   if (open !== undefined) throw new AptoveError("provider_rejected", `there is no result for the call ${open.callId}`);
 }
 
-function exchangeOf(request: PreparedRequest, call: ModelCall, before: Remembered | null): Exchange {
+function exchangeOf(request: PreparedRequest, call: ModelCall, before: Remembered | null): ScriptedExchange {
   const chain: HistoryItem[][] = [[...call.items]];
   let prompt = call.prompt;
   for (let at = before; at !== null; at = at.before) {

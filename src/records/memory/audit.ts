@@ -1,14 +1,14 @@
 /** The audit log in memory. */
 import type { AuditEntry } from "../../domain/audit.ts";
-import type { RecordStore } from "../record-store.ts";
+import type { AuditRecords } from "../audit.ts";
 import { insert, type Rows } from "./rows.ts";
 
-export function auditRecords(rows: Rows): Pick<RecordStore, "insertAudit" | "listAudit" | "dropAudit"> {
+export function auditRecords(rows: Rows): AuditRecords {
   return {
-    async insertAudit(entry) {
+    async insert(entry) {
       insert(rows.audit, entry.id, entry);
     },
-    async listAudit({ limit, after, ...wanted }) {
+    async list({ limit, after, ...wanted }) {
       const fits = (entry: AuditEntry): boolean =>
         Object.entries(wanted).every(
           ([name, value]) => value === undefined || entry[name as keyof typeof wanted] === value,
@@ -18,7 +18,7 @@ export function auditRecords(rows: Rows): Pick<RecordStore, "insertAudit" | "lis
       );
       return found.toSorted(newestFirst).slice(0, limit);
     },
-    async dropAudit(before, limit) {
+    async drop(before, limit) {
       const old = [...rows.audit.values()].filter(({ at }) => at < before).toSorted(newestFirst);
       const dropped = old.toReversed().slice(0, limit);
       for (const { id } of dropped) rows.audit.delete(id);

@@ -1,35 +1,30 @@
 /** Contexts of orgs in memory (G1). */
 import type { ContextVersion, ContextVersionFacts } from "../../domain/context.ts";
-import type { ContextName, RecordStore } from "../record-store.ts";
+import type { ContextName, ContextRecords } from "../contexts.ts";
 import type { Rows } from "./rows.ts";
-
-type ContextRecords = Pick<
-  RecordStore,
-  "putContextVersion" | "contextHeads" | "currentContexts" | "getContextVersion" | "listContextVersions"
->;
 
 export function contextRecords({ contexts }: Rows): ContextRecords {
   const newestOf = (orgId: string): ContextVersion[] =>
     [...contexts.values()].flatMap((versions) => versions.at(-1) ?? []).filter((newest) => newest.orgId === orgId);
   return {
-    async putContextVersion(version) {
+    async putVersion(version) {
       const versions = contexts.get(keyOf(version)) ?? [];
       if (version.version !== versions.length + 1) return { outcome: "changed", newest: versions.length };
       contexts.set(keyOf(version), [...versions, version]);
       return { outcome: "stored" };
     },
-    async contextHeads(orgId) {
+    async listNewest(orgId) {
       return newestOf(orgId)
         .map(factsOf)
         .toSorted((a, b) => order(a.kind, b.kind) || order(a.id, b.id));
     },
-    async currentContexts(orgId) {
+    async listCurrent(orgId) {
       return newestOf(orgId).filter(({ content }) => content !== null);
     },
-    async getContextVersion({ version, ...name }) {
+    async getVersion({ version, ...name }) {
       return contexts.get(keyOf(name))?.[version - 1] ?? null;
     },
-    async listContextVersions(name, { before = Infinity, limit }) {
+    async listVersions(name, { before = Infinity, limit }) {
       const older = (contexts.get(keyOf(name)) ?? []).filter(({ version }) => version < before);
       return older.toReversed().slice(0, limit).map(factsOf);
     },

@@ -1,26 +1,24 @@
 /** Devices and pairing codes in memory. */
 import type { ApiKey } from "../../domain/caller.ts";
 import type { PairingCode } from "../../domain/device.ts";
-import type { DeviceOwner, PairingClaim, RecordStore } from "../record-store.ts";
+import type { DeviceOwner, DeviceRecords, PairingClaim } from "../devices.ts";
 import { insert, type Rows } from "./rows.ts";
-
-type DeviceRecords = Pick<RecordStore, "ownDevice" | "insertPairingCode" | "getPairingCode" | "claimPairingCode">;
 
 export function deviceRecords(rows: Rows): DeviceRecords {
   return {
-    async ownDevice(device) {
+    async register(device) {
       return ownerOf(rows, device);
     },
-    async insertPairingCode(code) {
+    async insertCode(code) {
       for (const [id, { expiresAt }] of rows.pairingCodes) {
         if (expiresAt <= code.createdAt) rows.pairingCodes.delete(id);
       }
       insert(rows.pairingCodes, code.id, code);
     },
-    async getPairingCode(id) {
+    async getCode(id) {
       return rows.pairingCodes.get(id) ?? null;
     },
-    async claimPairingCode(claim) {
+    async claimCode(claim) {
       const open = [...rows.pairingCodes.values()].filter((code) => isOpen(code, claim.at));
       const code = open.find(({ hash }) => hash === claim.hash);
       if (code === undefined) {

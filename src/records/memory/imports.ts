@@ -1,13 +1,13 @@
 /** Finished turns that are taken over, in memory. */
-import type { ImportedRecords, ImportedTurn, ImportResult, RecordStore, SessionGrowth } from "../record-store.ts";
-import { importMail } from "./mailbox.ts";
+import type { ImportedRecords, ImportedTurn, ImportRecords, ImportResult, SessionGrowth } from "../imports.ts";
 import type { Rows } from "./rows.ts";
-import { insertSteps } from "./runs.ts";
+import { importMail } from "./subagents.ts";
+import { insertSteps } from "./turns.ts";
 
-/** Beside the methods whose arguments are copied as a whole: turns that come one after the other are copied so. */
-export function importRecords(rows: Rows): Pick<RecordStore, "insertImported"> {
+/** Copies the turns one after the other, because a stream of turns cannot be copied as a whole. */
+export function importRecords(rows: Rows): ImportRecords {
   return {
-    async insertImported({ turns, ...rest }) {
+    async insert({ turns, ...rest }) {
       const all: ImportedTurn[] = [];
       for await (const turn of turns) all.push(structuredClone(turn));
       return insertImported(rows, structuredClone(rest), all);

@@ -1,8 +1,7 @@
-/** What is counted of turns and requests, in memory (H5). */
-import type { OpenResult, RecordStore, TurnOpening } from "../record-store.ts";
+/** Counters of turns and requests in memory (H5). */
+import type { LimitRecords } from "../limits.ts";
+import type { OpenResult, TurnOpening } from "../turns.ts";
 import type { Rows } from "./rows.ts";
-
-type LimitRecords = Pick<RecordStore, "countRuns" | "takeRate">;
 
 export function limitRecords(rows: Rows, now: () => number): LimitRecords {
   return {
@@ -31,7 +30,7 @@ function countRuns(rows: Rows, { userId, orgId }: { userId: string; orgId: strin
   };
 }
 
-/** Null: there is room. */
+/** Returns why the turn may not open, or null if no limit is reached. */
 export function limitRefusal(
   rows: Rows,
   { turn, runLimits }: TurnOpening,

@@ -1,27 +1,7 @@
-/** Orgs, users and API keys in memory. */
+/** Orgs and users in memory. */
 import type { User } from "../../domain/caller.ts";
-import type { AgePage, KeyHolder, RecordStore, UserUpdate } from "../record-store.ts";
+import type { AgePage, PeopleRecords, UserUpdate } from "../people.ts";
 import { byAge, insert, type Rows } from "./rows.ts";
-
-type PeopleRecords = Pick<
-  RecordStore,
-  | "insertOrg"
-  | "getOrg"
-  | "listOrgs"
-  | "updateOrg"
-  | "insertUser"
-  | "getUser"
-  | "findUser"
-  | "listUsers"
-  | "updateUser"
-  | "insertKey"
-  | "getKey"
-  | "findKey"
-  | "findKeys"
-  | "listKeys"
-  | "revokeKey"
-  | "touchKey"
->;
 
 export function peopleRecords(rows: Rows): PeopleRecords {
   return {
@@ -63,39 +43,11 @@ export function peopleRecords(rows: Rows): PeopleRecords {
       const user = rows.users.get(id);
       return user?.orgId === orgId ? updateUser(rows, { ...user, ...patch }) : { outcome: "missing" };
     },
-    async insertKey(key) {
-      insert(rows.keys, key.id, key);
-    },
-    async getKey(id) {
-      return rows.keys.get(id) ?? null;
-    },
-    async findKey(hash) {
-      return findKeys(rows, [hash])[0] ?? null;
-    },
-    async findKeys(hashes) {
-      return findKeys(rows, hashes);
-    },
-    async listKeys({ orgId, userId, ofDevices, unrevoked, ...page }) {
-      const keys = [...rows.keys.values()]
-        .filter((key) => key.orgId === orgId && (userId === undefined || key.userId === userId))
-        .filter((key) => ofDevices === undefined || ofDevices === (key.deviceId !== null))
-        .filter((key) => unrevoked !== true || key.revokedAt === null);
-      return pageOf(keys, page);
-    },
-    async revokeKey(orgId, id, at) {
-      const key = rows.keys.get(id);
-      if (key === undefined || key.orgId !== orgId || key.revokedAt !== null) return false;
-      rows.keys.set(id, { ...key, revokedAt: at });
-      return true;
-    },
-    async touchKey(id, at) {
-      const key = rows.keys.get(id);
-      if (key !== undefined) rows.keys.set(id, { ...key, lastUsedAt: at });
-    },
   };
 }
 
-function pageOf<Row extends { createdAt: number; id: string }>(rows: Row[], { limit, after }: AgePage): Row[] {
+/** Returns a page, the oldest row first. */
+export function pageOf<Row extends { createdAt: number; id: string }>(rows: Row[], { limit, after }: AgePage): Row[] {
   const later = rows.filter((row) => after === undefined || byAge(after, row) < 0);
   return later.toSorted(byAge).slice(0, limit);
 }
@@ -116,12 +68,4 @@ function updateUser(rows: Rows, updated: User): UserUpdate {
   if (isTaken(rows, updated)) return { outcome: "taken" };
   rows.users.set(id, updated);
   return { outcome: "updated", user: updated };
-}
-
-function findKeys(rows: Rows, hashes: readonly string[]): KeyHolder[] {
-  return [...rows.keys.values()].flatMap((key) => {
-    const user = rows.users.get(key.userId);
-    if (user === undefined || !hashes.includes(key.hash)) return [];
-    return [{ key, user, org: rows.orgs.get(user.orgId) ?? null }];
-  });
 }

@@ -7,7 +7,7 @@ import { AptoveError } from "../../domain/errors.ts";
 import type { MailboxMessage } from "../../domain/mailbox.ts";
 import type { Session } from "../../domain/session.ts";
 import type { Step } from "../../domain/step.ts";
-import type { Turn } from "../../domain/turn.ts";
+import type { PendingTurn, Turn } from "../../domain/turn.ts";
 import type { DeviceOwner, HeadMove, IdempotentRequest, Runner, TurnControl, TurnText } from "../record-store.ts";
 
 export interface Rows {
@@ -85,4 +85,19 @@ export function assertFree(table: ReadonlyMap<string, unknown>, key: string): vo
 /** Oldest first; equal times by id. */
 export function byAge(a: { createdAt: number; id: string }, b: { createdAt: number; id: string }): number {
   return a.createdAt - b.createdAt || (a.id < b.id ? -1 : 1);
+}
+
+export function isPending(turn: Turn): turn is PendingTurn {
+  return turn.status === "pending";
+}
+
+/** Returns the pending agent turn of a session. */
+export function runningTurn(rows: Rows, sessionId: string): PendingTurn | null {
+  const pending = rows.turns.values().filter(isPending);
+  return pending.find((turn) => turn.sessionId === sessionId && turn.kind === "agent") ?? null;
+}
+
+/** Returns whether the user takes part in the session (S7). */
+export function isParticipant(rows: Rows, sessionId: string, userId: string): boolean {
+  return rows.participants.has(pairKey(sessionId, userId));
 }

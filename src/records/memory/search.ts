@@ -1,13 +1,13 @@
 /** Search in memory (S8): every text of every session that the caller sees. */
 import type { Session } from "../../domain/session.ts";
-import type { RecordStore, TextHit, TextQuery } from "../record-store.ts";
+import type { SearchRecords, TextHit, TextQuery } from "../search.ts";
 import { excerptOf, foldedText, foldedWords, placesToTell, storableText, wordsIn, type Place } from "../search-text.ts";
 import type { Rows } from "./rows.ts";
 import { isVisible, newestFirst } from "./sessions.ts";
 
-export function searchRecords(rows: Rows): Pick<RecordStore, "search"> {
+export function searchRecords(rows: Rows): SearchRecords {
   return {
-    async search(query) {
+    async find(query) {
       return search(rows, query);
     },
   };

@@ -1,56 +1,58 @@
-/** Sessions in memory. */
+/** Sessions in memory, and the tree that they form. */
 import type { Session } from "../../domain/session.ts";
-import type { RecordStore, SessionCursor, SessionPage, SessionQuery } from "../record-store.ts";
-import { insert, type Rows } from "./rows.ts";
-import { tookPart } from "./turns.ts";
-
-type SessionRecords = Pick<
-  RecordStore,
-  | "insertSession"
-  | "getSession"
-  | "updateSession"
-  | "nameSession"
-  | "listSessions"
-  | "markSession"
-  | "listDeletedSessions"
->;
+import { mayBeParent } from "../../domain/turn.ts";
+import { changedSession } from "../changed-session.ts";
+import type { HeadMove, MoveResult, SessionCursor, SessionPage, SessionQuery, SessionRecords } from "../sessions.ts";
+import { byAge, insert, isParticipant, pairKey, runningTurn, type Rows } from "./rows.ts";
 
 export function sessionRecords(rows: Rows): SessionRecords {
   return {
-    async insertSession(session) {
+    async insert(session) {
       insert(rows.sessions, session.id, session);
     },
-    async getSession(id) {
+    async get(id) {
       return rows.sessions.get(id) ?? null;
     },
-    async updateSession(id, patch, at) {
+    async update(id, change, at) {
       const session = rows.sessions.get(id);
       if (session === undefined) return null;
-      const nameIsSet = session.nameIsSet || patch.name !== undefined;
-      const updated = { ...session, ...patch, nameIsSet, updatedAt: at };
+      const updated = { ...changedSession(session, change), updatedAt: at ?? session.updatedAt };
       rows.sessions.set(id, updated);
       return updated;
     },
-    async nameSession(id, name) {
-      const session = rows.sessions.get(id);
-      if (session?.nameIsSet === false) rows.sessions.set(id, { ...session, name });
-    },
-    async listSessions(query) {
+    async list(query) {
       return listSessions(rows, query);
     },
-    async markSession(id, marks, at) {
-      const session = rows.sessions.get(id);
-      if (session === undefined) return null;
-      const marked = { ...session, ...marks, updatedAt: at };
-      rows.sessions.set(id, marked);
-      return marked;
-    },
-    async listDeletedSessions({ orgId, userId, workspaceId, limit }) {
+    async listDeleted({ orgId, userId, workspaceId, limit }) {
       const own = [...rows.sessions.values()].filter(
         (session) => session.orgId === orgId && session.userId === userId && session.deletedAt !== null,
       );
       const deleted = own.filter((session) => workspaceId === undefined || session.workspaceId === workspaceId);
       return deleted.toSorted(latestDeletionFirst).slice(0, limit);
+    },
+    async isParticipant(sessionId, userId) {
+      return isParticipant(rows, sessionId, userId);
+    },
+    async listParticipants(sessionId) {
+      const all = [...rows.participants.values()].filter((one) => one.sessionId === sessionId);
+      return all.map(({ userId }) => userId).toSorted();
+    },
+    async changeParticipants(sessionId, { invited, dismissed }) {
+      if (!rows.sessions.has(sessionId)) return;
+      for (const userId of invited) rows.participants.set(pairKey(sessionId, userId), { sessionId, userId });
+      for (const userId of dismissed) rows.participants.delete(pairKey(sessionId, userId));
+    },
+    async moveHead(move) {
+      return moveHead(rows, move);
+    },
+    async listHeadMoves(sessionId) {
+      return movesOf(rows, sessionId);
+    },
+    async listForks(turnIds) {
+      const forks = [...rows.sessions.values()].filter(
+        ({ originTurnId, deletedAt }) => originTurnId !== null && deletedAt === null && turnIds.includes(originTurnId),
+      );
+      return forks.toSorted(byAge);
     },
   };
 }
@@ -67,14 +69,14 @@ function listSessions(rows: Rows, query: SessionQuery): SessionPage {
   return { sessions, next };
 }
 
-/** S7. */
+/** Returns whether lists and search show the session to the user (S7). */
 export function isVisible(
   rows: Rows,
   session: Session,
   { orgId, userId }: Pick<SessionQuery, "orgId" | "userId">,
 ): boolean {
   if (session.orgId !== orgId || session.deletedAt !== null) return false;
-  return session.userId === userId || session.isPublic || tookPart(rows, session.id, userId);
+  return session.userId === userId || session.isPublic || isParticipant(rows, session.id, userId);
 }
 
 function matches(session: Session, { archived, repo, workspaceId, ownerId }: SessionQuery): boolean {
@@ -92,4 +94,24 @@ export function newestFirst(a: SessionCursor, b: SessionCursor): number {
 
 function latestDeletionFirst(a: Session, b: Session): number {
   return newestFirst({ activeAt: a.deletedAt ?? 0, id: a.id }, { activeAt: b.deletedAt ?? 0, id: b.id });
+}
+
+function moveHead(rows: Rows, move: HeadMove): MoveResult {
+  const session = rows.sessions.get(move.sessionId);
+  if (session === undefined || session.deletedAt !== null) return { outcome: "missing" };
+  if (session.archivedAt !== null) return { outcome: "archived" };
+  const running = runningTurn(rows, session.id);
+  if (running !== null) return { outcome: "busy", runningTurnId: running.id };
+  const { headTurnId } = session;
+  if (headTurnId !== move.from) return { outcome: "head_moved", headTurnId };
+  const target = rows.turns.get(move.to);
+  if (target?.sessionId !== session.id || !mayBeParent(target)) return { outcome: "missing" };
+
+  rows.sessions.set(session.id, { ...session, headTurnId: move.to, updatedAt: move.at });
+  insert(rows.headMoves, pairKey(session.id, movesOf(rows, session.id).length + 1), move);
+  return { outcome: "moved" };
+}
+
+function movesOf(rows: Rows, sessionId: string): HeadMove[] {
+  return [...rows.headMoves.values()].filter((move) => move.sessionId === sessionId);
 }

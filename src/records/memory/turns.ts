@@ -1,95 +1,43 @@
-/** Turns in memory. */
-import { mayBeParent, type PendingTurn, type Turn } from "../../domain/turn.ts";
-import type { FinishResult, OpenResult, RecordStore, TurnFinish, TurnOpening } from "../record-store.ts";
-import { besideRefusal, putMessage, settleMail, takeMail } from "./mailbox.ts";
+/** Turns and their steps in memory. */
+import type { Step } from "../../domain/step.ts";
+import { mayBeParent, type PendingTurn } from "../../domain/turn.ts";
+import type { FinishResult, OpenResult, TurnFinish, TurnOpening, TurnRecords } from "../turns.ts";
 import { limitRefusal } from "./limits.ts";
-import { insert, pairKey, type Rows } from "./rows.ts";
-import { insertSteps } from "./runs.ts";
-
-type TurnRecords = Pick<
-  RecordStore,
-  | "openTurn"
-  | "finishTurn"
-  | "getTurn"
-  | "listTurns"
-  | "pendingTurn"
-  | "pendingTurns"
-  | "tookPart"
-  | "listParticipants"
-  | "changeParticipants"
-  | "findIdempotent"
-  | "renewLeases"
-  | "takeLostTurns"
->;
+import { assertFree, insert, isParticipant, pairKey, runningTurn, type Rows } from "./rows.ts";
+import { besideRefusal, putMessage, settleMail, takeMail } from "./subagents.ts";
 
 export function turnRecords(rows: Rows, now: () => number): TurnRecords {
   return {
-    async openTurn(opening) {
+    async open(opening) {
       return openTurn(rows, opening, now());
     },
-    async finishTurn(finish) {
+    async finish(finish) {
       return finishTurn(rows, finish);
     },
-    async getTurn(id) {
+    async get(id) {
       return rows.turns.get(id) ?? null;
     },
-    async listTurns(sessionId, { before = Infinity, limit, kind }) {
+    async list(sessionId, { before = Infinity, limit, kind }) {
       const turns = [...rows.turns.values()].filter((turn) => turn.sessionId === sessionId && turn.sequence < before);
       const wanted = kind === undefined ? turns : turns.filter((turn) => turn.kind === kind);
       return wanted.toSorted((a, b) => b.sequence - a.sequence).slice(0, limit);
     },
-    async pendingTurn(sessionId) {
+    async findPending(sessionId) {
       return runningTurn(rows, sessionId);
-    },
-    async pendingTurns() {
-      return [...rows.turns.values()].filter(isPending);
-    },
-    async tookPart(sessionId, userId) {
-      return tookPart(rows, sessionId, userId);
-    },
-    async listParticipants(sessionId) {
-      const all = [...rows.participants.values()].filter((one) => one.sessionId === sessionId);
-      return all.map(({ userId }) => userId).toSorted();
-    },
-    async changeParticipants(sessionId, { invited, dismissed }) {
-      if (!rows.sessions.has(sessionId)) return;
-      for (const userId of invited) rows.participants.set(pairKey(sessionId, userId), { sessionId, userId });
-      for (const userId of dismissed) rows.participants.delete(pairKey(sessionId, userId));
     },
     async findIdempotent(userId, key) {
       return rows.idempotency.get(pairKey(userId, key)) ?? null;
     },
-    async renewLeases({ runnerId, turnIds, leaseMs }) {
-      const held = turnIds.map((id) => rows.turns.get(id)).filter((turn) => turn !== undefined);
-      const own = held.filter(isPending).filter((turn) => turn.runnerId === runnerId);
-      for (const turn of own)
-        rows.turns.set(turn.id, { ...turn, leaseExpiresAt: Math.max(turn.leaseExpiresAt, now() + leaseMs) });
-      return own.map(({ id }) => id);
+    async insertStep(step, runnerId) {
+      const turn = rows.turns.get(step.turnId);
+      if (turn?.status !== "pending" || turn.runnerId !== runnerId) return false;
+      insertSteps(rows, [step]);
+      return true;
     },
-    async takeLostTurns({ runnerId, leaseMs, deadRunnerIds, limit, turnId }) {
-      const isLost = (turn: PendingTurn): boolean =>
-        turn.leaseExpiresAt <= now() || deadRunnerIds.includes(turn.runnerId);
-      const lost = [...rows.turns.values()].filter(isPending).filter(isLost);
-      const asked = turnId === undefined ? lost : lost.filter(({ id }) => id === turnId);
-      const first = asked.toSorted((a, b) => a.leaseExpiresAt - b.leaseExpiresAt || (a.id < b.id ? -1 : 1));
-      const taken = first.slice(0, limit).map((turn) => ({ ...turn, runnerId, leaseExpiresAt: now() + leaseMs }));
-      for (const turn of taken) rows.turns.set(turn.id, turn);
-      return taken;
+    async listSteps(turnId) {
+      return stepsOf(rows, turnId);
     },
   };
-}
-
-export function tookPart(rows: Rows, sessionId: string, userId: string): boolean {
-  return rows.participants.has(pairKey(sessionId, userId));
-}
-
-export function isPending(turn: Turn): turn is PendingTurn {
-  return turn.status === "pending";
-}
-
-export function runningTurn(rows: Rows, sessionId: string): PendingTurn | null {
-  const pending = rows.turns.values().filter(isPending);
-  return pending.find((turn) => turn.sessionId === sessionId && turn.kind === "agent") ?? null;
 }
 
 function openTurn(rows: Rows, opening: TurnOpening, now: number): OpenResult {
@@ -103,7 +51,7 @@ function openTurn(rows: Rows, opening: TurnOpening, now: number): OpenResult {
   const session = newSession ?? rows.sessions.get(draft.sessionId);
   if (session === undefined || session.deletedAt !== null) return { outcome: "missing" };
   const [sessionId, userId] = [session.id, draft.createdBy];
-  if (session.userId !== userId && !tookPart(rows, sessionId, userId)) return { outcome: "missing" };
+  if (session.userId !== userId && !isParticipant(rows, sessionId, userId)) return { outcome: "missing" };
   if (session.archivedAt !== null) return { outcome: "archived" };
   const running = draft.kind === "agent" ? runningTurn(rows, session.id) : null;
   if (running !== null) return { outcome: "busy", runningTurnId: running.id };
@@ -156,4 +104,16 @@ function finishTurn(rows: Rows, finish: TurnFinish): FinishResult {
   settleMail(rows, turn);
   if (message !== undefined) putMessage(rows, { ...message, takenBy: null, deliveredAt: null });
   return { outcome: "finished" };
+}
+
+/** All of them, or none where one is there already. */
+export function insertSteps(rows: Rows, steps: readonly Step[]): void {
+  const keyed = steps.map((step) => [pairKey(step.turnId, step.index), step] as const);
+  for (const [key] of keyed) assertFree(rows.steps, key);
+  for (const [key, step] of keyed) insert(rows.steps, key, step);
+}
+
+export function stepsOf(rows: Rows, turnId: string): Step[] {
+  const steps = [...rows.steps.values()].filter((step) => step.turnId === turnId);
+  return steps.toSorted((a, b) => a.index - b.index);
 }

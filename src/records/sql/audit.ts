@@ -1,16 +1,16 @@
 /** The audit log in SQL. */
 import type { Kysely } from "kysely";
 import type { AuditEntry } from "../../domain/audit.ts";
-import type { RecordStore } from "../record-store.ts";
+import type { AuditRecords } from "../audit.ts";
 import type { AuditRow, Tables } from "./tables.ts";
 
-export function auditRecords(db: Kysely<Tables>): Pick<RecordStore, "insertAudit" | "listAudit" | "dropAudit"> {
+export function auditRecords(db: Kysely<Tables>): AuditRecords {
   return {
-    async insertAudit({ id, orgId, at, userId, action, targetId, ...doc }) {
+    async insert({ id, orgId, at, userId, action, targetId, ...doc }) {
       const row = { id, org_id: orgId, at, user_id: userId, action, target_id: targetId, doc: JSON.stringify(doc) };
       await db.insertInto("audit").values(row).execute();
     },
-    async listAudit({ orgId, limit, userId, action, targetId, after }) {
+    async list({ orgId, limit, userId, action, targetId, after }) {
       let select = db.selectFrom("audit").selectAll().where("org_id", "=", orgId);
       if (userId !== undefined) select = select.where("user_id", "=", userId);
       if (action !== undefined) select = select.where("action", "=", action);
@@ -20,7 +20,7 @@ export function auditRecords(db: Kysely<Tables>): Pick<RecordStore, "insertAudit
       }
       return (await select.orderBy("at", "desc").orderBy("id", "desc").limit(limit).execute()).map(rowToEntry);
     },
-    async dropAudit(before, limit) {
+    async drop(before, limit) {
       const old = db.selectFrom("audit").select("id").where("at", "<", before).orderBy("at").orderBy("id").limit(limit);
       const { numDeletedRows } = await db.deleteFrom("audit").where("id", "in", old).executeTakeFirst();
       return Number(numDeletedRows);

@@ -1,32 +1,27 @@
 /** Contexts of orgs in SQL (G1): immutable versions, and one pointer per context that moves by one. */
 import type { Kysely, Transaction } from "kysely";
 import type { ContextVersion, ContextVersionFacts } from "../../domain/context.ts";
-import type { ContextName, ContextPut, RecordStore } from "../record-store.ts";
+import type { ContextName, ContextPut, ContextRecords } from "../contexts.ts";
 import type { ContextVersionRow, Tables } from "./tables.ts";
-
-type ContextRecords = Pick<
-  RecordStore,
-  "putContextVersion" | "contextHeads" | "currentContexts" | "getContextVersion" | "listContextVersions"
->;
 
 const facts = ["org_id", "kind", "id", "version", "created_at", "created_by", "is_retired"] as const;
 
 export function contextRecords(db: Kysely<Tables>): ContextRecords {
   return {
-    putContextVersion: (version) => db.transaction().execute((tx) => put(tx, version)),
-    async contextHeads(orgId) {
+    putVersion: (version) => db.transaction().execute((tx) => put(tx, version)),
+    async listNewest(orgId) {
       const rows = await newest(db, orgId).select(prefixed).orderBy("v.kind").orderBy("v.id").execute();
       return rows.map(rowToFacts);
     },
-    async currentContexts(orgId) {
+    async listCurrent(orgId) {
       const rows = await newest(db, orgId).selectAll("v").where("v.is_retired", "=", 0).execute();
       return rows.map(rowToVersion);
     },
-    async getContextVersion({ version, ...name }) {
+    async getVersion({ version, ...name }) {
       const row = await versionsOf(db, name).selectAll().where("version", "=", version).executeTakeFirst();
       return row === undefined ? null : rowToVersion(row);
     },
-    async listContextVersions(name, { before, limit }) {
+    async listVersions(name, { before, limit }) {
       let query = versionsOf(db, name).select(facts).orderBy("version", "desc").limit(limit);
       if (before !== undefined) query = query.where("version", "<", before);
       return (await query.execute()).map(rowToFacts);

@@ -2,29 +2,27 @@
 import type { Kysely, Transaction } from "kysely";
 import type { ApiKey } from "../../domain/caller.ts";
 import type { PairingCode } from "../../domain/device.ts";
-import type { ClaimResult, DeviceOwner, PairingClaim, RecordStore } from "../record-store.ts";
-import { keyToRow } from "./people.ts";
+import type { ClaimResult, DeviceOwner, DeviceRecords, PairingClaim } from "../devices.ts";
+import { keyToRow } from "./keys.ts";
 import type { SqlDialect } from "./sql-dialect.ts";
 import type { PairingCodeRow, Tables } from "./tables.ts";
 
-type DeviceRecords = Pick<RecordStore, "ownDevice" | "insertPairingCode" | "getPairingCode" | "claimPairingCode">;
-
 export function deviceRecords(db: Kysely<Tables>, dialect: SqlDialect): DeviceRecords {
   return {
-    async ownDevice(device) {
+    async register(device) {
       // Nearly always somebody's already, and looking does not take the lock for writing.
       return (await findOwner(db, device)) ?? (await db.transaction().execute((tx) => ownDevice(tx, device)));
     },
-    insertPairingCode: (code) =>
+    insertCode: (code) =>
       db.transaction().execute(async (tx) => {
         await tx.deleteFrom("pairing_codes").where("expires_at", "<=", code.createdAt).execute();
         await tx.insertInto("pairing_codes").values(codeToRow(code)).execute();
       }),
-    async getPairingCode(id) {
+    async getCode(id) {
       const row = await db.selectFrom("pairing_codes").selectAll().where("id", "=", id).executeTakeFirst();
       return row === undefined ? null : rowToCode(row);
     },
-    claimPairingCode: (claim) => db.transaction().execute((tx) => claimCode(tx, dialect, claim)),
+    claimCode: (claim) => db.transaction().execute((tx) => claimCode(tx, dialect, claim)),
   };
 }
 

@@ -2,6 +2,7 @@
 import { AptoveError } from "../../domain/errors.ts";
 import { storageFault } from "../../domain/storage-fault.ts";
 import { systemCode } from "../../system/system-error.ts";
+import { wrapMethods } from "../wrap-methods.ts";
 
 const uniqueViolations = ["SQLITE_CONSTRAINT_UNIQUE", "SQLITE_CONSTRAINT_PRIMARYKEY", "23505"];
 const fullDevice = ["SQLITE_FULL", "53100"];
@@ -23,17 +24,13 @@ export function recordsFault(what: string, error: unknown): AptoveError {
   return new AptoveError("storage_full", `${what}: there is no room left`, { cause: error });
 }
 
-/** The same methods, with every error that they throw turned into a fault that names the method. */
-export function withRecordsFaults<T extends object>(methods: T): T {
-  const guarded = Object.entries(methods).map(([name, method]: [string, (...args: unknown[]) => Promise<unknown>]) => [
-    name,
-    async (...args: unknown[]) => {
-      try {
-        return await method(...args);
-      } catch (error) {
-        throw recordsFault(`the records could not do ${name}`, error);
-      }
-    },
-  ]);
-  return Object.fromEntries(guarded) as T;
+/** Returns the same store. Its methods throw every error as a fault that names the method. */
+export function withRecordsFaults<T extends object>(store: T): T {
+  return wrapMethods(store, (method, name) => async (...args) => {
+    try {
+      return await method(...args);
+    } catch (error) {
+      throw recordsFault(`the records failed at ${name}`, error);
+    }
+  });
 }

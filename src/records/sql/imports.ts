@@ -1,12 +1,12 @@
 /** Finished turns that are taken over, in SQL: one transaction for all of them. */
 import type { Kysely, Transaction } from "kysely";
-import type { ImportedRecords, ImportedTurn, ImportResult, RecordStore, SessionGrowth } from "../record-store.ts";
+import type { ImportedRecords, ImportedTurn, ImportRecords, ImportResult, SessionGrowth } from "../imports.ts";
 import { inBatches } from "./batches.ts";
 import { isUniqueViolation } from "./faults.ts";
-import { importMail } from "./mailbox.ts";
-import { stepToRow } from "./runs.ts";
 import { sessionToRow } from "./rows/session-row.ts";
 import type { SqlDialect } from "./sql-dialect.ts";
+import { stepToRow } from "./steps.ts";
+import { importMail } from "./subagents.ts";
 import type { Tables } from "./tables.ts";
 import { textToRow } from "./rows/text-row.ts";
 import { turnToRow } from "./rows/turn-row.ts";
@@ -15,9 +15,9 @@ import { latest } from "./turns.ts";
 /** Turns that are written with one statement for each table. */
 const turnsPerStatement = 50;
 
-export function importRecords(db: Kysely<Tables>, dialect: SqlDialect): Pick<RecordStore, "insertImported"> {
+export function importRecords(db: Kysely<Tables>, dialect: SqlDialect): ImportRecords {
   return {
-    async insertImported(imported) {
+    async insert(imported) {
       try {
         return await db.transaction().execute((tx) => insertImported(tx, dialect, imported));
       } catch (error) {

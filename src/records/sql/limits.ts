@@ -1,11 +1,10 @@
 /** What is counted over all servers in SQL: the turns that run, and what was asked in a span of time (H5). */
 import { sql, type Kysely, type Transaction } from "kysely";
-import type { OpenResult, RateTaken, RecordStore, TurnOpening } from "../record-store.ts";
+import type { LimitRecords, RateTaken } from "../limits.ts";
+import type { OpenResult, TurnOpening } from "../turns.ts";
 import type { SqlDialect } from "./sql-dialect.ts";
 import type { Tables } from "./tables.ts";
 import { pending } from "./turn-status.ts";
-
-type LimitRecords = Pick<RecordStore, "countRuns" | "takeRate">;
 
 export function limitRecords(db: Kysely<Tables>, dialect: SqlDialect): LimitRecords {
   return {

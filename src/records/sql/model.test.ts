@@ -82,7 +82,7 @@ class Comparison {
       case "lose":
         return await this.#lose(request);
       case "patch":
-        return void (await this.#same((store) => store.updateSession(id, { name: text }, at)));
+        return void (await this.#same((store) => store.sessions.update(id, { name: text }, at)));
       case "move":
         return await this.#move(request);
       case "mark":
@@ -92,34 +92,35 @@ class Comparison {
       case "control":
         return await this.#control(request);
       case "take":
-        return void (await this.#same((store) => store.takeControls(this.#runner)));
+        return void (await this.#same((store) => store.runners.takeControls(this.#runner)));
     }
   }
 
   /** Everything that can be read. */
   async compareAll(): Promise<void> {
     for (const { id } of this.#sessions) {
-      await this.#same((store) => store.getSession(id));
-      await this.#same((store) => store.listTurns(id, { limit: 100 }));
-      await this.#same((store) => store.pendingTurn(id));
-      await this.#same((store) => store.listHeadMoves(id));
-      await this.#same(async (store) => (await store.sharedTurnIds(id)).toSorted());
+      await this.#same((store) => store.sessions.get(id));
+      await this.#same((store) => store.turns.list(id, { limit: 100 }));
+      await this.#same((store) => store.turns.findPending(id));
+      await this.#same((store) => store.sessions.listHeadMoves(id));
+      await this.#same(async (store) => (await store.purges.sharedTurnIds(id)).toSorted());
     }
     const ids = this.#turns.map((turn) => turn.id);
-    await this.#same(async (store) => (await store.existingTurnIds(ids)).toSorted());
-    await this.#same((store) => store.listForks(ids));
+    await this.#same(async (store) => (await store.purges.existingTurnIds(ids)).toSorted());
+    await this.#same((store) => store.sessions.listForks(ids));
     for (const id of ids) {
-      await this.#same((store) => store.listSteps(id));
-      await this.#same(async (store) => (await store.blobKeysOf(id)).toSorted());
+      await this.#same((store) => store.turns.listSteps(id));
+      await this.#same(async (store) => (await store.purges.blobKeysOf(id)).toSorted());
     }
     for (const userId of ["user-ada", "user-bob", "user-eve"]) {
-      await this.#same((store) => store.listSessions({ orgId: this.#org, userId, limit: 100 }));
-      await this.#same((store) => store.listDeletedSessions({ orgId: this.#org, userId, limit: 100 }));
+      await this.#same((store) => store.sessions.list({ orgId: this.#org, userId, limit: 100 }));
+      await this.#same((store) => store.sessions.listDeleted({ orgId: this.#org, userId, limit: 100 }));
       for (const found of [...words.map((word) => [word]), words.slice(0, 2), words.slice(-2)]) {
-        await this.#same((store) => store.search({ orgId: this.#org, userId, words: found, limit: 100 }));
+        await this.#same((store) => store.search.find({ orgId: this.#org, userId, words: found, limit: 100 }));
       }
-      for (const { id } of this.#sessions) await this.#same((store) => store.tookPart(id, userId));
-      for (const key of ["key-1", "key-2"]) await this.#same((store) => store.findIdempotent(this.#org + userId, key));
+      for (const { id } of this.#sessions) await this.#same((store) => store.sessions.isParticipant(id, userId));
+      for (const key of ["key-1", "key-2"])
+        await this.#same((store) => store.turns.findIdempotent(this.#org + userId, key));
     }
   }
 
@@ -135,7 +136,7 @@ class Comparison {
     const archivedAt = isWrong ? at : null;
     const session = sessionOf({ orgId: this.#org, userId: user, isPublic: isSubagent, activeAt: at, archivedAt });
     this.#sessions.push(session);
-    await this.#same((store) => store.insertSession(session));
+    await this.#same((store) => store.sessions.insert(session));
   }
 
   async #open(request: Command): Promise<void> {
@@ -144,7 +145,7 @@ class Comparison {
     const originTurnId = parent?.id ?? null;
     const newSession =
       isNew || parent !== undefined ? sessionOf({ orgId: this.#org, userId: user, originTurnId }) : null;
-    const session = newSession ?? (await this.#stores[0].getSession(this.#session(request).id)) ?? sessionOf();
+    const session = newSession ?? (await this.#stores[0].sessions.get(this.#session(request).id)) ?? sessionOf();
     const kind = isSubagent ? "async_subagent" : "agent";
     const place = originTurnId === null ? {} : { parentId: originTurnId };
     // Somebody who neither owns the session nor takes part in it opens nothing (S7).
@@ -153,7 +154,7 @@ class Comparison {
     const idempotency = key === null ? null : requestOf(turn, { userId: this.#org + user, key });
     const expectedHead = isWrong ? newId() : session.headTurnId;
     const opening = openingOf(turn, { newSession, expectedHead, idempotency, leaseMs: at - noon });
-    const result = await this.#same((store) => store.openTurn(opening));
+    const result = await this.#same((store) => store.turns.open(opening));
     if (result.outcome !== "opened") return;
     this.#turns.unshift(result.turn);
     if (newSession !== null) this.#sessions.push(newSession);
@@ -169,13 +170,15 @@ class Comparison {
       steps: [stepOf(turn.id, 1)],
       text: { instruction: text, answer: `an answer\nto ${text}` },
     });
-    await this.#same((store) => store.finishTurn(finish));
+    await this.#same((store) => store.turns.finish(finish));
   }
 
   async #renew({ at, isWrong }: Command): Promise<void> {
     const turnIds = [newId(), ...this.#turns.map(({ id }) => id)];
     const runnerId = isWrong ? "a stranger" : this.#runner;
-    await this.#same(async (store) => (await store.renewLeases({ runnerId, turnIds, leaseMs: at - noon })).toSorted());
+    await this.#same(async (store) =>
+      (await store.runners.renewLeases({ runnerId, turnIds, leaseMs: at - noon })).toSorted(),
+    );
   }
 
   /** Its lease has run out where it was opened at the same time: the clock of the stores stands still. */
@@ -183,28 +186,28 @@ class Comparison {
     const { id: turnId } = this.#turn(request) ?? { id: newId() };
     const deadRunnerIds = request.isWrong ? [this.#runner] : [];
     const taking = { runnerId: `a recoverer of ${this.#org}`, leaseMs: 1, deadRunnerIds, limit: 5, turnId };
-    await this.#same((store) => store.takeLostTurns(taking));
+    await this.#same((store) => store.runners.takeLostTurns(taking));
   }
 
   async #move(request: Command): Promise<void> {
     const turn = this.#turn(request);
     const to = turn?.id ?? newId();
     const sessionId = turn === undefined || request.isSubagent ? this.#session(request).id : turn.sessionId;
-    const headTurnId = (await this.#stores[0].getSession(sessionId))?.headTurnId ?? null;
+    const headTurnId = (await this.#stores[0].sessions.get(sessionId))?.headTurnId ?? null;
     const from = request.isWrong ? newId() : headTurnId;
-    await this.#same((store) => store.moveHead({ sessionId, from, to, userId: request.user, at: request.at }));
+    await this.#same((store) => store.sessions.moveHead({ sessionId, from, to, userId: request.user, at: request.at }));
   }
 
   async #mark(request: Command): Promise<void> {
     const mark = request.isNew ? request.at : null;
     const marks = request.isSubagent ? { archivedAt: mark } : { deletedAt: mark };
-    await this.#same((store) => store.markSession(this.#session(request).id, marks, request.at));
+    await this.#same((store) => store.sessions.update(this.#session(request).id, marks, request.at));
   }
 
   async #purge(request: Command): Promise<void> {
     const { id } = this.#session(request);
-    const kept = request.isWrong ? [] : await this.#stores[0].sharedTurnIds(id);
-    await this.#same((store) => store.purgeSession(id, kept));
+    const kept = request.isWrong ? [] : await this.#stores[0].purges.sharedTurnIds(id);
+    await this.#same((store) => store.purges.purgeSession(id, kept));
   }
 
   async #control(request: Command): Promise<void> {
@@ -217,7 +220,7 @@ class Comparison {
       userId,
       at,
     };
-    await this.#same((store) => store.insertControl(control));
+    await this.#same((store) => store.runners.insertControl(control));
   }
 
   #turn({ turn }: Command): PendingTurn | undefined {

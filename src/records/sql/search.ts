@@ -3,7 +3,7 @@
  * text has; what to tell of a session is then decided as in every driver, and only those texts are read.
  */
 import { sql, type Expression, type Kysely, type RawBuilder } from "kysely";
-import type { RecordStore, TextHit, TextMatch, TextQuery } from "../record-store.ts";
+import type { SearchRecords, TextHit, TextMatch, TextQuery } from "../search.ts";
 import { excerptOf, foldedWords, placesToTell, storableText, type Place } from "../search-text.ts";
 import { inBatches } from "./batches.ts";
 import { rowToSession } from "./rows/session-row.ts";
@@ -11,9 +11,9 @@ import { isVisible } from "./sessions.ts";
 import type { SqlDialect } from "./sql-dialect.ts";
 import type { Tables } from "./tables.ts";
 
-export function searchRecords(db: Kysely<Tables>, dialect: SqlDialect): Pick<RecordStore, "search"> {
+export function searchRecords(db: Kysely<Tables>, dialect: SqlDialect): SearchRecords {
   return {
-    async search(query) {
+    async find(query) {
       const words = foldedWords(query.words);
       if (words.length === 0) return [];
       const told = new Map<string, Place[]>();

@@ -1,79 +1,32 @@
-/** Sessions in SQL: what people change of them, and the lists. What turns change is in turns.ts. */
-import type { ExpressionBuilder, Kysely } from "kysely";
-import type { SessionPatch } from "../../domain/session.ts";
-import type { RecordStore, SessionPage, SessionQuery } from "../record-store.ts";
+/** Sessions in SQL: what people change of them, their lists, and the tree that they form. `turns.ts` has what turns change. */
+import { sql, type ExpressionBuilder, type Kysely, type Transaction } from "kysely";
 import { AptoveError } from "../../domain/errors.ts";
+import type { Session } from "../../domain/session.ts";
+import { mayBeParent } from "../../domain/turn.ts";
+import { changedSession } from "../changed-session.ts";
+import type { HeadMove, MoveResult, SessionChange, SessionPage, SessionQuery, SessionRecords } from "../sessions.ts";
+import { inBatches } from "./batches.ts";
 import { rowToSession, sessionToRow } from "./rows/session-row.ts";
-import type { SessionRow, Tables } from "./tables.ts";
+import { findTurn } from "./rows/turn-row.ts";
+import type { SqlDialect } from "./sql-dialect.ts";
+import type { HeadMoveRow, SessionRow, Tables } from "./tables.ts";
+import { agent, pending } from "./turn-status.ts";
 
-type SessionRecords = Pick<
-  RecordStore,
-  | "insertSession"
-  | "getSession"
-  | "updateSession"
-  | "nameSession"
-  | "listSessions"
-  | "markSession"
-  | "listDeletedSessions"
->;
+/** Each lost race means that another writer succeeded, so this many in a row mean that something is wrong. */
+const updateAttemptsMax = 50;
 
-/** Each lost race means that another writer got through, so this many in a row mean that something is wrong. */
-const patchAttemptsMax = 50;
-
-export function sessionRecords(db: Kysely<Tables>): SessionRecords {
+export function sessionRecords(db: Kysely<Tables>, dialect: SqlDialect): SessionRecords {
   return {
-    async insertSession(session) {
+    async insert(session) {
       await db.insertInto("sessions").values(sessionToRow(session)).execute();
     },
-    async getSession(id) {
+    async get(id) {
       const row = await db.selectFrom("sessions").selectAll().where("id", "=", id).executeTakeFirst();
       return row === undefined ? null : rowToSession(row);
     },
-    async updateSession(id, patch, at) {
-      for (let attempt = 0; attempt < patchAttemptsMax; attempt += 1) {
-        const row = await db.selectFrom("sessions").selectAll().where("id", "=", id).executeTakeFirst();
-        if (row === undefined) return null;
-        const { doc, is_public, folded_name } = sessionToRow({ ...rowToSession(row), ...setByHand(patch) });
-        // The document is replaced only where it is still the one that was read: no patch undoes another.
-        const updated = await db
-          .updateTable("sessions")
-          .set({ doc, is_public, folded_name, updated_at: at })
-          .where("id", "=", id)
-          .where("doc", "=", row.doc)
-          .where("is_public", "=", row.is_public)
-          .returningAll()
-          .executeTakeFirst();
-        if (updated !== undefined) return rowToSession(updated);
-      }
-      throw new AptoveError("storage_failed", `session ${id} was changed by others at every attempt to change it`);
-    },
-    async nameSession(id, name) {
-      const row = await db.selectFrom("sessions").selectAll().where("id", "=", id).executeTakeFirst();
-      if (row === undefined || rowToSession(row).nameIsSet) return;
-      const { doc, folded_name } = sessionToRow({ ...rowToSession(row), name });
-      // A document that changed since has a name that somebody set, or another field: then the name is left as it is.
-      await db
-        .updateTable("sessions")
-        .set({ doc, folded_name })
-        .where("id", "=", id)
-        .where("doc", "=", row.doc)
-        .execute();
-    },
-    listSessions: (query) => listSessions(db, query),
-    async markSession(id, { archivedAt, deletedAt }, at) {
-      const row = await db
-        .updateTable("sessions")
-        .set({
-          updated_at: at,
-          ...(archivedAt !== undefined && { archived_at: archivedAt }),
-          ...(deletedAt !== undefined && { deleted_at: deletedAt }),
-        })
-        .where("id", "=", id)
-        .returningAll()
-        .executeTakeFirst();
-      return row === undefined ? null : rowToSession(row);
-    },
-    async listDeletedSessions({ orgId, userId, workspaceId, limit }) {
+    update: (id, change, at) => updateSession(db, { id, change, at }),
+    list: (query) => listSessions(db, query),
+    async listDeleted({ orgId, userId, workspaceId, limit }) {
       const rows = await db
         .selectFrom("sessions")
         .selectAll()
@@ -87,15 +40,70 @@ export function sessionRecords(db: Kysely<Tables>): SessionRecords {
         .execute();
       return rows.map(rowToSession);
     },
+    isParticipant: (sessionId, userId) => isParticipant(db, sessionId, userId),
+    async listParticipants(sessionId) {
+      const all = db.selectFrom("participants").select("user_id").where("session_id", "=", sessionId);
+      return (await all.orderBy("user_id").execute()).map((row) => row.user_id);
+    },
+    changeParticipants: (sessionId, change) =>
+      db.transaction().execute((tx) => changeParticipants(tx, sessionId, change)),
+    moveHead: (move) => db.transaction().execute((tx) => moveHead(tx, dialect, move)),
+    async listHeadMoves(sessionId) {
+      const rows = await db
+        .selectFrom("head_moves")
+        .selectAll()
+        .where("session_id", "=", sessionId)
+        .orderBy("move")
+        .execute();
+      return rows.map(rowToMove);
+    },
+    async listForks(turnIds) {
+      const rows = await inBatches([...new Set(turnIds)], (batch) =>
+        db
+          .selectFrom("sessions")
+          .selectAll()
+          .where("origin_turn_id", "in", batch)
+          .where("deleted_at", "is", null)
+          .execute(),
+      );
+      return rows.map(rowToSession).toSorted((a, b) => a.createdAt - b.createdAt || (a.id < b.id ? -1 : 1));
+    },
   };
 }
 
-/** S2: a name that somebody sets is kept from the program. */
-function setByHand(patch: SessionPatch): SessionPatch & { nameIsSet?: true } {
-  return patch.name === undefined ? patch : { ...patch, nameIsSet: true };
+interface SessionUpdate {
+  id: string;
+  change: SessionChange;
+  at: number | null;
 }
 
-/** S7: what the user may find in lists and by search, of the sessions that the query calls `s`. */
+async function updateSession(db: Kysely<Tables>, { id, change, at }: SessionUpdate): Promise<Session | null> {
+  for (let attempt = 0; attempt < updateAttemptsMax; attempt += 1) {
+    const row = await db.selectFrom("sessions").selectAll().where("id", "=", id).executeTakeFirst();
+    if (row === undefined) return null;
+    const { doc, is_public, folded_name } = sessionToRow(changedSession(rowToSession(row), change));
+    // The document is replaced only if it is still the one that was read: no change undoes another.
+    const updated = await db
+      .updateTable("sessions")
+      .set({
+        doc,
+        is_public,
+        folded_name,
+        ...(at !== null && { updated_at: at }),
+        ...(change.archivedAt !== undefined && { archived_at: change.archivedAt }),
+        ...(change.deletedAt !== undefined && { deleted_at: change.deletedAt }),
+      })
+      .where("id", "=", id)
+      .where("doc", "=", row.doc)
+      .where("is_public", "=", row.is_public)
+      .returningAll()
+      .executeTakeFirst();
+    if (updated !== undefined) return rowToSession(updated);
+  }
+  throw new AptoveError("storage_failed", `session ${id} was changed by others at every attempt to change it`);
+}
+
+/** Selects the sessions that lists and search show to the user (S7). The query names the table `s`. */
 export function isVisible({
   orgId,
   userId,
@@ -148,4 +156,86 @@ async function listSessions(db: Kysely<Tables>, query: SessionQuery): Promise<Se
   const last = page.at(-1);
   const next = rows.length > limit && last !== undefined ? { activeAt: last.active_at, id: last.id } : null;
   return { sessions: page.map(rowToSession), next };
+}
+
+/** Returns whether the user takes part in the session (S7). */
+export async function isParticipant(db: Kysely<Tables>, sessionId: string, userId: string): Promise<boolean> {
+  const all = db.selectFrom("participants").select("user_id").where("session_id", "=", sessionId);
+  return (await all.where("user_id", "=", userId).executeTakeFirst()) !== undefined;
+}
+
+async function changeParticipants(
+  tx: Transaction<Tables>,
+  sessionId: string,
+  { invited, dismissed }: { invited: string[]; dismissed: string[] },
+): Promise<void> {
+  const session = tx.selectFrom("sessions").select("id").where("id", "=", sessionId);
+  if ((await session.executeTakeFirst()) === undefined) return;
+  if (invited.length > 0) await addParticipants(tx, sessionId, invited);
+  if (dismissed.length > 0) {
+    const gone = tx.deleteFrom("participants").where("session_id", "=", sessionId);
+    await gone.where("user_id", "in", dismissed).execute();
+  }
+}
+
+/** Makes the users take part in the session. */
+export async function addParticipants(tx: Transaction<Tables>, sessionId: string, userIds: string[]): Promise<void> {
+  const rows = userIds.map((userId) => ({ session_id: sessionId, user_id: userId }));
+  await tx
+    .insertInto("participants")
+    .values(rows)
+    .onConflict((conflict) => conflict.doNothing())
+    .execute();
+}
+
+/** Whoever opens a turn writes the session first, so holding it keeps the answers below true to the end. */
+async function moveHead(tx: Transaction<Tables>, dialect: SqlDialect, move: HeadMove): Promise<MoveResult> {
+  const session = await tx
+    .selectFrom("sessions")
+    .select(["head_turn_id", "archived_at", "deleted_at"])
+    .where("id", "=", move.sessionId)
+    .modifyEnd(dialect.hold("update"))
+    .executeTakeFirst();
+  if (session === undefined || session.deleted_at !== null) return { outcome: "missing" };
+  if (session.archived_at !== null) return { outcome: "archived" };
+  const running = await tx
+    .selectFrom("turns")
+    .select("id")
+    .where("session_id", "=", move.sessionId)
+    .where("status", "=", pending)
+    .where("kind", "=", agent)
+    .executeTakeFirst();
+  if (running !== undefined) return { outcome: "busy", runningTurnId: running.id };
+  const headTurnId = session.head_turn_id;
+  if (headTurnId !== move.from) return { outcome: "head_moved", headTurnId };
+  const target = await findTurn(tx, move.to);
+  if (target?.sessionId !== move.sessionId || !mayBeParent(target)) return { outcome: "missing" };
+
+  await tx
+    .updateTable("sessions")
+    .set({ head_turn_id: move.to, updated_at: move.at })
+    .where("id", "=", move.sessionId)
+    .execute();
+  await tx
+    .insertInto("head_moves")
+    .values({
+      session_id: move.sessionId,
+      move: sql<number>`(select coalesce(max(move), 0) + 1 from head_moves where session_id = ${move.sessionId})`,
+      from_turn_id: move.from,
+      to_turn_id: move.to,
+      user_id: move.userId,
+      moved_at: move.at,
+    })
+    .execute();
+  return { outcome: "moved" };
+}
+
+function rowToMove(row: HeadMoveRow): HeadMove {
+  return {
+    sessionId: row.session_id,
+    from: row.from_turn_id,
+    to: row.to_turn_id,
+    userId: row.user_id,
+    at: row.moved_at,
+  };
 }

@@ -1,81 +1,78 @@
-/** The record store over SQL: one code base for every engine (B2). An engine brings what the two do differently. */
+/** The record store over SQL: one code base for every engine (B2). An engine brings what differs between the two. */
 import type { Kysely } from "kysely";
 import type { RecordStore } from "../record-store.ts";
-import { contextRecords } from "./contexts.ts";
+import { wrapMethods } from "../wrap-methods.ts";
 import { auditRecords } from "./audit.ts";
-import { controlRecords } from "./controls.ts";
+import { contextRecords } from "./contexts.ts";
 import { deviceRecords } from "./devices.ts";
-import type { SqlDialect } from "./sql-dialect.ts";
-import { withRecordsFaults } from "./faults.ts";
+import { recordsFault, withRecordsFaults } from "./faults.ts";
 import { importRecords } from "./imports.ts";
-import { leaseRecords } from "./leases.ts";
-import { mailboxRecords } from "./mailbox.ts";
+import { keyRecords } from "./keys.ts";
+import { limitRecords } from "./limits.ts";
 import { migrate, type MigratableEngine } from "./migrations/migrate.ts";
 import { migrations, type Migration } from "./migrations/migrations.ts";
-import { limitRecords } from "./limits.ts";
 import { peopleRecords } from "./people.ts";
-import { runRecords } from "./runs.ts";
+import { purgeRecords } from "./purges.ts";
+import { runnerRecords } from "./runners.ts";
 import { searchRecords } from "./search.ts";
 import { sessionRecords } from "./sessions.ts";
-import { storeFacts } from "./store-facts.ts";
+import type { SqlDialect } from "./sql-dialect.ts";
+import { storageRecords } from "./storage.ts";
+import { subagentRecords } from "./subagents.ts";
 import type { Tables } from "./tables.ts";
-import { treeRecords } from "./tree.ts";
 import { turnRecords } from "./turns.ts";
 
 export interface SqlEngine extends MigratableEngine {
   db: Kysely<Tables>;
   dialect: SqlDialect;
-  /** Bytes that the data takes (B7). */
-  size(): Promise<number>;
-  /** Name and version of the database. */
+  /** Returns the name and version of the database. */
   product(): Promise<string>;
-  /** Asks again what failed and changed nothing, where that may help soon; absent: never. */
+  /** Tries again what failed and changed nothing, if that may succeed soon. Absent: never. */
   again?<T>(work: () => Promise<T>): Promise<T>;
 }
 
-/** Migrates the data where needed (B2). On failure the engine is closed. */
+/** Migrates the data if needed (B2). Closes the engine on failure. */
 export async function sqlRecords(engine: SqlEngine, list: readonly Migration[] = migrations): Promise<RecordStore> {
-  const { db, dialect } = engine;
-  const methods: RecordStore & { open(): Promise<void> } = {
-    ...sessionRecords(db),
-    ...turnRecords(db, dialect),
-    ...mailboxRecords(db),
-    ...treeRecords(db, dialect),
-    ...importRecords(db, dialect),
-    ...searchRecords(db, dialect),
-    ...runRecords(db, dialect),
-    ...leaseRecords(db, dialect),
-    ...controlRecords(db, dialect),
-    ...peopleRecords(db, dialect),
-    ...deviceRecords(db, dialect),
-    ...limitRecords(db, dialect),
-    ...contextRecords(db),
-    ...auditRecords(db),
-    ...storeFacts(db),
-    open: () => migrate(engine, list),
-    about: async () => ({ product: await engine.product(), known: list.length, ...(await engine.readVersion(db)) }),
-    size: () => engine.size(),
-    close: () => db.destroy(),
-  };
-  const { open, ...store } = withRecordsFaults(askedAgain(methods, engine));
+  const { again = (work) => work() } = engine;
+  const store = withRecordsFaults(withRetries(recordsOf(engine, list), again));
   try {
-    await open();
+    await again(() => migrate(engine, list));
   } catch (error) {
     await store.close();
-    throw error;
+    throw recordsFault("the records could not be opened", error);
   }
   return store;
 }
 
-/** An import reads what it is given once. */
-const askedOnce = ["insertImported", "close"];
+function recordsOf(engine: SqlEngine, list: readonly Migration[]): RecordStore {
+  const { db, dialect } = engine;
+  return {
+    sessions: sessionRecords(db, dialect),
+    turns: turnRecords(db, dialect),
+    subagents: subagentRecords(db),
+    runners: runnerRecords(db, dialect),
+    limits: limitRecords(db, dialect),
+    search: searchRecords(db, dialect),
+    imports: importRecords(db, dialect),
+    purges: purgeRecords(db, dialect),
+    contexts: contextRecords(db),
+    people: peopleRecords(db, dialect),
+    keys: keyRecords(db),
+    devices: deviceRecords(db, dialect),
+    audit: auditRecords(db),
+    storage: storageRecords(db, async () => {
+      return { product: await engine.product(), known: list.length, ...(await engine.readVersion(db)) };
+    }),
+    close: () => db.destroy(),
+  };
+}
 
-/** Each method is one transaction, or several that each may be repeated: what failed and changed nothing is done again. */
-function askedAgain<T extends object>(methods: T, { again }: SqlEngine): T {
-  if (again === undefined) return methods;
-  const wrapped = Object.entries(methods).map(([name, method]: [string, (...args: unknown[]) => Promise<unknown>]) => [
-    name,
-    askedOnce.includes(name) ? method : (...args: unknown[]) => again(() => method(...args)),
-  ]);
-  return Object.fromEntries(wrapped) as T;
+/** An import reads its turns only once. */
+const triedOnce = ["imports.insert", "close"];
+
+/** Each method is one transaction, or several that each may be repeated, so a failure that changed nothing is tried again. */
+function withRetries(store: RecordStore, again: NonNullable<SqlEngine["again"]>): RecordStore {
+  return wrapMethods(store, (method, name) =>
+    triedOnce.includes(name) ? method : (...args) => again(() => method(...args)),
+  );
 }

@@ -33,29 +33,6 @@ export interface Tables {
   store_facts: { name: string; value: string };
 }
 
-export const tableNames = Object.keys({
-  sessions: true,
-  participants: true,
-  turns: true,
-  mailbox: true,
-  idempotency: true,
-  steps: true,
-  texts: true,
-  head_moves: true,
-  controls: true,
-  runners: true,
-  orgs: true,
-  users: true,
-  api_keys: true,
-  devices: true,
-  pairing_codes: true,
-  rates: true,
-  contexts: true,
-  context_versions: true,
-  audit: true,
-  store_facts: true,
-} satisfies Record<keyof Tables, true>);
-
 export interface SessionRow {
   id: string;
   org_id: string;

@@ -1,59 +1,39 @@
 /**
  * Turns in SQL. Opening a turn writes first and asks later: the update of the session and the unique indexes
- * decide (T1, T5, T13), whatever other processes do in between, and only a refused opening is looked into.
+ * decide (T1, T5, T13), whatever other processes do in between. Only a refused opening reads why.
  */
 import { sql, type Kysely, type RawBuilder, type Transaction } from "kysely";
 import { AptoveError } from "../../domain/errors.ts";
-import { mayBeParent, type PendingTurn, type Turn } from "../../domain/turn.ts";
-import type {
-  FinishResult,
-  IdempotentRequest,
-  OpenResult,
-  RecordStore,
-  TurnFinish,
-  TurnOpening,
-} from "../record-store.ts";
+import { mayBeParent, type PendingTurn } from "../../domain/turn.ts";
+import type { FinishResult, IdempotentRequest, OpenResult, TurnFinish, TurnOpening, TurnRecords } from "../turns.ts";
 import { isUniqueViolation } from "./faults.ts";
-import { besideRefusal, putMessage, settleMail, takeMail } from "./mailbox.ts";
 import { limitRefusal } from "./limits.ts";
-import { stepToRow } from "./runs.ts";
 import { sessionToRow } from "./rows/session-row.ts";
-import type { SqlDialect } from "./sql-dialect.ts";
-import type { Tables } from "./tables.ts";
 import { textToRow } from "./rows/text-row.ts";
-import { rowToTurn, turnToRow } from "./rows/turn-row.ts";
+import { findTurn, rowToTurn, turnToRow } from "./rows/turn-row.ts";
+import { addParticipants, isParticipant } from "./sessions.ts";
+import type { SqlDialect } from "./sql-dialect.ts";
+import { insertStep, listSteps, stepToRow } from "./steps.ts";
+import { besideRefusal, putMessage, settleMail, takeMail } from "./subagents.ts";
+import type { Tables } from "./tables.ts";
 import { agent, pending } from "./turn-status.ts";
-
-type TurnRecords = Pick<
-  RecordStore,
-  | "openTurn"
-  | "finishTurn"
-  | "getTurn"
-  | "listTurns"
-  | "pendingTurn"
-  | "pendingTurns"
-  | "tookPart"
-  | "listParticipants"
-  | "changeParticipants"
-  | "findIdempotent"
->;
 
 /** Each lost race means that another turn got through, so this many in a row mean that something is wrong. */
 const openAttemptsMax = 50;
 
 export function turnRecords(db: Kysely<Tables>, dialect: SqlDialect): TurnRecords {
   return {
-    openTurn: (opening) => openTurn(db, dialect, opening),
-    finishTurn: (finish) => db.transaction().execute((tx) => finishTurn(tx, dialect, finish)),
-    getTurn: (id) => getTurn(db, id),
-    async listTurns(sessionId, { before, limit, kind }) {
+    open: (opening) => openTurn(db, dialect, opening),
+    finish: (finish) => db.transaction().execute((tx) => finishTurn(tx, dialect, finish)),
+    get: (id) => findTurn(db, id),
+    async list(sessionId, { before, limit, kind }) {
       let select = db.selectFrom("turns").selectAll().where("session_id", "=", sessionId);
       if (kind !== undefined) select = select.where("kind", "=", kind);
       if (before !== undefined) select = select.where("sequence", "<", before);
       const rows = await select.orderBy("sequence", "desc").limit(limit).execute();
       return rows.map(rowToTurn);
     },
-    async pendingTurn(sessionId) {
+    async findPending(sessionId) {
       const row = await db
         .selectFrom("turns")
         .selectAll()
@@ -63,52 +43,10 @@ export function turnRecords(db: Kysely<Tables>, dialect: SqlDialect): TurnRecord
         .executeTakeFirst();
       return row === undefined ? null : (rowToTurn(row) as PendingTurn);
     },
-    async pendingTurns() {
-      const rows = await db.selectFrom("turns").selectAll().where("status", "=", pending).execute();
-      return rows.map((row) => rowToTurn(row) as PendingTurn);
-    },
-    tookPart: (sessionId, userId) => tookPart(db, sessionId, userId),
-    async listParticipants(sessionId) {
-      const all = db.selectFrom("participants").select("user_id").where("session_id", "=", sessionId);
-      return (await all.orderBy("user_id").execute()).map((row) => row.user_id);
-    },
-    changeParticipants: (sessionId, change) =>
-      db.transaction().execute((tx) => changeParticipants(tx, sessionId, change)),
     findIdempotent: (userId, key) => findIdempotent(db, { userId, key }),
+    insertStep: (step, runnerId) => insertStep(db, dialect, { step, runnerId }),
+    listSteps: (turnId) => listSteps(db, turnId),
   };
-}
-
-async function tookPart(db: Kysely<Tables>, sessionId: string, userId: string): Promise<boolean> {
-  const all = db.selectFrom("participants").select("user_id").where("session_id", "=", sessionId);
-  return (await all.where("user_id", "=", userId).executeTakeFirst()) !== undefined;
-}
-
-async function changeParticipants(
-  tx: Transaction<Tables>,
-  sessionId: string,
-  { invited, dismissed }: { invited: string[]; dismissed: string[] },
-): Promise<void> {
-  const session = tx.selectFrom("sessions").select("id").where("id", "=", sessionId);
-  if ((await session.executeTakeFirst()) === undefined) return;
-  if (invited.length > 0) await addParticipants(tx, sessionId, invited);
-  if (dismissed.length > 0) {
-    const gone = tx.deleteFrom("participants").where("session_id", "=", sessionId);
-    await gone.where("user_id", "in", dismissed).execute();
-  }
-}
-
-async function addParticipants(tx: Transaction<Tables>, sessionId: string, userIds: string[]): Promise<void> {
-  const rows = userIds.map((userId) => ({ session_id: sessionId, user_id: userId }));
-  await tx
-    .insertInto("participants")
-    .values(rows)
-    .onConflict((conflict) => conflict.doNothing())
-    .execute();
-}
-
-export async function getTurn(db: Kysely<Tables>, id: string): Promise<Turn | null> {
-  const row = await db.selectFrom("turns").selectAll().where("id", "=", id).executeTakeFirst();
-  return row === undefined ? null : rowToTurn(row);
 }
 
 async function findIdempotent(
@@ -257,7 +195,7 @@ async function repeatOf(db: Kysely<Tables>, { idempotency }: TurnOpening): Promi
 async function refusalBySession(db: Kysely<Tables>, opening: TurnOpening): Promise<OpenResult | null> {
   const { turn, newSession, expectedHead } = opening;
   if (newSession !== null) {
-    if (turn.parentId !== null && (await getTurn(db, turn.parentId)) === null) return { outcome: "missing" };
+    if (turn.parentId !== null && (await findTurn(db, turn.parentId)) === null) return { outcome: "missing" };
     const { headTurnId } = newSession;
     return headTurnId === expectedHead ? null : { outcome: "head_moved", headTurnId };
   }
@@ -270,12 +208,12 @@ async function refusalBySession(db: Kysely<Tables>, opening: TurnOpening): Promi
     .where("s.id", "=", turn.sessionId)
     .executeTakeFirst();
   if (session === undefined || session.deleted_at !== null) return { outcome: "missing" };
-  const isTheirs = session.user_id === turn.createdBy || (await tookPart(db, turn.sessionId, turn.createdBy));
+  const isTheirs = session.user_id === turn.createdBy || (await isParticipant(db, turn.sessionId, turn.createdBy));
   if (!isTheirs) return { outcome: "missing" };
   if (session.archived_at !== null) return { outcome: "archived" };
   if (turn.kind === "agent" && session.running_id !== null)
     return { outcome: "busy", runningTurnId: session.running_id };
-  const isTaken = async (): Promise<boolean> => (await getTurn(db, turn.id)) !== null;
+  const isTaken = async (): Promise<boolean> => (await findTurn(db, turn.id)) !== null;
   const isElsewhere = turn.subagent === undefined && session.head_turn_id !== expectedHead;
   if (isElsewhere || (await isTaken())) return { outcome: "head_moved", headTurnId: session.head_turn_id };
   return await besideRefusal(db, opening);
@@ -292,7 +230,7 @@ async function finishTurn(tx: Transaction<Tables>, dialect: SqlDialect, finish: 
     .where("runner_id", "=", runnerId)
     .modifyEnd(dialect.hold("update"))
     .executeTakeFirst();
-  if (own === undefined) return { outcome: "refused", turn: await getTurn(tx, turn.id) };
+  if (own === undefined) return { outcome: "refused", turn: await findTurn(tx, turn.id) };
   const isControlled = await tx.selectFrom("controls").select("id").where("turn_id", "=", turn.id).executeTakeFirst();
   if (isControlled !== undefined && finish.controls === "take first") return { outcome: "controlled" };
   if (isControlled !== undefined) await tx.deleteFrom("controls").where("turn_id", "=", turn.id).execute();

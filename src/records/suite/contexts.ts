@@ -19,47 +19,47 @@ export function contextTests(open: OpenForTest): void {
   test("[G1] every edit of a context is a version that stays as it was, and the newest counts", async (context) => {
     const { store } = await open(context);
     const versions = [versionOf(1), versionOf(2, { content: { ...content, name: "two" } }), versionOf(3)];
-    for (const version of versions) assert.deepEqual(await store.putContextVersion(version), { outcome: "stored" });
+    for (const version of versions) assert.deepEqual(await store.contexts.putVersion(version), { outcome: "stored" });
     const strangers = [versionOf(1, { orgId: "org-2" }), versionOf(1, { kind: "conversation" })];
-    for (const each of strangers) await store.putContextVersion(each);
+    for (const each of strangers) await store.contexts.putVersion(each);
     const name = { orgId: org, kind: "agent", id: "review" } as const;
     for (const version of versions) {
-      const found = await store.getContextVersion({ ...name, version: version.version });
+      const found = await store.contexts.getVersion({ ...name, version: version.version });
       assert.deepEqual(found, version);
       // What a manifest keeps is over the order of the fields too.
       assert.equal(contextHash(found.content ?? assert.fail()), contextHash(version.content ?? assert.fail()));
     }
-    assert.equal(await store.getContextVersion({ ...name, version: 4 }), null);
+    assert.equal(await store.contexts.getVersion({ ...name, version: 4 }), null);
     const newestFirst = versions.map(factsOf).toReversed();
-    assert.deepEqual(await store.listContextVersions(name, { limit: 2 }), newestFirst.slice(0, 2));
-    assert.deepEqual(await store.listContextVersions(name, { before: 2, limit: 2 }), newestFirst.slice(2));
-    assert.deepEqual(await store.contextHeads(org), [versionOf(3), strangers[1] ?? assert.fail()].map(factsOf));
-    assert.deepEqual(await store.contextHeads("org-3"), []);
+    assert.deepEqual(await store.contexts.listVersions(name, { limit: 2 }), newestFirst.slice(0, 2));
+    assert.deepEqual(await store.contexts.listVersions(name, { before: 2, limit: 2 }), newestFirst.slice(2));
+    assert.deepEqual(await store.contexts.listNewest(org), [versionOf(3), strangers[1] ?? assert.fail()].map(factsOf));
+    assert.deepEqual(await store.contexts.listNewest("org-3"), []);
   });
 
   test("[G1] a retired context is no current one, and its versions stay", async (context) => {
     const { store } = await open(context);
-    for (const version of [versionOf(1), versionOf(2, { content: null })]) await store.putContextVersion(version);
-    assert.deepEqual(await store.currentContexts(org), []);
+    for (const version of [versionOf(1), versionOf(2, { content: null })]) await store.contexts.putVersion(version);
+    assert.deepEqual(await store.contexts.listCurrent(org), []);
     assert.deepEqual(
-      (await store.contextHeads(org)).map(({ version, isRetired }) => [version, isRetired]),
+      (await store.contexts.listNewest(org)).map(({ version, isRetired }) => [version, isRetired]),
       [[2, true]],
     );
-    await store.putContextVersion(versionOf(3));
-    assert.deepEqual(await store.currentContexts(org), [versionOf(3)]);
+    await store.contexts.putVersion(versionOf(3));
+    assert.deepEqual(await store.contexts.listCurrent(org), [versionOf(3)]);
   });
 
   test("[G1] of many who edit a context at once one does, and the others are told the newest version", async (context) => {
     const { store } = await open(context);
     for (const version of [1, 2]) {
       const tries = await Promise.all(
-        [1, 2, 3].map((at) => store.putContextVersion(versionOf(version, { createdAt: at }))),
+        [1, 2, 3].map((at) => store.contexts.putVersion(versionOf(version, { createdAt: at }))),
       );
       assert.equal(tries.filter(({ outcome }) => outcome === "stored").length, 1);
       for (const result of tries) if (result.outcome === "changed") assert.equal(result.newest, version);
     }
-    assert.deepEqual(await store.putContextVersion(versionOf(5)), { outcome: "changed", newest: 2 });
-    assert.deepEqual(await store.putContextVersion(versionOf(1, { id: "other", version: 2 })), {
+    assert.deepEqual(await store.contexts.putVersion(versionOf(5)), { outcome: "changed", newest: 2 });
+    assert.deepEqual(await store.contexts.putVersion(versionOf(1, { id: "other", version: 2 })), {
       outcome: "changed",
       newest: 0,
     });

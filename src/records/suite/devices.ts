@@ -12,7 +12,7 @@ const life = 300_000;
 
 async function withPeople(store: RecordStore): Promise<void> {
   for (const id of [ada, bob]) {
-    await store.insertUser(userOf({ id }));
+    await store.people.insertUser(userOf({ id }));
   }
 }
 
@@ -39,13 +39,13 @@ function claimOf(hash: string, over: Partial<PairingClaim> = {}): PairingClaim {
 }
 
 async function claimed(store: RecordStore, claim: PairingClaim): Promise<ApiKey> {
-  const result = await store.claimPairingCode(claim);
+  const result = await store.devices.claimCode(claim);
   assert.equal(result.outcome, "claimed");
   return result.key;
 }
 
 async function triesLeft(store: RecordStore, { id }: PairingCode): Promise<number | undefined> {
-  return (await store.getPairingCode(id))?.triesLeft;
+  return (await store.devices.getCode(id))?.triesLeft;
 }
 
 const outcomes = (results: readonly ClaimResult[]): string[] => results.map(({ outcome }) => outcome).toSorted();
@@ -61,28 +61,28 @@ function codeTests(open: OpenForTest): void {
     const { store } = await open(context);
     await withPeople(store);
     const code = codeOf("right", { userId: bob, workspaceId: "default" });
-    await store.insertPairingCode(code);
-    assert.deepEqual(await store.getPairingCode(code.id), code);
+    await store.devices.insertCode(code);
+    assert.deepEqual(await store.devices.getCode(code.id), code);
     const claim = claimOf("right", { deviceIds: ["phone"] });
-    const result = await store.claimPairingCode(claim);
+    const result = await store.devices.claimCode(claim);
     assert.equal(result.outcome, "claimed");
     const { key, workspaceId } = result;
     assert.equal(workspaceId, "default");
     assert.deepEqual(key, { ...claim.key, orgId: org, userId: bob, deviceId: "phone" });
-    assert.deepEqual((await store.findKey(key.hash))?.key, key);
-    assert.deepEqual(await store.getPairingCode(code.id), { ...code, claimedAt: claim.at, keyId: key.id });
+    assert.deepEqual((await store.keys.find([key.hash]))[0]?.key, key);
+    assert.deepEqual(await store.devices.getCode(code.id), { ...code, claimedAt: claim.at, keyId: key.id });
   });
 
   test("[P3] a code is used once, and not after its time", async (context) => {
     const { store } = await open(context);
     await withPeople(store);
-    await store.insertPairingCode(codeOf("used"));
+    await store.devices.insertCode(codeOf("used"));
     await claimed(store, claimOf("used"));
-    await store.insertPairingCode(codeOf("late"));
+    await store.devices.insertCode(codeOf("late"));
     const refused = [claimOf("used"), claimOf("late", { at: noon + life })];
     for (const claim of refused) {
-      assert.deepEqual(await store.claimPairingCode(claim), { outcome: "refused" });
-      assert.equal(await store.findKey(claim.key.hash), null);
+      assert.deepEqual(await store.devices.claimCode(claim), { outcome: "refused" });
+      assert.deepEqual(await store.keys.find([claim.key.hash]), []);
     }
     await claimed(store, claimOf("late", { at: noon + life - 1 }));
   });
@@ -91,20 +91,20 @@ function codeTests(open: OpenForTest): void {
     const { store } = await open(context);
     await withPeople(store);
     const [old, newer, newest] = [codeOf("a"), codeOf("b", { expiresAt: noon + life + 1 }), codeOf("c")];
-    for (const code of [old, newer]) await store.insertPairingCode(code);
-    await store.insertPairingCode({ ...newest, createdAt: noon + life, expiresAt: noon + 2 * life });
-    assert.equal(await store.getPairingCode(old.id), null);
-    assert.deepEqual(await store.getPairingCode(newer.id), newer);
-    assert.equal(await store.getPairingCode("no code"), null);
+    for (const code of [old, newer]) await store.devices.insertCode(code);
+    await store.devices.insertCode({ ...newest, createdAt: noon + life, expiresAt: noon + 2 * life });
+    assert.equal(await store.devices.getCode(old.id), null);
+    assert.deepEqual(await store.devices.getCode(newer.id), newer);
+    assert.equal(await store.devices.getCode("no code"), null);
   });
 
   test("[P3] of many who claim a code at once one gets a token", async (context) => {
     const { store } = await open(context);
     await withPeople(store);
-    await store.insertPairingCode(codeOf("right"));
-    const results = await Promise.all([1, 2, 3, 4].map(() => store.claimPairingCode(claimOf("right"))));
+    await store.devices.insertCode(codeOf("right"));
+    const results = await Promise.all([1, 2, 3, 4].map(() => store.devices.claimCode(claimOf("right"))));
     assert.deepEqual(outcomes(results), ["claimed", "refused", "refused", "refused"]);
-    assert.equal((await store.listKeys({ orgId: org, limit: 9 })).length, 1);
+    assert.equal((await store.keys.list({ orgId: org, limit: 9 })).length, 1);
   });
 }
 
@@ -114,12 +114,12 @@ function guessTests(open: OpenForTest): void {
     await withPeople(store);
     const [first, second] = [codeOf("first"), codeOf("second", { userId: bob, triesLeft: 2 })];
     const [used, late] = [codeOf("used"), codeOf("late", { expiresAt: noon + 1 })];
-    for (const code of [first, second, used, late]) await store.insertPairingCode(code);
+    for (const code of [first, second, used, late]) await store.devices.insertCode(code);
     await claimed(store, claimOf("used"));
-    for (const hash of ["wrong", "used"]) await store.claimPairingCode(claimOf(hash));
+    for (const hash of ["wrong", "used"]) await store.devices.claimCode(claimOf(hash));
     const left = await Promise.all([first, second, used, late].map((code) => triesLeft(store, code)));
     assert.deepEqual(left, [3, 0, 5, 5]);
-    assert.deepEqual(await store.claimPairingCode(claimOf("second")), { outcome: "refused" });
+    assert.deepEqual(await store.devices.claimCode(claimOf("second")), { outcome: "refused" });
     assert.deepEqual([await triesLeft(store, first), await triesLeft(store, second)], [2, 0]);
     await claimed(store, claimOf("first"));
   });
@@ -130,14 +130,14 @@ function guessTests(open: OpenForTest): void {
     const [here, there] = stores;
     await withPeople(here);
     const code = codeOf("right");
-    await here.insertPairingCode(code);
-    const guesses = Array.from({ length: 12 }, (_, n) => (n % 2 === 0 ? here : there).claimPairingCode(claimOf("no")));
+    await here.devices.insertCode(code);
+    const guesses = Array.from({ length: 12 }, (_, n) => (n % 2 === 0 ? here : there).devices.claimCode(claimOf("no")));
     assert.deepEqual(new Set(outcomes(await Promise.all(guesses))), new Set(["refused"]));
     assert.equal(await triesLeft(there, code), 0);
-    assert.deepEqual(await there.claimPairingCode(claimOf("right")), { outcome: "refused" });
+    assert.deepEqual(await there.devices.claimCode(claimOf("right")), { outcome: "refused" });
 
-    await there.insertPairingCode(codeOf("again"));
-    const both = await Promise.all([here, there].map((store) => store.claimPairingCode(claimOf("again"))));
+    await there.devices.insertCode(codeOf("again"));
+    const both = await Promise.all([here, there].map((store) => store.devices.claimCode(claimOf("again"))));
     assert.deepEqual(outcomes(both), ["claimed", "refused"]);
   });
 }
@@ -147,11 +147,11 @@ function deviceIdTests(open: OpenForTest): void {
     const { store } = await open(context);
     await withPeople(store);
     const first = { deviceId: "laptop", orgId: org, userId: ada, at: noon };
-    assert.deepEqual(await store.ownDevice(first), first);
-    assert.deepEqual(await store.ownDevice({ ...first, at: noon + 1 }), first);
-    assert.deepEqual(await store.ownDevice({ ...first, userId: bob }), first);
+    assert.deepEqual(await store.devices.register(first), first);
+    assert.deepEqual(await store.devices.register({ ...first, at: noon + 1 }), first);
+    assert.deepEqual(await store.devices.register({ ...first, userId: bob }), first);
     const others = await Promise.all(
-      [ada, bob, ada, bob].map((userId) => store.ownDevice({ ...first, deviceId: "tablet", userId })),
+      [ada, bob, ada, bob].map((userId) => store.devices.register({ ...first, deviceId: "tablet", userId })),
     );
     assert.equal(new Set(others.map(({ userId }) => userId)).size, 1);
   });
@@ -160,17 +160,17 @@ function deviceIdTests(open: OpenForTest): void {
     const { store } = await open(context);
     await withPeople(store);
     const pair = async (userId: string, deviceIds: string[]): Promise<ApiKey> => {
-      await store.insertPairingCode(codeOf("code", { userId }));
+      await store.devices.insertCode(codeOf("code", { userId }));
       return await claimed(store, claimOf("code", { deviceIds, at: noon + 2 }));
     };
     const former = await pair(ada, ["phone"]);
     const foreign = await pair(bob, ["phone", "bobs-phone"]);
     assert.equal(foreign.deviceId, "bobs-phone");
-    assert.equal((await store.getKey(former.id))?.revokedAt, null);
+    assert.equal((await store.keys.get(former.id))?.revokedAt, null);
     const again = await pair(ada, ["phone", "unused"]);
     assert.equal(again.deviceId, "phone");
-    assert.equal((await store.getKey(former.id))?.revokedAt, noon + 2);
-    assert.equal((await store.getKey(foreign.id))?.revokedAt, null);
+    assert.equal((await store.keys.get(former.id))?.revokedAt, noon + 2);
+    assert.equal((await store.keys.get(foreign.id))?.revokedAt, null);
     // Revoked or not, it is not up for grabs.
     assert.equal((await pair(bob, ["phone", "bobs-other"])).deviceId, "bobs-other");
   });

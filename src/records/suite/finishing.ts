@@ -35,10 +35,10 @@ export function finishingTests(open: OpenForTest): void {
     await finish(store, first);
     const session = await read(store, turn.sessionId);
     for (const late of [failed(turn), completed(turn, { at: noon + 9_000 })]) {
-      const result = await store.finishTurn(finishOf(late));
+      const result = await store.turns.finish(finishOf(late));
       assert.deepEqual(result, { outcome: "refused", turn: first });
     }
-    assert.deepEqual(await store.getTurn(turn.id), first);
+    assert.deepEqual(await store.turns.get(turn.id), first);
     assert.deepEqual(await read(store, turn.sessionId), session);
   });
 
@@ -46,12 +46,12 @@ export function finishingTests(open: OpenForTest): void {
     const { store } = await open(context);
     const turn = await startTurn(store);
     const ends = Array.from({ length: 10 }, (_, index) => failed(turn, { at: noon + index }));
-    const results = await Promise.all(ends.map((end) => store.finishTurn(finishOf(end))));
+    const results = await Promise.all(ends.map((end) => store.turns.finish(finishOf(end))));
     const winners = ends.filter((_, index) => results[index]?.outcome === "finished");
     assert.equal(winners.length, 1);
     const refusals = results.filter((result) => result.outcome === "refused");
     for (const refusal of refusals) assert.deepEqual(refusal.turn, winners[0]);
-    assert.deepEqual(await store.getTurn(turn.id), winners[0]);
+    assert.deepEqual(await store.turns.get(turn.id), winners[0]);
     assert.equal((await read(store, turn.sessionId)).tokensTotal, 500);
   });
 
@@ -59,7 +59,7 @@ export function finishingTests(open: OpenForTest): void {
     const { store } = await open(context);
     const session = await startSession(store);
     const never = pendingOf(draftOf(session), 1);
-    const result = await store.finishTurn(finishOf(completed(never)));
+    const result = await store.turns.finish(finishOf(completed(never)));
     assert.deepEqual(result, { outcome: "refused", turn: null });
     assert.deepEqual(await read(store, session.id), session);
   });
@@ -69,10 +69,10 @@ export function finishingTests(open: OpenForTest): void {
     const turn = await startTurn(store);
     const session = await read(store, turn.sessionId);
     for (const runnerId of ["runner-2", ""]) {
-      const result = await store.finishTurn(finishOf(completed(turn), { runnerId }));
+      const result = await store.turns.finish(finishOf(completed(turn), { runnerId }));
       assert.deepEqual(result, { outcome: "refused", turn });
     }
-    assert.deepEqual(await store.getTurn(turn.id), turn);
+    assert.deepEqual(await store.turns.get(turn.id), turn);
     assert.deepEqual(await read(store, turn.sessionId), session);
   });
 
@@ -102,7 +102,7 @@ export function finishingTests(open: OpenForTest): void {
     const turn = await opened(store, openingOf(beside, { expectedHead: head.id }));
     await finish(store, completed(turn));
     assert.equal((await read(store, session.id)).headTurnId, head.id);
-    assert.equal((await store.getTurn(turn.id))?.status, "completed");
+    assert.equal((await store.turns.get(turn.id))?.status, "completed");
 
     const quiet = await opened(store, openingOf(draftOf(await read(store, session.id))));
     await finish(store, completed(quiet), { head: null });
@@ -132,25 +132,25 @@ export function finishingTests(open: OpenForTest): void {
     const { store } = await open(context);
     const turn = await startTurn(store);
     const [first, second, third] = [stepOf(turn.id, 1), stepOf(turn.id, 2), stepOf(turn.id, 3)];
-    await store.insertStep(first, runner);
+    await store.turns.insertStep(first, runner);
     const steps = [second, third];
     const text = { instruction: "plum", answer: "" };
-    const refused = await store.finishTurn(finishOf(completed(turn), { steps, text, runnerId: "runner-2" }));
+    const refused = await store.turns.finish(finishOf(completed(turn), { steps, text, runnerId: "runner-2" }));
     assert.equal(refused.outcome, "refused");
-    assert.deepEqual(await store.listSteps(turn.id), [first]);
+    assert.deepEqual(await store.turns.listSteps(turn.id), [first]);
     await finish(store, completed(turn), { steps, text });
-    assert.deepEqual(await store.listSteps(turn.id), [first, second, third]);
+    assert.deepEqual(await store.turns.listSteps(turn.id), [first, second, third]);
   });
 
   test("[B1] where a step of the end is stored already, nothing of the end is", async (context) => {
     const { store } = await open(context);
     const turn = await startTurn(store);
-    await store.insertStep(stepOf(turn.id, 2), runner);
+    await store.turns.insertStep(stepOf(turn.id, 2), runner);
     const before = await read(store, turn.sessionId);
     const steps = [stepOf(turn.id, 1), stepOf(turn.id, 2)];
-    await assert.rejects(store.finishTurn(finishOf(completed(turn), { steps })), { code: "storage_failed" });
-    assert.deepEqual(await store.getTurn(turn.id), turn);
-    assert.deepEqual(await store.listSteps(turn.id), [stepOf(turn.id, 2)]);
+    await assert.rejects(store.turns.finish(finishOf(completed(turn), { steps })), { code: "storage_failed" });
+    assert.deepEqual(await store.turns.get(turn.id), turn);
+    assert.deepEqual(await store.turns.listSteps(turn.id), [stepOf(turn.id, 2)]);
     assert.deepEqual(await read(store, turn.sessionId), before);
   });
 
@@ -176,7 +176,7 @@ export function finishingTests(open: OpenForTest): void {
       const usage = { ...run.usage, ...(costUsd === undefined ? {} : { costUsd }) };
       const end = completed(turn, { run: { ...run, usage, byModel: { [turn.model]: usage } } });
       await finish(store, end);
-      assert.deepEqual(await store.getTurn(turn.id), end);
+      assert.deepEqual(await store.turns.get(turn.id), end);
       costs.push((await read(store, session.id)).costUsd);
     }
     assert.deepEqual(costs, [0, 0.1, 0.1 + 0.2, 0.1 + 0.2, 0.1 + 0.2 + 1e-7]);

@@ -79,7 +79,7 @@ class Forest {
 
   /** Compares everything that there ever was with the model. */
   async check(): Promise<void> {
-    for (const id of this.#all) assert.deepEqual(await this.#store.getTurn(id), this.#copies.get(id)?.turn ?? null);
+    for (const id of this.#all) assert.deepEqual(await this.#store.turns.get(id), this.#copies.get(id)?.turn ?? null);
     for (const { turn, history } of this.#copies.values()) assert.deepEqual(await this.#walk(turn), history);
     for (const { id } of this.#trees.values()) await read(this.#store, id);
   }
@@ -141,7 +141,7 @@ class Forest {
     if (to === undefined) return;
     const { headTurnId } = await read(this.#store, tree.id);
     const move = { sessionId: tree.id, from: headTurnId, to: to.turn.id, userId: ada, at: noon };
-    assert.deepEqual(await this.#store.moveHead(move), { outcome: "moved" });
+    assert.deepEqual(await this.#store.sessions.moveHead(move), { outcome: "moved" });
   }
 
   async #purge(tree: Tree): Promise<void> {
@@ -151,14 +151,14 @@ class Forest {
       ...[...this.#trees.values()].filter(({ id }) => id !== tree.id).flatMap(({ origin }) => origin),
     ]);
     const kept = own.filter((id) => needed.has(id));
-    assert.deepEqual((await this.#store.sharedTurnIds(tree.id)).toSorted(), kept.toSorted());
-    if (kept.length > 0) assert.equal(await this.#store.purgeSession(tree.id, kept.slice(1)), false);
-    assert.equal(await this.#store.purgeSession(tree.id, kept), true);
+    assert.deepEqual((await this.#store.purges.sharedTurnIds(tree.id)).toSorted(), kept.toSorted());
+    if (kept.length > 0) assert.equal(await this.#store.purges.purgeSession(tree.id, kept.slice(1)), false);
+    assert.equal(await this.#store.purges.purgeSession(tree.id, kept), true);
     for (const id of own) if (!needed.has(id)) this.#copies.delete(id);
     if (kept.length > 0) tree.isPurged = true;
     else {
       this.#trees.delete(tree.id);
-      assert.equal(await this.#store.getSession(tree.id), null);
+      assert.equal(await this.#store.sessions.get(tree.id), null);
     }
   }
 
@@ -171,7 +171,7 @@ class Forest {
   async #walk(turn: FinishedTurn): Promise<string[]> {
     const ids = [turn.id];
     for (let parent = turn.parentId; parent !== null;) {
-      const above = (await this.#store.getTurn(parent)) ?? assert.fail(`turn ${parent} is gone`);
+      const above = (await this.#store.turns.get(parent)) ?? assert.fail(`turn ${parent} is gone`);
       ids.unshift(above.id);
       parent = above.parentId;
     }

@@ -50,13 +50,13 @@ export function headTests(open: OpenForTest): void {
     const back = moveOf(line, older, { userId: "user-bob" });
     // At the same moment: the order is that of the moves.
     const forth = moveOf(line, head, { from: older.id });
-    assert.deepEqual(await store.moveHead(back), { outcome: "moved" });
+    assert.deepEqual(await store.sessions.moveHead(back), { outcome: "moved" });
     assert.deepEqual(await read(store, sessionId), { ...before, headTurnId: older.id, updatedAt: back.at });
-    assert.deepEqual(await store.moveHead(forth), { outcome: "moved" });
+    assert.deepEqual(await store.sessions.moveHead(forth), { outcome: "moved" });
     assert.deepEqual(await read(store, sessionId), { ...before, updatedAt: forth.at });
-    assert.deepEqual(await store.listHeadMoves(sessionId), [back, forth]);
-    assert.deepEqual(await store.listHeadMoves(newId()), []);
-    assert.deepEqual(await store.listTurns(sessionId, { limit: 10 }), [head, older]);
+    assert.deepEqual(await store.sessions.listHeadMoves(sessionId), [back, forth]);
+    assert.deepEqual(await store.sessions.listHeadMoves(newId()), []);
+    assert.deepEqual(await store.turns.list(sessionId, { limit: 10 }), [head, older]);
   });
 
   test("[S5] a session without a head gets one", async (context) => {
@@ -65,9 +65,9 @@ export function headTests(open: OpenForTest): void {
     const turn = completed(await opened(store, openingOf(draftOf(session))));
     await finish(store, turn, { head: null });
     const move = { sessionId: session.id, from: null, to: turn.id, userId: ada, at: noon };
-    assert.deepEqual(await store.moveHead(move), { outcome: "moved" });
+    assert.deepEqual(await store.sessions.moveHead(move), { outcome: "moved" });
     assert.equal((await read(store, session.id)).headTurnId, turn.id);
-    assert.deepEqual(await store.listHeadMoves(session.id), [move]);
+    assert.deepEqual(await store.sessions.listHeadMoves(session.id), [move]);
   });
 
   test("[S5] the head moves only from the value last seen; the refused is told the head", async (context) => {
@@ -75,11 +75,11 @@ export function headTests(open: OpenForTest): void {
     const line = await startLine(store);
     const before = await read(store, line.sessionId);
     for (const from of [null, line.older.id, newId()]) {
-      const result = await store.moveHead(moveOf(line, line.older, { from }));
+      const result = await store.sessions.moveHead(moveOf(line, line.older, { from }));
       assert.deepEqual(result, { outcome: "head_moved", headTurnId: line.head.id });
     }
     assert.deepEqual(await read(store, line.sessionId), before);
-    assert.deepEqual(await store.listHeadMoves(line.sessionId), []);
+    assert.deepEqual(await store.sessions.listHeadMoves(line.sessionId), []);
   });
 
   test("[S5] a head is a turn of the session's own, an agent's, that completed or waits", async (context) => {
@@ -93,14 +93,14 @@ export function headTests(open: OpenForTest): void {
     await finish(store, subagent, { head: null });
     const foreign = await runFork(store, line.older);
     for (const to of [broken.id, subagent.id, foreign.id, newId()]) {
-      assert.deepEqual(await store.moveHead({ ...moveOf(line, line.older), to }), { outcome: "missing" });
+      assert.deepEqual(await store.sessions.moveHead({ ...moveOf(line, line.older), to }), { outcome: "missing" });
     }
     assert.equal((await read(store, session.id)).headTurnId, line.head.id);
-    assert.deepEqual(await store.listHeadMoves(session.id), []);
+    assert.deepEqual(await store.sessions.listHeadMoves(session.id), []);
 
     const waiting = parked(await below());
     await finish(store, waiting, { head: null });
-    assert.deepEqual(await store.moveHead(moveOf(line, waiting)), { outcome: "moved" });
+    assert.deepEqual(await store.sessions.moveHead(moveOf(line, waiting)), { outcome: "moved" });
   });
 
   test("[S5] while a turn runs its session's head stays; a subagent's turn does not hold it", async (context) => {
@@ -110,21 +110,23 @@ export function headTests(open: OpenForTest): void {
     await opened(store, openingOf(draftOf(session, { kind: "async_subagent" })));
     const running = await opened(store, openingOf(draftOf(session)));
     const busy = { outcome: "busy", runningTurnId: running.id };
-    assert.deepEqual(await store.moveHead(moveOf(line, line.older)), busy);
+    assert.deepEqual(await store.sessions.moveHead(moveOf(line, line.older)), busy);
     assert.equal((await read(store, session.id)).headTurnId, line.head.id);
     await finish(store, failed(running));
-    assert.deepEqual(await store.moveHead(moveOf(line, line.older)), { outcome: "moved" });
+    assert.deepEqual(await store.sessions.moveHead(moveOf(line, line.older)), { outcome: "moved" });
   });
 
   test("[S6] the head of an archived, deleted or unknown session stays", async (context) => {
     const { store } = await open(context);
     const line = await startLine(store);
     const { sessionId } = line;
-    await store.markSession(sessionId, { archivedAt: noon }, noon);
-    assert.deepEqual(await store.moveHead(moveOf(line, line.older)), { outcome: "archived" });
-    await store.markSession(sessionId, { deletedAt: noon }, noon);
-    assert.deepEqual(await store.moveHead(moveOf(line, line.older)), { outcome: "missing" });
-    assert.deepEqual(await store.moveHead(moveOf(line, line.older, { sessionId: newId() })), { outcome: "missing" });
+    await store.sessions.update(sessionId, { archivedAt: noon }, noon);
+    assert.deepEqual(await store.sessions.moveHead(moveOf(line, line.older)), { outcome: "archived" });
+    await store.sessions.update(sessionId, { deletedAt: noon }, noon);
+    assert.deepEqual(await store.sessions.moveHead(moveOf(line, line.older)), { outcome: "missing" });
+    assert.deepEqual(await store.sessions.moveHead(moveOf(line, line.older, { sessionId: newId() })), {
+      outcome: "missing",
+    });
     assert.equal((await read(store, sessionId)).headTurnId, line.head.id);
   });
 
@@ -136,10 +138,10 @@ export function headTests(open: OpenForTest): void {
     const [head, ...others] = targets.toReversed();
     assert.ok(head !== undefined);
     const moves = others.map((to) => moveOf({ sessionId, older: to, head }, to));
-    const results = await Promise.all(moves.map((move) => store.moveHead(move)));
+    const results = await Promise.all(moves.map((move) => store.sessions.moveHead(move)));
     const winners = moves.filter((_, index) => results[index]?.outcome === "moved");
     assert.equal(winners.length, 1);
-    assert.deepEqual(await store.listHeadMoves(sessionId), winners);
+    assert.deepEqual(await store.sessions.listHeadMoves(sessionId), winners);
     const lost = results.filter((result) => result.outcome !== "moved");
     for (const result of lost) assert.deepEqual(result, { outcome: "head_moved", headTurnId: winners[0]?.to });
   });
@@ -160,8 +162,8 @@ export function headTests(open: OpenForTest): void {
       const line = await startLine(store);
       const end = completed(await opened(store, openingOf(draftOf(await read(store, line.sessionId)))));
       const [finished, moved] = await Promise.all([
-        store.finishTurn(finishOf(end)),
-        store.moveHead(moveOf(line, line.older)),
+        store.turns.finish(finishOf(end)),
+        store.sessions.moveHead(moveOf(line, line.older)),
       ]);
       assert.equal(finished.outcome, "finished");
       assert.ok(moved.outcome === "busy" || moved.outcome === "head_moved", moved.outcome);
@@ -178,8 +180,8 @@ export function headTests(open: OpenForTest): void {
     assert.equal(rerun.sequence, 3);
     await finish(store, rerun, { head: { from: head.id } });
     assert.equal((await read(store, sessionId)).headTurnId, rerun.id);
-    assert.deepEqual(await store.getTurn(rerun.id), rerun);
-    assert.deepEqual(await store.getTurn(head.id), head);
+    assert.deepEqual(await store.turns.get(rerun.id), rerun);
+    assert.deepEqual(await store.turns.get(head.id), head);
   });
 
   test("[T7] a rerun of a turn that is not the head leaves the head alone", async (context) => {
@@ -190,7 +192,7 @@ export function headTests(open: OpenForTest): void {
     const rerun = completed(await opened(store, openingOf(draft, { expectedHead: head.id })));
     await finish(store, rerun, { head: { from: older.id } });
     assert.equal((await read(store, sessionId)).headTurnId, head.id);
-    assert.deepEqual(await store.getTurn(rerun.id), rerun);
+    assert.deepEqual(await store.turns.get(rerun.id), rerun);
   });
 
   test("[T6] a fork begins below any turn of another session, and changes nothing there", async (context) => {
@@ -204,16 +206,16 @@ export function headTests(open: OpenForTest): void {
     const next = await runTurn(store, fork.sessionId);
     assert.deepEqual([next.parentId, next.sequence], [fork.id, 2]);
     assert.deepEqual(await read(store, line.sessionId), before);
-    assert.deepEqual(await store.listTurns(line.sessionId, { limit: 10 }), [line.head, line.older]);
+    assert.deepEqual(await store.turns.list(line.sessionId, { limit: 10 }), [line.head, line.older]);
   });
 
   test("[T6] nothing can be forked from a turn that is gone", async (context) => {
     const { store } = await open(context);
     const { older } = await startLine(store);
     const opening = forkOf({ ...older, id: newId() });
-    assert.deepEqual(await store.openTurn(opening), { outcome: "missing" });
-    assert.equal(await store.getSession(opening.newSession.id), null);
-    assert.equal(await store.getTurn(opening.turn.id), null);
+    assert.deepEqual(await store.turns.open(opening), { outcome: "missing" });
+    assert.equal(await store.sessions.get(opening.newSession.id), null);
+    assert.equal(await store.turns.get(opening.turn.id), null);
   });
 
   test("[T6] forks of turns are found, oldest first; deleted ones are not", async (context) => {
@@ -225,11 +227,11 @@ export function headTests(open: OpenForTest): void {
     );
     const [first, second, deleted, last] = forks;
     assert.ok(deleted !== undefined);
-    await store.markSession(deleted.id, { deletedAt: noon }, noon);
+    await store.sessions.update(deleted.id, { deletedAt: noon }, noon);
     const unknown = Array.from({ length: 2_500 }, newId);
-    assert.deepEqual(await store.listForks([head.id, ...unknown, older.id, head.id]), [last, second, first]);
-    assert.deepEqual(await store.listForks([older.id]), [first]);
-    assert.deepEqual(await store.listForks([]), []);
+    assert.deepEqual(await store.sessions.listForks([head.id, ...unknown, older.id, head.id]), [last, second, first]);
+    assert.deepEqual(await store.sessions.listForks([older.id]), [first]);
+    assert.deepEqual(await store.sessions.listForks([]), []);
   });
 }
 
@@ -239,13 +241,13 @@ async function raceOpeningAndMoves([one, other]: [RecordStore, RecordStore]): Pr
   for (let round = 0; round < 30; round += 1) {
     const opening = openingOf(draftOf(await read(one, sessionId)));
     // Who asks first changes from round to round.
-    const early = round % 2 === 0 ? other.moveHead(moveOf(line, older)) : null;
-    const opens = one.openTurn(opening);
-    const [turn, moved] = await Promise.all([opens, early ?? other.moveHead(moveOf(line, older))]);
+    const early = round % 2 === 0 ? other.sessions.moveHead(moveOf(line, older)) : null;
+    const opens = one.turns.open(opening);
+    const [turn, moved] = await Promise.all([opens, early ?? other.sessions.moveHead(moveOf(line, older))]);
     const outcomes = `${turn.outcome} and ${moved.outcome}`;
     assert.ok(["opened and busy", "head_moved and moved"].includes(outcomes), outcomes);
     if (turn.outcome === "opened") await finish(one, failed(turn.turn));
-    else await one.moveHead(moveOf(line, head, { from: older.id }));
+    else await one.sessions.moveHead(moveOf(line, head, { from: older.id }));
     assert.equal((await read(one, sessionId)).headTurnId, head.id);
   }
 }

@@ -61,7 +61,7 @@ function sample() {
 }
 
 async function unchanged(store: RecordStore, attempt: ImportedRecords): Promise<void> {
-  assert.deepEqual(await store.insertImported(attempt), { outcome: "changed" });
+  assert.deepEqual(await store.imports.insert(attempt), { outcome: "changed" });
 }
 
 export function importTests(open: OpenForTest): void {
@@ -69,17 +69,17 @@ export function importTests(open: OpenForTest): void {
     const { store } = await open(context);
     const { session, turns } = sample();
     const all = turns.map((turn) => imported(turn));
-    const result = await store.insertImported(importOf(each(all), { sessions: [session] }));
+    const result = await store.imports.insert(importOf(each(all), { sessions: [session] }));
     assert.deepEqual(result, { outcome: "imported" });
     assert.deepEqual(await read(store, session.id), session);
-    assert.deepEqual(await store.listTurns(session.id, { limit: 10 }), turns.toReversed());
-    for (const { turn, steps } of all) assert.deepEqual(await store.listSteps(turn.id), steps);
+    assert.deepEqual(await store.turns.list(session.id, { limit: 10 }), turns.toReversed());
+    for (const { turn, steps } of all) assert.deepEqual(await store.turns.listSteps(turn.id), steps);
   });
 
   test("[T1] a session goes on after an import where it ended", async (context) => {
     const { store } = await open(context);
     const { session, turns } = sample();
-    await store.insertImported(importOf(each(turns.map((turn) => imported(turn))), { sessions: [session] }));
+    await store.imports.insert(importOf(each(turns.map((turn) => imported(turn))), { sessions: [session] }));
     const next = await runTurn(store, session.id);
     assert.deepEqual([next.sequence, next.parentId], [5, session.headTurnId]);
   });
@@ -89,17 +89,18 @@ export function importTests(open: OpenForTest): void {
     const { session, turns } = sample();
     const text = { instruction: "Where is the needle?", answer: "In the haystack." };
     const all = turns.map((turn, index) => imported(turn, index === 1 ? { text } : {}));
-    await store.insertImported(importOf(each(all), { sessions: [session] }));
-    const find = async (userId: string) => await store.search({ orgId: org, userId, words: ["needle"], limit: 10 });
+    await store.imports.insert(importOf(each(all), { sessions: [session] }));
+    const find = async (userId: string) =>
+      await store.search.find({ orgId: org, userId, words: ["needle"], limit: 10 });
     assert.deepEqual(
       (await find(eve)).map((hit) => [hit.session.id, hit.matches[0]?.turnId]),
       [[session.id, turns[1]?.id]],
     );
     assert.deepEqual(await find(ada), []);
-    assert.equal(await store.tookPart(session.id, ada), false);
-    assert.deepEqual((await store.listSessions({ orgId: org, userId: ada, limit: 10 })).sessions, []);
+    assert.equal(await store.sessions.isParticipant(session.id, ada), false);
+    assert.deepEqual((await store.sessions.list({ orgId: org, userId: ada, limit: 10 })).sessions, []);
     await invite(store, session.id, ada);
-    assert.equal(await store.tookPart(session.id, ada), true);
+    assert.equal(await store.sessions.isParticipant(session.id, ada), true);
   });
 
   test("[B1] many turns come in one after the other and are all there", async (context) => {
@@ -109,8 +110,8 @@ export function importTests(open: OpenForTest): void {
       for (let sequence = 1; sequence <= 230; sequence += 1)
         yield imported(completed(pendingOf(draftOf(session), sequence)));
     }
-    await store.insertImported(importOf(many(), { sessions: [session] }));
-    const sequences = (await store.listTurns(session.id, { limit: 300 })).map((turn) => turn.sequence);
+    await store.imports.insert(importOf(many(), { sessions: [session] }));
+    const sequences = (await store.turns.list(session.id, { limit: 300 })).map((turn) => turn.sequence);
     assert.deepEqual(
       sequences,
       Array.from({ length: 230 }, (_, index) => 230 - index),
@@ -125,17 +126,17 @@ export function importTests(open: OpenForTest): void {
       yield* all;
       throw new Error("the file is gone");
     }
-    await assert.rejects(store.insertImported(importOf(broken(), { sessions: [session] })));
+    await assert.rejects(store.imports.insert(importOf(broken(), { sessions: [session] })));
     const [first = assert.fail()] = all;
     const other = await runTurn(store, (await startSession(store)).id);
     await unchanged(store, importOf(each([...all, imported({ ...other, sequence: 9 })]), { sessions: [session] }));
     const sameNumber = { ...first.turn, id: newId(), sessionId: other.sessionId, sequence: other.sequence };
     await unchanged(store, importOf(each([...all, imported(sameNumber)]), { sessions: [session] }));
     await unchanged(store, importOf(each(all), { sessions: [session], parents: [newId()] }));
-    assert.equal(await store.getSession(session.id), null);
-    assert.equal(await store.getTurn(first.turn.id), null);
-    assert.deepEqual(await store.listSteps(first.turn.id), []);
-    assert.equal((await store.insertImported(importOf(each(all), { sessions: [session] }))).outcome, "imported");
+    assert.equal(await store.sessions.get(session.id), null);
+    assert.equal(await store.turns.get(first.turn.id), null);
+    assert.deepEqual(await store.turns.listSteps(first.turn.id), []);
+    assert.equal((await store.imports.insert(importOf(each(all), { sessions: [session] }))).outcome, "imported");
     await unchanged(store, importOf(each([]), { sessions: [session] }));
   });
 
@@ -161,14 +162,14 @@ export function importTests(open: OpenForTest): void {
     await unchanged(store, attempt({ seen: { lastSequence: 0, headTurnId: first.id } }));
     await unchanged(store, attempt({ seen: { lastSequence: 1, headTurnId: null } }));
     await unchanged(store, attempt({ sessionId: newId() }));
-    await store.markSession(session.id, { archivedAt: noon }, here.updatedAt);
+    await store.sessions.update(session.id, { archivedAt: noon }, here.updatedAt);
     await unchanged(store, attempt({}));
-    await store.markSession(session.id, { archivedAt: null, deletedAt: noon }, here.updatedAt);
+    await store.sessions.update(session.id, { archivedAt: null, deletedAt: noon }, here.updatedAt);
     await unchanged(store, attempt({}));
-    await store.markSession(session.id, { deletedAt: null }, here.updatedAt);
+    await store.sessions.update(session.id, { deletedAt: null }, here.updatedAt);
     assert.deepEqual(await read(store, session.id), here);
 
-    assert.deepEqual(await store.insertImported(attempt({})), { outcome: "imported" });
+    assert.deepEqual(await store.imports.insert(attempt({})), { outcome: "imported" });
     const { lastTurnAt } = growth;
     const sums = { tokensTotal: here.tokensTotal + 40, costUsd: here.costUsd + 0.25 };
     const after = { headTurnId: turn.id, lastSequence: 2, lastTurnAt, ...sums };
@@ -178,14 +179,14 @@ export function importTests(open: OpenForTest): void {
   test("[S6] imported turns are purged like others, but for what sessions rest on", async (context) => {
     const { store } = await open(context);
     const { session, turns } = sample();
-    await store.insertImported(importOf(each(turns.map((turn) => imported(turn))), { sessions: [session] }));
+    await store.imports.insert(importOf(each(turns.map((turn) => imported(turn))), { sessions: [session] }));
     const [first = assert.fail(), second = assert.fail()] = turns;
     const fork = sessionOf({ originTurnId: second.id });
     await opened(store, openingOf(draftOf(fork, { parentId: second.id }), { newSession: fork, expectedHead: null }));
-    assert.deepEqual((await store.sharedTurnIds(session.id)).toSorted(), [first.id, second.id].toSorted());
-    assert.equal(await store.purgeSession(session.id, [first.id, second.id]), true);
+    assert.deepEqual((await store.purges.sharedTurnIds(session.id)).toSorted(), [first.id, second.id].toSorted());
+    assert.equal(await store.purges.purgeSession(session.id, [first.id, second.id]), true);
     assert.deepEqual(
-      (await store.listTurns(session.id, { limit: 10 })).map((turn) => turn.id),
+      (await store.turns.list(session.id, { limit: 10 })).map((turn) => turn.id),
       [second.id, first.id],
     );
   });

@@ -40,7 +40,7 @@ export function leaseTests(open: OpenForTest): void {
     const turn = await opened(store, openingOf(draftOf(session, { createdAt: inAnHour }), { leaseMs }));
     // No machine that runs these tests is an hour wrong.
     assert.ok(Math.abs(turn.leaseExpiresAt - leaseMs - Date.now()) < 1_800_000);
-    assert.deepEqual(await store.takeLostTurns(takingOf()), []);
+    assert.deepEqual(await store.runners.takeLostTurns(takingOf()), []);
   });
 
   test("[R1] renewing gives the named turns of the runner a new lease, and tells which those are", async (context) => {
@@ -53,16 +53,16 @@ export function leaseTests(open: OpenForTest): void {
     const ended = await runTurn(store, (await startSession(store)).id);
 
     const turnIds = [mine.id, subagent.id, theirs.id, ended.id, newId()];
-    const renewed = await store.renewLeases({ runnerId: runner, turnIds, leaseMs });
+    const renewed = await store.runners.renewLeases({ runnerId: runner, turnIds, leaseMs });
     assert.deepEqual(renewed.toSorted(), [mine.id, subagent.id].toSorted());
-    const after = await store.getTurn(mine.id);
+    const after = await store.turns.get(mine.id);
     assert.ok(after?.status === "pending" && after.leaseExpiresAt >= mine.leaseExpiresAt + leaseMs);
     assert.deepEqual(after, { ...mine, leaseExpiresAt: after.leaseExpiresAt });
-    for (const turn of [unnamed, theirs, ended]) assert.deepEqual(await store.getTurn(turn.id), turn);
+    for (const turn of [unnamed, theirs, ended]) assert.deepEqual(await store.turns.get(turn.id), turn);
     // One that was sent earlier and comes later takes nothing back.
-    assert.deepEqual(await store.renewLeases({ runnerId: runner, turnIds: [mine.id], leaseMs: 0 }), [mine.id]);
-    assert.deepEqual(await store.getTurn(mine.id), after);
-    assert.deepEqual(await store.renewLeases({ runnerId: runner, turnIds: [], leaseMs }), []);
+    assert.deepEqual(await store.runners.renewLeases({ runnerId: runner, turnIds: [mine.id], leaseMs: 0 }), [mine.id]);
+    assert.deepEqual(await store.turns.get(mine.id), after);
+    assert.deepEqual(await store.runners.renewLeases({ runnerId: runner, turnIds: [], leaseMs }), []);
   });
 
   test("[R1] [R2] a lost turn is handed over, and its former runner cannot write any more", async (context) => {
@@ -72,22 +72,22 @@ export function leaseTests(open: OpenForTest): void {
     const ended = await startTurn(store, 0);
     await finish(store, failed(ended));
 
-    const taken = await store.takeLostTurns(takingOf());
-    const now = await store.getTurn(lost.id);
+    const taken = await store.runners.takeLostTurns(takingOf());
+    const now = await store.turns.get(lost.id);
     assert.deepEqual(taken, [now]);
     assert.ok(now?.status === "pending" && now.leaseExpiresAt > lost.leaseExpiresAt);
     assert.deepEqual(now, { ...lost, runnerId: "rescuer", leaseExpiresAt: now.leaseExpiresAt });
-    assert.deepEqual(await store.getTurn(held.id), held);
-    assert.deepEqual(await store.takeLostTurns(takingOf()), [], "it has a new lease");
+    assert.deepEqual(await store.turns.get(held.id), held);
+    assert.deepEqual(await store.runners.takeLostTurns(takingOf()), [], "it has a new lease");
 
-    assert.deepEqual(await store.finishTurn(finishOf(completed(lost))), { outcome: "refused", turn: now });
-    assert.equal(await store.insertStep(stepOf(lost.id, 1), runner), false);
-    assert.deepEqual(await store.renewLeases({ runnerId: runner, turnIds: [lost.id], leaseMs }), []);
-    assert.deepEqual(await store.listSteps(lost.id), []);
-    assert.equal(await store.insertStep(stepOf(lost.id, 1), "rescuer"), true);
+    assert.deepEqual(await store.turns.finish(finishOf(completed(lost))), { outcome: "refused", turn: now });
+    assert.equal(await store.turns.insertStep(stepOf(lost.id, 1), runner), false);
+    assert.deepEqual(await store.runners.renewLeases({ runnerId: runner, turnIds: [lost.id], leaseMs }), []);
+    assert.deepEqual(await store.turns.listSteps(lost.id), []);
+    assert.equal(await store.turns.insertStep(stepOf(lost.id, 1), "rescuer"), true);
     await finish(store, failed(lost), { runnerId: "rescuer" });
-    assert.equal(await store.insertStep(stepOf(lost.id, 2), "rescuer"), false, "it has ended (T2)");
-    assert.equal(await store.insertStep(stepOf(newId(), 1), "rescuer"), false);
+    assert.equal(await store.turns.insertStep(stepOf(lost.id, 2), "rescuer"), false, "it has ended (T2)");
+    assert.equal(await store.turns.insertStep(stepOf(newId(), 1), "rescuer"), false);
   });
 
   test("[R2] of a runner that is known to be dead the turns are lost at once; one turn can be asked for", async (context) => {
@@ -96,14 +96,14 @@ export function leaseTests(open: OpenForTest): void {
     const other = await startTurn(store, leaseMs);
     const ids = turns.map(({ id }) => id);
     const dead = takingOf({ deadRunnerIds: ["dead", "long gone"] });
-    assert.deepEqual(await store.takeLostTurns({ ...dead, turnId: other.id }), []);
-    const [one] = await store.takeLostTurns({ ...dead, turnId: ids[1] ?? "" });
+    assert.deepEqual(await store.runners.takeLostTurns({ ...dead, turnId: other.id }), []);
+    const [one] = await store.runners.takeLostTurns({ ...dead, turnId: ids[1] ?? "" });
     assert.equal(one?.id, ids[1]);
     assert.deepEqual(
-      (await store.takeLostTurns(dead)).map(({ id }) => id),
+      (await store.runners.takeLostTurns(dead)).map(({ id }) => id),
       [ids[0]],
     );
-    assert.deepEqual(await store.getTurn(other.id), other);
+    assert.deepEqual(await store.turns.get(other.id), other);
   });
 
   test("[R2] [B4] several that take at once share the lost turns, as many as each asked for", async (context) => {
@@ -115,7 +115,7 @@ export function leaseTests(open: OpenForTest): void {
     const taken: string[] = [];
     for (let round = 0; round < 12 && taken.length < lost.length; round += 1) {
       const takings: Promise<PendingTurn[]>[] = ["a", "b", "c"].map((runnerId, at) =>
-        (stores[at % stores.length] ?? store).takeLostTurns(takingOf({ runnerId, limit: 2 })),
+        (stores[at % stores.length] ?? store).runners.takeLostTurns(takingOf({ runnerId, limit: 2 })),
       );
       for (const found of await Promise.all(takings)) {
         assert.ok(found.length <= 2);

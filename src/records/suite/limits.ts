@@ -19,7 +19,7 @@ export function limitTests(open: OpenForTest): void {
       return { ...openingOf(draftOf(session, { createdBy: user }), { newSession: session }), runLimits };
     };
     const openAll = (openings: TurnOpening[]): Promise<OpenResult[]> =>
-      Promise.all(openings.map((one, n) => (n % 2 === 0 ? store : other).openTurn(one)));
+      Promise.all(openings.map((one, n) => (n % 2 === 0 ? store : other).turns.open(one)));
 
     const tried = Array.from({ length: 8 }, () => opening(ada, { perUser: 3 }));
     const results = await openAll(tried);
@@ -28,16 +28,16 @@ export function limitTests(open: OpenForTest): void {
     for (const [n, result] of results.entries()) {
       if (result.outcome === "opened") continue;
       assert.deepEqual(result, { outcome: "limited", of: "user", running: 3, limit: 3 });
-      assert.equal(await store.getSession(tried[n]?.turn.sessionId ?? ""), null);
+      assert.equal(await store.sessions.get(tried[n]?.turn.sessionId ?? ""), null);
     }
-    assert.deepEqual(await other.countRuns({ userId: ada, orgId: org }), { user: 3, org: 3 });
+    assert.deepEqual(await other.limits.countRuns({ userId: ada, orgId: org }), { user: 3, org: 3 });
 
     const ofOrg = await openAll(Array.from({ length: 6 }, () => opening(bob, { perUser: 4, perOrg: 5 })));
     assert.equal(ofOrg.filter(({ outcome }) => outcome === "opened").length, 2);
     const refusal = ofOrg.find(({ outcome }) => outcome !== "opened");
     assert.deepEqual(refusal, { outcome: "limited", of: "org", running: 5, limit: 5 });
-    assert.deepEqual(await store.countRuns({ userId: bob, orgId: org }), { user: 2, org: 5 });
-    assert.deepEqual(await store.countRuns({ userId: newId(), orgId: newId() }), { user: 0, org: 0 });
+    assert.deepEqual(await store.limits.countRuns({ userId: bob, orgId: org }), { user: 2, org: 5 });
+    assert.deepEqual(await store.limits.countRuns({ userId: newId(), orgId: newId() }), { user: 0, org: 0 });
 
     const [first] = opened;
     assert.ok(first !== undefined);
@@ -53,10 +53,10 @@ export function limitTests(open: OpenForTest): void {
     const draft = draftOf(session);
     const idempotency = { userId: ada, key: "k", requestHash: "h", turnId: draft.id };
     const opening = { ...openingOf(draft, { newSession: session, idempotency }), runLimits };
-    assert.equal((await store.openTurn(opening)).outcome, "opened");
+    assert.equal((await store.turns.open(opening)).outcome, "opened");
     const other = sessionOf();
     const twin = { ...openingOf(draftOf(other), { newSession: other }), runLimits, idempotency };
-    assert.deepEqual(await store.openTurn(twin), { outcome: "idempotent", earlier: idempotency });
+    assert.deepEqual(await store.turns.open(twin), { outcome: "idempotent", earlier: idempotency });
   });
 
   test("[H5] what is taken of a window adds up over all stores, and scopes are apart", async (context) => {
@@ -65,7 +65,8 @@ export function limitTests(open: OpenForTest): void {
     if (reopen !== null) context.after(() => other.close());
     // Long enough for no window to end meanwhile, whenever this runs.
     const windowMs = 1_000 * 365 * 24 * 3_600_000;
-    const take = (from: RecordStore, scope: string, amount: number) => from.takeRate({ scope, amount, windowMs });
+    const take = (from: RecordStore, scope: string, amount: number) =>
+      from.limits.takeRate({ scope, amount, windowMs });
     await Promise.all(Array.from({ length: 10 }, (_, n) => take(n % 2 === 0 ? store : other, "a", 2)));
     const taken = await take(store, "a", 1);
     assert.deepEqual([taken.used, taken.previous], [21, 0]);

@@ -21,7 +21,7 @@ import {
 const bob = "user-bob";
 
 async function namesSeen(store: RecordStore, query: Partial<SessionQuery> = {}): Promise<string[]> {
-  const { sessions } = await store.listSessions({ orgId: org, userId: ada, limit: 100, ...query });
+  const { sessions } = await store.sessions.list({ orgId: org, userId: ada, limit: 100, ...query });
   return sessions.map((session) => session.name);
 }
 
@@ -52,20 +52,20 @@ export function listTests(open: OpenForTest): void {
     const { store } = await open(context);
     const session = await startSession(store);
     const other = await startSession(store);
-    assert.equal(await store.tookPart(session.id, ada), false);
+    assert.equal(await store.sessions.isParticipant(session.id, ada), false);
     const turnOf = async (over: { createdBy: string }) => openingOf(draftOf(await read(store, session.id), over));
-    assert.deepEqual(await store.openTurn(await turnOf({ createdBy: bob })), { outcome: "missing" });
+    assert.deepEqual(await store.turns.open(await turnOf({ createdBy: bob })), { outcome: "missing" });
     await invite(store, session.id, bob);
     await runTurn(store, session.id);
     await runTurn(store, session.id, { createdBy: bob });
-    assert.equal(await store.tookPart(session.id, ada), true);
-    assert.equal(await store.tookPart(session.id, bob), true);
-    await store.changeParticipants(session.id, { invited: [], dismissed: [bob] });
+    assert.equal(await store.sessions.isParticipant(session.id, ada), true);
+    assert.equal(await store.sessions.isParticipant(session.id, bob), true);
+    await store.sessions.changeParticipants(session.id, { invited: [], dismissed: [bob] });
     // As one whose turn was being prepared when they were dismissed.
-    assert.deepEqual(await store.openTurn(await turnOf({ createdBy: bob })), { outcome: "missing" });
-    assert.equal(await store.tookPart(session.id, bob), false);
-    assert.equal(await store.tookPart(session.id, "user-eve"), false);
-    assert.equal(await store.tookPart(other.id, bob), false);
+    assert.deepEqual(await store.turns.open(await turnOf({ createdBy: bob })), { outcome: "missing" });
+    assert.equal(await store.sessions.isParticipant(session.id, bob), false);
+    assert.equal(await store.sessions.isParticipant(session.id, "user-eve"), false);
+    assert.equal(await store.sessions.isParticipant(other.id, bob), false);
   });
 
   test("[S7] newest activity comes first, and a turn is activity", async (context) => {
@@ -76,7 +76,7 @@ export function listTests(open: OpenForTest): void {
     assert.deepEqual(await namesSeen(store), ["third", "second", "first"]);
     await runTurn(store, first.id, { createdAt: noon + 30 });
     assert.deepEqual(await namesSeen(store), ["first", "third", "second"]);
-    await store.updateSession(first.id, { name: "renamed" }, noon + 99);
+    await store.sessions.update(first.id, { name: "renamed" }, noon + 99);
     assert.deepEqual(await namesSeen(store), ["renamed", "third", "second"]);
   });
 
@@ -102,12 +102,12 @@ export function listTests(open: OpenForTest): void {
   test("[S7] the last page says so, also when it is full", async (context) => {
     const { store } = await open(context);
     const query = { orgId: org, userId: ada, limit: 2 };
-    assert.deepEqual(await store.listSessions(query), { sessions: [], next: null });
+    assert.deepEqual(await store.sessions.list(query), { sessions: [], next: null });
     const sessions = [4, 3, 2, 1].map((at) => sessionOf({ activeAt: noon + at }));
-    for (const session of sessions) await store.insertSession(session);
-    const first = await store.listSessions(query);
+    for (const session of sessions) await store.sessions.insert(session);
+    const first = await store.sessions.list(query);
     assert.deepEqual(first, { sessions: sessions.slice(0, 2), next: { activeAt: noon + 3, id: sessions[1]?.id } });
-    const second = await store.listSessions({ ...query, after: first.next ?? assert.fail("no second page") });
+    const second = await store.sessions.list({ ...query, after: first.next ?? assert.fail("no second page") });
     assert.deepEqual(second, { sessions: sessions.slice(2), next: null });
   });
 
@@ -141,14 +141,14 @@ let runs = 0;
 async function checkPaging(store: RecordStore, { startTimes, limit, events }: Activity): Promise<void> {
   const orgId = `org-of-plan-${(runs += 1)}`;
   const atStart = startTimes.map((activeAt) => sessionOf({ orgId, activeAt, createdAt: activeAt }));
-  for (const session of atStart) await store.insertSession(session);
+  for (const session of atStart) await store.sessions.insert(session);
 
   const shown: Session[] = [];
   const disturbed = new Set<string>();
   const happening = events.values();
   let after: SessionQuery["after"] | null = undefined;
   while (after !== null) {
-    const page = await store.listSessions({ orgId, userId: ada, limit, ...(after === undefined ? {} : { after }) });
+    const page = await store.sessions.list({ orgId, userId: ada, limit, ...(after === undefined ? {} : { after }) });
     assert.ok(page.sessions.length <= limit);
     shown.push(...page.sessions);
     after = page.next;

@@ -70,7 +70,7 @@ function taking(session: Session, mail: readonly string[]): TurnOpening {
 }
 
 async function waiting(store: RecordStore, { id }: Session): Promise<string[]> {
-  const messages = await store.listMailbox(id, { waiting: true, limit: 100 });
+  const messages = await store.subagents.listMail(id, { waiting: true, limit: 100 });
   return messages.map(({ turnId }) => turnId);
 }
 
@@ -89,11 +89,11 @@ function subagentTests(open: OpenForTest): void {
     const other = await opened(store, subagentOpening(session));
     const agent = await opened(store, openingOf(draftOf(session)));
     const page = { limit: 10 };
-    assert.deepEqual(await store.subagentTurns(session.id, page), [other, second, first]);
-    assert.deepEqual(await store.subagentTurns(session.id, { ...page, subagentId: first.id }), [second, first]);
-    assert.deepEqual(await store.subagentTurns(session.id, { limit: 1 }), [other]);
-    assert.deepEqual(await store.subagentTurns(newId(), page), []);
-    assert.deepEqual(await store.listTurns(session.id, { ...page, kind: "agent" }), [agent]);
+    assert.deepEqual(await store.subagents.listTurns(session.id, page), [other, second, first]);
+    assert.deepEqual(await store.subagents.listTurns(session.id, { ...page, subagentId: first.id }), [second, first]);
+    assert.deepEqual(await store.subagents.listTurns(session.id, { limit: 1 }), [other]);
+    assert.deepEqual(await store.subagents.listTurns(newId(), page), []);
+    assert.deepEqual(await store.turns.list(session.id, { ...page, kind: "agent" }), [agent]);
   });
 
   test("[A1] a subagent goes on from its newest turn, and while that runs not at all", async (context) => {
@@ -102,18 +102,18 @@ function subagentTests(open: OpenForTest): void {
     const unseen = subagentOpening(session);
     const first = completed(await opened(store, unseen));
     const next = subagentOpening(session, {}, first);
-    assert.deepEqual(await store.openTurn(next), { outcome: "subagent_moved" });
+    assert.deepEqual(await store.turns.open(next), { outcome: "subagent_moved" });
     await end(store, first);
-    const both = await Promise.all([store.openTurn(next), store.openTurn(subagentOpening(session, {}, first))]);
+    const both = await Promise.all([store.turns.open(next), store.turns.open(subagentOpening(session, {}, first))]);
     assert.deepEqual(both.map(({ outcome }) => outcome).toSorted(), ["opened", "subagent_moved"]);
     const twin = { ...unseen, turn: { ...unseen.turn, id: newId() } };
-    assert.deepEqual(await store.openTurn(twin), { outcome: "subagent_moved" });
+    assert.deepEqual(await store.turns.open(twin), { outcome: "subagent_moved" });
   });
 
   test("[A1] of many subagents at once no more begin than may run, and than a session may have in all", async (context) => {
     const { store } = await open(context);
     const session = await startSession(store);
-    const results = await Promise.all(Array.from({ length: 8 }, () => store.openTurn(subagentOpening(session))));
+    const results = await Promise.all(Array.from({ length: 8 }, () => store.turns.open(subagentOpening(session))));
     const running = results.flatMap((result) => (result.outcome === "opened" ? [result.turn] : []));
     assert.equal(running.length, bounds.runningMax);
     for (const result of results.filter(({ outcome }) => outcome !== "opened")) {
@@ -123,7 +123,7 @@ function subagentTests(open: OpenForTest): void {
     for (let count = running.length; count < bounds.turnsMax; count += 1) {
       await end(store, failed(await opened(store, subagentOpening(session))));
     }
-    const late = await store.openTurn(subagentOpening(session));
+    const late = await store.turns.open(subagentOpening(session));
     assert.deepEqual(late, { outcome: "subagents_limited", bound: "turnsMax" });
     await opened(store, subagentOpening(await startSession(store)));
   });
@@ -131,10 +131,10 @@ function subagentTests(open: OpenForTest): void {
   test("[A1] [S6] an archived session begins no subagents, and a purged one has no mailbox", async (context) => {
     const { store } = await open(context);
     const { session } = await sessionWithMail(store, 2);
-    await store.markSession(session.id, { archivedAt: noon }, noon);
-    assert.deepEqual(await store.openTurn(subagentOpening(session)), { outcome: "archived" });
-    assert.equal(await store.purgeSession(session.id, []), true);
-    assert.deepEqual(await store.listMailbox(session.id, { limit: 10 }), []);
+    await store.sessions.update(session.id, { archivedAt: noon }, noon);
+    assert.deepEqual(await store.turns.open(subagentOpening(session)), { outcome: "archived" });
+    assert.equal(await store.purges.purgeSession(session.id, []), true);
+    assert.deepEqual(await store.subagents.listMail(session.id, { limit: 10 }), []);
   });
 }
 
@@ -156,13 +156,13 @@ function deliveryTests(open: OpenForTest): void {
       takenBy: null,
       deliveredAt: null,
     }));
-    assert.deepEqual(await store.listMailbox(session.id, { limit: 10 }), expected);
-    assert.deepEqual(await store.listMailbox(session.id, { after: 1, limit: 1 }), expected.slice(1, 2));
+    assert.deepEqual(await store.subagents.listMail(session.id, { limit: 10 }), expected);
+    assert.deepEqual(await store.subagents.listMail(session.id, { after: 1, limit: 1 }), expected.slice(1, 2));
     for (const turn of ends) {
       const again = finishOf(turn, { head: null, message: messageOf(turn) ?? assert.fail() });
-      assert.equal((await store.finishTurn(again)).outcome, "refused");
+      assert.equal((await store.turns.finish(again)).outcome, "refused");
     }
-    assert.equal((await store.listMailbox(session.id, { limit: 10 })).length, 3);
+    assert.equal((await store.subagents.listMail(session.id, { limit: 10 })).length, 3);
   });
 
   test("[A2] a turn takes messages, a good end delivers them, and a bad one gives them back in their places", async (context) => {
@@ -177,7 +177,7 @@ function deliveryTests(open: OpenForTest): void {
     await finish(store, good);
     const parting = await read(store, session.id);
     await finish(store, parked(await opened(store, taking(parting, mail.slice(2)))));
-    const messages = await store.listMailbox(session.id, { limit: 10 });
+    const messages = await store.subagents.listMail(session.id, { limit: 10 });
     assert.deepEqual(
       messages.map(({ takenBy, deliveredAt }) => [takenBy === good.id, deliveredAt === good.statusAt]),
       [
@@ -188,9 +188,9 @@ function deliveryTests(open: OpenForTest): void {
     );
     const over = await read(store, session.id);
     for (const taken of [mail, mail.slice(1, 2), [newId()]]) {
-      assert.deepEqual(await store.openTurn(taking(over, taken)), { outcome: "mail_taken" });
+      assert.deepEqual(await store.turns.open(taking(over, taken)), { outcome: "mail_taken" });
     }
-    assert.deepEqual(await store.openTurn(taking(await startSession(store), mail)), { outcome: "mail_taken" });
+    assert.deepEqual(await store.turns.open(taking(await startSession(store), mail)), { outcome: "mail_taken" });
     assert.equal((await read(store, session.id)).lastSequence, over.lastSequence, "a refused opening leaves nothing");
   });
 
@@ -205,7 +205,7 @@ function deliveryTests(open: OpenForTest): void {
       const want = mail.slice(delivered.length, delivered.length + 1);
       const now = await read(here, session.id);
       const both = [here, there, here, there, here, there];
-      const results = await Promise.all(both.map((store) => store.openTurn(taking(now, want))));
+      const results = await Promise.all(both.map((store) => store.turns.open(taking(now, want))));
       const turns = results.flatMap((result) => (result.outcome === "opened" ? [result.turn] : []));
       assert.equal(turns.length, 1);
       // A process that dies between taking and the end: whoever recovers the turn gives its messages back.
@@ -219,18 +219,18 @@ function deliveryTests(open: OpenForTest): void {
   test("[A2] what is imported stands behind what is there, and only ever adds that it was delivered", async (context) => {
     const { store } = await open(context);
     const { session, mail } = await sessionWithMail(store, 2);
-    const [first, second] = await store.listMailbox(session.id, { limit: 2 });
+    const [first, second] = await store.subagents.listMail(session.id, { limit: 2 });
     assert.ok(first !== undefined && second !== undefined);
     const taker = session.headTurnId ?? assert.fail("there is no head");
     const known = { ...first, takenBy: taker, deliveredAt: noon };
     const elsewhere = sessionOf();
     const nobody = { async *[Symbol.asyncIterator]() {} };
     const plan = { sessions: [elsewhere], growths: [], parents: [], turns: nobody };
-    assert.deepEqual(await store.insertImported({ ...plan, mail: [known, second] }), { outcome: "imported" });
-    assert.deepEqual(await store.listMailbox(session.id, { limit: 10 }), [known, second]);
+    assert.deepEqual(await store.imports.insert({ ...plan, mail: [known, second] }), { outcome: "imported" });
+    assert.deepEqual(await store.subagents.listMail(session.id, { limit: 10 }), [known, second]);
     assert.deepEqual(await waiting(store, session), mail.slice(1));
     const back = { ...first, takenBy: null, deliveredAt: null };
-    await store.insertImported({ ...plan, sessions: [sessionOf()], mail: [back] });
-    assert.deepEqual(await store.listMailbox(session.id, { limit: 1 }), [known]);
+    await store.imports.insert({ ...plan, sessions: [sessionOf()], mail: [back] });
+    assert.deepEqual(await store.subagents.listMail(session.id, { limit: 1 }), [known]);
   });
 }

@@ -23,7 +23,7 @@ const bob = "user-bob";
 
 /** Opens all at once, and gives the one turn that was opened and how the others were refused. */
 async function race(store: RecordStore, openings: TurnOpening[]): Promise<{ winner: string; refusals: OpenResult[] }> {
-  const results = await Promise.all(openings.map((opening) => store.openTurn(opening)));
+  const results = await Promise.all(openings.map((opening) => store.turns.open(opening)));
   const winners = results.flatMap((result) => (result.outcome === "opened" ? [result.turn.id] : []));
   assert.equal(winners.length, 1, `${winners.length} turns were opened`);
   return { winner: winners[0] ?? "", refusals: results.filter((result) => result.outcome !== "opened") };
@@ -33,13 +33,13 @@ async function race(store: RecordStore, openings: TurnOpening[]): Promise<{ winn
 async function refused(store: RecordStore, opening: TurnOpening): Promise<OpenResult> {
   const { sessionId } = opening.turn;
   const look = async (): Promise<unknown> => [
-    await store.getSession(sessionId),
-    await store.listTurns(sessionId, { limit: 100 }),
-    await store.getTurn(opening.turn.id),
-    await store.tookPart(sessionId, opening.turn.createdBy),
+    await store.sessions.get(sessionId),
+    await store.turns.list(sessionId, { limit: 100 }),
+    await store.turns.get(opening.turn.id),
+    await store.sessions.isParticipant(sessionId, opening.turn.createdBy),
   ];
   const before = await look();
-  const result = await store.openTurn(opening);
+  const result = await store.turns.open(opening);
   assert.deepEqual(await look(), before);
   return result;
 }
@@ -64,9 +64,9 @@ export function openingTests(open: OpenForTest): void {
       openingOf(draftOf(newSession, { id: newSession.id, createdAt: noon + 7 }), { newSession }),
     );
     assert.equal(turn.sequence, 1);
-    assert.deepEqual(await store.getTurn(newSession.id), turn);
+    assert.deepEqual(await store.turns.get(newSession.id), turn);
     const counted = { lastSequence: 1, lastTurnStatus: "pending", lastTurnAt: noon + 7, activeAt: noon + 7 };
-    assert.deepEqual(await store.getSession(newSession.id), { ...newSession, ...counted });
+    assert.deepEqual(await store.sessions.get(newSession.id), { ...newSession, ...counted });
   });
 
   test("[S7] an open turn is the session's newest activity; an older clock takes nothing back", async (context) => {
@@ -85,7 +85,7 @@ export function openingTests(open: OpenForTest): void {
     const openings = Array.from({ length: 20 }, () => openingOf(draftOf(session)));
     const { winner, refusals } = await race(store, openings);
     for (const refusal of refusals) assert.deepEqual(refusal, { outcome: "busy", runningTurnId: winner });
-    const turns = await store.listTurns(session.id, { limit: 100 });
+    const turns = await store.turns.list(session.id, { limit: 100 });
     assert.deepEqual(
       turns.map(({ id, sequence }) => ({ id, sequence })),
       [{ id: winner, sequence: 1 }],
@@ -109,7 +109,7 @@ export function openingTests(open: OpenForTest): void {
     const session = await startSession(store);
     const running = await opened(store, openingOf(draftOf(session)));
     const subagents = Array.from({ length: 5 }, () => draftOf(session, { kind: "async_subagent" }));
-    const results = await Promise.all(subagents.map((draft) => store.openTurn(openingOf(draft))));
+    const results = await Promise.all(subagents.map((draft) => store.turns.open(openingOf(draft))));
     const sequences = results.map((result) => (result.outcome === "opened" ? result.turn.sequence : result.outcome));
     assert.deepEqual(sequences.toSorted(), [2, 3, 4, 5, 6]);
     await finish(store, failed(running));
@@ -143,9 +143,9 @@ export function openingTests(open: OpenForTest): void {
     const { store } = await open(context);
     const origin = await runTurn(store, (await startSession(store)).id);
     const newSession = sessionOf({ headTurnId: origin.id, originTurnId: origin.id });
-    const result = await store.openTurn(openingOf(draftOf(newSession), { newSession, expectedHead: null }));
+    const result = await store.turns.open(openingOf(draftOf(newSession), { newSession, expectedHead: null }));
     assert.deepEqual(result, { outcome: "head_moved", headTurnId: newSession.headTurnId });
-    assert.equal(await store.getSession(newSession.id), null);
+    assert.equal(await store.sessions.get(newSession.id), null);
   });
 
   test("[S6] an archived or deleted session takes no turns", async (context) => {
@@ -166,9 +166,9 @@ function idempotencyTests(open: OpenForTest): void {
     const session = await startSession(store);
     const draft = draftOf(session);
     const earlier = requestOf(draft);
-    assert.equal(await store.findIdempotent(earlier.userId, earlier.key), null);
+    assert.equal(await store.turns.findIdempotent(earlier.userId, earlier.key), null);
     const turn = await opened(store, openingOf(draft, { idempotency: earlier }));
-    assert.deepEqual(await store.findIdempotent(earlier.userId, earlier.key), earlier);
+    assert.deepEqual(await store.turns.findIdempotent(earlier.userId, earlier.key), earlier);
 
     const again = draftOf(session);
     const repeated = openingOf(again, { idempotency: requestOf(again, { requestHash: "other" }) });
@@ -192,7 +192,7 @@ function idempotencyTests(open: OpenForTest): void {
       const session = await startSession(store);
       const draft = draftOf(session);
       const turn = await opened(store, openingOf(draft, { idempotency: requestOf(draft, { userId, key }) }));
-      assert.equal((await store.findIdempotent(userId, key))?.turnId, turn.id);
+      assert.equal((await store.turns.findIdempotent(userId, key))?.turnId, turn.id);
       turnIds.push(turn.id);
     }
     assert.equal(new Set(turnIds).size, 5);
@@ -204,8 +204,8 @@ function idempotencyTests(open: OpenForTest): void {
     const running = await opened(store, openingOf(draftOf(session)));
     const draft = draftOf(session);
     const opening = openingOf(draft, { idempotency: requestOf(draft) });
-    assert.equal((await store.openTurn(opening)).outcome, "busy");
-    assert.equal(await store.findIdempotent(draft.createdBy, "key-1"), null);
+    assert.equal((await store.turns.open(opening)).outcome, "busy");
+    assert.equal(await store.turns.findIdempotent(draft.createdBy, "key-1"), null);
     await finish(store, failed(running));
     await opened(store, opening);
   });
@@ -218,12 +218,12 @@ function idempotencyTests(open: OpenForTest): void {
       return openingOf(turn, { newSession, idempotency: requestOf(turn) });
     });
     const { winner, refusals } = await race(store, openings);
-    const earlier = await store.findIdempotent("user-ada", "key-1");
+    const earlier = await store.turns.findIdempotent("user-ada", "key-1");
     assert.equal(earlier?.turnId, winner);
     for (const refusal of refusals) assert.deepEqual(refusal, { outcome: "idempotent", earlier });
     for (const { turn } of openings) {
-      assert.equal((await store.getSession(turn.sessionId)) === null, turn.id !== winner);
-      assert.equal((await store.getTurn(turn.id)) === null, turn.id !== winner);
+      assert.equal((await store.sessions.get(turn.sessionId)) === null, turn.id !== winner);
+      assert.equal((await store.turns.get(turn.id)) === null, turn.id !== winner);
     }
   });
 

@@ -1,6 +1,5 @@
 /** What a store must do over the life of a process, and beside others on the same records. */
 import assert from "node:assert/strict";
-import { randomBytes } from "node:crypto";
 import { test } from "node:test";
 import {
   completed,
@@ -19,15 +18,6 @@ import {
 } from "./samples.ts";
 
 export function processTests(open: OpenForTest): void {
-  test("[B7] the store tells its size, and grows with what is put in", async (context) => {
-    const { store } = await open(context);
-    const before = await store.size();
-    // Noise, because a store may compress what it keeps.
-    const noise = (): string => randomBytes(15_000).toString("base64");
-    for (let count = 0; count < 20; count += 1) await startSession(store, { description: noise() });
-    assert.ok((await store.size()) > before + 200_000);
-  });
-
   test("[B3] what was acknowledged is there after the store was closed", async (context) => {
     const { store, reopen } = await open(context);
     if (reopen === null) return context.skip(needsReopen);
@@ -39,8 +29,8 @@ export function processTests(open: OpenForTest): void {
 
     const again = await reopen();
     context.after(() => again.close());
-    assert.deepEqual(await again.getSession(session.id), asItWas);
-    assert.deepEqual(await again.listTurns(session.id, { limit: 10 }), [pending, head]);
+    assert.deepEqual(await again.sessions.get(session.id), asItWas);
+    assert.deepEqual(await again.turns.list(session.id, { limit: 10 }), [pending, head]);
   });
 
   test("[B4] what one process wrote another one sees", async (context) => {
@@ -48,9 +38,9 @@ export function processTests(open: OpenForTest): void {
     if (stores === null) return;
     const [here, there] = stores;
     const session = await startSession(here);
-    assert.deepEqual(await there.getSession(session.id), session);
+    assert.deepEqual(await there.sessions.get(session.id), session);
     const turn = await runTurn(there, session.id);
-    assert.deepEqual(await here.getTurn(turn.id), turn);
+    assert.deepEqual(await here.turns.get(turn.id), turn);
     assert.equal((await read(here, session.id)).headTurnId, turn.id);
   });
 
@@ -58,11 +48,11 @@ export function processTests(open: OpenForTest): void {
     const stores = await openTwice(context, open);
     if (stores === null) return;
     const [here, there] = stores;
-    assert.equal(await here.blobStoreId(), null);
-    const claimed = await Promise.all([here.claimBlobStore("one"), there.claimBlobStore("two")]);
-    const kept = await there.blobStoreId();
+    assert.equal(await here.storage.blobStoreId(), null);
+    const claimed = await Promise.all([here.storage.claimBlobStore("one"), there.storage.claimBlobStore("two")]);
+    const kept = await there.storage.blobStoreId();
     assert.deepEqual(claimed, [kept, kept]);
-    assert.equal(await here.claimBlobStore("three"), kept);
+    assert.equal(await here.storage.claimBlobStore("three"), kept);
   });
 
   test("[T5] [B4] over two processes too, one turn of a session runs", async (context) => {
@@ -72,7 +62,7 @@ export function processTests(open: OpenForTest): void {
     const session = await startSession(here);
     for (let round = 1; round <= 5; round += 1) {
       const both = [here, there, here, there, here, there, here, there];
-      const results = await Promise.all(both.map((store) => store.openTurn(openingOf(draftOf(session)))));
+      const results = await Promise.all(both.map((store) => store.turns.open(openingOf(draftOf(session)))));
       const turns = results.flatMap((result) => (result.outcome === "opened" ? [result.turn] : []));
       assert.deepEqual(
         turns.map((turn) => turn.sequence),
@@ -87,7 +77,7 @@ export function processTests(open: OpenForTest): void {
     if (stores === null) return;
     const session = await startSession(stores[0]);
     const turn = await opened(stores[0], openingOf(draftOf(session)));
-    const results = await Promise.all(stores.map((store) => store.finishTurn(finishOf(completed(turn)))));
+    const results = await Promise.all(stores.map((store) => store.turns.finish(finishOf(completed(turn)))));
     assert.deepEqual(results.map((result) => result.outcome).toSorted(), ["finished", "refused"]);
     assert.equal((await read(stores[0], session.id)).tokensTotal, 500);
   });

@@ -41,7 +41,7 @@ function idsOf(turns: readonly { id: string }[]): string[] {
 }
 
 async function shared(store: RecordStore, sessionId: string): Promise<string[]> {
-  return (await store.sharedTurnIds(sessionId)).toSorted();
+  return (await store.purges.sharedTurnIds(sessionId)).toSorted();
 }
 
 /** Fails unless the store has exactly these turns of the line, unchanged. */
@@ -50,7 +50,7 @@ async function hasOnly(
   line: readonly CompletedTurn[],
   left: readonly CompletedTurn[],
 ): Promise<void> {
-  for (const turn of line) assert.deepEqual(await store.getTurn(turn.id), left.includes(turn) ? turn : null);
+  for (const turn of line) assert.deepEqual(await store.turns.get(turn.id), left.includes(turn) ? turn : null);
 }
 
 export function purgingTests(open: OpenForTest): void {
@@ -58,25 +58,25 @@ export function purgingTests(open: OpenForTest): void {
     const { store } = await open(context);
     const session = await startSession(store);
     const listed = async (archived: boolean): Promise<number> =>
-      (await store.listSessions({ orgId: org, userId: ada, limit: 10, archived })).sessions.length;
-    const archived = await store.markSession(session.id, { archivedAt: noon + 5 }, noon + 5);
+      (await store.sessions.list({ orgId: org, userId: ada, limit: 10, archived })).sessions.length;
+    const archived = await store.sessions.update(session.id, { archivedAt: noon + 5 }, noon + 5);
     assert.deepEqual(archived, { ...session, archivedAt: noon + 5, updatedAt: noon + 5 });
     assert.deepEqual(await read(store, session.id), archived);
     assert.deepEqual([await listed(true), await listed(false)], [1, 0]);
-    assert.deepEqual(await store.openTurn(openingOf(draftOf(session))), { outcome: "archived" });
-    await store.markSession(session.id, { archivedAt: null }, noon + 6);
+    assert.deepEqual(await store.turns.open(openingOf(draftOf(session))), { outcome: "archived" });
+    await store.sessions.update(session.id, { archivedAt: null }, noon + 6);
     assert.deepEqual(await read(store, session.id), { ...session, updatedAt: noon + 6 });
     assert.deepEqual([await listed(true), await listed(false)], [0, 1]);
     await runTurn(store, session.id);
-    assert.equal(await store.markSession(newId(), { archivedAt: noon }, noon), null);
+    assert.equal(await store.sessions.update(newId(), { archivedAt: noon }, noon), null);
   });
 
   test("[S6] marking changes the times that it names and no other", async (context) => {
     const { store } = await open(context);
     const session = await startSession(store, { archivedAt: noon + 1, deletedAt: noon + 2 });
-    const marked = await store.markSession(session.id, { deletedAt: null }, noon + 3);
+    const marked = await store.sessions.update(session.id, { deletedAt: null }, noon + 3);
     assert.deepEqual(marked, { ...session, deletedAt: null, updatedAt: noon + 3 });
-    assert.deepEqual(await store.markSession(session.id, {}, noon + 4), { ...marked, updatedAt: noon + 4 });
+    assert.deepEqual(await store.sessions.update(session.id, {}, noon + 4), { ...marked, updatedAt: noon + 4 });
   });
 
   test("[S6] deleted sessions are listed to their owner alone, latest deletion first, until restored", async (context) => {
@@ -93,15 +93,15 @@ export function purgingTests(open: OpenForTest): void {
     await mine({ deletedAt: noon, orgId: "org-2" });
     const theirs = await mine({ deletedAt: noon, userId: "user-bob", isPublic: true });
     const query = { orgId: org, userId: ada, limit: 10 };
-    assert.deepEqual(await store.listDeletedSessions(query), deleted);
-    assert.deepEqual(await store.listDeletedSessions({ ...query, limit: 2 }), deleted.slice(0, 2));
-    assert.deepEqual(await store.listDeletedSessions({ ...query, userId: "user-bob" }), [theirs]);
+    assert.deepEqual(await store.sessions.listDeleted(query), deleted);
+    assert.deepEqual(await store.sessions.listDeleted({ ...query, limit: 2 }), deleted.slice(0, 2));
+    assert.deepEqual(await store.sessions.listDeleted({ ...query, userId: "user-bob" }), [theirs]);
 
     const [first, ...rest] = deleted;
     assert.ok(first !== undefined);
-    await store.markSession(first.id, { deletedAt: null }, noon);
-    assert.deepEqual(await store.listDeletedSessions(query), rest);
-    assert.ok((await store.listSessions(query)).sessions.some(({ id }) => id === first.id));
+    await store.sessions.update(first.id, { deletedAt: null }, noon);
+    assert.deepEqual(await store.sessions.listDeleted(query), rest);
+    assert.ok((await store.sessions.list(query)).sessions.some(({ id }) => id === first.id));
   });
 
   test("[S6] a purge that nobody shares takes everything of the session, and nothing of another", async (context) => {
@@ -113,23 +113,23 @@ export function purgingTests(open: OpenForTest): void {
     const draft = draftOf(await read(store, sessionId), { createdBy: "user-bob" });
     const request = requestOf(draft);
     const last = await opened(store, openingOf(draft, { idempotency: request }));
-    await store.insertStep(stepOf(last.id, 1), runner);
+    await store.turns.insertStep(stepOf(last.id, 1), runner);
     await finish(store, completed(last), { steps: [stepOf(last.id, 2)], text: { instruction: "plum", answer: "" } });
-    await store.moveHead({ sessionId, from: last.id, to: line[0]?.id ?? "", userId: ada, at: noon });
+    await store.sessions.moveHead({ sessionId, from: last.id, to: line[0]?.id ?? "", userId: ada, at: noon });
 
-    assert.equal(await store.purgeSession(sessionId, []), true);
-    assert.equal(await store.getSession(sessionId), null);
+    assert.equal(await store.purges.purgeSession(sessionId, []), true);
+    assert.equal(await store.sessions.get(sessionId), null);
     await hasOnly(store, [...line, completed(last)], []);
-    assert.deepEqual(await store.listTurns(sessionId, { limit: 10 }), []);
-    assert.deepEqual(await store.listSteps(last.id), []);
-    assert.deepEqual(await store.listHeadMoves(sessionId), []);
-    assert.equal(await store.findIdempotent(request.userId, request.key), null);
-    assert.equal(await store.tookPart(sessionId, "user-bob"), false);
-    assert.deepEqual(await store.search({ orgId: org, userId: ada, words: ["plum"], limit: 10 }), []);
-    assert.deepEqual(await store.getTurn(other?.id ?? ""), other);
-    assert.equal(await store.purgeSession(sessionId, []), true);
+    assert.deepEqual(await store.turns.list(sessionId, { limit: 10 }), []);
+    assert.deepEqual(await store.turns.listSteps(last.id), []);
+    assert.deepEqual(await store.sessions.listHeadMoves(sessionId), []);
+    assert.equal(await store.turns.findIdempotent(request.userId, request.key), null);
+    assert.equal(await store.sessions.isParticipant(sessionId, "user-bob"), false);
+    assert.deepEqual(await store.search.find({ orgId: org, userId: ada, words: ["plum"], limit: 10 }), []);
+    assert.deepEqual(await store.turns.get(other?.id ?? ""), other);
+    assert.equal(await store.purges.purgeSession(sessionId, []), true);
     // The ids are free again, as if it had never been: an import brings it back.
-    await store.insertSession(sessionOf({ id: sessionId }));
+    await store.sessions.insert(sessionOf({ id: sessionId }));
   });
 
   test("[S6] a fork keeps what it shares with a purged session, and goes on", async (context) => {
@@ -140,22 +140,22 @@ export function purgingTests(open: OpenForTest): void {
     const { sessionId } = root;
     const [fork, earlier] = [await runFork(store, third), await runFork(store, second)];
     assert.deepEqual(await shared(store, sessionId), idsOf([root, second, third]));
-    assert.deepEqual(await store.sharedTurnIds(fork.sessionId), []);
+    assert.deepEqual(await store.purges.sharedTurnIds(fork.sessionId), []);
 
-    assert.equal(await store.purgeSession(sessionId, await shared(store, sessionId)), true);
+    assert.equal(await store.purges.purgeSession(sessionId, await shared(store, sessionId)), true);
     await hasOnly(store, line, [root, second, third]);
-    assert.deepEqual(await store.listTurns(sessionId, { limit: 10 }), [third, second, root]);
+    assert.deepEqual(await store.turns.list(sessionId, { limit: 10 }), [third, second, root]);
     const rest = await read(store, sessionId);
     assert.deepEqual([rest.headTurnId, rest.lastSequence], [null, 5]);
     const next = await runTurn(store, fork.sessionId);
     assert.equal(next.parentId, fork.id);
 
-    assert.equal(await store.purgeSession(fork.sessionId, []), true);
+    assert.equal(await store.purges.purgeSession(fork.sessionId, []), true);
     assert.deepEqual(await shared(store, sessionId), idsOf([root, second]));
-    assert.equal(await store.purgeSession(earlier.sessionId, []), true);
-    assert.equal(await store.purgeSession(sessionId, []), true);
+    assert.equal(await store.purges.purgeSession(earlier.sessionId, []), true);
+    assert.equal(await store.purges.purgeSession(sessionId, []), true);
     await hasOnly(store, line, []);
-    assert.equal(await store.getSession(sessionId), null);
+    assert.equal(await store.sessions.get(sessionId), null);
   });
 
   test("[S6] a head that is kept stays the head; numbers that were given are not given again", async (context) => {
@@ -164,8 +164,8 @@ export function purgingTests(open: OpenForTest): void {
     assert.ok(root !== undefined && second !== undefined);
     const { sessionId } = root;
     await runFork(store, root);
-    await store.moveHead({ sessionId, from: second.id, to: root.id, userId: ada, at: noon });
-    assert.equal(await store.purgeSession(sessionId, [root.id]), true);
+    await store.sessions.moveHead({ sessionId, from: second.id, to: root.id, userId: ada, at: noon });
+    assert.equal(await store.purges.purgeSession(sessionId, [root.id]), true);
     assert.equal((await read(store, sessionId)).headTurnId, root.id);
     const next = await runTurn(store, sessionId);
     assert.deepEqual([next.parentId, next.sequence], [root.id, 3]);
@@ -176,7 +176,7 @@ export function purgingTests(open: OpenForTest): void {
     const line = await startLine(store, 6);
     const [root, second, third, fourth] = line;
     assert.ok(root !== undefined && second !== undefined && third !== undefined && fourth !== undefined);
-    assert.deepEqual(await store.sharedTurnIds(root.sessionId), []);
+    assert.deepEqual(await store.purges.sharedTurnIds(root.sessionId), []);
     await startSession(store, { originTurnId: second.id });
     assert.deepEqual(await shared(store, root.sessionId), idsOf([root, second]));
     const broken = await opened(store, forkOf(third));
@@ -185,7 +185,7 @@ export function purgingTests(open: OpenForTest): void {
     const grandchild = await runFork(store, await runFork(store, fourth));
     assert.deepEqual(await shared(store, root.sessionId), idsOf([root, second, third, fourth]));
     assert.deepEqual(await shared(store, grandchild.parentId ?? ""), [grandchild.parentId]);
-    assert.deepEqual(await store.sharedTurnIds(newId()), []);
+    assert.deepEqual(await store.purges.sharedTurnIds(newId()), []);
   });
 
   test("[S6] nothing is purged while a turn runs, be it a subagent's, or where a shared turn is not kept", async (context) => {
@@ -196,16 +196,17 @@ export function purgingTests(open: OpenForTest): void {
     const { sessionId } = root;
     for (const kind of ["agent", "async_subagent"] as const) {
       const running = await opened(store, openingOf(draftOf(await read(store, sessionId), { kind })));
-      assert.equal(await store.purgeSession(sessionId, []), false);
-      assert.deepEqual(await store.getTurn(running.id), running);
+      assert.equal(await store.purges.purgeSession(sessionId, []), false);
+      assert.deepEqual(await store.turns.get(running.id), running);
       await finish(store, failed(running));
     }
     await runFork(store, second);
     const before = await read(store, sessionId);
-    for (const kept of [[], [second.id], [root.id]]) assert.equal(await store.purgeSession(sessionId, kept), false);
+    for (const kept of [[], [second.id], [root.id]])
+      assert.equal(await store.purges.purgeSession(sessionId, kept), false);
     assert.deepEqual(await read(store, sessionId), before);
     await hasOnly(store, line, line);
-    assert.equal(await store.purgeSession(sessionId, [root.id, second.id]), true);
+    assert.equal(await store.purges.purgeSession(sessionId, [root.id, second.id]), true);
   });
 
   test("[S6] of a purge and a fork at once one is refused: no fork loses its history", async (context) => {
@@ -223,8 +224,8 @@ export function purgingTests(open: OpenForTest): void {
     const turns = [...(await startLine(store, 2)), ...(await startLine(store, 1))];
     const unknown = Array.from({ length: 2_500 }, newId);
     const asked = [...idsOf(turns), ...unknown, ...idsOf(turns), turns[0]?.sessionId ?? ""];
-    assert.deepEqual((await store.existingTurnIds(asked)).toSorted(), idsOf(turns));
-    assert.deepEqual(await store.existingTurnIds([]), []);
+    assert.deepEqual((await store.purges.existingTurnIds(asked)).toSorted(), idsOf(turns));
+    assert.deepEqual(await store.purges.existingTurnIds([]), []);
   });
 
   test("[K4] the store tells every blob that a turn and its steps name, each once", async (context) => {
@@ -232,15 +233,15 @@ export function purgingTests(open: OpenForTest): void {
     const session = await startSession(store);
     const turn = await opened(store, openingOf(draftOf(session)));
     const { opening } = turn.blobs;
-    assert.deepEqual(await store.blobKeysOf(turn.id), [opening]);
+    assert.deepEqual(await store.purges.blobKeysOf(turn.id), [opening]);
     const request = (blob: string) => ({ request: { blob, bytes: 1, sha256: "s" } });
-    await store.insertStep(stepOf(turn.id, 1, request(opening)), runner);
+    await store.turns.insertStep(stepOf(turn.id, 1, request(opening)), runner);
     const steps = [stepOf(turn.id, 2, request(`turns/${turn.id}/request-2.json`))];
     await finish(store, completed(turn), { steps });
     const names = ["opening.json", "run.json", "state.json", "request-2.json"];
     const keys = names.map((name) => `turns/${turn.id}/${name}`).toSorted();
-    assert.deepEqual((await store.blobKeysOf(turn.id)).toSorted(), keys);
-    assert.deepEqual(await store.blobKeysOf(newId()), []);
+    assert.deepEqual((await store.purges.blobKeysOf(turn.id)).toSorted(), keys);
+    assert.deepEqual(await store.purges.blobKeysOf(newId()), []);
   });
 }
 
@@ -250,11 +251,11 @@ async function racePurgesAndForks([one, other]: [RecordStore, RecordStore]): Pro
     const { sessionId } = line[0] ?? assert.fail("there is no turn");
     const opening = forkOf(line[1] ?? assert.fail("there is no second turn"));
     // Who asks first changes from round to round.
-    const early = round % 2 === 0 ? one.purgeSession(sessionId, []) : null;
-    const opens = other.openTurn(opening);
-    const [fork, isPurged] = await Promise.all([opens, early ?? one.purgeSession(sessionId, [])]);
+    const early = round % 2 === 0 ? one.purges.purgeSession(sessionId, []) : null;
+    const opens = other.turns.open(opening);
+    const [fork, isPurged] = await Promise.all([opens, early ?? one.purges.purgeSession(sessionId, [])]);
     assert.equal(fork.outcome, isPurged ? "missing" : "opened");
     await hasOnly(one, line, isPurged ? [] : line);
-    assert.equal((await one.getSession(opening.newSession.id)) === null, isPurged);
+    assert.equal((await one.sessions.get(opening.newSession.id)) === null, isPurged);
   }
 }

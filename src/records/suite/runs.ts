@@ -32,13 +32,13 @@ export function runTests(open: OpenForTest): void {
       responseId: "r",
     });
     const steps = [broken, stepOf(turn.id, 2), stepOf(turn.id, 10)];
-    for (const step of [...steps.toReversed(), stepOf(other.id, 1)]) await store.insertStep(step, runner);
-    assert.deepEqual(await store.listSteps(turn.id), steps);
-    assert.deepEqual(await store.listSteps(newId()), []);
-    await assert.rejects(store.insertStep(stepOf(turn.id, 2, { model: "another" }), runner), {
+    for (const step of [...steps.toReversed(), stepOf(other.id, 1)]) await store.turns.insertStep(step, runner);
+    assert.deepEqual(await store.turns.listSteps(turn.id), steps);
+    assert.deepEqual(await store.turns.listSteps(newId()), []);
+    await assert.rejects(store.turns.insertStep(stepOf(turn.id, 2, { model: "another" }), runner), {
       code: "storage_failed",
     });
-    assert.deepEqual(await store.listSteps(turn.id), steps);
+    assert.deepEqual(await store.turns.listSteps(turn.id), steps);
   });
 
   test("[R1] runners are kept until they are deleted, and listed from the oldest", async (context) => {
@@ -47,14 +47,14 @@ export function runTests(open: OpenForTest): void {
       return { id, host: awkwardText, bootId: "b", pid: 2 ** 31, processStart: "", startedAt };
     };
     const [first, second] = [runnerOf("z", noon), runnerOf("a", noon + 1)];
-    await store.insertRunner(second);
-    await store.insertRunner(first);
-    assert.deepEqual(await store.listRunners(), [first, second]);
-    assert.deepEqual(await store.getRunner("z"), first);
-    await store.deleteRunner("z");
-    await store.deleteRunner("z");
-    assert.equal(await store.getRunner("z"), null);
-    assert.deepEqual(await store.listRunners(), [second]);
+    await store.runners.insert(second);
+    await store.runners.insert(first);
+    assert.deepEqual(await store.runners.list(), [first, second]);
+    assert.deepEqual(await store.runners.get("z"), first);
+    await store.runners.delete("z");
+    await store.runners.delete("z");
+    assert.equal(await store.runners.get("z"), null);
+    assert.deepEqual(await store.runners.list(), [second]);
   });
 
   test("[R3] a control is taken exactly once, by the runner of its turn, oldest first", async (context) => {
@@ -63,18 +63,18 @@ export function runTests(open: OpenForTest): void {
     const mine = await opened(store, openingOf(draftOf(session)));
     const subagent = await opened(store, openingOf(draftOf(session, { kind: "async_subagent" })));
     const elsewhere = await opened(store, openingOf(draftOf(await startSession(store), { runnerId: "runner-2" })));
-    assert.deepEqual(await store.takeControls(runner), []);
+    assert.deepEqual(await store.runners.takeControls(runner), []);
     const [late, early, same, theirs] = [
       controlOf(mine.id, { at: noon + 2 }),
       controlOf(subagent.id, { at: noon + 1, kind: "steer", text: awkwardText }),
       controlOf(mine.id, { at: noon + 2 }),
       controlOf(elsewhere.id, {}),
     ];
-    for (const control of [late, early, theirs, same]) await store.insertControl(control);
+    for (const control of [late, early, theirs, same]) await store.runners.insertControl(control);
     const lates = [late, same].toSorted((a, b) => (a.id < b.id ? -1 : 1));
-    assert.deepEqual(await store.takeControls(runner), [early, ...lates]);
-    assert.deepEqual(await store.takeControls(runner), []);
-    assert.deepEqual(await store.takeControls("runner-2"), [theirs]);
+    assert.deepEqual(await store.runners.takeControls(runner), [early, ...lates]);
+    assert.deepEqual(await store.runners.takeControls(runner), []);
+    assert.deepEqual(await store.runners.takeControls("runner-2"), [theirs]);
   });
 
   test("[R3] a control of a turn that is finished or unknown reaches nobody, and does not stay", async (context) => {
@@ -82,12 +82,12 @@ export function runTests(open: OpenForTest): void {
     const before = controlOf(newId(), {});
     const turn = await opened(store, openingOf(draftOf(await startSession(store))));
     const during = controlOf(turn.id, {});
-    assert.equal(await store.insertControl(before), false);
-    assert.equal(await store.insertControl(during), true);
+    assert.equal(await store.runners.insertControl(before), false);
+    assert.equal(await store.runners.insertControl(during), true);
     await finish(store, failed(turn));
-    assert.deepEqual(await store.takeControls(runner), []);
-    assert.equal(await store.insertControl(during), false);
-    assert.deepEqual(await store.takeControls(runner), []);
+    assert.deepEqual(await store.runners.takeControls(runner), []);
+    assert.equal(await store.runners.insertControl(during), false);
+    assert.deepEqual(await store.runners.takeControls(runner), []);
   });
 
   test("[R3] a turn that is told to take its controls first does not end before it did", async (context) => {
@@ -95,12 +95,12 @@ export function runTests(open: OpenForTest): void {
     const turn = await opened(store, openingOf(draftOf(await startSession(store))));
     const end = finishOf(failed(turn), { controls: "take first" });
     const control = controlOf(turn.id, {});
-    assert.equal(await store.insertControl(control), true);
-    assert.deepEqual(await store.finishTurn(end), { outcome: "controlled" });
-    assert.deepEqual(await store.finishTurn({ ...end, runnerId: "runner-2" }), { outcome: "refused", turn });
-    assert.deepEqual(await store.getTurn(turn.id), turn);
-    assert.deepEqual(await store.takeControls(runner), [control]);
-    assert.deepEqual(await store.finishTurn(end), { outcome: "finished" });
+    assert.equal(await store.runners.insertControl(control), true);
+    assert.deepEqual(await store.turns.finish(end), { outcome: "controlled" });
+    assert.deepEqual(await store.turns.finish({ ...end, runnerId: "runner-2" }), { outcome: "refused", turn });
+    assert.deepEqual(await store.turns.get(turn.id), turn);
+    assert.deepEqual(await store.runners.takeControls(runner), [control]);
+    assert.deepEqual(await store.turns.finish(end), { outcome: "finished" });
   });
 
   test("[R3] of a control and the end of its turn at once, the control is taken, or its sender is told", async (context) => {
@@ -110,8 +110,8 @@ export function runTests(open: OpenForTest): void {
     for (let round = 0; round < 10; round += 1) {
       const turn = await opened(store, openingOf(draftOf(await startSession(store))));
       const [isSent, ended] = await Promise.all([
-        other.insertControl(controlOf(turn.id, {})),
-        store.finishTurn(finishOf(failed(turn), { controls: "take first" })),
+        other.runners.insertControl(controlOf(turn.id, {})),
+        store.turns.finish(finishOf(failed(turn), { controls: "take first" })),
       ]);
       assert.equal(isSent, ended.outcome === "controlled", JSON.stringify({ isSent, ended }));
     }
@@ -124,8 +124,8 @@ export function runTests(open: OpenForTest): void {
     const turn = await opened(store, openingOf(draftOf(await startSession(store))));
     for (let round = 0; round < 10; round += 1) {
       const controls = Array.from({ length: 5 }, () => controlOf(turn.id, {}));
-      await Promise.all(controls.map((control) => store.insertControl(control)));
-      const taken = await Promise.all([store, other, store, other].map((taker) => taker.takeControls(runner)));
+      await Promise.all(controls.map((control) => store.runners.insertControl(control)));
+      const taken = await Promise.all([store, other, store, other].map((taker) => taker.runners.takeControls(runner)));
       const ids = taken.flat().map(({ id }) => id);
       assert.deepEqual(ids.toSorted(), controls.map(({ id }) => id).toSorted());
     }

@@ -185,7 +185,7 @@ export function failed(turn: PendingTurn, over: Partial<RunEnd> = {}): FailedTur
 }
 
 export async function open(store: RecordStore, opening: TurnOpening): Promise<PendingTurn> {
-  const result = await store.openTurn(opening);
+  const result = await store.turns.open(opening);
   assert.equal(result.outcome, "opened", JSON.stringify(result));
   return (result as Extract<OpenResult, { outcome: "opened" }>).turn;
 }
@@ -197,20 +197,20 @@ export function finishOf(turn: FinishedTurn, over: Partial<TurnFinish> = {}): Tu
 }
 
 export async function finish(store: RecordStore, turn: FinishedTurn, over: Partial<TurnFinish> = {}): Promise<void> {
-  const result = await store.finishTurn(finishOf(turn, over));
+  const result = await store.turns.finish(finishOf(turn, over));
   assert.equal(result.outcome, "finished");
 }
 
 /** A session that is stored, without a turn. */
 export async function startSession(store: RecordStore, over: Partial<Session> = {}): Promise<Session> {
   const session = sessionOf(over);
-  await store.insertSession(session);
+  await store.sessions.insert(session);
   return session;
 }
 
 /** Lets somebody who is not its owner run turns in the session. */
 export async function invite(store: RecordStore, sessionId: string, userId: string): Promise<void> {
-  await store.changeParticipants(sessionId, { invited: [userId], dismissed: [] });
+  await store.sessions.changeParticipants(sessionId, { invited: [userId], dismissed: [] });
 }
 
 /** Opens and completes a turn on the session's head. */
@@ -258,7 +258,7 @@ export function stepOf(turnId: string, index: number, over: Partial<Step> = {}):
 
 /** The session as it is stored now; it must be there. */
 export async function read(store: RecordStore, sessionId: string): Promise<Session> {
-  const session = await store.getSession(sessionId);
+  const session = await store.sessions.get(sessionId);
   assert.ok(session !== null, `session ${sessionId} is not stored`);
   return session;
 }

@@ -22,7 +22,7 @@ import {
 const bob = "user-bob";
 
 async function search(store: RecordStore, words: string[], over: Partial<TextQuery> = {}): Promise<TextHit[]> {
-  return await store.search({ orgId: org, userId: ada, words, limit: 10, ...over });
+  return await store.search.find({ orgId: org, userId: ada, words, limit: 10, ...over });
 }
 
 /** The names of the sessions that were found. */
@@ -149,7 +149,7 @@ export function searchTests(open: OpenForTest): void {
         ["answer", turnId, "a "],
       ];
       assert.deepEqual(places, expected, word);
-      await store.markSession(session.id, { deletedAt: noon }, noon);
+      await store.sessions.update(session.id, { deletedAt: noon }, noon);
     }
     assert.deepEqual(await found(store, ["cafe"]), []);
   });
@@ -199,14 +199,14 @@ export function searchTests(open: OpenForTest): void {
     await finish(store, completed(turn), { text: { instruction: "cherry", answer: "" } });
     const deleted = await startSession(store, { name: "plum, deleted" });
     await say(store, deleted.id, { answer: "cherry" });
-    await store.markSession(deleted.id, { deletedAt: noon }, noon);
+    await store.sessions.update(deleted.id, { deletedAt: noon }, noon);
 
     const mine = ["plum, bob's, public", "plum, bob's, shared", "plum, own", "plum, own, archived"];
     assert.deepEqual((await found(store, ["plum"])).toSorted(), mine);
     assert.deepEqual(await found(store, ["cherry"]), ["plum, bob's, shared"]);
     assert.deepEqual(await found(store, ["plum"], { userId: "user-eve" }), ["plum, bob's, public"]);
     assert.deepEqual(await found(store, ["cherry"], { userId: "user-eve" }), []);
-    await store.markSession(deleted.id, { deletedAt: null }, noon);
+    await store.sessions.update(deleted.id, { deletedAt: null }, noon);
     assert.equal((await found(store, ["cherry"])).length, 2);
   });
 
@@ -231,7 +231,7 @@ export function searchTests(open: OpenForTest): void {
   test("[S8] a new name is found, and the old one no longer is; a failed turn's texts are found too", async (context) => {
     const { store } = await open(context);
     const session = await startSession(store, { name: "plum" });
-    await store.updateSession(session.id, { name: "PÊCHE" }, noon);
+    await store.sessions.update(session.id, { name: "PÊCHE" }, noon);
     const turn = await opened(store, openingOf(draftOf(session)));
     assert.deepEqual(await found(store, ["a question"]), []);
     await finish(store, failed(turn), { text: { instruction: "a question", answer: "half an ans" } });

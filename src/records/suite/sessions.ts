@@ -6,15 +6,16 @@ import { newId } from "../../domain/ids.ts";
 import { awkwardText, noon, read, sessionOf, startSession, type OpenForTest } from "./samples.ts";
 
 export function sessionTests(open: OpenForTest): void {
-  test("[S2] the program's own name never takes the place of one that somebody set", async (context) => {
+  test("[S2] a name that the program proposes never replaces one that a user set", async (context) => {
     const { store } = await open(context);
     const session = await startSession(store, { name: "Untitled", nameIsSet: false });
-    await store.nameSession(session.id, "First line");
-    assert.equal((await read(store, session.id)).name, "First line");
-    await store.updateSession(session.id, { name: "mine" }, noon);
-    await store.nameSession(session.id, "other");
+    const proposed = await store.sessions.update(session.id, { proposedName: "First line" }, null);
+    assert.deepEqual(proposed, { ...session, name: "First line" });
+    assert.deepEqual(await read(store, session.id), proposed);
+    await store.sessions.update(session.id, { name: "mine" }, noon);
+    await store.sessions.update(session.id, { proposedName: "other" }, null);
     assert.equal((await read(store, session.id)).name, "mine");
-    await store.nameSession("no-such-session", "nothing");
+    assert.equal(await store.sessions.update("no-such-session", { proposedName: "nothing" }, null), null);
   });
 
   test("[B1] a session comes back as it was put in, with every field said or unsaid", async (context) => {
@@ -49,28 +50,28 @@ export function sessionTests(open: OpenForTest): void {
       deletedAt: noon + 3,
     });
     for (const session of [bare, rich]) {
-      await store.insertSession(session);
-      assert.deepEqual(await store.getSession(session.id), session);
+      await store.sessions.insert(session);
+      assert.deepEqual(await store.sessions.get(session.id), session);
     }
   });
 
   test("[B1] nothing under an id is null; a deleted session is still there", async (context) => {
     const { store } = await open(context);
     const deleted = await startSession(store, { deletedAt: noon });
-    assert.equal(await store.getSession(newId()), null);
-    assert.deepEqual(await store.getSession(deleted.id), deleted);
+    assert.equal(await store.sessions.get(newId()), null);
+    assert.deepEqual(await store.sessions.get(deleted.id), deleted);
   });
 
   test("[B1] an object belongs to the caller: changing it changes no row", async (context) => {
     const { store } = await open(context);
     const session = sessionOf({ labels: ["a"] });
     const asItWas = structuredClone(session);
-    await store.insertSession(session);
+    await store.sessions.insert(session);
     session.labels.push("b");
-    const found = await store.getSession(session.id);
+    const found = await store.sessions.get(session.id);
     assert.deepEqual(found, asItWas);
     found?.labels.push("c");
-    assert.deepEqual(await store.getSession(session.id), asItWas);
+    assert.deepEqual(await store.sessions.get(session.id), asItWas);
   });
 
   test("[B1] an id that is taken is a fault, and the first row stays", async (context) => {
@@ -78,10 +79,10 @@ export function sessionTests(open: OpenForTest): void {
     const session = await startSession(store, { name: "first" });
     const second = { ...session, name: "second" };
     await assert.rejects(
-      store.insertSession(second),
+      store.sessions.insert(second),
       (error) => error instanceof AptoveError && error.code === "storage_failed",
     );
-    assert.deepEqual(await store.getSession(session.id), session);
+    assert.deepEqual(await store.sessions.get(session.id), session);
   });
 
   test("[S1] a patch changes the fields that it names and the time of change", async (context) => {
@@ -95,20 +96,20 @@ export function sessionTests(open: OpenForTest): void {
       category: null,
       metadata: { theirs: [awkwardText] },
     };
-    const patched = await store.updateSession(session.id, patch, noon + 5);
+    const patched = await store.sessions.update(session.id, patch, noon + 5);
     assert.deepEqual(patched, { ...session, ...patch, updatedAt: noon + 5 });
-    assert.deepEqual(await store.getSession(session.id), patched);
-    assert.equal(await store.updateSession(newId(), { name: "x" }, noon), null);
+    assert.deepEqual(await store.sessions.get(session.id), patched);
+    assert.equal(await store.sessions.update(newId(), { name: "x" }, noon), null);
   });
 
   test("[S2] a name that is given is marked as set; other changes leave name and mark alone", async (context) => {
     const { store } = await open(context);
     const session = await startSession(store, { name: "from the instruction" });
-    const described = await store.updateSession(session.id, { description: "d" }, noon + 1);
+    const described = await store.sessions.update(session.id, { description: "d" }, noon + 1);
     assert.deepEqual([described?.name, described?.nameIsSet], ["from the instruction", false]);
-    const named = await store.updateSession(session.id, { name: "mine" }, noon + 2);
+    const named = await store.sessions.update(session.id, { name: "mine" }, noon + 2);
     assert.deepEqual([named?.name, named?.nameIsSet], ["mine", true]);
-    const again = await store.updateSession(session.id, { rating: 5 }, noon + 3);
+    const again = await store.sessions.update(session.id, { rating: 5 }, noon + 3);
     assert.deepEqual([again?.name, again?.nameIsSet], ["mine", true]);
   });
 
@@ -116,8 +117,8 @@ export function sessionTests(open: OpenForTest): void {
     const { store } = await open(context);
     const session = await startSession(store);
     const patches = [{ name: "n" }, { key: "k" }, { description: "d" }, { labels: ["l"] }, { isPublic: true }];
-    await Promise.all(patches.map((patch) => store.updateSession(session.id, patch, noon + 1)));
-    const { name, key, description, labels, isPublic, nameIsSet } = (await store.getSession(session.id)) ?? session;
+    await Promise.all(patches.map((patch) => store.sessions.update(session.id, patch, noon + 1)));
+    const { name, key, description, labels, isPublic, nameIsSet } = (await store.sessions.get(session.id)) ?? session;
     const all = { name, key, description, labels, isPublic, nameIsSet };
     assert.deepEqual(all, Object.assign({ nameIsSet: true }, ...patches));
   });

@@ -106,7 +106,7 @@ export function turnTests(open: OpenForTest): void {
     for (const draft of [draftOf(session), richDraft(session)]) {
       const turn = await opened(store, openingOf(draft, { expectedHead: null }));
       assert.deepEqual(turn, { ...draft, sequence: turn.sequence, leaseExpiresAt: turn.leaseExpiresAt });
-      assert.deepEqual(await store.getTurn(turn.id), turn);
+      assert.deepEqual(await store.turns.get(turn.id), turn);
     }
   });
 
@@ -118,23 +118,22 @@ export function turnTests(open: OpenForTest): void {
       const turn = await opened(store, openingOf(richDraft(session), { expectedHead: null }));
       const end = endsOf(turn)[way] ?? assert.fail("there is no such end");
       await finish(store, end);
-      assert.deepEqual(await store.getTurn(turn.id), end);
+      assert.deepEqual(await store.turns.get(turn.id), end);
     }
     const plain = draftOf(session, { manifest: { ...plainManifest, history: "replay" } });
     const turn = await opened(store, openingOf(plain));
     await finish(store, completed(turn, endOf(turn, { answeredAt: null })));
-    assert.deepEqual(await store.getTurn(turn.id), completed(turn, { answeredAt: null }));
+    assert.deepEqual(await store.turns.get(turn.id), completed(turn, { answeredAt: null }));
   });
 
   test("[B1] an unknown turn is null, and a session without turns has none", async (context) => {
     const { store } = await open(context);
     const session = await startSession(store);
-    assert.equal(await store.getTurn(newId()), null);
-    assert.equal(await store.pendingTurn(session.id), null);
-    assert.equal(await store.pendingTurn(newId()), null);
-    assert.deepEqual(await store.pendingTurns(), []);
-    assert.deepEqual(await store.listTurns(session.id, { limit: 10 }), []);
-    assert.deepEqual(await store.listTurns(newId(), { limit: 10 }), []);
+    assert.equal(await store.turns.get(newId()), null);
+    assert.equal(await store.turns.findPending(session.id), null);
+    assert.equal(await store.turns.findPending(newId()), null);
+    assert.deepEqual(await store.turns.list(session.id, { limit: 10 }), []);
+    assert.deepEqual(await store.turns.list(newId(), { limit: 10 }), []);
   });
 
   test("[T1] turns are listed from the newest, page by page", async (context) => {
@@ -143,29 +142,22 @@ export function turnTests(open: OpenForTest): void {
     const turns: FinishedTurn[] = [];
     for (let count = 0; count < 5; count += 1) turns.unshift(await runTurn(store, session.id));
     await runTurn(store, (await startSession(store)).id);
-    assert.deepEqual(await store.listTurns(session.id, { limit: 10 }), turns);
-    assert.deepEqual(await store.listTurns(session.id, { limit: 2 }), turns.slice(0, 2));
-    assert.deepEqual(await store.listTurns(session.id, { before: 4, limit: 2 }), turns.slice(2, 4));
-    assert.deepEqual(await store.listTurns(session.id, { before: 2, limit: 2 }), turns.slice(4));
-    assert.deepEqual(await store.listTurns(session.id, { before: 1, limit: 2 }), []);
+    assert.deepEqual(await store.turns.list(session.id, { limit: 10 }), turns);
+    assert.deepEqual(await store.turns.list(session.id, { limit: 2 }), turns.slice(0, 2));
+    assert.deepEqual(await store.turns.list(session.id, { before: 4, limit: 2 }), turns.slice(2, 4));
+    assert.deepEqual(await store.turns.list(session.id, { before: 2, limit: 2 }), turns.slice(4));
+    assert.deepEqual(await store.turns.list(session.id, { before: 1, limit: 2 }), []);
   });
 
-  test("[R2] pending turns are found: a session's own, and all of the store", async (context) => {
+  test("[R2] the pending agent turn of a session is found", async (context) => {
     const { store } = await open(context);
     const [first, second] = [await startSession(store), await startSession(store)];
-    const subagent = await opened(store, openingOf(draftOf(first, { kind: "async_subagent" })));
-    assert.equal(await store.pendingTurn(first.id), null);
+    await opened(store, openingOf(draftOf(first, { kind: "async_subagent" })));
+    assert.equal(await store.turns.findPending(first.id), null);
     const turn = await opened(store, openingOf(draftOf(first)));
-    const other = await opened(store, openingOf(draftOf(second)));
-    assert.deepEqual(await store.pendingTurn(first.id), turn);
-    const ids = async (): Promise<string[]> => (await store.pendingTurns()).map((found) => found.id).toSorted();
-    assert.deepEqual(await ids(), [subagent.id, turn.id, other.id].toSorted());
+    await opened(store, openingOf(draftOf(second)));
+    assert.deepEqual(await store.turns.findPending(first.id), turn);
     await finish(store, completed(turn));
-    assert.equal(await store.pendingTurn(first.id), null);
-    assert.deepEqual(await ids(), [subagent.id, other.id].toSorted());
-    assert.deepEqual(
-      (await store.pendingTurns()).find((found) => found.id === other.id),
-      other,
-    );
+    assert.equal(await store.turns.findPending(first.id), null);
   });
 }

@@ -2,7 +2,7 @@
 import { stripVTControlCharacters } from "node:util";
 import { limits } from "../../domain/limits.ts";
 import { describedTool } from "../described-tool.ts";
-import { optional, text, whole } from "../parameters.ts";
+import { textArgument, toolParameters, wholeArgument } from "../parameters.ts";
 import { SessionFolders, type PresentPlace, type SessionFoldersOptions } from "../session-folders.ts";
 import { shownPath } from "../shown-text.ts";
 import type { CommandOutcome, CommandRunner } from "../session-tools.ts";
@@ -19,11 +19,14 @@ export interface CommandToolOptions extends SessionFoldersOptions {
   until?: AbortSignal;
 }
 
-const parameters = {
-  command: text("Command line for the shell."),
-  cwd: optional(text("Folder to run it in; the first one if absent.")),
-  timeout_ms: optional(whole(`Time limit, ${limits.commandMs} if absent.`, { min: 1, max: limits.commandMsMax })),
-};
+const parameters = toolParameters(() => ({
+  command: textArgument("Command line for the shell."),
+  cwd: textArgument("Folder to run it in; the first one if absent.").optional(),
+  timeout_ms: wholeArgument(`Time limit, ${limits.commandMs} if absent.`, {
+    min: 1,
+    max: limits.commandMsMax,
+  }).optional(),
+}));
 
 const about =
   "Run a shell command and get its output and exit code. Standard input is empty, nobody can answer questions, " +

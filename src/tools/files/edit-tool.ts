@@ -1,7 +1,8 @@
 /** `edit`: one part of a file for another, by its exact text. */
+import { z } from "zod";
 import { sha256 } from "../../domain/ids.ts";
 import { describedTool } from "../described-tool.ts";
-import { anyText, flag, optional, text } from "../parameters.ts";
+import { contentArgument, textArgument, toolParameters } from "../parameters.ts";
 import type { Place } from "../session-folders.ts";
 import type { Tool } from "../tool.ts";
 import { ToolFault } from "../tool-fault.ts";
@@ -10,12 +11,12 @@ import { mustBeWritable, mustFit, type FilesSession } from "./files-session.ts";
 import { replaced, type Replaced, type Replacement } from "./replacement.ts";
 import type { TextFile } from "./text-files.ts";
 
-const parameters = {
-  path: text("File, relative to the first folder or absolute."),
-  find: text("Exact text in the file, with its white space; it must be there once."),
-  replace: anyText("What stands there instead."),
-  all: optional(flag("Replace every occurrence.")),
-};
+const parameters = toolParameters(() => ({
+  path: textArgument("File, relative to the first folder or absolute."),
+  find: textArgument("Exact text in the file, with its white space; it must be there once."),
+  replace: contentArgument("What stands there instead."),
+  all: z.boolean().describe("Replace every occurrence.").optional(),
+}));
 
 const about = "Replace an exact part of a text file. Line endings are kept as the file has them.";
 

@@ -2,7 +2,7 @@
 import { join } from "node:path";
 import { limits } from "../../domain/limits.ts";
 import { describedTool } from "../described-tool.ts";
-import { optional, text, whole } from "../parameters.ts";
+import { textArgument, toolParameters, wholeArgument } from "../parameters.ts";
 import { shownPath } from "../shown-text.ts";
 import type { Tool } from "../tool.ts";
 import { ToolFault } from "../tool-fault.ts";
@@ -11,11 +11,11 @@ import { globFilter } from "./glob.ts";
 import { listFiles } from "./listing.ts";
 import { treeOf } from "./tree.ts";
 
-const parameters = {
-  path: optional(text("Folder; the first one if absent.")),
-  glob: optional(text("Only files like this, as flat paths: *.ts, src/**/*.{js,ts}.")),
-  depth: optional(whole("Levels of the tree to open.", { min: 1, max: 100 })),
-};
+const parameters = toolParameters(() => ({
+  path: textArgument("Folder; the first one if absent.").optional(),
+  glob: textArgument("Only files like this, as flat paths: *.ts, src/**/*.{js,ts}.").optional(),
+  depth: wholeArgument("Levels of the tree to open.", { min: 1, max: 100 }).optional(),
+}));
 
 const about =
   "List a folder as a tree, as deep as fits, or the files that fit a glob. Files that git ignores are left out, " +

@@ -1,17 +1,17 @@
 /** `read`: the lines of a text file, or of the whole output of an earlier call that was cut. */
 import { limits } from "../../domain/limits.ts";
 import { describedTool } from "../described-tool.ts";
-import { optional, text, whole } from "../parameters.ts";
+import { textArgument, toolParameters, wholeArgument } from "../parameters.ts";
 import { shownPath } from "../shown-text.ts";
 import type { Tool, ToolContext } from "../tool.ts";
 import { ToolFault } from "../tool-fault.ts";
 import type { FilesSession } from "./files-session.ts";
 
-const parameters = {
-  path: text("File, relative to the first folder or absolute; or output:<id>."),
-  offset: optional(whole("First line, from 1.", { min: 1 })),
-  limit: optional(whole(`Lines, at most ${limits.readLinesMax}.`, { min: 1, max: limits.readLinesMax })),
-};
+const parameters = toolParameters(() => ({
+  path: textArgument("File, relative to the first folder or absolute; or output:<id>."),
+  offset: wholeArgument("First line, from 1.", { min: 1 }).optional(),
+  limit: wholeArgument(`Lines, at most ${limits.readLinesMax}.`, { min: 1, max: limits.readLinesMax }).optional(),
+}));
 
 const about =
   "Read a text file. Each line comes with its number and a tab, which are not part of the file. " +

@@ -1,8 +1,9 @@
 /** `search`: the lines of text files that fit a regular expression or a literal text. */
 import { basename, dirname, join } from "node:path";
+import { z } from "zod";
 import { limits } from "../../domain/limits.ts";
 import { describedTool } from "../described-tool.ts";
-import { flag, optional, text, whole } from "../parameters.ts";
+import { textArgument, toolParameters, wholeArgument } from "../parameters.ts";
 import { shownPath } from "../shown-text.ts";
 import type { Tool } from "../tool.ts";
 import type { FilesSession } from "./files-session.ts";
@@ -10,14 +11,14 @@ import { globFilter } from "./glob.ts";
 import { listFiles } from "./listing.ts";
 import { runSearch, type SearchOutcome } from "./search-run.ts";
 
-const parameters = {
-  pattern: text("JavaScript regular expression, tried on each line."),
-  path: optional(text("Folder or file; the first folder if absent.")),
-  glob: optional(text("Only files like this: *.ts, src/**/*.{js,ts}.")),
-  literal: optional(flag("Take the pattern as plain text.")),
-  ignore_case: optional(flag("Ignore upper and lower case.")),
-  context: optional(whole("Lines to show around each match.", { min: 0, max: limits.searchContextLinesMax })),
-};
+const parameters = toolParameters(() => ({
+  pattern: textArgument("JavaScript regular expression, tried on each line."),
+  path: textArgument("Folder or file; the first folder if absent.").optional(),
+  glob: textArgument("Only files like this: *.ts, src/**/*.{js,ts}.").optional(),
+  literal: z.boolean().describe("Take the pattern as plain text.").optional(),
+  ignore_case: z.boolean().describe("Ignore upper and lower case.").optional(),
+  context: wholeArgument("Lines to show around each match.", { min: 0, max: limits.searchContextLinesMax }).optional(),
+}));
 
 const about =
   "Search the lines of text files. Gives path:, then line:text for each match. Files that git ignores are left out, " +

@@ -1,7 +1,7 @@
 /** `write`: a whole file, new or in place of what the model read. */
 import { sha256 } from "../../domain/ids.ts";
 import { describedTool } from "../described-tool.ts";
-import { anyText, text } from "../parameters.ts";
+import { contentArgument, textArgument, toolParameters } from "../parameters.ts";
 import type { Place } from "../session-folders.ts";
 import type { Tool } from "../tool.ts";
 import { ToolFault } from "../tool-fault.ts";
@@ -10,10 +10,10 @@ import { mustBeWritable, mustFit, type FilesSession } from "./files-session.ts";
 import { asCrLf, isCrLf } from "./replacement.ts";
 import type { TextFile } from "./text-files.ts";
 
-const parameters = {
-  path: text("File, relative to the first folder or absolute."),
-  content: anyText("The whole content."),
-};
+const parameters = toolParameters(() => ({
+  path: textArgument("File, relative to the first folder or absolute."),
+  content: contentArgument("The whole content."),
+}));
 
 const about =
   "Write a whole file, with the folders that it needs. A file that is there must have been read before; " +

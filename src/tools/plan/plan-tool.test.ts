@@ -34,18 +34,20 @@ test("[P4] [P5] a plan is told to the person, and changes nothing: nobody is ask
 
 test("[P5] a plan that is none is told so, step by step", async () => {
   const faults: [unknown, RegExp][] = [
-    [undefined, /list of 1 to/],
+    [undefined, /"steps" is missing/],
+    ["read, then write", /"steps" must be a list, and is the text "read, then write"/],
     [[], /list of 1 to/],
     [Array.from({ length: limits.planStepsMax + 1 }, () => ({ content: "a", status: "pending" })), /list of 1 to/],
-    [[{ content: " ", status: "pending" }], /step 1 must have/],
+    [[{ content: " ", status: "pending" }], /"steps\[0\]\.content" is empty/],
     [
       [
         { content: "a", status: "pending" },
         { content: "b", status: "done" },
       ],
-      /step 2 .*completed/,
+      /"steps\[1\]\.status" must be one of pending, in_progress, completed, and is the text "done"/,
     ],
-    [[null], /step 1/],
+    [[null], /"steps\[0\]" must be an object, and is null/],
+    [[{ content: "a" }], /"steps\[0\]\.status" is missing/],
   ];
   for (const [steps, fault] of faults) {
     const { output, isError } = await planTool().run({ steps }, context);

@@ -117,9 +117,9 @@ test("[P4] a cancellation right behind its prompt is not lost", async (t) => {
 test("[P4] [T11] a cancelled prompt whose turn's end cannot be stored resolves cancelled too", async (t) => {
   const records = memoryRecords();
   let isFull = true;
-  const { finishTurn } = records;
-  records.finishTurn = (finish) =>
-    isFull ? Promise.reject(new AptoveError("storage_full", "no room")) : finishTurn.call(records, finish);
+  const { finish: finishTurn } = records.turns;
+  records.turns.finish = (finish) =>
+    isFull ? Promise.reject(new AptoveError("storage_full", "no room")) : finishTurn.call(records.turns, finish);
   const held = Promise.withResolvers<void>();
   t.after(() => held.resolve());
   const script = () => [{ says: "x" }, { waits: held.promise }];

@@ -1,70 +1,70 @@
-/** What a chat knows while it goes on. */
+/** The state of a running chat. */
 import type { AptoveClient, ExecuteRequest } from "../../../client/client.ts";
-import type { Call } from "../call.ts";
+import type { CliInvocation } from "../invocation.ts";
 import type { ChatView } from "./chat-view.ts";
 import type { ChatInput } from "./line-queue.ts";
-import type { TurnOptions } from "../commands/ask.ts";
+import type { TurnOptions } from "../turn/turn-options.ts";
 import type { ChatTools } from "./chat-tools.ts";
 
 export interface ChatOptions extends TurnOptions {
-  /** A workspace of this machine, or of the server that is named. */
+  /** The workspace, of this machine or of the named server. */
   workspace?: string;
-  /** `--no-tools` makes it false. */
+  /** False if `--no-tools` was given. */
   tools?: boolean;
 }
 
-export interface Chat {
-  call: Call;
+export interface ChatState {
+  call: CliInvocation;
   client: AptoveClient;
   options: ChatOptions;
   lines: ChatInput;
   view: ChatView;
-  /** Null: the chat brings none. */
+  /** The tools of the chat. Null if it offers none. */
   tools: ChatTools | null;
-  /** Null: none, with another server of which none was named. */
+  /** The id of the workspace. Null at another server if none was named. */
   workspaceId: string | null;
   sessionId: string | null;
   lastTurnId: string | null;
-  running: Running | null;
+  running: RunningChatTurn | null;
   subagents: SubagentWatch;
-  /** Results of tools that ran, and that no turn was given yet: the chat was stopped in between. */
+  /** Results of tools that ran and that no turn has received yet, because the chat was stopped in between. */
   unsent: CallResult[];
-  spent: Spent;
-  /** Ctrl-C was the last thing that happened; a second one leaves. */
+  spent: ChatUsage;
+  /** True if Ctrl-C was the last key. A second Ctrl-C leaves the chat. */
   isLeaving: boolean;
   hasLeft: boolean;
   lastFailed: boolean;
 }
 
 /** A turn, or a tool of the chat, that Ctrl-C stops. */
-export interface Running {
+export interface RunningChatTurn {
   interrupt: AbortController;
-  /** Null: it has none yet, or it is a tool. */
+  /** The id of the turn. Null if it has none yet, or if a tool runs. */
   turnId: string | null;
-  /** Messages that are on their way to it. */
+  /** Steering messages that are being sent to the turn. */
   steers: Promise<void>[];
 }
 
-/** Of those that a turn of this chat began. */
+/** The subagents that turns of this chat started. */
 export interface SubagentWatch {
-  /** Turns of which their end was told. */
+  /** The ids of subagents' turns whose end was shown. */
   told: Set<string>;
-  /** Names of those that ended meanwhile. */
+  /** The names of subagents that have ended and were not reported yet. */
   untold: string[];
-  /** Aborts when the chat is left: they go on without it, or end with its process. */
+  /** Aborts when the person leaves the chat. The subagents then continue without it, or end with its process. */
   left: AbortController;
 }
 
 export type CallResult = NonNullable<NonNullable<ExecuteRequest["toolResults"]>[number]>;
 
-/** For the line above the prompt. */
-export interface Spent {
-  /** That answered last; null: none did yet. */
+/** What the line above the prompt shows. */
+export interface ChatUsage {
+  /** The model that answered last. Null if none has answered yet. */
   model: string | null;
-  /** Tokens of the last model call, in and out: what the next one begins with. */
+  /** The tokens of the last model call, input and output. The next call begins with them. */
   contextTokens: number;
-  /** US dollars of the session, as far as prices are known. */
+  /** The price of the session in US dollars, as far as prices are known. */
   costUsd: number;
 }
 
-export const nothingSpent: Spent = { model: null, contextTokens: 0, costUsd: 0 };
+export const nothingSpent: ChatUsage = { model: null, contextTokens: 0, costUsd: 0 };

@@ -1,14 +1,11 @@
 /** The tools that a chat brings: what runs unasked, what is asked for, and what becomes of a call that was stopped. */
 import assert from "node:assert/strict";
-import { test } from "node:test";
-import type { TestContext } from "node:test";
-import { cliWorld } from "../../../../testing/cli.ts";
-import type { CliWorld, LiveCli } from "../../../../testing/cli.ts";
+import { test, type TestContext } from "node:test";
+import { cliWorld, type CliWorld, type LiveCli } from "../../../../testing/cli.ts";
 import { TestTerminal } from "../../../../testing/terminal.ts";
 import type { WireTurn } from "../../../client/client.ts";
 import { limits } from "../../../domain/limits.ts";
-import { scriptedProvider } from "../../../providers/scripted/scripted.ts";
-import type { Script } from "../../../providers/scripted/scripted.ts";
+import { scriptedProvider, type Script } from "../../../providers/scripted/scripted.ts";
 import type { Tool, ToolContext } from "../../../tools/tool.ts";
 import { ToolFault } from "../../../tools/tool-fault.ts";
 import { ChatTools } from "./chat-tools.ts";

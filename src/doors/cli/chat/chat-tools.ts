@@ -1,6 +1,7 @@
 /**
- * The tools that a chat brings along (V5): they run in its own process, in the folder where the person works, whichever
- * server runs the turns. What writes or runs is asked for first; what was allowed for ever is not asked for again.
+ * The tools that a chat offers (V5). They run in the chat's own process, in the folder where the person works,
+ * whichever server runs the turns. A tool that writes or runs something needs permission; what was allowed permanently
+ * is not asked again.
  */
 import { failureOf } from "../../../domain/errors.ts";
 import { limits } from "../../../domain/limits.ts";
@@ -9,47 +10,50 @@ import { onAbort } from "../../../system/abort.ts";
 import type { SessionTools } from "../../../tools/session-tools.ts";
 import { failed, outputForModel } from "../../../tools/tool-call.ts";
 import type { Tool, ToolContext, ToolResult } from "../../../tools/tool.ts";
-import type { Call } from "../call.ts";
+import type { CliInvocation } from "../invocation.ts";
 
-export type OfferedTool = NonNullable<ExecuteRequest["tools"]>[number];
+export type ChatToolDefinition = NonNullable<ExecuteRequest["tools"]>[number];
 
-/** What somebody allowed for ever, by key. */
-export interface Permits {
+/** Permissions that a person gave permanently, by key. */
+export interface ToolPermissions {
   isAllowed(key: string): Promise<boolean>;
   allow(key: string): Promise<void>;
-  /** For how long that is: `in this workspace`. */
+  /** How far a permission reaches: `in this workspace`. */
   scope: string;
 }
 
-/** Outputs that were cut for the model, and can be asked for again; the oldest go first. */
+/** Whole outputs that were cut for the model and that it can read again. The oldest are removed first. */
 const keptOutputsCharactersMax = 33_554_432;
-/** How long a tool that was stopped may take to end what it started. */
+/** How long a stopped tool may take to end what it started, in milliseconds. */
 const endMs = 1_000;
 
 export class ChatTools {
-  readonly permits: Permits;
+  readonly permits: ToolPermissions;
   readonly #open: () => Promise<SessionTools>;
   readonly #whole = new Map<string, string>();
   #opened: Promise<SessionTools> | null = null;
   #tools: ReadonlyMap<string, Tool> | null = null;
   #isClosed = false;
 
-  constructor(open: () => Promise<SessionTools>, permits: Permits) {
+  constructor(open: () => Promise<SessionTools>, permits: ToolPermissions) {
     this.#open = open;
     this.permits = permits;
   }
 
-  static of(call: Call, workspaceId: string | null): ChatTools {
+  static of(call: CliInvocation, workspaceId: string | null): ChatTools {
     return new ChatTools(() => openTools(call, workspaceId), permitsOf(call, workspaceId));
   }
 
-  /** Begins to start them, so that they are there when the first line is said. Whoever asks for them is told of faults. */
+  /**
+   * Starts to open the tools, so that they are ready for the first line. Faults are reported to the caller that uses
+   * the tools.
+   */
   begin(): void {
     if (!this.#isClosed) this.#session().catch(() => undefined);
   }
 
-  /** Their definitions, and what to say of those that are not there. */
-  async offered(): Promise<{ tools: OfferedTool[]; warnings: readonly string[] }> {
+  /** Returns the definitions of the tools, and warnings about tools that are missing. */
+  async offered(): Promise<{ tools: ChatToolDefinition[]; warnings: readonly string[] }> {
     const opened = await this.#session();
     const tools = await opened.tools();
     const isFirst = this.#tools === null;
@@ -57,13 +61,13 @@ export class ChatTools {
     return { tools: tools.map(({ definition }) => definition), warnings: isFirst ? opened.warnings() : [] };
   }
 
-  /** Null: there is no such tool here. */
+  /** Finds a tool by name. Null if the chat has no such tool. */
   async find(name: string): Promise<Tool | null> {
     if (this.#tools === null) await this.offered();
     return this.#tools?.get(name) ?? null;
   }
 
-  /** Never rejects, and ends soon after the signal aborts. */
+  /** Runs a tool. Never rejects, and ends soon after the signal aborts. */
   async run(tool: Tool, args: Record<string, unknown>, context: Omit<ToolContext, "readOutput">): Promise<ToolResult> {
     const timeMs = tool.timeMs ?? limits.toolTimeMs;
     const deadline = AbortSignal.timeout(timeMs);
@@ -110,7 +114,7 @@ export class ChatTools {
 
 const stopped: ToolResult = { output: "interrupted: the user stopped the call", isError: true };
 
-async function openTools(call: Call, workspaceId: string | null): Promise<SessionTools> {
+async function openTools(call: CliInvocation, workspaceId: string | null): Promise<SessionTools> {
   const own = call.server() === null ? workspaceId : null;
   const [{ configuration }, { root }] = await Promise.all([
     own === null ? call.loaded() : call.loadedFor(own),
@@ -119,8 +123,11 @@ async function openTools(call: Call, workspaceId: string | null): Promise<Sessio
   return await call.openSessionTools(configuration, { folders: [root], workspaceId: own, mcpServers: [] });
 }
 
-/** Another server's workspaces are not this machine's: there, what is allowed is allowed for this chat. */
-function permitsOf(call: Call, workspaceId: string | null): Permits {
+/**
+ * Returns the permissions of a workspace. The workspaces of another server are not on this machine; there, a permission
+ * lasts for this chat.
+ */
+function permitsOf(call: CliInvocation, workspaceId: string | null): ToolPermissions {
   if (workspaceId === null || call.server() !== null) {
     const allowed = new Set<string>();
     return {
@@ -136,7 +143,7 @@ function permitsOf(call: Call, workspaceId: string | null): Permits {
   };
 }
 
-/** A little after it aborts, so that what ends in time can still say how it ended. */
+/** Rejects shortly after the signal aborts, so that a tool that ends in time can still report how it ended. */
 function untilEnded(signal: AbortSignal): Promise<never> {
   return new Promise((_resolve, reject) => {
     onAbort(signal, () => void setTimeout(() => reject(signal.reason), endMs).unref());

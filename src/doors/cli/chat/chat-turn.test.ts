@@ -2,14 +2,11 @@
 import assert from "node:assert/strict";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { test } from "node:test";
-import type { TestContext } from "node:test";
-import { cliWorld } from "../../../../testing/cli.ts";
-import type { CliWorld, LiveCli } from "../../../../testing/cli.ts";
+import { test, type TestContext } from "node:test";
+import { cliWorld, type CliWorld, type LiveCli } from "../../../../testing/cli.ts";
 import { TestTerminal } from "../../../../testing/terminal.ts";
 import type { WireSession, WireTurn } from "../../../client/client.ts";
-import { scriptedProvider } from "../../../providers/scripted/scripted.ts";
-import type { Script } from "../../../providers/scripted/scripted.ts";
+import { scriptedProvider, type Script } from "../../../providers/scripted/scripted.ts";
 import type { Tool } from "../../../tools/tool.ts";
 
 const launches: Tool = {

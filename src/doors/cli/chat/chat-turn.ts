@@ -1,43 +1,46 @@
-/** The turns of a chat: saying a line, steering while it runs, and going on until no call waits (V4, V5). */
+/**
+ * The turns of a chat: sending a line, steering while a turn runs, and continuing until no tool call waits (V4, V5).
+ */
 import type { AgUiEvent, ExecuteAnswer, ExecuteRequest } from "../../../client/client.ts";
-import { shortId } from "../find-by-id.ts";
+import { shortId } from "../lookup/find-by-id.ts";
 import { firstLine } from "../output.ts";
-import { runInstruction } from "../show/run-instruction.ts";
-import { ofThisFolder, printTurnFailure, turnRequest } from "../commands/ask.ts";
-import { settleCalls } from "./tool-calls.ts";
-import type { Chat, Running } from "./chat-state.ts";
-import { heard, tellEnded } from "./subagent-notices.ts";
-import type { OfferedTool } from "./chat-tools.ts";
+import { runInstruction } from "../turn/run-instruction.ts";
+import { printTurnFailure } from "../turn/turn-failure.ts";
+import { turnRequest, ofThisFolder } from "../turn/turn-request.ts";
+import { settleCalls } from "./settle-tool-calls.ts";
+import type { ChatState, RunningChatTurn } from "./chat-state.ts";
+import { noteSubagentEvent, noteEndedSubagents } from "./subagent-notices.ts";
+import type { ChatToolDefinition } from "./chat-tools.ts";
 import { mentionedFiles } from "./mentioned-files.ts";
 
-/** Runs a turn of the chat's session, and those that its calls make necessary. */
-export async function say(state: Chat, place: ExecuteRequest): Promise<ExecuteAnswer> {
+/** Runs a turn of the chat's session, and the turns that its tool calls make necessary. */
+export async function runChatTurn(state: ChatState, place: ExecuteRequest): Promise<ExecuteAnswer> {
   let answer = await runTurn(state, withUnsent(state, place));
   for (let next = await settle(state, answer); next !== null; next = await settle(state, answer)) {
     answer = await runTurn(state, next);
   }
-  tellEnded(state);
+  noteEndedSubagents(state);
   return answer;
 }
 
-async function settle(state: Chat, answer: ExecuteAnswer): Promise<ExecuteRequest | null> {
+async function settle(state: ChatState, answer: ExecuteAnswer): Promise<ExecuteRequest | null> {
   if (answer.toolCalls.length > 0) return await settleCalls(state, answer.toolCalls, { isOld: false });
   await rememberModel(state, answer.turnId);
   return null;
 }
 
-/** What tools did before the chat was stopped belongs to the next turn, if that goes on from there. */
-function withUnsent(state: Chat, place: ExecuteRequest): ExecuteRequest {
+/** Results of tools that ran before the chat was stopped belong to the next turn, if it continues from there. */
+function withUnsent(state: ChatState, place: ExecuteRequest): ExecuteRequest {
   const toolResults = state.unsent;
   state.unsent = [];
   const goesOn = toolResults.length > 0 && !place.rerun && place.toolResults == null;
   return goesOn ? { ...place, toolResults } : place;
 }
 
-async function runTurn(state: Chat, place: ExecuteRequest): Promise<ExecuteAnswer> {
+async function runTurn(state: ChatState, place: ExecuteRequest): Promise<ExecuteAnswer> {
   const { call, client, lines, view } = state;
   const request = { ...(await chatRequest(state, place)), ...place };
-  const running: Running = { interrupt: new AbortController(), turnId: null, steers: [] };
+  const running: RunningChatTurn = { interrupt: new AbortController(), turnId: null, steers: [] };
   state.running = running;
   const turnView = await view.turn({ isFollowing: place.instruction === undefined && !place.rerun && !place.fire });
   try {
@@ -51,7 +54,7 @@ async function runTurn(state: Chat, place: ExecuteRequest): Promise<ExecuteAnswe
       onTurn: (turnId) => (running.turnId = turnId),
       onEvent: (event) => {
         countTokens(state, event);
-        heard(state, event);
+        noteSubagentEvent(state, event);
       },
     });
     const answer = await lines.during(run, (line) => void running.steers.push(steer(state, running, line)));
@@ -64,8 +67,8 @@ async function runTurn(state: Chat, place: ExecuteRequest): Promise<ExecuteAnswe
   }
 }
 
-/** Everything of the request but what is said: the session, files, the tools that the chat brings. */
-async function chatRequest(state: Chat, place: ExecuteRequest): Promise<ExecuteRequest> {
+/** Builds the request without the instruction: the session, the files and the tools of the chat. */
+async function chatRequest(state: ChatState, place: ExecuteRequest): Promise<ExecuteRequest> {
   const { call, options, workspaceId } = state;
   const mentioned = mentionedFiles(place.instruction ?? "", { folder: call.io.cwd, root: (await call.copy()).root });
   const request = await turnRequest(call, { ...options, file: [...(options.file ?? []), ...mentioned] });
@@ -80,15 +83,15 @@ async function chatRequest(state: Chat, place: ExecuteRequest): Promise<ExecuteR
   };
 }
 
-/** A chat goes on without tools that cannot be had. */
-async function offeredTools({ tools, call }: Chat): Promise<OfferedTool[]> {
+/** A chat continues without tools that cannot be opened. */
+async function offeredTools({ tools, call }: ChatState): Promise<ChatToolDefinition[]> {
   if (tools === null) return [];
   const offered = await tools.offered();
   for (const warning of offered.warnings) call.output.note(`warning: ${call.output.safeNote(warning)}`);
   return offered.tools;
 }
 
-function follow(state: Chat, answer: ExecuteAnswer): void {
+function follow(state: ChatState, answer: ExecuteAnswer): void {
   const { call } = state;
   if (call.json) call.output.json(answer);
   else if (answer.kind === "error") printTurnFailure(call, answer);
@@ -101,21 +104,24 @@ function follow(state: Chat, answer: ExecuteAnswer): void {
   state.spent.costUsd += answer.usage.costUsd ?? 0;
 }
 
-function countTokens({ spent }: Chat, event: AgUiEvent): void {
+function countTokens({ spent }: ChatState, event: AgUiEvent): void {
   if (event.type !== "STEP_FINISHED") return;
   const usage = event.metadata?.["usage"] as { inputTokens?: number; outputTokens?: number } | undefined;
   if (usage !== undefined) spent.contextTokens = (usage.inputTokens ?? 0) + (usage.outputTokens ?? 0);
 }
 
-/** Only for the line above the prompt: what it costs to ask is not worth a failure. */
-async function rememberModel(state: Chat, turnId: string): Promise<void> {
+/** Only the line above the prompt needs this request, so its failure is ignored. */
+async function rememberModel(state: ChatState, turnId: string): Promise<void> {
   if (!state.lines.isTerminal) return;
   const turn = await state.client.turns.summary(turnId).catch(() => null);
   state.spent.model = turn?.model ?? state.spent.model;
 }
 
-/** A line that was typed while a turn runs; what the turn no longer takes is the next instruction. */
-async function steer(state: Chat, { turnId }: Running, line: string): Promise<void> {
+/**
+ * Steers the running turn with a line that was typed meanwhile. If the turn no longer accepts it, the line is the next
+ * instruction.
+ */
+async function steer(state: ChatState, { turnId }: RunningChatTurn, line: string): Promise<void> {
   const text = line.trim().replace(/^\/steer\s+/, "");
   if (text === "") return;
   const { client, call, lines } = state;

@@ -1,18 +1,23 @@
-/** The workspace of a chat (W1, W4): which one it is, which session of it goes on, what is in it, and emptying it. */
+/**
+ * The workspace of a chat (W1, W4): which one it is, which session of it continues, what it contains, and how it is
+ * cleared.
+ */
 import type { AptoveClient, WireSession } from "../../../client/client.ts";
 import { AptoveError } from "../../../domain/errors.ts";
 import { dataFolderAt } from "../../../configuration/data-folder.ts";
 import type { OpenedWorkspaces } from "../../../workspace/opened-workspaces.ts";
 import type { Transcripts } from "../../../workspace/transcript/transcripts.ts";
 import { defaultWorkspaceId } from "../../../workspace/workspace-store.ts";
-import type { Call } from "../call.ts";
+import type { CliInvocation } from "../invocation.ts";
 import { CommandFailed } from "../failure.ts";
-import { findSession, findWorkspace, latestSession } from "../find-by-id.ts";
+import { findSession, findWorkspace, latestSession } from "../lookup/find-by-id.ts";
 import { columns, plural } from "../output.ts";
-import type { Chat, ChatOptions } from "./chat-state.ts";
+import type { ChatState, ChatOptions } from "./chat-state.ts";
 
-/** Null: none, with another server of which none was named. A workspace of this machine is marked as used. */
-export async function chatWorkspace(call: Call, { workspace }: ChatOptions): Promise<string | null> {
+/**
+ * Returns the workspace of the chat and marks one of this machine as used. Null at another server if none was named.
+ */
+export async function chatWorkspace(call: CliInvocation, { workspace }: ChatOptions): Promise<string | null> {
   if (call.server() !== null) return workspace ?? null;
   const { workspaces } = await call.workspaces();
   const id = workspace === undefined ? defaultWorkspaceId : await foundId(workspaces, workspace);
@@ -29,8 +34,8 @@ export interface SessionChoice {
   workspaceId: string | null;
 }
 
-/** The session that goes on; null: a new one. */
-export async function chatSession(call: Call, choice: SessionChoice): Promise<WireSession | null> {
+/** Returns the session that continues. Null means a new one. */
+export async function chatSession(call: CliInvocation, choice: SessionChoice): Promise<WireSession | null> {
   const { client, options } = choice;
   const copy = await call.copy();
   const repo = options.repo ?? copy.repo;
@@ -46,9 +51,9 @@ export async function chatSession(call: Call, choice: SessionChoice): Promise<Wi
   return await latestSession(client, repo);
 }
 
-/** A session that begins with what a person wrote into session.md (W5); null: nobody did. */
+/** Creates the session that begins with what a person wrote into session.md (W5). Null if there is no such edit. */
 async function editedSession(
-  call: Call,
+  call: CliInvocation,
   { client, workspaceId }: SessionChoice,
   repo: string | null,
 ): Promise<WireSession | null> {
@@ -67,7 +72,7 @@ async function editedSession(
   return session;
 }
 
-/** Outside of a repository, sessions of the workspace that are about none. */
+/** Outside of a repository: the sessions of the workspace that have no repository. */
 async function newestOfWorkspace(
   { client, workspaceId }: SessionChoice,
   repo: string | null,
@@ -88,7 +93,7 @@ function noSession(workspace: string): never {
   );
 }
 
-export async function workspaceLines(state: Chat): Promise<string[]> {
+export async function workspaceLines(state: ChatState): Promise<string[]> {
   const { call, workspaceId, spent } = state;
   if (workspaceId === null || call.server() !== null) {
     return [`workspace ${workspaceId ?? "(none)"}, at ${call.server() ?? "this machine"}`];
@@ -112,12 +117,12 @@ export async function workspaceLines(state: Chat): Promise<string[]> {
   ]);
 }
 
-async function lastModel({ client, lastTurnId }: Chat): Promise<string | null> {
+async function lastModel({ client, lastTurnId }: ChatState): Promise<string | null> {
   return lastTurnId === null ? null : (await client.turns.summary(lastTurnId)).model;
 }
 
-/** The workspace's transcript begins anew with the next turn; the old one is kept beside it. */
-export async function clearWorkspace({ call, workspaceId }: Chat): Promise<void> {
+/** Clears the workspace: its transcript starts again with the next turn. The old transcript is kept beside it. */
+export async function clearWorkspace({ call, workspaceId }: ChatState): Promise<void> {
   if (workspaceId === null || call.server() !== null) return;
   const { transcripts } = await openedWithTranscripts(call);
   await transcripts.clear(workspaceId).catch((error: unknown) => {
@@ -127,7 +132,7 @@ export async function clearWorkspace({ call, workspaceId }: Chat): Promise<void>
 }
 
 async function openedWithTranscripts(
-  call: Call,
+  call: CliInvocation,
 ): Promise<Pick<OpenedWorkspaces, "workspaces"> & { transcripts: Transcripts }> {
   const [{ workspaces, transcripts: store }, { createTranscripts }] = await Promise.all([
     call.workspaces(),

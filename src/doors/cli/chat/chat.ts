@@ -1,31 +1,28 @@
 /**
- * `aptove chat`: a session in the terminal (L2). Each line is an instruction, or a command that begins with a
- * slash; a line that is typed while a turn runs steers it. Ctrl-C stops the running turn; twice, it leaves. Works
- * piped too: then every line is one turn, and all is plain text.
+ * `aptove chat`: a session in the terminal (L2). Each line is an instruction, or a command that begins with a slash. A
+ * line that is typed while a turn runs steers it. Ctrl-C stops the running turn; a second Ctrl-C leaves the chat. In a
+ * pipe, every line is one turn and all output is plain text.
  */
 import { join } from "node:path";
-import type { Call } from "../call.ts";
-import { ChatLines } from "./chat-lines.ts";
-import { plainView } from "./chat-view.ts";
-import type { ChatView } from "./chat-view.ts";
-import { exitCodes, reportFailure } from "../failure.ts";
-import type { ExitCode } from "../failure.ts";
-import { shortId } from "../find-by-id.ts";
-import { indexFirst } from "../commands/index-first.ts";
-import { refuseUnknownMode } from "../known-modes.ts";
+import type { CliInvocation } from "../invocation.ts";
+import { PipedLines } from "./piped-lines.ts";
+import { plainView, type ChatView } from "./chat-view.ts";
+import { exitCodes, reportFailure, type ExitCode } from "../failure.ts";
+import { shortId } from "../lookup/find-by-id.ts";
+import { indexFirst } from "../indexing/index-first.ts";
+import { refuseUnknownMode } from "../lookup/known-modes.ts";
 import type { ChatInput } from "./line-queue.ts";
-import { refuseContradiction } from "../commands/ask.ts";
-import { settleCalls } from "./tool-calls.ts";
-import { commandNames, runCommand } from "./slash-commands.ts";
-import { nothingSpent } from "./chat-state.ts";
-import type { Chat, ChatOptions } from "./chat-state.ts";
-import { newWatch, tellMailbox } from "./subagent-notices.ts";
+import { refuseContradiction } from "../turn/turn-options.ts";
+import { settleCalls } from "./settle-tool-calls.ts";
+import { commandNames, runSlashCommand } from "./slash-commands.ts";
+import { nothingSpent, type ChatState, type ChatOptions } from "./chat-state.ts";
+import { newWatch, noteWaitingMessages } from "./subagent-notices.ts";
 import { statusLine } from "./status-line.ts";
 import { ChatTools } from "./chat-tools.ts";
-import { say } from "./chat-turn.ts";
+import { runChatTurn } from "./chat-turn.ts";
 import { chatSession, chatWorkspace } from "./chat-workspace.ts";
 
-export async function chat(call: Call, options: ChatOptions): Promise<ExitCode> {
+export async function chat(call: CliInvocation, options: ChatOptions): Promise<ExitCode> {
   refuseContradiction(options);
   const client = await call.client();
   const workspaceId = await chatWorkspace(call, options);
@@ -37,13 +34,13 @@ export async function chat(call: Call, options: ChatOptions): Promise<ExitCode> 
   if (!(await indexFirst(call, options.repo))) return exitCodes.interrupted;
   const isTerminal = call.io.stdin.isTTY === true && call.output.isTerminal && !call.json;
   const tools = isTerminal && options.tools !== false ? ChatTools.of(call, workspaceId) : null;
-  // Whoever sits there is asked before anything is written or run, so edit is no risk.
+  // The person at the terminal is asked before anything is written or run, so the mode `edit` is no risk.
   if (tools !== null) options.mode ??= "edit";
   const { lines, view } = await openChat(call, isTerminal, {
     onInterrupt: () => onInterrupt(state),
     status: () => statusLine(state),
   });
-  const state: Chat = {
+  const state: ChatState = {
     call,
     client,
     options,
@@ -78,18 +75,22 @@ interface Told {
   status(): string;
 }
 
-async function openChat(call: Call, isTerminal: boolean, told: Told): Promise<{ lines: ChatInput; view: ChatView }> {
+async function openChat(
+  call: CliInvocation,
+  isTerminal: boolean,
+  told: Told,
+): Promise<{ lines: ChatInput; view: ChatView }> {
   const { output, io } = call;
   if (!isTerminal || !output.canRedraw) {
     const prompt = isTerminal ? output.style.cyan("› ") : null;
-    return { lines: new ChatLines({ io, prompt, onInterrupt: told.onInterrupt }), view: plainView(output) };
+    return { lines: new PipedLines({ io, prompt, onInterrupt: told.onInterrupt }), view: plainView(output) };
   }
   const { openTerminal } = await import("./open-terminal.ts");
   const historyFile = join(call.folder().dir, "chat-history");
   return openTerminal(call, { ...told, commands: commandNames, folder: io.cwd, historyFile });
 }
 
-async function greet(state: Chat): Promise<void> {
+async function greet(state: ChatState): Promise<void> {
   const { call, client, sessionId, tools } = state;
   const where = sessionId === null ? "a new session" : `session ${shortId(sessionId)}`;
   const asks = tools === null ? [] : ["nothing is written or run unasked"];
@@ -97,36 +98,36 @@ async function greet(state: Chat): Promise<void> {
   call.output.note(call.output.noteStyle.dim(parts.join(" · ")));
   const head = sessionId === null ? null : (await client.sessions.get(sessionId)).headTurnId;
   if (sessionId === null || head === null) return;
-  await tellMailbox(state, sessionId);
+  await noteWaitingMessages(state, sessionId);
   const { deferredCalls, model } = await client.turns.get(head);
   state.spent.model = model;
   if (deferredCalls.length > 0) await attempt(state, () => settleLeftOpen(state, deferredCalls));
 }
 
-/** An earlier chat ended, or died, before these calls had an outcome. */
-async function settleLeftOpen(state: Chat, calls: Parameters<typeof settleCalls>[1]): Promise<void> {
+/** Settles tool calls that an earlier chat left without an outcome because it ended or was killed. */
+async function settleLeftOpen(state: ChatState, calls: Parameters<typeof settleCalls>[1]): Promise<void> {
   const next = await settleCalls(state, calls, { isOld: true });
-  if (next !== null) await say(state, next);
+  if (next !== null) await runChatTurn(state, next);
 }
 
-async function converse(state: Chat): Promise<ExitCode> {
+async function converse(state: ChatState): Promise<ExitCode> {
   const { lines } = state;
   for (let line = await lines.next(); line !== null; line = await lines.next()) {
     if (state.hasLeft) break;
     state.isLeaving = false;
     const text = line.trim();
     if (text.startsWith("/")) {
-      if ((await attempt(state, () => runCommand(state, text))) === "quit") return exitCodes.fine;
+      if ((await attempt(state, () => runSlashCommand(state, text))) === "quit") return exitCodes.fine;
     } else if (text !== "") {
-      await attempt(state, () => say(state, { instruction: text }));
+      await attempt(state, () => runChatTurn(state, { instruction: text }));
     }
   }
   if (state.hasLeft) return exitCodes.interrupted;
   return state.lastFailed && !lines.isTerminal ? exitCodes.failed : exitCodes.fine;
 }
 
-/** Whatever is refused or unreachable: the chat goes on, and the next line may do better. */
-async function attempt<T>(state: Chat, body: () => Promise<T>): Promise<T | null> {
+/** If something is refused or cannot be reached, the chat continues: the next line may succeed. */
+async function attempt<T>(state: ChatState, body: () => Promise<T>): Promise<T | null> {
   const { call } = state;
   try {
     return await body();
@@ -139,8 +140,11 @@ async function attempt<T>(state: Chat, body: () => Promise<T>): Promise<T | null
   }
 }
 
-/** The server of this data folder has gone: the chat goes on in this process, as the next command would. */
-async function leaveServer(state: Chat, error: unknown): Promise<void> {
+/**
+ * The server of this data folder has gone. The chat continues with the engine in this process, as the next command
+ * would.
+ */
+async function leaveServer(state: ChatState, error: unknown): Promise<void> {
   if (!(error instanceof Error && "code" in error && error.code === "unreachable")) return;
   const own = await state.call.withoutServer();
   if (own === null || own === state.client) return;
@@ -148,7 +152,7 @@ async function leaveServer(state: Chat, error: unknown): Promise<void> {
   state.call.output.note("the server has gone; the chat goes on without it: say that again");
 }
 
-function onInterrupt(state: Chat): void {
+function onInterrupt(state: ChatState): void {
   const { lines, running } = state;
   if (running !== null && !running.interrupt.signal.aborted) {
     running.interrupt.abort();

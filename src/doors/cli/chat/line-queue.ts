@@ -1,21 +1,21 @@
 /**
- * The lines that a chat is told, one after the other, whoever takes them from the terminal or the pipe. A line that
- * nobody waits for is kept for later.
+ * The lines that a chat reads, in their order, whether they come from a terminal or a pipe. A line is kept until it is
+ * read.
  */
 export interface ChatInput {
-  /** Whether somebody sits there, who sees what is printed and can be asked. */
+  /** True if a person is at a terminal, sees what is printed, and can be asked. */
   readonly isTerminal: boolean;
-  /** The next line to be said or done; null: there will be none. */
+  /** Reads the next line. Null if there will be none. */
   next(): Promise<string | null>;
-  /** The answer to a question in between; null: nobody is there any more, or Ctrl-C took it back. */
+  /** Asks a question and returns the answer. Null if the input has ended or Ctrl-C cancelled the question. */
   ask(question: string): Promise<string | null>;
-  /** Takes a question back, which is then answered by null. False: none was asked. */
+  /** Cancels the open question, which is then answered with null. Returns false if no question is open. */
   cancelQuestion(): boolean;
-  /** Hands lines that are typed during `work` to `listener`. */
+  /** Sends lines that are typed during `work` to `listener`. */
   during<T>(work: Promise<T>, listener: (line: string) => void): Promise<T>;
   /** Keeps a line for later. */
   keep(line: string): void;
-  /** Shows again that a line is waited for. */
+  /** Shows the prompt again. */
   prompt(): void;
   close(): void;
 }
@@ -42,13 +42,13 @@ export class LineQueue {
     this.#lines.push(line);
   }
 
-  /** No more lines come; those that are kept are still given. */
+  /** Ends the input. Lines that are kept can still be read. */
   end(): void {
     this.#isEnded = true;
     this.cancel();
   }
 
-  /** Whoever waits gets null. */
+  /** Resolves a pending read or question with null. */
   cancel(): void {
     this.#waiting?.(null);
     this.#waiting = null;
@@ -64,7 +64,7 @@ export class LineQueue {
     return await this.nextTyped();
   }
 
-  /** Not one that was kept: it was typed before there was something to answer. */
+  /** A line that was kept is no answer: it was typed before the question was asked. */
   async nextTyped(): Promise<string | null> {
     if (this.#isEnded) return null;
     return await new Promise((resolve) => (this.#waiting = resolve));

@@ -1,12 +1,12 @@
-/** Files that a line names by `@path`: they are sent with it, as those of `--file` are. */
+/** Files that a line names as `@path`. They are sent with it, like those of `--file`. */
 import { realpathSync, statSync } from "node:fs";
 import { isAbsolute, relative, resolve, sep } from "node:path";
 
 const mention = /(?:^|\s)@(?:"([^"]+)"|([^\s"]+))/g;
 
 /**
- * The paths, as they were typed, of what are files within `root`. All else that begins with @ is just a word: a name, a
- * decorator, a package.
+ * Returns the paths, as they were typed, that are files within `root`. Any other word that begins with @ is plain text:
+ * a name, a decorator, a package.
  */
 export function mentionedFiles(text: string, { folder, root }: { folder: string; root: string }): string[] {
   const found = new Set<string>();
@@ -17,7 +17,7 @@ export function mentionedFiles(text: string, { folder, root }: { folder: string;
   return [...found];
 }
 
-/** A full stop or a bracket behind the path belongs to the sentence, unless there is such a file. */
+/** A full stop or a bracket after the path belongs to the sentence, unless there is a file of that name. */
 function fileOf(word: string, folder: string): string | null {
   const bare = word.replace(/[.,;:!?)\]}]+$/, "");
   return [word, bare].find((path) => path !== "" && isFile(resolve(folder, path))) ?? null;

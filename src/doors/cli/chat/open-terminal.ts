@@ -1,23 +1,27 @@
-/** Puts the terminal of a chat together: the typed lines, the painted screen, and how turns are shown on it. */
-import type { Call } from "../call.ts";
+/** Builds the terminal of a chat: the typed lines, the painted screen, and how turns are shown on it. */
+import type { CliInvocation } from "../invocation.ts";
 import type { ChatView } from "./chat-view.ts";
 import { InputHistory } from "../terminal/input-history.ts";
 import { spinnerMs } from "../terminal/spinner.ts";
 import { TerminalLines } from "./terminal-lines.ts";
 import { ToolBoard } from "../terminal/tool-board.ts";
 
-export interface TerminalWishes {
-  /** Names of commands, with their slashes. */
+export interface OpenTerminalOptions {
+  /** The names of commands, with their slashes. */
   commands: readonly string[];
-  /** What paths after `@` are relative to. */
+  /** The folder that paths after `@` are relative to. */
   folder: string;
   historyFile: string | null;
   status(): string;
   onInterrupt(): void;
 }
 
-export function openTerminal(call: Call, wishes: TerminalWishes): { lines: TerminalLines; view: ChatView } {
-  // Needed for the first word of an answer, and loaded while the first line is typed: the prompt comes first.
+export function openTerminal(
+  call: CliInvocation,
+  wishes: OpenTerminalOptions,
+): { lines: TerminalLines; view: ChatView } {
+  // These modules are needed for the first token of an answer. They load while the first line is typed, so that the
+  // prompt appears first.
   const setting = new Promise((resolve) => setImmediate(resolve)).then(() =>
     Promise.all([import("marked"), import("./turn-screen.ts")]),
   );

@@ -1,29 +1,38 @@
-/** Whether a call of a tool of the chat may run: what was allowed before, or what the person says now (P4, V5). */
+/**
+ * Decides whether a call of one of the chat's tools may run: by an earlier permission, or by the answer of the person
+ * (P4, V5).
+ */
 import type { ExecuteAnswer } from "../../../client/client.ts";
 import type { ToolPermission } from "../../../domain/tool.ts";
 import type { Tool } from "../../../tools/tool.ts";
 import { isYes } from "../confirm.ts";
 import { cut } from "../terminal/cells.ts";
-import type { Chat } from "./chat-state.ts";
+import type { ChatState } from "./chat-state.ts";
 import type { ChatTools } from "./chat-tools.ts";
 
 export type WaitingCall = ExecuteAnswer["toolCalls"][number];
 
 /** A call of one of the chat's own tools. */
-export interface OwnCall {
+export interface LocalToolCall {
   waiting: WaitingCall;
   tools: ChatTools;
   tool: Tool;
   args: Record<string, unknown>;
-  /** What may be allowed for ever. */
+  /** What can be allowed permanently. Null if the call can only be allowed once. */
   permission: ToolPermission | null;
 }
 
-/** `answer` null: nobody gave one. */
-export type Permission = { isGiven: true; wasAsked: boolean } | { isGiven: false; answer: string | null };
+/** The decision. A null `answer` means that the question was not answered. */
+export type PermissionAnswer = { isGiven: true; wasAsked: boolean } | { isGiven: false; answer: string | null };
 
-/** Asks the person, unless nobody need be. A call of an earlier run of the chat is asked for whatever it does: it may have run. */
-export async function askPermission(state: Chat, own: OwnCall, { isOld }: { isOld: boolean }): Promise<Permission> {
+/**
+ * Asks the person if that is needed. A call of an earlier chat always needs an answer, because it may have run already.
+ */
+export async function askPersonForPermission(
+  state: ChatState,
+  own: LocalToolCall,
+  { isOld }: { isOld: boolean },
+): Promise<PermissionAnswer> {
   const { tools, tool, args, permission } = own;
   if (!isOld && !tool.needsApproval(args)) return { isGiven: true, wasAsked: false };
   if (!isOld && permission !== null && (await isPermitted(state, tools, permission.key))) {
@@ -43,19 +52,23 @@ export async function askPermission(state: Chat, own: OwnCall, { isOld }: { isOl
   }
 }
 
-function tellCall(state: Chat, { waiting, tools, permission }: OwnCall, { isOld }: { isOld: boolean }): void {
+function tellCall(
+  state: ChatState,
+  { waiting, tools, permission }: LocalToolCall,
+  { isOld }: { isOld: boolean },
+): void {
   const { output } = state.call;
   const { callId, name, arguments: given } = waiting;
   const always = permission === null ? [] : [`a: always ${cut(permission.label, 50)} ${tools.permits.scope}`];
   const words = ["y: yes", ...always, "n: no, or say why not"].join(" · ");
   const again = isOld ? ["this call was left open by an earlier chat, and may have run"] : [];
   const hints = [...again, words].map((line) => output.style.dim(output.safe(line)));
-  // Where the question is, wherever notes go.
+  // The call is shown where the question is, also if notes go elsewhere.
   output.line([...state.view.board.asked(callId, name, given), ...hints].join("\n"));
 }
 
-/** What cannot be read is no yes. */
-async function isPermitted({ call }: Chat, { permits }: ChatTools, key: string): Promise<boolean> {
+/** If the permissions cannot be read, the call is not permitted. */
+async function isPermitted({ call }: ChatState, { permits }: ChatTools, key: string): Promise<boolean> {
   try {
     return await permits.isAllowed(key);
   } catch (error) {
@@ -64,7 +77,7 @@ async function isPermitted({ call }: Chat, { permits }: ChatTools, key: string):
   }
 }
 
-async function remember({ call }: Chat, { permits }: ChatTools, key: string): Promise<void> {
+async function remember({ call }: ChatState, { permits }: ChatTools, key: string): Promise<void> {
   try {
     await permits.allow(key);
   } catch (error) {

@@ -2,10 +2,8 @@
 import assert from "node:assert/strict";
 import { readFile, symlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { test } from "node:test";
-import type { TestContext } from "node:test";
-import { cliWorld } from "../../../../testing/cli.ts";
-import type { CliWorld } from "../../../../testing/cli.ts";
+import { test, type TestContext } from "node:test";
+import { cliWorld, type CliWorld } from "../../../../testing/cli.ts";
 import type { WireSession, WireTurn } from "../../../client/client.ts";
 import { scriptedProvider } from "../../../providers/scripted/scripted.ts";
 import { mentionedFiles } from "./mentioned-files.ts";

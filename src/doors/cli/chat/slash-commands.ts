@@ -1,23 +1,22 @@
-/** What a chat does on a line that begins with a slash (L2). */
+/** The commands of a chat: lines that begin with a slash (L2). */
 import type { WireTurn } from "../../../client/client.ts";
 import { UsageError } from "../failure.ts";
-import { shortId, turnNumbered } from "../find-by-id.ts";
-import { refuseUnknownMode } from "../known-modes.ts";
+import { shortId, turnNumbered } from "../lookup/find-by-id.ts";
+import { refuseUnknownMode } from "../lookup/known-modes.ts";
 import { plural } from "../output.ts";
-import { nothingSpent } from "./chat-state.ts";
-import type { Chat } from "./chat-state.ts";
+import { nothingSpent, type ChatState } from "./chat-state.ts";
 import { tokensOfWindow } from "./status-line.ts";
-import { say } from "./chat-turn.ts";
+import { runChatTurn } from "./chat-turn.ts";
 import { clearWorkspace, workspaceLines } from "./chat-workspace.ts";
 
 interface ChatCommand {
-  /** As it is typed, with what may follow. */
+  /** The command as it is typed, with its arguments. */
   usage: string;
   about: string;
-  run(state: Chat, rest: string): Promise<void> | void;
+  run(state: ChatState, rest: string): Promise<void> | void;
 }
 
-/** In the order of the help. */
+/** The commands, in the order of the help. */
 const commands: Record<string, ChatCommand> = {
   "/context": {
     usage: "",
@@ -42,10 +41,10 @@ const commands: Record<string, ChatCommand> = {
   "/help": { usage: "", about: "these lines", run: help },
 };
 
-/** All that Tab completes. */
+/** All names that Tab completes. */
 export const commandNames: readonly string[] = [...Object.keys(commands), "/quit"];
 
-export async function runCommand(state: Chat, line: string): Promise<"quit" | "go on"> {
+export async function runSlashCommand(state: ChatState, line: string): Promise<"quit" | "go on"> {
   const [name = "", ...rest] = line.split(/\s+/);
   if (name === "/quit" || name === "/exit") return "quit";
   const command = Object.hasOwn(commands, name) ? commands[name] : undefined;
@@ -56,7 +55,7 @@ export async function runCommand(state: Chat, line: string): Promise<"quit" | "g
   return "go on";
 }
 
-function help({ call }: Chat): void {
+function help({ call }: ChatState): void {
   const lines = Object.entries(commands).map(([name, { usage, about }]) => `${`${name} ${usage}`.padEnd(15)} ${about}`);
   call.output.note(`${lines.join("\n")}
 /quit           leave (Ctrl-D does too)
@@ -68,42 +67,42 @@ Alt-Enter, or \\ at the end of a line, begins another one.
 Ctrl-R looks for an earlier line; Tab completes commands and paths.`);
 }
 
-async function clear(state: Chat): Promise<void> {
+async function clear(state: ChatState): Promise<void> {
   await clearWorkspace(state);
   goTo(state, null, null);
   state.call.output.note("the next line starts a new session");
 }
 
-/** Elsewhere nobody waits for what tools did here. */
-function goTo(state: Chat, sessionId: string | null, turnId: string | null): void {
+/** In another session, no call waits for the results of tools that ran here. */
+function goTo(state: ChatState, sessionId: string | null, turnId: string | null): void {
   state.sessionId = sessionId;
   state.lastTurnId = turnId;
   state.unsent = [];
   if (sessionId === null) state.spent = { ...nothingSpent };
 }
 
-function notRunning({ call }: Chat): void {
+function notRunning({ call }: ChatState): void {
   call.output.note("no turn is running; say it as the next line");
 }
 
-async function showSession({ client, call, sessionId }: Chat): Promise<void> {
+async function showSession({ client, call, sessionId }: ChatState): Promise<void> {
   if (sessionId === null) return call.output.note("no session yet; the first line starts one");
   const { sessionLines } = await import("../show/explain.ts");
   for (const line of sessionLines(await client.sessions.get(sessionId), call.output)) call.output.line(line);
 }
 
-async function showWorkspace(state: Chat): Promise<void> {
+async function showWorkspace(state: ChatState): Promise<void> {
   for (const line of await workspaceLines(state)) state.call.output.line(state.call.output.safe(line));
 }
 
-function unfold({ call, view }: Chat, rest: string): void {
+function unfold({ call, view }: ChatState, rest: string): void {
   if (!/^([1-9]\d?)?$/.test(rest)) throw new UsageError(`"${rest}" is not the number of a call`, "/details 2");
   const lines = view.board.unfolded(Number(rest || 1));
   if (lines === null) call.output.note("there is no such call any more");
   else for (const line of lines) call.output.line(line);
 }
 
-async function showContext(state: Chat): Promise<void> {
+async function showContext(state: ChatState): Promise<void> {
   const turnId = await lastTurn(state);
   const { output } = state.call;
   if (turnId === null) return output.note("nothing was asked yet");
@@ -113,7 +112,7 @@ async function showContext(state: Chat): Promise<void> {
   for (const line of turnLines(turn, output)) output.line(line);
 }
 
-/** What the model holds after a turn: that is where the next one begins. */
+/** Returns the tokens that the model has after a turn. The next turn begins with them. */
 function contextSum({ manifest, steps, model }: WireTurn): string {
   const { chunks, activeFiles, historyTurns } = manifest;
   const last = steps.findLast(({ status }) => status === "completed")?.usage;
@@ -126,19 +125,19 @@ function contextSum({ manifest, steps, model }: WireTurn): string {
   ].join(" · ");
 }
 
-/** Of this chat, or where it began, the head of its session. */
-async function lastTurn({ client, sessionId, lastTurnId }: Chat): Promise<string | null> {
+/** Returns the last turn of this chat. If it has none yet: the head of its session. */
+async function lastTurn({ client, sessionId, lastTurnId }: ChatState): Promise<string | null> {
   if (lastTurnId !== null || sessionId === null) return lastTurnId;
   return (await client.sessions.get(sessionId)).headTurnId;
 }
 
-async function turnOfNumber({ client, sessionId }: Chat, text: string): Promise<string> {
+async function turnOfNumber({ client, sessionId }: ChatState, text: string): Promise<string> {
   if (!/^[1-9]\d{0,8}$/.test(text)) throw new UsageError(`"${text}" is not the number of a turn`);
   if (sessionId === null) throw new UsageError("there is no session yet");
   return await turnNumbered(client, await client.sessions.get(sessionId), Number(text));
 }
 
-async function fork(state: Chat, rest: string): Promise<void> {
+async function fork(state: ChatState, rest: string): Promise<void> {
   const turnId = rest === "" ? await lastTurn(state) : await turnOfNumber(state, rest);
   if (turnId === null) return state.call.output.note("nothing was asked yet");
   const { workspaceId } = state;
@@ -150,23 +149,23 @@ async function fork(state: Chat, rest: string): Promise<void> {
   state.call.output.note(`the chat goes on in session ${shortId(session.id)}, a fork of turn ${shortId(turnId)}`);
 }
 
-async function rerun(state: Chat, rest: string): Promise<void> {
+async function rerun(state: ChatState, rest: string): Promise<void> {
   const turnId = await lastTurn(state);
   if (turnId === null) return state.call.output.note("nothing was asked yet");
-  await say(state, { rerun: { turnId }, ...(rest === "" ? {} : { instruction: rest }) });
+  await runChatTurn(state, { rerun: { turnId }, ...(rest === "" ? {} : { instruction: rest }) });
   state.call.output.note("/diff tells what it saw and said differently");
 }
 
-async function fire(state: Chat, rest: string): Promise<void> {
+async function fire(state: ChatState, rest: string): Promise<void> {
   if (state.sessionId === null) return state.call.output.note("no session yet; the first line starts one");
-  await say(state, { fire: true, ...(rest === "" ? {} : { instruction: rest }) });
+  await runChatTurn(state, { fire: true, ...(rest === "" ? {} : { instruction: rest }) });
 }
 
-/** Without numbers: the last turn and the one that it repeats, or else continues. */
-async function diff(state: Chat, rest: string): Promise<void> {
+/** Compares two turns. Without numbers: the last turn, and the one that it repeats or else continues. */
+async function diff(state: ChatState, rest: string): Promise<void> {
   const numbers = rest.split(/\s+/).filter((part) => part !== "");
   if (numbers.length !== 0 && numbers.length !== 2) throw new UsageError("give two turns, or none", "/diff 2 3");
-  const { showDiff } = await import("../commands/compare.ts");
+  const { showTurnDiff: showDiff } = await import("../show/turn-diff.ts");
   const [first, second] = numbers;
   if (first !== undefined && second !== undefined) {
     const [a, b] = await Promise.all([turnOfNumber(state, first), turnOfNumber(state, second)]);
@@ -180,7 +179,7 @@ async function diff(state: Chat, rest: string): Promise<void> {
   await showDiff(state.call, state.client, { a: other, b: turn.id, sideBySide: false });
 }
 
-function chooseModel({ options, call }: Chat, rest: string): void {
+function chooseModel({ options, call }: ChatState, rest: string): void {
   if (rest === "-") delete options.model;
   else if (rest !== "") options.model = rest;
   const { output } = call;
@@ -189,7 +188,10 @@ function chooseModel({ options, call }: Chat, rest: string): void {
   );
 }
 
-async function chooseMode({ options, call, tools, client, sessionId, workspaceId }: Chat, rest: string): Promise<void> {
+async function chooseMode(
+  { options, call, tools, client, sessionId, workspaceId }: ChatState,
+  rest: string,
+): Promise<void> {
   if (rest !== "" && rest !== options.mode) {
     const contextOf = async (id: string): Promise<string> => (await client.sessions.get(id)).conversationContextId;
     const contextId = options.context ?? (sessionId === null ? null : await contextOf(sessionId));

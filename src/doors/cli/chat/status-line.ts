@@ -1,9 +1,9 @@
-/** The line above the prompt of a chat: where it is, who answers, how much it holds, and what it cost. */
+/** The line above the prompt of a chat: its session, its model, how full the context window is, and what it cost. */
 import { modelInfo } from "../../../domain/models.ts";
 import { dollars } from "../output.ts";
-import type { Chat } from "./chat-state.ts";
+import type { ChatState } from "./chat-state.ts";
 
-export function statusLine({ workspaceId, spent, options }: Chat): string {
+export function statusLine({ workspaceId, spent, options }: ChatState): string {
   const { costUsd } = spent;
   const model = spent.model ?? options.model;
   return [
@@ -15,7 +15,7 @@ export function statusLine({ workspaceId, spent, options }: Chat): string {
   ].join(" · ");
 }
 
-/** `12,345 tokens (6 %)`; without a share where the model's window is not known. */
+/** Formats tokens as `12,345 tokens (6 %)`. Without a share if the size of the model's window is not known. */
 export function tokensOfWindow(tokens: number, model: string | undefined): string {
   const text = `${tokens.toLocaleString("en")} tokens`;
   const window = model === undefined ? undefined : modelInfo(model)?.contextTokens;

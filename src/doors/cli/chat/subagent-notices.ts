@@ -1,36 +1,36 @@
-/** What a chat says of subagents beside its turns: that one has ended while nobody looked, and what waits (A1, A2). */
+/** What a chat prints about subagents between its turns: that one has ended, and what waits in the mailbox (A1, A2). */
 import type { AgUiEvent } from "../../../client/client.ts";
 import { mailboxLine } from "../show/subagent-lines.ts";
-import type { Chat, SubagentWatch } from "./chat-state.ts";
+import type { ChatState, SubagentWatch } from "./chat-state.ts";
 
 export function newWatch(): SubagentWatch {
   return { told: new Set(), untold: [], left: new AbortController() };
 }
 
-/** An event of a turn that is shown. */
-export function heard(state: Chat, event: AgUiEvent): void {
+/** Records what an event of a shown turn reports about subagents. */
+export function noteSubagentEvent(state: ChatState, event: AgUiEvent): void {
   if (event.type !== "CUSTOM") return;
   if (event.name === "aptove.subagent_ended") state.subagents.told.add(event.value.turnId);
   if (event.name === "aptove.subagent_started") void watch(state, event.value);
 }
 
-async function watch(state: Chat, { turnId, name }: { turnId: string; name: string }): Promise<void> {
+async function watch(state: ChatState, { turnId, name }: { turnId: string; name: string }): Promise<void> {
   const { told, untold, left } = state.subagents;
   try {
     for await (const _event of state.client.events(turnId, { signal: left.signal }));
   } catch {
-    // The chat is left, or its server has gone: the mailbox tells whoever comes back.
+    // The person has left the chat, or its server has gone. The mailbox keeps the answer.
     return;
   }
   if (told.has(turnId)) return;
   untold.push(name);
   if (state.running !== null) return;
-  tellEnded(state);
+  noteEndedSubagents(state);
   state.lines.prompt();
 }
 
-/** Between two turns. */
-export function tellEnded({ call, subagents }: Chat): void {
+/** Prints which subagents have ended. Called between two turns. */
+export function noteEndedSubagents({ call, subagents }: ChatState): void {
   const { output } = call;
   for (const name of subagents.untold.splice(0)) {
     const line = `subagent "${output.safeNote(name)}" has ended; its answer waits in the mailbox: /fire hands it over`;
@@ -38,8 +38,8 @@ export function tellEnded({ call, subagents }: Chat): void {
   }
 }
 
-/** What an earlier chat left in this session. */
-export async function tellMailbox({ client, call }: Chat, sessionId: string): Promise<void> {
+/** Prints what an earlier chat left in the mailbox of this session. */
+export async function noteWaitingMessages({ client, call }: ChatState, sessionId: string): Promise<void> {
   const { messages, runningTurnIds } = await client.sessions.mailbox(sessionId, { waiting: true });
   const line = mailboxLine({ waiting: messages.length, running: runningTurnIds.length }, "/fire");
   if (line !== null) call.output.note(call.output.noteStyle.dim(line));

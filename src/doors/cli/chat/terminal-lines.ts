@@ -1,8 +1,6 @@
 /** The lines of a chat as they are typed on its terminal. */
-import { LineQueue } from "./line-queue.ts";
-import type { ChatInput } from "./line-queue.ts";
-import { ChatTerminal } from "../terminal/chat-terminal.ts";
-import type { ChatTerminalOptions } from "../terminal/chat-terminal.ts";
+import { LineQueue, type ChatInput } from "./line-queue.ts";
+import { ChatTerminal, type ChatTerminalOptions } from "../terminal/chat-terminal.ts";
 
 export class TerminalLines implements ChatInput {
   readonly isTerminal = true;
@@ -18,7 +16,7 @@ export class TerminalLines implements ChatInput {
       onSubmit: (text) => this.#queue.take(text),
       onEnd: () => this.close(),
     });
-    // Raw keys bring Ctrl-C as one of them; another process may send the signal all the same.
+    // In raw mode, Ctrl-C arrives as a key. Another process may still send the signal.
     options.io.signals.on("SIGINT", options.onInterrupt);
   }
 

@@ -2,8 +2,7 @@
 import assert from "node:assert/strict";
 import { EventEmitter } from "node:events";
 import { PassThrough, Writable } from "node:stream";
-import { test } from "node:test";
-import type { TestContext } from "node:test";
+import { test, type TestContext } from "node:test";
 import fc from "fast-check";
 import { Lexer } from "marked";
 import pc from "picocolors";

@@ -1,26 +1,27 @@
-/** A running turn on the terminal of a chat: text is set as Markdown while it comes, calls are folded to a line each. */
+/**
+ * Shows a running turn on the terminal of a chat: text is set as Markdown while it streams, tool calls are folded to
+ * one line each.
+ */
 import type { AgUiEvent, AptoveCustomEvent, ExecuteAnswer } from "../../../client/client.ts";
 import type { ToolContent } from "../../../domain/tool.ts";
 import type { TurnView } from "../show/render-turn.ts";
-import { duration, firstLine, neutralize, plural } from "../output.ts";
-import type { Style } from "../output.ts";
+import { duration, firstLine, neutralize, plural, type OutputStyle } from "../output.ts";
 import { subagentLine } from "../show/subagent-lines.ts";
 import type { ChatTerminal } from "../terminal/chat-terminal.ts";
-import { MarkdownStream } from "../terminal/markdown-stream.ts";
-import type { Lex } from "../terminal/markdown-stream.ts";
+import { MarkdownStream, type LexMarkdown } from "../terminal/markdown-stream.ts";
 import { spinner, spinnerMs } from "../terminal/spinner.ts";
 import type { ToolBoard } from "../terminal/tool-board.ts";
 
 export interface TurnScreenOptions {
   terminal: ChatTerminal;
   board: ToolBoard;
-  lex: Lex;
-  style: Style;
-  /** Of a turn that only brings results of tools: what was gathered for it is not worth a line. */
+  lex: LexMarkdown;
+  style: OutputStyle;
+  /** True for a turn that only sends results of tools. What was gathered for it is not shown. */
   isFollowing: boolean;
 }
 
-/** Text is not set in longer lines, wherever there is room: they would be hard to read. */
+/** The longest line of text in cells, also on a wider terminal: longer lines are hard to read. */
 const textWidthMax = 100;
 
 export class TurnScreen implements TurnView {
@@ -28,7 +29,7 @@ export class TurnScreen implements TurnView {
   readonly #startedAt = Date.now();
   readonly #timer: NodeJS.Timeout;
   #text: MarkdownStream | null = null;
-  /** A carriage return that may belong to a line feed that comes. */
+  /** A carriage return that may belong to a line feed in the next piece. */
   #held = "";
   #lastPrinted: "text" | "notes" = "notes";
   #isThinking = false;
@@ -72,7 +73,7 @@ export class TurnScreen implements TurnView {
         board.end(event.toolCallId, outcomeOf(event));
         break;
       default:
-        // The frame of a run and of its steps is not shown.
+        // Events that frame a run and its steps are not shown.
         break;
     }
     terminal.changed();
@@ -126,7 +127,7 @@ export class TurnScreen implements TurnView {
     this.#options.terminal.printLines(lines);
   }
 
-  /** A blank line between what the model says and all else, and between two of its messages. */
+  /** Prints a blank line between the model's text and everything else, and between two of its messages. */
   #gap(next: "text" | "notes"): void {
     if (this.#lastPrinted !== next) this.#options.terminal.printLines([""]);
     this.#lastPrinted = next;
@@ -163,7 +164,7 @@ export class TurnScreen implements TurnView {
     }
   }
 
-  /** What was sent beside the words; /context tells the rest. */
+  /** Notes what was sent with the instruction. The command /context shows the rest. */
   #given({ chunks, files }: Extract<AptoveCustomEvent, { name: "aptove.context" }>["value"]): void {
     const [snippets, whole] = [chunks, files].map((all) => all.filter(({ wasSent }) => wasSent).length);
     const parts = [...(snippets ? [plural(snippets, "snippet")] : []), ...(whole ? [plural(whole, "file")] : [])];

@@ -1,8 +1,7 @@
-/** `aptove acp`: what an editor starts, and speaks to over standard input and output (L1, P1). */
-import type { Call } from "../call.ts";
-import { exitCodes } from "../failure.ts";
-import type { ExitCode } from "../failure.ts";
-import { refuseUnknownMode } from "../known-modes.ts";
+/** `aptove acp`: the agent that an editor starts and talks to over standard input and output (L1, P1). */
+import type { CliInvocation } from "../invocation.ts";
+import { exitCodes, type ExitCode } from "../failure.ts";
+import { refuseUnknownMode } from "../lookup/known-modes.ts";
 import { listenForStop } from "../stop-signals.ts";
 
 export interface AcpOptions {
@@ -12,7 +11,7 @@ export interface AcpOptions {
   mode?: string;
 }
 
-export async function acp(call: Call, options: AcpOptions): Promise<ExitCode> {
+export async function acp(call: CliInvocation, options: AcpOptions): Promise<ExitCode> {
   const { mode, workspace = null } = options;
   if (mode !== undefined && call.server() === null) {
     await refuseUnknownMode(call, mode, { client: () => call.client(), workspaceId: workspace, contextId: null });

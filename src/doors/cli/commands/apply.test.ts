@@ -2,8 +2,7 @@ import assert from "node:assert/strict";
 import { existsSync, mkdirSync, readFileSync, symlinkSync, utimesSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
-import { cliWorld } from "../../../../testing/cli.ts";
-import type { CliWorld } from "../../../../testing/cli.ts";
+import { cliWorld, type CliWorld } from "../../../../testing/cli.ts";
 import { sha256 } from "../../../domain/ids.ts";
 
 /** Asks the offline model, which understands edits of a few plain forms. */

@@ -1,20 +1,25 @@
 /**
- * `aptove apply`: writes the file bundle of a turn, or of a file, to the working copy (X7). It shows what will
- * change and asks; it writes everything or nothing, and refuses files that changed since the answer was made.
+ * `aptove apply`: writes the file bundle of a turn, or of a file, to the working copy (X7). It shows the changes and
+ * asks. It writes all of them or none, and refuses files that have changed since the answer.
  */
 import { lstatSync, readFileSync, realpathSync } from "node:fs";
 import { dirname, join, relative, resolve, sep } from "node:path";
 import type { AptoveClient } from "../../../client/client.ts";
-import { parseBundleJson, planBundle } from "../../../domain/file-bundle.ts";
-import type { BundleConflict, CurrentFile, FileBundle, PlannedChange } from "../../../domain/file-bundle.ts";
+import {
+  parseBundleJson,
+  planBundle,
+  type BundleConflict,
+  type CurrentFile,
+  type FileBundle,
+  type PlannedChange,
+} from "../../../domain/file-bundle.ts";
 import { sha256 } from "../../../domain/ids.ts";
 import { systemCode } from "../../../system/system-error.ts";
-import type { Call } from "../call.ts";
+import type { CliInvocation } from "../invocation.ts";
 import { confirm } from "../confirm.ts";
-import { diffLines } from "../show/diff.ts";
-import { CommandFailed, exitCodes, UsageError } from "../failure.ts";
-import type { ExitCode } from "../failure.ts";
-import { findTurn } from "../find-by-id.ts";
+import { diffLines } from "../show/paint-patch.ts";
+import { CommandFailed, exitCodes, UsageError, type ExitCode } from "../failure.ts";
+import { findTurn } from "../lookup/find-by-id.ts";
 import { plural } from "../output.ts";
 import { repairWorkingCopy, writeChanges } from "../working-copy/write-changes.ts";
 
@@ -23,15 +28,15 @@ export interface ApplyOptions {
   yes?: boolean;
 }
 
-/** A bundle with what is known of the files that it was made for. */
+/** A bundle with the facts about the files that it was made for. */
 interface Proposal {
   bundle: FileBundle;
   baseOf: (path: string) => string | null;
-  /** Files that were written later have changed since; null: it is not known. */
+  /** A file that was written after this time has changed. Null: the time is not known. */
   madeAt: number | null;
 }
 
-export async function apply(call: Call, from: string, options: ApplyOptions): Promise<ExitCode> {
+export async function apply(call: CliInvocation, from: string, options: ApplyOptions): Promise<ExitCode> {
   const { root } = await call.copy();
   const repaired = repairWorkingCopy(root);
   if (repaired !== null) {
@@ -59,7 +64,7 @@ export async function apply(call: Call, from: string, options: ApplyOptions): Pr
   return exitCodes.fine;
 }
 
-function report(call: Call, text: string, value: unknown): void {
+function report(call: CliInvocation, text: string, value: unknown): void {
   if (call.json) call.output.json(value);
   else call.output.line(text);
 }
@@ -69,7 +74,7 @@ function kindOf(before: CurrentFile | null, after: string | null): "created" | "
   return after === null ? "deleted" : "changed";
 }
 
-async function readProposal(call: Call, from: string): Promise<Proposal> {
+async function readProposal(call: CliInvocation, from: string): Promise<Proposal> {
   if (from.endsWith(".json")) return readProposalFile(resolve(call.io.cwd, from));
   const client = await call.client();
   const { repo } = await call.copy();
@@ -99,7 +104,7 @@ async function readTurnProposal(client: AptoveClient, turnId: string): Promise<P
     const why = fault === undefined ? "proposes no changes" : `proposes changes that are not valid: ${fault.message}`;
     throw new CommandFailed("file_bundle_invalid", `the turn ${why}`, 'ask for changes: aptove ask --mode edit "…"');
   }
-  // What came over the wire is checked again: these paths are about to be written.
+  // The paths came over the network and are about to be written, so they are checked again.
   const bundle = parsedOrRefused(JSON.stringify(answer.fileBundle));
   const given = new Map(turn.manifest.activeFiles.map((file) => [file.path, file.contentHash]));
   return { bundle, baseOf: (path) => given.get(path) ?? null, madeAt: Date.parse(turn.createdAt) };
@@ -125,13 +130,13 @@ function planOrRefuse(root: string, proposal: Proposal): PlannedChange[] {
   if ("conflicts" in planned) conflicts.push(...planned.conflicts);
   else conflicts.push(...writtenSince(planned.changes, proposal, written));
   if ("changes" in planned && conflicts.length === 0) return planned.changes;
-  // A path that cannot be read has one reason, not also that it does not exist.
+  // A path that cannot be read is reported once, and not also as missing.
   const first = new Map(conflicts.toReversed().map(({ path, reason }) => [path, reason]));
   const detail = [...first].map(([path, reason]) => `${path} ${reason}`).join("; ");
   throw new CommandFailed("file_bundle_conflict", `nothing was written: ${detail}`, "ask again for these files");
 }
 
-/** Where no hash tells which version a change was made for, the time of the file does. */
+/** Without a hash of the version that a change was made for, the time of the file decides. */
 function writtenSince(changes: PlannedChange[], proposal: Proposal, written: Map<string, number>): BundleConflict[] {
   const { madeAt, bundle, baseOf } = proposal;
   if (madeAt === null) return [];
@@ -147,7 +152,7 @@ function hasBase(bundle: FileBundle, path: string): boolean {
 
 type Target = { target: string; file: CurrentFile | null; modifiedAt: number } | { reason: string };
 
-/** The file behind a path, which must lie inside the working copy whatever links there are on the way. */
+/** Returns the real path of a file. It must be inside the working copy, whatever links lead to it. */
 function readTarget(root: string, path: string): Target {
   const top = realpathSync(root);
   const full = join(top, path);
@@ -169,7 +174,7 @@ function readTarget(root: string, path: string): Target {
   }
 }
 
-/** The real path of a folder; of one that is to be made, that of what exists of it. */
+/** Returns the real path of a folder. For a folder that does not exist yet: that of its nearest existing parent. */
 function realExisting(folder: string): string {
   const stat = lstatSync(folder, { throwIfNoEntry: false });
   if (stat !== undefined) return realpathSync(folder);

@@ -1,11 +1,9 @@
 import assert from "node:assert/strict";
 import { mkdirSync, symlinkSync, writeFileSync } from "node:fs";
 import { basename, join } from "node:path";
-import { test } from "node:test";
-import type { TestContext } from "node:test";
+import { test, type TestContext } from "node:test";
 import { stripVTControlCharacters } from "node:util";
-import { cliWorld } from "../../../../testing/cli.ts";
-import type { CliWorld } from "../../../../testing/cli.ts";
+import { cliWorld, type CliWorld } from "../../../../testing/cli.ts";
 import { temporaryFolder } from "../../../../testing/temporary-folder.ts";
 import type { ExecuteAnswer, WireSession, WireTurn } from "../../../client/client.ts";
 

@@ -1,15 +1,14 @@
-/** `aptove audit`: what the people of an org did, and were refused (H4). */
+/** `aptove audit`: what the users of an org did, and what they were refused (H4). */
 import type { AptoveClient, WireAuditEntry } from "../../../client/client.ts";
 import { auditActions, type AuditAction } from "../../../domain/audit.ts";
 import { isId } from "../../../domain/ids.ts";
 import { limits } from "../../../domain/limits.ts";
-import type { Call } from "../call.ts";
+import type { CliInvocation } from "../invocation.ts";
 import { localTime } from "../show/explain.ts";
-import { exitCodes, UsageError } from "../failure.ts";
-import type { ExitCode } from "../failure.ts";
-import { shortId } from "../find-by-id.ts";
+import { exitCodes, UsageError, type ExitCode } from "../failure.ts";
+import { shortId } from "../lookup/find-by-id.ts";
 import { columns } from "../output.ts";
-import { allUsers, clientOf, findUser, type OrgOption } from "./people.ts";
+import { allUsers, clientOf, findUser, type OrgOption } from "../lookup/find-people.ts";
 
 export interface AuditOptions extends OrgOption {
   limit: number;
@@ -18,7 +17,7 @@ export interface AuditOptions extends OrgOption {
   target?: string;
 }
 
-export async function showAudit(call: Call, options: AuditOptions): Promise<ExitCode> {
+export async function showAudit(call: CliInvocation, options: AuditOptions): Promise<ExitCode> {
   const action = auditActions.find((each) => each === options.action);
   if (options.action !== undefined && action === undefined) {
     throw new UsageError(`there is no action "${options.action}"`, `they are: ${auditActions.join(", ")}`);
@@ -61,7 +60,7 @@ async function readEntries(
   return found;
 }
 
-/** People by their names, and other ids by their ends, as in every list; `--json` has all of them. */
+/** Shows users by their names and other ids by their ends, as in every list. `--json` has the whole ids. */
 function rowOf(entry: WireAuditEntry, names: ReadonlyMap<string, string>): string[] {
   const { at, userId, action, targetId, outcome, keyId, facts } = entry;
   const shown = (value: string | number | boolean): string => {

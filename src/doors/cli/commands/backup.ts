@@ -1,13 +1,12 @@
-/** `aptove backup DIR` and `aptove restore DIR`: a whole copy of the data folder, made while it is used (B3). */
+/** `aptove backup DIR` and `aptove restore DIR`: a complete copy of the data folder, made while it is in use (B3). */
 import { resolve } from "node:path";
-import type { Call } from "../call.ts";
-import { CommandFailed, exitCodes } from "../failure.ts";
-import type { ExitCode } from "../failure.ts";
+import type { CliInvocation } from "../invocation.ts";
+import { CommandFailed, exitCodes, type ExitCode } from "../failure.ts";
 import { bytes, plural } from "../output.ts";
-import type { BackupReport } from "../ports.ts";
+import type { BackupCounts } from "../ports.ts";
 import { ProgressBar } from "../show/progress-bar.ts";
 
-export async function backup(call: Call, dir: string): Promise<ExitCode> {
+export async function backup(call: CliInvocation, dir: string): Promise<ExitCode> {
   refuseElsewhere(call);
   const report = await withProgress(call, "copying", (onBlob) =>
     call.backup({ copy: resolve(call.io.cwd, dir), onBlob }),
@@ -15,7 +14,7 @@ export async function backup(call: Call, dir: string): Promise<ExitCode> {
   return tell(call, report, `${call.output.safe(report.folder)} is a whole copy: ${contents(report)}`);
 }
 
-export async function restore(call: Call, dir: string): Promise<ExitCode> {
+export async function restore(call: CliInvocation, dir: string): Promise<ExitCode> {
   refuseElsewhere(call);
   const report = await withProgress(call, "restoring", (onBlob) =>
     call.restore({ copy: resolve(call.io.cwd, dir), onBlob }),
@@ -25,8 +24,8 @@ export async function restore(call: Call, dir: string): Promise<ExitCode> {
   return exitCodes.fine;
 }
 
-/** Only SQLite and files are copied here; a database and a bucket have tools of their own that do it better. */
-function refuseElsewhere(call: Call): void {
+/** Only SQLite and files are copied here. PostgreSQL and S3 have tools of their own that do it better. */
+function refuseElsewhere(call: CliInvocation): void {
   if (call.server() !== null) {
     throw new CommandFailed("backup_invalid", "this copies this machine's own data", "run it where the server runs");
   }
@@ -42,10 +41,10 @@ function refuseElsewhere(call: Call): void {
 }
 
 async function withProgress(
-  call: Call,
+  call: CliInvocation,
   label: string,
-  work: (onBlob: (done: number, total: number) => void) => Promise<BackupReport>,
-): Promise<BackupReport> {
+  work: (onBlob: (done: number, total: number) => void) => Promise<BackupCounts>,
+): Promise<BackupCounts> {
   const bar = new ProgressBar(call.output);
   try {
     return await work((done, total) => bar.update(label, done, total));
@@ -54,11 +53,11 @@ async function withProgress(
   }
 }
 
-function contents({ turns, blobs, bytes: size }: BackupReport): string {
+function contents({ turns, blobs, bytes: size }: BackupCounts): string {
   return `${plural(turns, "turn")}, ${plural(blobs, "file")}, ${bytes(size)}`;
 }
 
-function tell(call: Call, report: BackupReport, line: string): ExitCode {
+function tell(call: CliInvocation, report: BackupCounts, line: string): ExitCode {
   if (call.json) call.output.json(report);
   else call.output.line(line);
   return exitCodes.fine;

@@ -1,8 +1,6 @@
 import assert from "node:assert/strict";
-import { test } from "node:test";
-import type { TestContext } from "node:test";
-import { cliWorld } from "../../../../testing/cli.ts";
-import type { CliWorld } from "../../../../testing/cli.ts";
+import { test, type TestContext } from "node:test";
+import { cliWorld, type CliWorld } from "../../../../testing/cli.ts";
 import type { ExecuteAnswer, WireSession, WireSessionGraph, WireTurn } from "../../../client/client.ts";
 
 /** Three turns of one session. */

@@ -1,19 +1,18 @@
-/** `aptove session fork | rerun | head`: other ways on from a turn (T6, T7, S5). */
+/** `aptove session fork | rerun | head`: other ways to continue from a turn (T6, T7, S5). */
 import type { AptoveClient } from "../../../client/client.ts";
-import type { Call } from "../call.ts";
-import { exitCodes, UsageError } from "../failure.ts";
-import type { ExitCode } from "../failure.ts";
-import { findContinuable, findSession, findTurn, shortId, turnNumbered } from "../find-by-id.ts";
+import type { CliInvocation } from "../invocation.ts";
+import { exitCodes, UsageError, type ExitCode } from "../failure.ts";
+import { findContinuable, findSession, findTurn, shortId, turnNumbered } from "../lookup/find-by-id.ts";
 import { ask } from "./ask.ts";
 
-/** A session or a turn; with `at` the turn of that number of the session. */
+/** Starts a session below a session's head or below a turn. `at` is the number of a turn of the session. */
 interface ForkPoint {
   from: string;
   at?: number;
 }
 
-/** Without an instruction: an empty session that the next instruction continues. */
-export async function forkSession(call: Call, where: ForkPoint, words: string[]): Promise<ExitCode> {
+/** Without an instruction, the new session is empty, and the next instruction continues it. */
+export async function forkSession(call: CliInvocation, where: ForkPoint, words: string[]): Promise<ExitCode> {
   const client = await call.client();
   const turnId = await turnToFork(client, where, (await call.copy()).repo);
   if (words.length > 0) return await ask(call, words, { fork: turnId });
@@ -34,16 +33,16 @@ async function turnToFork(client: AptoveClient, { from, at }: ForkPoint, repo: s
   return await turnNumbered(client, await findSession(client, from, repo), at);
 }
 
-/** Without an instruction: that of the turn, again. */
-export async function rerunTurn(call: Call, turn: string, words: string[]): Promise<ExitCode> {
+/** Without an instruction, the instruction of the turn is used again. */
+export async function rerunTurn(call: CliInvocation, turn: string, words: string[]): Promise<ExitCode> {
   return await ask(call, words, { rerun: turn });
 }
 
-export async function moveHead(call: Call, id: string, to: string): Promise<ExitCode> {
+export async function moveHead(call: CliInvocation, id: string, to: string): Promise<ExitCode> {
   const client = await call.client();
   const { repo } = await call.copy();
   const session = await findSession(client, id, repo);
-  // A number is a turn of this session; an id of digits alone is longer.
+  // A short number is a turn of this session. An id that has digits only is longer.
   const isNumber = /^\d{1,7}$/.test(to);
   const turnId = isNumber ? await turnNumbered(client, session, Number(to)) : await findTurn(client, to, repo);
   const moved = await client.sessions.moveHead(session.id, { from: session.headTurnId, to: turnId });

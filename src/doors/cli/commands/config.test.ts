@@ -2,10 +2,8 @@
 import assert from "node:assert/strict";
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { test } from "node:test";
-import type { TestContext } from "node:test";
-import { cliWorld } from "../../../../testing/cli.ts";
-import type { CliWorld } from "../../../../testing/cli.ts";
+import { test, type TestContext } from "node:test";
+import { cliWorld, type CliWorld } from "../../../../testing/cli.ts";
 import { dataFolderAt } from "../../../configuration/data-folder.ts";
 import { fileWorkspaces } from "../../../workspace/files/file-workspaces.ts";
 
@@ -97,7 +95,7 @@ test("[L1] [W7] config check looks at every workspace, and one's fault is told a
     String(ofSecond),
   );
   assert.deepEqual(rest, []);
-  assert.match(wrong.stderr, /serve is the same for every workspace; it belongs into \S+\/data\/config.toml; /);
+  assert.match(wrong.stderr, /serve is the same for every workspace; set it in \S+\/data\/config.toml; /);
   assert.match(wrong.stderr, /provders is not known; did you mean "providers"\?/);
   const one = await world.run(["config", "check", "--workspace", first], { env });
   assert.equal(one.exit, 0);
@@ -110,7 +108,7 @@ test("[L1] [W7] what the environment says over a workspace is a warning, with bo
   const env = { OPENAI_API_KEY: "sk-theirs", ANTHROPIC_API_KEY: "a" };
   const { exit, stderr } = await world.run(["config", "check", "--workspace", first], { env });
   assert.equal(exit, 0);
-  const told = `${world.configOf(first)}: providers.openai.api_key does not count, because OPENAI_API_KEY is set`;
+  const told = `${world.configOf(first)}: providers.openai.api_key is not used, because OPENAI_API_KEY is set`;
   assert.equal(stderr, `warning: ${told} in the environment\n`);
 });
 
@@ -142,7 +140,7 @@ test("[L1] [W1] [W7] doctor and config check name damaged workspaces", async (t)
   assert.match(checked.stderr, new RegExp(`problem: workspace ${second}: .*workspace.toml`));
 });
 
-const clear = /key in the clear.*must be https/;
+const clear = /key unencrypted.*must be https/;
 const qdrantServers = [
   ["", {}, /index store qdrant has no address: set retrieval\.qdrant\.url, or QDRANT_URL/],
   ['url = "http://q.example.org"', { QDRANT_API_KEY: "secret-key" }, clear],

@@ -2,16 +2,14 @@
 import { readFile } from "node:fs/promises";
 import { resolve } from "node:path";
 import { text as textOf } from "node:stream/consumers";
-import { AptoveApiError } from "../../../client/client.ts";
-import type { AptoveClient, WireContext } from "../../../client/client.ts";
+import { AptoveApiError, type AptoveClient, type WireContext } from "../../../client/client.ts";
 import { limits } from "../../../domain/limits.ts";
 import { toFileKeys, toWireKeys } from "../../../protocol/context.ts";
-import { given } from "../../../protocol/given.ts";
+import { withoutNullish } from "../../../protocol/given.ts";
 import { contextToml, parseContextToml } from "../../../configuration/context-entry.ts";
-import type { Call } from "../call.ts";
+import type { CliInvocation } from "../invocation.ts";
 import { localTime } from "../show/explain.ts";
-import { exitCodes, UsageError } from "../failure.ts";
-import type { ExitCode } from "../failure.ts";
+import { exitCodes, UsageError, type ExitCode } from "../failure.ts";
 import { columns } from "../output.ts";
 
 interface Named {
@@ -19,7 +17,7 @@ interface Named {
   id: string;
 }
 
-/** As commander gives them. */
+/** The options as commander passes them. */
 export interface SetOptions {
   file?: string;
   name?: string;
@@ -31,7 +29,7 @@ export interface SetOptions {
   expect?: number;
 }
 
-export async function listContexts(call: Call): Promise<ExitCode> {
+export async function listContexts(call: CliInvocation): Promise<ExitCode> {
   const contexts = await (await call.client()).contexts.list();
   if (call.json) {
     call.output.json({ contexts });
@@ -47,8 +45,12 @@ function sourceOf({ version, createdAt }: WireContext): string {
   return `version ${version} of ${localTime(createdAt).slice(0, 16)}`;
 }
 
-export async function showContext(call: Call, { kind, id }: Named, { at }: { at?: number }): Promise<ExitCode> {
-  const context = await (await call.client()).contexts.get(kind, id, given({ version: at }));
+export async function showContext(
+  call: CliInvocation,
+  { kind, id }: Named,
+  { at }: { at?: number },
+): Promise<ExitCode> {
+  const context = await (await call.client()).contexts.get(kind, id, withoutNullish({ version: at }));
   if (call.json) {
     call.output.json(context);
     return exitCodes.fine;
@@ -58,7 +60,7 @@ export async function showContext(call: Call, { kind, id }: Named, { at }: { at?
   return exitCodes.fine;
 }
 
-export async function setContext(call: Call, { kind, id }: Named, options: SetOptions): Promise<ExitCode> {
+export async function setContext(call: CliInvocation, { kind, id }: Named, options: SetOptions): Promise<ExitCode> {
   const { file, expect, ...fields } = options;
   if ((file === undefined) === (Object.keys(fields).length === 0)) {
     throw new UsageError("a context is set from a file or by its keys", "give --file, or one of --name, --model, …");
@@ -71,13 +73,13 @@ export async function setContext(call: Call, { kind, id }: Named, options: SetOp
       ? { ...counts?.content, ...fields }
       : toWireKeys(parseContextToml(await readSource(call, file), file));
   const expectedVersion = expect ?? counts?.version ?? undefined;
-  const written = await client.contexts.put(kind, id, { content, ...given({ expectedVersion }) });
+  const written = await client.contexts.put(kind, id, { content, ...withoutNullish({ expectedVersion }) });
   if (call.json) call.output.json(written);
   else call.output.line(call.output.safe(`${kind} context ${id} is at version ${written.version}`));
   return exitCodes.fine;
 }
 
-/** What only the other kind of context says. */
+/** Keys that only the other kind of context has. */
 function refuseOfOther(kind: WireContext["kind"], fields: Omit<SetOptions, "file" | "expect">): void {
   const { name: _name, provider, ...ofConversation } = fields;
   const [other] = Object.keys(ofConversation);
@@ -93,7 +95,7 @@ function refuseOfOther(kind: WireContext["kind"], fields: Omit<SetOptions, "file
   }
 }
 
-/** Null: there is none of that id, so that it is a new one. */
+/** Returns the context with this id. Null if there is none, so that a new one is created. */
 async function existing(client: AptoveClient, { kind, id }: Named): Promise<WireContext | null> {
   try {
     return await client.contexts.get(kind, id);
@@ -103,7 +105,7 @@ async function existing(client: AptoveClient, { kind, id }: Named): Promise<Wire
   }
 }
 
-async function readSource(call: Call, file: string): Promise<string> {
+async function readSource(call: CliInvocation, file: string): Promise<string> {
   if (file === "-") return await textOf(call.io.stdin);
   try {
     return await readFile(resolve(call.io.cwd, file), "utf8");
@@ -112,7 +114,7 @@ async function readSource(call: Call, file: string): Promise<string> {
   }
 }
 
-export async function contextHistory(call: Call, { kind, id }: Named): Promise<ExitCode> {
+export async function contextHistory(call: CliInvocation, { kind, id }: Named): Promise<ExitCode> {
   const client = await call.client();
   const versions = await client.contexts.versions(kind, id, { limit: limits.pageSizeMax });
   if (call.json) {
@@ -130,9 +132,13 @@ export async function contextHistory(call: Call, { kind, id }: Named): Promise<E
   return exitCodes.fine;
 }
 
-export async function retireContext(call: Call, { kind, id }: Named, options: { expect?: number }): Promise<ExitCode> {
+export async function retireContext(
+  call: CliInvocation,
+  { kind, id }: Named,
+  options: { expect?: number },
+): Promise<ExitCode> {
   const client = await call.client();
-  const retired = await client.contexts.retire(kind, id, given({ expectedVersion: options.expect }));
+  const retired = await client.contexts.retire(kind, id, withoutNullish({ expectedVersion: options.expect }));
   if (call.json) call.output.json({ kind, id, ...retired });
   else call.output.line(call.output.safe(`${kind} context ${id} is retired (version ${retired.version})`));
   return exitCodes.fine;

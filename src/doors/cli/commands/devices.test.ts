@@ -2,8 +2,7 @@ import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { test, type TestContext } from "node:test";
-import { createClient } from "../../../client/client.ts";
-import type { AptoveClient, WireDevice, WirePairingCode } from "../../../client/client.ts";
+import { createClient, type AptoveClient, type WireDevice, type WirePairingCode } from "../../../client/client.ts";
 import { cliWorld, type CliWorld, type LiveCli, type RunOptions } from "../../../../testing/cli.ts";
 import type { ServerFile } from "../server-file.ts";
 

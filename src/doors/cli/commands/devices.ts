@@ -6,14 +6,13 @@ import type {
   WirePairingCode,
   WirePairingStart,
 } from "../../../client/client.ts";
-import { given } from "../../../protocol/given.ts";
+import { withoutNullish } from "../../../protocol/given.ts";
 import { pause } from "../../../system/abort.ts";
 import { defaultWorkspaceId } from "../../../workspace/workspace-store.ts";
-import type { Call } from "../call.ts";
+import type { CliInvocation } from "../invocation.ts";
 import { localTime } from "../show/explain.ts";
-import { CommandFailed, exitCodes, UsageError } from "../failure.ts";
-import type { ExitCode } from "../failure.ts";
-import { findWorkspace, shortIds } from "../find-by-id.ts";
+import { CommandFailed, exitCodes, UsageError, type ExitCode } from "../failure.ts";
+import { findWorkspace, shortIds } from "../lookup/find-by-id.ts";
 import { columns } from "../output.ts";
 import { answersAt, findServer, isLoopback } from "../server-file.ts";
 import { listenForStop } from "../stop-signals.ts";
@@ -24,14 +23,14 @@ export interface PairOptions {
   wait: boolean;
 }
 
-/** How often it is asked whether the device has come. */
+/** How often to check whether the device has connected, in milliseconds. */
 const lookEveryMs = 500;
 
-export async function pairDevice(call: Call, options: PairOptions): Promise<ExitCode> {
+export async function pairDevice(call: CliInvocation, options: PairOptions): Promise<ExitCode> {
   const address = options.url === undefined ? await serverAddress(call) : checkedAddress(options.url);
   const client = await call.client();
   const made = await client.devices.createPairingCode(await startOf(call, options));
-  // Behind a `#`: no server, proxy or log on the way is told the code.
+  // The code is after a `#`, so no server, proxy or log on the way receives it.
   const url = `${address.replace(/\/+$/, "")}/pair#${made.code}`;
   if (call.json) {
     call.output.json({ ...made, url });
@@ -41,11 +40,11 @@ export async function pairDevice(call: Call, options: PairOptions): Promise<Exit
   return options.wait ? await untilPaired(call, client, made) : exitCodes.fine;
 }
 
-/** Ids of workspaces are known on their own machine only; to another server one is given whole. */
-async function startOf(call: Call, { workspace }: PairOptions): Promise<WirePairingStart> {
-  if (workspace === undefined || call.server() !== null) return given({ workspaceId: workspace });
+/** Ids of workspaces are listed on their own machine only. For another server the id must be given in full. */
+async function startOf(call: CliInvocation, { workspace }: PairOptions): Promise<WirePairingStart> {
+  if (workspace === undefined || call.server() !== null) return withoutNullish({ workspaceId: workspace });
   const { workspaces } = await call.workspaces();
-  // It is there for whoever needs it first, as in a chat or an editor.
+  // The default workspace is created when it is first needed, as in a chat or an editor.
   if (workspace === defaultWorkspaceId) return { workspaceId: (await workspaces.use(workspace)).id };
   return { workspaceId: findWorkspace(await workspaces.list(), workspace).id };
 }
@@ -55,8 +54,8 @@ function checkedAddress(text: string): string {
   throw new UsageError(`--url ${text}: must start with http:// or https://`);
 }
 
-/** A code is of no use to a device while no server answers. */
-async function serverAddress(call: Call): Promise<string> {
+/** A device can use a code only while a server answers. */
+async function serverAddress(call: CliInvocation): Promise<string> {
   const named = call.server();
   if (named !== null) return named;
   const running = findServer(call.folder());
@@ -68,7 +67,7 @@ async function serverAddress(call: Call): Promise<string> {
   );
 }
 
-async function showCode(call: Call, { code, expiresAt }: WirePairingCode, url: string): Promise<void> {
+async function showCode(call: CliInvocation, { code, expiresAt }: WirePairingCode, url: string): Promise<void> {
   const { output } = call;
   const { bold } = output.style;
   output.line(`code     ${bold(code)} (good once, until ${localTime(expiresAt).slice(11, 19)})`);
@@ -82,18 +81,18 @@ async function showCode(call: Call, { code, expiresAt }: WirePairingCode, url: s
   }
 }
 
-/** A server may listen on these, and nobody can call them. */
+/** Addresses that a server can listen on and no client can connect to. */
 const everyAddress = ["0.0.0.0", "[::]"];
 
-/** Light on dark, whatever the terminal's colours are: not every camera reads it the other way round. */
-async function squareOf(call: Call, url: string): Promise<string> {
+/** Draws the code light on dark, whatever the colours of the terminal: not every camera reads it inverted. */
+async function squareOf(call: CliInvocation, url: string): Promise<string> {
   const { renderUnicodeCompact } = await import("uqr");
   const { bgBlack, whiteBright } = call.output.style;
   const lines = renderUnicodeCompact(url, { border: 2 }).split("\n");
   return `\n${lines.map((line) => bgBlack(whiteBright(line))).join("\n")}\n`;
 }
 
-async function untilPaired(call: Call, client: AptoveClient, made: WirePairingCode): Promise<ExitCode> {
+async function untilPaired(call: CliInvocation, client: AptoveClient, made: WirePairingCode): Promise<ExitCode> {
   const { output } = call;
   const stopping = listenForStop(call.io.signals);
   output.note("waiting for the device; Ctrl-C leaves, and the code stays good");
@@ -112,7 +111,7 @@ async function untilPaired(call: Call, client: AptoveClient, made: WirePairingCo
   }
 }
 
-/** Null: somebody did not want to wait any longer. */
+/** Waits for the device. Null if the person stopped the waiting. */
 async function outcome(client: AptoveClient, id: string, stop: AbortSignal): Promise<WirePairing | null> {
   for (;;) {
     const pairing = await client.devices.pairing(id);
@@ -122,7 +121,7 @@ async function outcome(client: AptoveClient, id: string, stop: AbortSignal): Pro
   }
 }
 
-export async function listDevices(call: Call): Promise<ExitCode> {
+export async function listDevices(call: CliInvocation): Promise<ExitCode> {
   const devices = await (await call.client()).devices.list();
   if (call.json) {
     call.output.json({ devices });
@@ -141,7 +140,7 @@ export async function listDevices(call: Call): Promise<ExitCode> {
   return exitCodes.fine;
 }
 
-export async function revokeDevice(call: Call, text: string): Promise<ExitCode> {
+export async function revokeDevice(call: CliInvocation, text: string): Promise<ExitCode> {
   const client = await call.client();
   const found = (await client.devices.list()).filter((device) => isMeant(device, text));
   const [device, second] = found;

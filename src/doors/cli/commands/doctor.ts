@@ -1,12 +1,11 @@
-/** `aptove doctor`: what works here and what does not, each fault with its mend (L1). */
+/** `aptove doctor`: checks what works here, and names the fix for each fault (L1). */
 import { accessSync, constants, statSync } from "node:fs";
-import type { Call } from "../call.ts";
-import { exitCodes, tell } from "../failure.ts";
-import type { ExitCode } from "../failure.ts";
+import type { CliInvocation } from "../invocation.ts";
+import { exitCodes, writeFailure, type ExitCode } from "../failure.ts";
 import { headCommit } from "../working-copy/git.ts";
 import { columns } from "../output.ts";
 import { findServer } from "../server-file.ts";
-import { answering, checkWorkspaces, configurationProblems } from "./config.ts";
+import { answering, checkWorkspaces, configurationProblems } from "../configuration-problems.ts";
 
 interface Check {
   name: string;
@@ -15,11 +14,11 @@ interface Check {
   fix?: string;
 }
 
-/** The oldest Node that runs the program's sources as they are. */
+/** The oldest Node that runs the sources of the program directly. */
 const nodeMajorMin = 26;
 const storesFix = "check the disk, and that what records.url and blobs.url name runs: aptove config show";
 
-export async function doctor(call: Call): Promise<ExitCode> {
+export async function doctor(call: CliInvocation): Promise<ExitCode> {
   const checks: Check[] = [];
   const run = async (name: string, check: () => Promise<Check> | Check): Promise<void> => {
     try {
@@ -42,16 +41,16 @@ export async function doctor(call: Call): Promise<ExitCode> {
   return checks.some((check) => check.state === "failed") ? exitCodes.failed : exitCodes.fine;
 }
 
-/** What one fault does to several checks is told once, with its mend. */
+/** A fault that several checks find is reported once, with its fix. */
 function failed(name: string, error: unknown, before: readonly Check[]): Check {
-  const { message, code, fix } = tell(error, null);
+  const { message, code, fix } = writeFailure(error, null);
   const cause = before.find(({ state, detail }) => state === "failed" && message.endsWith(detail));
   if (cause !== undefined) return { name, state: "note", detail: `not looked at, because of: ${cause.name}` };
   const mend = fix ?? (code === "storage_failed" ? storesFix : null);
   return { name, state: "failed", detail: message, ...(mend !== null && { fix: mend }) };
 }
 
-function report(call: Call, checks: Check[]): void {
+function report(call: CliInvocation, checks: Check[]): void {
   const { output } = call;
   if (call.json) {
     output.json({ checks });
@@ -73,7 +72,7 @@ function checkNode(): Check {
   return { name: "node", state: "failed", detail: `${node} is too old`, fix };
 }
 
-function checkFolder(call: Call): Check {
+function checkFolder(call: CliInvocation): Check {
   const { dir } = call.folder();
   accessSync(dir, constants.R_OK | constants.W_OK);
   const isPrivate = process.platform === "win32" || (statSync(dir).mode & 0o077) === 0;
@@ -82,7 +81,7 @@ function checkFolder(call: Call): Check {
   return { name: "data folder", state: "note", detail, fix: `chmod 700 "${dir}"` };
 }
 
-function checkConfiguration(call: Call): Check {
+function checkConfiguration(call: CliInvocation): Check {
   const { configuration } = call.loaded();
   const [problem] = configurationProblems(configuration, call.io.env);
   const fix = "correct it, and see all that is wrong: aptove config check";
@@ -99,8 +98,8 @@ function checkConfiguration(call: Call): Check {
   };
 }
 
-/** Here, whatever server is named: they are folders of this machine. */
-async function checkOwnWorkspaces(call: Call): Promise<Check> {
+/** Checks the workspaces of this machine, also if a server is named. */
+async function checkOwnWorkspaces(call: CliInvocation): Promise<Check> {
   const { count, problems } = await checkWorkspaces(call);
   const [problem, ...more] = problems;
   if (problem === undefined) return { name: "workspaces", state: "ok", detail: String(count) };
@@ -109,19 +108,19 @@ async function checkOwnWorkspaces(call: Call): Promise<Check> {
   return { name: "workspaces", state: "failed", detail: `${problem}${others}`, fix };
 }
 
-async function checkGit(call: Call): Promise<Check> {
+async function checkGit(call: CliInvocation): Promise<Check> {
   const { root, repo, hasGit } = await call.copy();
   if (hasGit) return { name: "git", state: "ok", detail: `${repo} at ${root}` };
   const detail = `${root} is not in a git repository`;
   return { name: "git", state: "note", detail, fix: "go into a repository, so that its files can be indexed" };
 }
 
-async function checkStores(call: Call): Promise<Check> {
+async function checkStores(call: CliInvocation): Promise<Check> {
   const health = await (await call.client()).health();
-  // What works behind a server is told to those who run it only, and not to be told is no failure.
+  // A server reports its stores to its operator only. Not to see them is no failure.
   if (health.records === undefined) return { name: "stores", state: "ok", detail: `the server is ${health.status}` };
   const { url } = call.loaded().configuration.blobs;
-  // What a server's own configuration says is not known here.
+  // The configuration of another server is not known here.
   const where = url === null || call.server() !== null ? "" : ` in ${url}`;
   const detail = `records ${health.records}, blobs ${health.blobs}${where}`;
   if (health.records === "ok" && health.blobs === "ok") return { name: "stores", state: "ok", detail };
@@ -133,8 +132,8 @@ async function checkStores(call: Call): Promise<Check> {
   };
 }
 
-/** Which programs can use the data: what an upgrade of several servers goes by. */
-async function checkRecords(call: Call): Promise<Check> {
+/** Reports which programs can use the data. An upgrade of several servers depends on it. */
+async function checkRecords(call: CliInvocation): Promise<Check> {
   if (call.server() !== null) return { name: "records", state: "note", detail: "are the server's own matter" };
   const { product, version, oldest, known } = await (await call.local("looking at the records")).recordsAbout();
   const used = oldest === version ? "" : `, for programs from version ${oldest} on`;
@@ -144,12 +143,12 @@ async function checkRecords(call: Call): Promise<Check> {
   return { name: "records", state: "note", detail: `${detail}; this program knows ${known}`, fix };
 }
 
-/** Where the events of running turns go. Redis may be away: then they take the other way. */
-async function checkLive(call: Call): Promise<Check> {
+/** Checks how the events of running turns are distributed. If Redis does not answer, the records distribute them. */
+async function checkLive(call: CliInvocation): Promise<Check> {
   if (call.server() !== null) return { name: "live log", state: "note", detail: "is the server's own matter" };
   const { records, live } = call.loaded().configuration;
   const behind = records.url === null ? "in files" : "in PostgreSQL";
-  // It was opened with the records; where they do not answer, it does not either.
+  // It was opened with the records. If they do not answer, it does not either.
   if (records.url !== null) await call.local("looking at the live log");
   if (live.redis === null) return { name: "live log", state: "ok", detail: behind };
   const { host } = new URL(live.redis);
@@ -159,7 +158,7 @@ async function checkLive(call: Call): Promise<Check> {
   return { name: "live log", state: "note", detail, fix: "check that it runs, and live.redis: aptove config show" };
 }
 
-async function checkIndex(call: Call): Promise<Check> {
+async function checkIndex(call: CliInvocation): Promise<Check> {
   if (call.server() !== null) return { name: "index", state: "note", detail: "is the server's own matter" };
   const { repo, root, hasGit } = await call.copy();
   const { store, qdrant } = call.loaded().configuration.retrieval;
@@ -180,7 +179,7 @@ async function checkIndex(call: Call): Promise<Check> {
   return { name: "index", state: "note", detail: `${repo} is not indexed yet; the first question does it` };
 }
 
-async function checkServer(call: Call): Promise<Check> {
+async function checkServer(call: CliInvocation): Promise<Check> {
   const named = call.server();
   const running = named === null ? findServer(call.folder()) : null;
   const url = named ?? running?.url;

@@ -1,12 +1,10 @@
-/** `aptove session mailbox | fire`: what subagents left, and handing it to the session's agent (A2). */
+/** `aptove session mailbox | fire`: shows what subagents left, and sends it to the session's agent (A2). */
 import type { AptoveClient, WireMailboxMessage } from "../../../client/client.ts";
-import type { Call } from "../call.ts";
+import type { CliInvocation } from "../invocation.ts";
 import { localTime } from "../show/explain.ts";
-import { exitCodes } from "../failure.ts";
-import type { ExitCode } from "../failure.ts";
-import { namedSession, shortId } from "../find-by-id.ts";
-import { firstLine } from "../output.ts";
-import type { Output } from "../output.ts";
+import { exitCodes, type ExitCode } from "../failure.ts";
+import { namedSession, shortId } from "../lookup/find-by-id.ts";
+import { firstLine, type CliOutput } from "../output.ts";
 import { mailboxLine } from "../show/subagent-lines.ts";
 import { ask } from "./ask.ts";
 
@@ -20,7 +18,11 @@ export interface FireOptions {
   interrupt?: boolean;
 }
 
-export async function showMailbox(call: Call, id: string | undefined, { all }: MailboxOptions): Promise<ExitCode> {
+export async function showMailbox(
+  call: CliInvocation,
+  id: string | undefined,
+  { all }: MailboxOptions,
+): Promise<ExitCode> {
   const client = await call.client();
   const session = await namedSession(client, id, (await call.copy()).repo);
   const { messages, runningTurnIds } = await wholeMailbox(client, session.id, all !== true);
@@ -48,7 +50,7 @@ async function wholeMailbox(client: AptoveClient, sessionId: string, waiting: bo
 
 function lineOf(
   { number, kind, turnId, name, createdAt, takenBy, deliveredAt }: WireMailboxMessage,
-  output: Output,
+  output: CliOutput,
 ): string {
   const { yellow, dim } = output.style;
   const end = kind === "subagent_failed" ? "failed" : "has ended";
@@ -59,7 +61,7 @@ function lineOf(
 }
 
 export async function fireMailbox(
-  call: Call,
+  call: CliInvocation,
   id: string,
   { words, options }: { words: string[]; options: FireOptions },
 ): Promise<ExitCode> {

@@ -1,22 +1,21 @@
-/** `aptove mcp list | test`: the MCP servers that a session would have here (P5). */
+/** `aptove mcp list | test`: the MCP servers that a session would use here (P5). */
 import type { LoadedConfiguration } from "../../../configuration/configuration.ts";
 import { maskArguments, maskSecret } from "../../../system/mask-secret.ts";
 import { configuredMcpServers, type McpServerSettings } from "../../../configuration/mcp-servers.ts";
 import { defaultWorkspaceId } from "../../../workspace/workspace-store.ts";
-import type { Call } from "../call.ts";
-import { CommandFailed, exitCodes } from "../failure.ts";
-import type { ExitCode } from "../failure.ts";
-import { findWorkspace } from "../find-by-id.ts";
+import type { CliInvocation } from "../invocation.ts";
+import { CommandFailed, exitCodes, type ExitCode } from "../failure.ts";
+import { findWorkspace } from "../lookup/find-by-id.ts";
 import { columns, duration, plural } from "../output.ts";
 import type { McpServerReport } from "../ports.ts";
 import { listenForStop, StoppedAtOnce } from "../stop-signals.ts";
 
 export interface McpOptions {
-  /** Id of the workspace whose servers are meant. */
+  /** The id of the workspace whose servers are used. */
   workspace?: string;
 }
 
-export async function listMcpServers(call: Call, options: McpOptions): Promise<ExitCode> {
+export async function listMcpServers(call: CliInvocation, options: McpOptions): Promise<ExitCode> {
   const { loaded, workspaceId } = await loadedFor(call, options);
   const { output } = call;
   const servers = loaded.configuration.mcpServers.map((settings) => described(settings, loaded, call));
@@ -30,7 +29,11 @@ export async function listMcpServers(call: Call, options: McpOptions): Promise<E
   return exitCodes.fine;
 }
 
-export async function testMcpServers(call: Call, name: string | undefined, options: McpOptions): Promise<ExitCode> {
+export async function testMcpServers(
+  call: CliInvocation,
+  name: string | undefined,
+  options: McpOptions,
+): Promise<ExitCode> {
   const { loaded, workspaceId } = await loadedFor(call, options);
   const reports = await reportsOf(call, wanted(loaded, name), workspaceId);
   if (reports === null) return exitCodes.interrupted;
@@ -42,11 +45,11 @@ export async function testMcpServers(call: Call, name: string | undefined, optio
 }
 
 async function loadedFor(
-  call: Call,
+  call: CliInvocation,
   { workspace }: McpOptions,
 ): Promise<{ loaded: LoadedConfiguration; workspaceId: string | null }> {
   const known = await (await call.workspaces()).store.list();
-  // Where a chat and an editor are; before the first of them there is none.
+  // Chats and editors use this workspace. It does not exist before the first of them.
   const isDefault = workspace === undefined;
   if (isDefault && known.every(({ id }) => id !== defaultWorkspaceId))
     return { loaded: call.loaded(), workspaceId: null };
@@ -57,15 +60,15 @@ async function loadedFor(
 interface DescribedServer {
   name: string;
   type: "stdio" | "http";
-  /** Its command line, or its address, without what may be secret in it. */
+  /** Returns the command line or the address of a server, without secrets. */
   place: string;
   state: "on" | "off" | "incomplete";
-  /** Of the layer that names it. */
+  /** The layer of the configuration that names the server. */
   layer: string;
   source: string;
 }
 
-function described(settings: McpServerSettings, loaded: LoadedConfiguration, call: Call): DescribedServer {
+function described(settings: McpServerSettings, loaded: LoadedConfiguration, call: CliInvocation): DescribedServer {
   const { id, command, args, url, enabled } = settings;
   const isIncomplete = faultOf(settings, loaded, call) !== null;
   const { layer = "built-in", place = "" } =
@@ -80,15 +83,19 @@ function described(settings: McpServerSettings, loaded: LoadedConfiguration, cal
   };
 }
 
-/** Why the environment does not let it be started; null: it does. */
-function faultOf(settings: McpServerSettings, { configuration }: LoadedConfiguration, call: Call): string | null {
+/** Returns why the environment does not allow the server to start. Null if it does. */
+function faultOf(
+  settings: McpServerSettings,
+  { configuration }: LoadedConfiguration,
+  call: CliInvocation,
+): string | null {
   const alone = { ...configuration, mcpServers: [settings] };
   return configuredMcpServers(alone, call.io.env).faults[0] ?? null;
 }
 
 function wanted(loaded: LoadedConfiguration, name: string | undefined): LoadedConfiguration {
   const { mcpServers } = loaded.configuration;
-  // One that is named is tested even where it is turned off.
+  // A server that is named is tested even if it is turned off.
   const named = mcpServers.filter(({ id }) => id === name).map((settings) => ({ ...settings, enabled: true }));
   if (name !== undefined && named.length === 0) {
     throw new CommandFailed("not_found", `there is no MCP server ${JSON.stringify(name)}`, "see: aptove mcp list");
@@ -96,9 +103,12 @@ function wanted(loaded: LoadedConfiguration, name: string | undefined): LoadedCo
   return { ...loaded, configuration: { ...loaded.configuration, mcpServers: name === undefined ? mcpServers : named } };
 }
 
-/** In the order of the configuration; those that are turned off have none. Null: somebody stopped it. */
+/**
+ * Returns the reports in the order of the configuration. Servers that are turned off have none. Null if the person
+ * stopped the test.
+ */
 async function reportsOf(
-  call: Call,
+  call: CliInvocation,
   loaded: LoadedConfiguration,
   workspaceId: string | null,
 ): Promise<McpServerReport[] | null> {
@@ -120,13 +130,13 @@ async function reportsOf(
     .map((settings) => reports.find(({ name }) => name === settings.id) ?? notStarted(settings, loaded, call));
 }
 
-function notStarted(settings: McpServerSettings, loaded: LoadedConfiguration, call: Call): McpServerReport {
+function notStarted(settings: McpServerSettings, loaded: LoadedConfiguration, call: CliInvocation): McpServerReport {
   const fault = faultOf(settings, loaded, call) ?? "was not started";
   const failure = fault.replace(/^the MCP server ".*?" /, "");
   return { name: settings.id, version: null, protocol: null, tools: [], failure, faults: [], startedInMs: null };
 }
 
-function reportLines({ output }: Call, reports: readonly McpServerReport[]): string[] {
+function reportLines({ output }: CliInvocation, reports: readonly McpServerReport[]): string[] {
   const { green, red, dim } = output.style;
   const names = columns(reports.map(({ name }) => [name, ""]));
   return reports.flatMap(({ version, protocol, tools, failure, faults, startedInMs }, at) => {
@@ -141,6 +151,6 @@ function reportLines({ output }: Call, reports: readonly McpServerReport[]): str
   });
 }
 
-function sayNone({ output }: Call): void {
+function sayNone({ output }: CliInvocation): void {
   output.note("no MCP server is configured; name one in config.toml: [mcp_servers.<name>]");
 }

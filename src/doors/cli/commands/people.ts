@@ -1,30 +1,15 @@
 /** `aptove org create | list | show | rename | suspend | resume` and `aptove user add | list | show | change | role | disable | enable` (H4). */
-import type { AptoveClient, WireOrg, WireUser } from "../../../client/client.ts";
+import type { WireOrg, WireUser } from "../../../client/client.ts";
 import type { Role } from "../../../domain/caller.ts";
-import { isId } from "../../../domain/ids.ts";
-import { limits } from "../../../domain/limits.ts";
 import { toWireOrg } from "../../../protocol/people.ts";
-import type { Call } from "../call.ts";
+import type { CliInvocation } from "../invocation.ts";
 import { localTime } from "../show/explain.ts";
-import { CommandFailed, exitCodes, UsageError } from "../failure.ts";
-import type { ExitCode } from "../failure.ts";
-import { shortIds } from "../find-by-id.ts";
+import { exitCodes, UsageError, type ExitCode } from "../failure.ts";
+import { shortIds } from "../lookup/find-by-id.ts";
 import { columns } from "../output.ts";
-import type { LocalEngine } from "../ports.ts";
+import { allOrgs, allUsers, clientOf, findOrg, findUser, theOnly, type OrgOption } from "../lookup/find-people.ts";
 
-/** `org`: an org of this machine's data, as its operator; absent: the caller's own. */
-export interface OrgOption {
-  org?: string;
-}
-
-/** Whoever acts on people and keys: the operator of an org that is named, else the caller that every command has. */
-export async function clientOf(call: Call, { org }: OrgOption): Promise<AptoveClient> {
-  if (org === undefined) return await call.client();
-  const { operator } = await call.local("--org");
-  return await operator.clientFor((await findOrg(operator, org)).id);
-}
-
-export async function createOrg(call: Call, name: string): Promise<ExitCode> {
+export async function createOrg(call: CliInvocation, name: string): Promise<ExitCode> {
   const { operator } = await call.local("making an org");
   const isTaken = (await allOrgs(operator)).some((other) => other.name === name);
   const org = toWireOrg(await operator.createOrg(name));
@@ -37,12 +22,12 @@ export async function createOrg(call: Call, name: string): Promise<ExitCode> {
   return exitCodes.fine;
 }
 
-/** Names are people's own matter; but who has one twice is found by it no more. */
-function warnOfName({ output }: Call, what: "org" | "user", name: string): void {
+/** Names need not be unique, but a name that exists twice finds neither. */
+function warnOfName({ output }: CliInvocation, what: "org" | "user", name: string): void {
   output.note(`warning: there is another ${what} "${output.safeNote(name)}"; name both by their ids from now on`);
 }
 
-export async function listOrgs(call: Call): Promise<ExitCode> {
+export async function listOrgs(call: CliInvocation): Promise<ExitCode> {
   const orgs = call.server() === null ? await allOrgs((await call.local("orgs")).operator) : [await ownOrg(call)];
   const { output } = call;
   if (call.json) output.json({ orgs });
@@ -50,7 +35,7 @@ export async function listOrgs(call: Call): Promise<ExitCode> {
   return exitCodes.fine;
 }
 
-export async function showOrg(call: Call, text: string | undefined): Promise<ExitCode> {
+export async function showOrg(call: CliInvocation, text: string | undefined): Promise<ExitCode> {
   const org = text === undefined ? await ownOrg(call) : await namedOrg(call, text);
   const { output } = call;
   if (call.json) output.json(org);
@@ -58,7 +43,7 @@ export async function showOrg(call: Call, text: string | undefined): Promise<Exi
   return exitCodes.fine;
 }
 
-export async function renameOrg(call: Call, text: string, name: string): Promise<ExitCode> {
+export async function renameOrg(call: CliInvocation, text: string, name: string): Promise<ExitCode> {
   const { id } = await namedOrg(call, text);
   const client = call.server() === null ? await clientOf(call, { org: id }) : await call.client();
   const org = await client.people.renameOrg(id, name);
@@ -67,7 +52,7 @@ export async function renameOrg(call: Call, text: string, name: string): Promise
   return exitCodes.fine;
 }
 
-export async function suspendOrg(call: Call, text: string, isSuspended: boolean): Promise<ExitCode> {
+export async function suspendOrg(call: CliInvocation, text: string, isSuspended: boolean): Promise<ExitCode> {
   const { operator } = await call.local(isSuspended ? "suspending an org" : "resuming an org");
   const org = toWireOrg(await operator.suspendOrg((await findOrg(operator, text)).id, isSuspended));
   const what = isSuspended ? "suspended: nobody of it is let in, until: aptove org resume" : "its people are let in";
@@ -80,35 +65,15 @@ function orgRow({ id, name, createdAt, suspendedAt }: WireOrg): string[] {
   return [id, suspendedAt === null ? "active" : "suspended", `made ${localTime(createdAt).slice(0, 16)}`, name];
 }
 
-async function ownOrg(call: Call): Promise<WireOrg> {
+async function ownOrg(call: CliInvocation): Promise<WireOrg> {
   const client = await call.client();
   return await client.people.org((await client.me()).orgId);
 }
 
-/** On this machine's data any org; at a server the caller's own. */
-async function namedOrg(call: Call, text: string): Promise<WireOrg> {
+/** Finds the named org: any org of this machine's data; at a server, the caller's own. */
+async function namedOrg(call: CliInvocation, text: string): Promise<WireOrg> {
   if (call.server() === null) return await findOrg((await call.local("orgs")).operator, text);
   return theOnly([await ownOrg(call)], text, { what: "org", list: "aptove org list" });
-}
-
-/** Of what `--org` names for an index: an id as it is, because a shared index may be made where no org is kept; or a name. */
-export async function orgIdOf(call: Call, text: string): Promise<string> {
-  return isId(text) ? text : (await findOrg((await call.local("--org")).operator, text)).id;
-}
-
-async function findOrg(operator: LocalEngine["operator"], text: string): Promise<WireOrg> {
-  return theOnly(await allOrgs(operator), text, { what: "org", list: "aptove org list" });
-}
-
-async function allOrgs(operator: LocalEngine["operator"]): Promise<WireOrg[]> {
-  const found: WireOrg[] = [];
-  let page: Parameters<typeof operator.listOrgs>[0] | null = { limit: limits.pageSizeMax };
-  while (page !== null) {
-    const { orgs, next }: Awaited<ReturnType<typeof operator.listOrgs>> = await operator.listOrgs(page);
-    found.push(...orgs.map(toWireOrg));
-    page = next === null ? null : { limit: limits.pageSizeMax, after: next };
-  }
-  return found;
 }
 
 export interface UserOptions extends OrgOption {
@@ -118,7 +83,7 @@ export interface UserOptions extends OrgOption {
   externalId?: string;
 }
 
-export async function addUser(call: Call, name: string, options: UserOptions): Promise<ExitCode> {
+export async function addUser(call: CliInvocation, name: string, options: UserOptions): Promise<ExitCode> {
   const { org: _org, ...facts } = options;
   const client = await clientOf(call, options);
   const isTaken = (await allUsers(client)).some((other) => other.name === name);
@@ -133,7 +98,7 @@ export async function addUser(call: Call, name: string, options: UserOptions): P
   return exitCodes.fine;
 }
 
-export async function listUsers(call: Call, options: OrgOption): Promise<ExitCode> {
+export async function listUsers(call: CliInvocation, options: OrgOption): Promise<ExitCode> {
   const users = await allUsers(await clientOf(call, options));
   const { output } = call;
   if (call.json) {
@@ -152,7 +117,7 @@ export async function listUsers(call: Call, options: OrgOption): Promise<ExitCod
   return exitCodes.fine;
 }
 
-export async function showUser(call: Call, text: string, options: OrgOption): Promise<ExitCode> {
+export async function showUser(call: CliInvocation, text: string, options: OrgOption): Promise<ExitCode> {
   const user = await findUser(await clientOf(call, options), text);
   const { output } = call;
   if (call.json) {
@@ -172,9 +137,9 @@ export async function showUser(call: Call, text: string, options: OrgOption): Pr
   return exitCodes.fine;
 }
 
-/** Also `role`, `disable` and `enable`. */
+/** Changes a user. `role`, `disable` and `enable` use it too. */
 export async function changeUser(
-  call: Call,
+  call: CliInvocation,
   text: string,
   { org, ...change }: UserOptions & { disabled?: boolean },
 ): Promise<ExitCode> {
@@ -189,38 +154,4 @@ export async function changeUser(
 
 function stateOf({ disabledAt }: WireUser): string {
   return disabledAt === null ? "enabled" : `disabled ${localTime(disabledAt).slice(0, 16)}`;
-}
-
-/** By id or its end, by email, or by name. */
-export async function findUser(client: AptoveClient, text: string): Promise<WireUser> {
-  const users = await allUsers(client);
-  const byEmail = users.find(({ email }) => email !== null && email === text.toLowerCase());
-  return byEmail ?? theOnly(users, text, { what: "user", list: "aptove user list" });
-}
-
-export async function allUsers(client: AptoveClient): Promise<WireUser[]> {
-  const found: WireUser[] = [];
-  let cursor: string | null = "";
-  while (cursor !== null) {
-    const page: Awaited<ReturnType<typeof client.people.list>> = await client.people.list({
-      limit: limits.pageSizeMax,
-      ...(cursor !== "" && { cursor }),
-    });
-    found.push(...page.users);
-    cursor = page.nextCursor;
-  }
-  return found;
-}
-
-function theOnly<T extends { id: string; name: string }>(
-  all: T[],
-  text: string,
-  { what, list }: { what: string; list: string },
-): T {
-  const isMeant = ({ id, name }: T): boolean => name === text || (text.length >= 4 && id.endsWith(text.toLowerCase()));
-  const [found, second] = all.filter(isMeant);
-  if (found === undefined) throw new CommandFailed("not_found", `there is no ${what} "${text}"`, `see: ${list}`);
-  if (second !== undefined)
-    throw new UsageError(`"${text}" fits more than one ${what}`, `give the id as ${list} shows it`);
-  return found;
 }

@@ -1,13 +1,12 @@
-/** `aptove search`: sessions that hold all of the words (S8). */
+/** `aptove search`: sessions that contain all of the words (S8). */
 import type { WireSearchHits } from "../../../client/client.ts";
-import type { Call } from "../call.ts";
+import type { CliInvocation } from "../invocation.ts";
 import { localTime } from "../show/explain.ts";
-import { exitCodes } from "../failure.ts";
-import type { ExitCode } from "../failure.ts";
-import { shortId } from "../find-by-id.ts";
-import type { Output } from "../output.ts";
+import { exitCodes, type ExitCode } from "../failure.ts";
+import { shortId } from "../lookup/find-by-id.ts";
+import type { CliOutput } from "../output.ts";
 
-export async function search(call: Call, words: string[], options: { limit: number }): Promise<ExitCode> {
+export async function search(call: CliInvocation, words: string[], options: { limit: number }): Promise<ExitCode> {
   const hits = await (await call.client()).search(words.join(" "), { limit: options.limit });
   const { output } = call;
   if (call.json) output.json({ hits });
@@ -16,7 +15,7 @@ export async function search(call: Call, words: string[], options: { limit: numb
   return exitCodes.fine;
 }
 
-function hitLines({ session, matches }: WireSearchHits["hits"][number], words: string[], output: Output): string[] {
+function hitLines({ session, matches }: WireSearchHits["hits"][number], words: string[], output: CliOutput): string[] {
   const { bold, yellow, dim } = output.style;
   const head = `${yellow(shortId(session.id))} ${bold(output.safe(session.name))}`;
   const lines = matches.map(({ where, turnId, excerpt }) => {
@@ -26,8 +25,8 @@ function hitLines({ session, matches }: WireSearchHits["hits"][number], words: s
   return [`${head} ${dim(localTime(session.activeAt).slice(0, 16))}`, ...lines];
 }
 
-/** The words as they were found, in red. */
-function marked(text: string, words: string[], output: Output): string {
+/** Shows the words in red where they were found. */
+function marked(text: string, words: string[], output: CliOutput): string {
   const parts = words.flatMap((each) => each.split(/\s+/)).filter((each) => each !== "");
   const pattern = parts.toSorted((a, b) => b.length - a.length).map((part) => RegExp.escape(part));
   return text.replace(new RegExp(pattern.join("|"), "giu"), (found) => output.style.red(found));

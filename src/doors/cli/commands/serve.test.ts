@@ -4,8 +4,7 @@ import type { AddressInfo } from "node:net";
 import { readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
-import { cliWorld } from "../../../../testing/cli.ts";
-import type { CliWorld, LiveCli, RunOptions } from "../../../../testing/cli.ts";
+import { cliWorld, type CliWorld, type LiveCli, type RunOptions } from "../../../../testing/cli.ts";
 import type { ServerFile } from "../server-file.ts";
 
 interface RunningServer {

@@ -1,25 +1,25 @@
 /** `aptove serve` and `aptove start`: the HTTP server of this machine's data folder (L1, R4). */
 import { failureOf } from "../../../domain/errors.ts";
 import { whenAborted } from "../../../system/abort.ts";
-import type { Call } from "../call.ts";
-import { CommandFailed, exitCodes } from "../failure.ts";
-import type { ExitCode } from "../failure.ts";
+import { systemCode } from "../../../system/system-error.ts";
+import type { CliInvocation } from "../invocation.ts";
+import { CommandFailed, exitCodes, type ExitCode } from "../failure.ts";
 import type { LocalEngine } from "../ports.ts";
 import { answersAt, findServer, isLoopback, markStopped, readServerFile, writeServerFile } from "../server-file.ts";
 import { listenForStop } from "../stop-signals.ts";
-import { indexWorkingCopy, summaryLines } from "./index-repository.ts";
-import { allKeys } from "./keys.ts";
+import { summaryLines, indexWorkingCopy } from "../indexing/index-working-copy.ts";
+import { allKeys } from "../lookup/find-people.ts";
 
 export interface ServeOptions {
   host?: string;
   port?: number;
 }
 
-/** Name of the key that commands on this machine use while the server runs. */
+/** The name of the key that commands on this machine use while the server runs. */
 const localKeyName = "commands on this machine";
 const firstKeyName = "first key";
 
-export async function serve(call: Call, options: ServeOptions): Promise<ExitCode> {
+export async function serve(call: CliInvocation, options: ServeOptions): Promise<ExitCode> {
   call.override("serve", { ...options });
   const local = await call.local("serving", { isServer: true });
   return await serveUntilStopped(call, local, (url) => {
@@ -28,8 +28,8 @@ export async function serve(call: Call, options: ServeOptions): Promise<ExitCode
   });
 }
 
-/** What `npm start` runs: everything that a first run needs, then the server. */
-export async function start(call: Call, options: ServeOptions): Promise<ExitCode> {
+/** `npm start`: does what a first run needs, then starts the server. */
+export async function start(call: CliInvocation, options: ServeOptions): Promise<ExitCode> {
   call.override("serve", { ...options });
   await refuseSecondServer(call);
   const local = await call.local("serving", { isServer: true });
@@ -42,8 +42,11 @@ export async function start(call: Call, options: ServeOptions): Promise<ExitCode
   });
 }
 
-/** Without an index the server still answers, so a failure here is only said. One that a team shares is made by builds. */
-async function indexHere(call: Call): Promise<void> {
+/**
+ * Indexes the repository. The server answers without an index too, so a failure is only printed. Build servers make the
+ * index that a team shares.
+ */
+async function indexHere(call: CliInvocation): Promise<void> {
   const { output } = call;
   if (call.loaded().configuration.retrieval.store !== "local") return;
   const copy = await call.copy();
@@ -59,14 +62,14 @@ async function indexHere(call: Call): Promise<void> {
   }
 }
 
-/** Made once; its secret cannot be shown again, because only its hash is kept (H4). */
+/** Creates the first key. Its secret cannot be shown again, because only its hash is stored (H4). */
 async function firstKey(local: LocalEngine): Promise<string | null> {
   const keys = await allKeys(local.client);
   if (keys.some((key) => key.revokedAt === null && key.name !== localKeyName)) return null;
   return (await local.client.keys.create({ name: firstKeyName })).secret;
 }
 
-function welcome(call: Call, at: { url: string; key: string | null; records: string }): string[] {
+function welcome(call: CliInvocation, at: { url: string; key: string | null; records: string }): string[] {
   const { bold, dim } = call.output.style;
   const { provider } = call.loaded().configuration;
   const command = commandName(call);
@@ -94,17 +97,21 @@ function welcome(call: Call, at: { url: string; key: string | null; records: str
   ];
 }
 
-/** What a person types in the clone that `npm start` runs in; elsewhere the path of the command. */
-function commandName(call: Call): string {
+/** What a person types in the clone that `npm start` runs in. Elsewhere: the path of the command. */
+function commandName(call: CliInvocation): string {
   if (call.io.env["npm_package_name"] === "aptove") return "npx aptove";
   return call.bin.includes(" ") ? JSON.stringify(call.bin) : call.bin;
 }
 
-async function serveUntilStopped(call: Call, local: LocalEngine, onReady: (url: string) => void): Promise<ExitCode> {
+async function serveUntilStopped(
+  call: CliInvocation,
+  local: LocalEngine,
+  onReady: (url: string) => void,
+): Promise<ExitCode> {
   const { host, port } = call.loaded().configuration.serve;
   const url = await listenOrTell(call, local, { host, port });
   await announce(call, local, url);
-  // Whoever reads JSON from standard error reads nothing else there.
+  // A program that reads JSON from standard error expects no other text there.
   const isRead = call.loaded().configuration.log.format === "json";
   const say = (lines: string[]): void => {
     if (isRead) return local.report(lines.join(" "));
@@ -124,7 +131,7 @@ async function serveUntilStopped(call: Call, local: LocalEngine, onReady: (url: 
   }
 }
 
-/** Keys and tokens go over the wire as they are, and this server has no TLS of its own. */
+/** Warns that keys and tokens are sent in clear text, because this server has no TLS of its own. */
 function plainHttp(host: string): string[] {
   return [
     `warning: ${host} is reached without TLS, and keys can be read on the way;`,
@@ -132,8 +139,8 @@ function plainHttp(host: string): string[] {
   ];
 }
 
-/** Lets other commands of this person find the server, with a key of their own that outlives it (see server-file.ts). */
-async function announce(call: Call, local: LocalEngine, url: string): Promise<void> {
+/** Lets other commands of this person find the server. Their key outlives the server (see server-file.ts). */
+async function announce(call: CliInvocation, local: LocalEngine, url: string): Promise<void> {
   const former = readServerFile(call.folder());
   const keys = await allKeys(local.client);
   const isKept = keys.some((key) => key.id === former?.keyId && key.revokedAt === null);
@@ -144,7 +151,7 @@ async function announce(call: Call, local: LocalEngine, url: string): Promise<vo
     key,
     keyId,
     configuration: call.fingerprint(),
-    records: call.recordsPlace(),
+    records: call.recordsLocation(),
   });
 }
 
@@ -153,7 +160,7 @@ async function newLocalKey(local: LocalEngine): Promise<{ key: string; keyId: st
   return { key: created.secret, keyId: created.key.id };
 }
 
-async function refuseSecondServer(call: Call): Promise<void> {
+async function refuseSecondServer(call: CliInvocation): Promise<void> {
   const running = findServer(call.folder());
   const { port } = call.loaded().configuration.serve;
   if (running === null || port === 0 || URL.parse(running.url)?.port !== String(port)) return;
@@ -165,12 +172,17 @@ function alreadyServing(url: string, pid: number): CommandFailed {
   return new CommandFailed("already_serving", `aptove serves at ${url} already (pid ${pid})`, fix);
 }
 
-async function listenOrTell(call: Call, local: LocalEngine, at: { host: string; port: number }): Promise<string> {
+async function listenOrTell(
+  call: CliInvocation,
+  local: LocalEngine,
+  at: { host: string; port: number },
+): Promise<string> {
   try {
     return (await local.listen(at)).url;
   } catch (error) {
-    const code = systemCode(error);
-    if (code === null) throw error;
+    // The door reports that it cannot listen. The cause of its error has the reason.
+    const code = systemCode(error instanceof Error ? error.cause : null);
+    if (code === "") throw error;
     const place = `${at.host}:${at.port}`;
     if (code === "EADDRINUSE") {
       const running = findServer(call.folder());
@@ -182,10 +194,4 @@ async function listenOrTell(call: Call, local: LocalEngine, at: { host: string; 
     const fix = code === "EACCES" ? "take a port above 1023: --port <n>" : "check serve.host: aptove config show";
     throw new CommandFailed("cannot_listen", `cannot listen on ${place} (${code})`, fix);
   }
-}
-
-/** The door says that it cannot listen, and why as its cause. */
-function systemCode(error: unknown): string | null {
-  const cause = error instanceof Error ? error.cause : null;
-  return cause instanceof Error && "code" in cause ? String(cause.code) : null;
 }

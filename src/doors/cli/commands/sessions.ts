@@ -1,11 +1,10 @@
 /** `aptove session list | show | log` (L1, S7). */
 import type { AptoveClient, WireSession, WireSessionGraph, WireTurn } from "../../../client/client.ts";
 import { limits } from "../../../domain/limits.ts";
-import type { Call } from "../call.ts";
+import type { CliInvocation } from "../invocation.ts";
 import { localTime, sessionLines, turnCounts, turnLines } from "../show/explain.ts";
-import { CommandFailed, exitCodes, UsageError } from "../failure.ts";
-import type { ExitCode } from "../failure.ts";
-import { namedSession, shortIds, turnNumbered } from "../find-by-id.ts";
+import { CommandFailed, exitCodes, UsageError, type ExitCode } from "../failure.ts";
+import { namedSession, shortIds, turnNumbered } from "../lookup/find-by-id.ts";
 import { columns, dollars, duration, firstLine, plural } from "../output.ts";
 
 export interface ListOptions {
@@ -15,7 +14,7 @@ export interface ListOptions {
   removed?: boolean;
 }
 
-export async function listSessions(call: Call, options: ListOptions): Promise<ExitCode> {
+export async function printSessionList(call: CliInvocation, options: ListOptions): Promise<ExitCode> {
   const client = await call.client();
   const { sessions, nextCursor } =
     options.removed === true ? await removedSessions(client, options) : await someSessions(client, options);
@@ -83,7 +82,11 @@ export interface ShowOptions {
   step: number;
 }
 
-export async function showSession(call: Call, id: string | undefined, options: ShowOptions): Promise<ExitCode> {
+export async function showSession(
+  call: CliInvocation,
+  id: string | undefined,
+  options: ShowOptions,
+): Promise<ExitCode> {
   const client = await call.client();
   const session = await namedSession(client, id, (await call.copy()).repo);
   const turn = await turnOf(client, session, options.turn);
@@ -106,7 +109,7 @@ export async function showSession(call: Call, id: string | undefined, options: S
   return exitCodes.fine;
 }
 
-/** The turn of a sequence number; the newest without one. Null: the session is empty. */
+/** Returns the turn with a sequence number; without a number, the newest. Null if the session is empty. */
 async function turnOf(
   client: AptoveClient,
   session: WireSession,
@@ -122,7 +125,7 @@ export interface LogOptions {
   graph?: boolean;
 }
 
-export async function logSession(call: Call, id: string | undefined, options: LogOptions): Promise<ExitCode> {
+export async function logSession(call: CliInvocation, id: string | undefined, options: LogOptions): Promise<ExitCode> {
   const client = await call.client();
   const session = await namedSession(client, id, (await call.copy()).repo);
   if (options.graph === true) return await showGraph(call, await client.sessions.graph(session.id), options.limit);
@@ -148,7 +151,7 @@ export async function logSession(call: Call, id: string | undefined, options: Lo
   return exitCodes.fine;
 }
 
-async function showGraph(call: Call, graph: WireSessionGraph, limit: number): Promise<ExitCode> {
+async function showGraph(call: CliInvocation, graph: WireSessionGraph, limit: number): Promise<ExitCode> {
   const { output } = call;
   if (call.json) {
     output.json(graph);
@@ -162,7 +165,7 @@ async function showGraph(call: Call, graph: WireSessionGraph, limit: number): Pr
   return exitCodes.fine;
 }
 
-/** A turn that was stopped is complete with what it had said; its reader wants to know that it was. */
+/** A turn that was stopped counts as completed with the text so far, so the list marks it. */
 function turnState({ status, failures, stopReason }: WireTurn): string {
   if (status === "failed") return `failed ${failures[0]?.code ?? ""}`;
   return status === "completed" && stopReason === "interrupted" ? stopReason : status;

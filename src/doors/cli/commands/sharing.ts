@@ -1,16 +1,19 @@
-/** `aptove session share | unshare` (S7): with all of the org to read, or with some of its people to continue. */
+/** `aptove session share | unshare` (S7): lets the whole org read a session, or some of its users continue it. */
 import type { WireShared } from "../../../client/client.ts";
-import type { Call } from "../call.ts";
-import { exitCodes } from "../failure.ts";
-import type { ExitCode } from "../failure.ts";
-import { findSession, shortId } from "../find-by-id.ts";
-import { findUser } from "./people.ts";
+import type { CliInvocation } from "../invocation.ts";
+import { exitCodes, type ExitCode } from "../failure.ts";
+import { findSession, shortId } from "../lookup/find-by-id.ts";
+import { findUser } from "../lookup/find-people.ts";
 
 export interface SharingOptions {
   with?: string[];
 }
 
-export async function shareSession(call: Call, id: string, { with: people = [] }: SharingOptions): Promise<ExitCode> {
+export async function shareSession(
+  call: CliInvocation,
+  id: string,
+  { with: people = [] }: SharingOptions,
+): Promise<ExitCode> {
   const client = await call.client();
   const session = await findSession(client, id, (await call.copy()).repo);
   const invite = await Promise.all(people.map(async (text) => (await findUser(client, text)).id));
@@ -18,7 +21,11 @@ export async function shareSession(call: Call, id: string, { with: people = [] }
   return tell(call, await client.sessions.share(session.id, change));
 }
 
-export async function unshareSession(call: Call, id: string, { with: people = [] }: SharingOptions): Promise<ExitCode> {
+export async function unshareSession(
+  call: CliInvocation,
+  id: string,
+  { with: people = [] }: SharingOptions,
+): Promise<ExitCode> {
   const client = await call.client();
   const session = await findSession(client, id, (await call.copy()).repo);
   const dismiss = await Promise.all(people.map(async (text) => (await findUser(client, text)).id));
@@ -26,7 +33,7 @@ export async function unshareSession(call: Call, id: string, { with: people = []
   return tell(call, await client.sessions.share(session.id, change));
 }
 
-function tell(call: Call, shared: WireShared): ExitCode {
+function tell(call: CliInvocation, shared: WireShared): ExitCode {
   const { output } = call;
   if (call.json) {
     output.json(shared);

@@ -1,26 +1,26 @@
-/** `aptove workspace list | create | show | permissions | delete | gc` (W1, W2, W6). They need no database but for `delete` and `gc`. */
+/**
+ * `aptove workspace list | create | show | permissions | delete | gc` (W1, W2, W6). Only `delete` and `gc` need the
+ * database.
+ */
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { isoTime } from "../../../domain/ids.ts";
 import { limits } from "../../../domain/limits.ts";
 import type { OpenedWorkspaces } from "../../../workspace/opened-workspaces.ts";
-import { defaultWorkspaceId } from "../../../workspace/workspace-store.ts";
-import type { Workspace } from "../../../workspace/workspace-store.ts";
-import type { Call } from "../call.ts";
-import { mayGoOn } from "../confirm.ts";
+import { defaultWorkspaceId, type Workspace } from "../../../workspace/workspace-store.ts";
+import type { CliInvocation } from "../invocation.ts";
+import { confirmUnlessYes, type ConfirmOptions } from "../confirm.ts";
 import { localTime } from "../show/explain.ts";
-import { CommandFailed, exitCodes, UsageError } from "../failure.ts";
-import type { ExitCode } from "../failure.ts";
-import { findWorkspace, shortId, shortIds } from "../find-by-id.ts";
+import { CommandFailed, exitCodes, UsageError, type ExitCode } from "../failure.ts";
+import { findWorkspace, shortId, shortIds } from "../lookup/find-by-id.ts";
 import { columns, plural } from "../output.ts";
-import type { AskedOptions } from "./keep.ts";
 
-export interface WorkspaceGcOptions extends AskedOptions {
+export interface WorkspaceGcOptions extends ConfirmOptions {
   maxAge: number;
   dryRun?: boolean;
 }
 
-export async function listWorkspaces(call: Call): Promise<ExitCode> {
+export async function listWorkspaces(call: CliInvocation): Promise<ExitCode> {
   const found = await described(await opened(call), call);
   const { output } = call;
   if (call.json) {
@@ -40,14 +40,14 @@ export async function listWorkspaces(call: Call): Promise<ExitCode> {
   return exitCodes.fine;
 }
 
-export async function createWorkspace(call: Call, options: { name?: string }): Promise<ExitCode> {
+export async function createWorkspace(call: CliInvocation, options: { name?: string }): Promise<ExitCode> {
   const workspace = await (await opened(call)).workspaces.create(options);
   if (call.json) call.output.json({ ...shown(call, workspace), devices: [] });
   else call.output.line(workspace.id);
   return exitCodes.fine;
 }
 
-export async function showWorkspace(call: Call, id: string): Promise<ExitCode> {
+export async function showWorkspace(call: CliInvocation, id: string): Promise<ExitCode> {
   const workspace = findWorkspace(await described(await opened(call), call), id);
   const { output } = call;
   if (call.json) {
@@ -70,7 +70,7 @@ export async function showWorkspace(call: Call, id: string): Promise<ExitCode> {
 }
 
 export async function workspacePermissions(
-  call: Call,
+  call: CliInvocation,
   text: string,
   { forget }: { forget?: string },
 ): Promise<ExitCode> {
@@ -92,14 +92,14 @@ export async function workspacePermissions(
   return exitCodes.fine;
 }
 
-export async function deleteWorkspace(call: Call, text: string, options: AskedOptions): Promise<ExitCode> {
+export async function deleteWorkspace(call: CliInvocation, text: string, options: ConfirmOptions): Promise<ExitCode> {
   const open = await opened(call);
   const { id, name, devices } = findWorkspace(await described(open, call), text);
   const called = name === null ? "" : ` "${call.output.safeNote(name)}"`;
   const bound = devices.length === 0 ? "" : `, and unbind ${plural(devices.length, "device")}`;
   const what = id === defaultWorkspaceId ? "transcripts and settings of default" : shortId(id);
   const question = `delete ${what}${called} for ever${bound}? nothing brings it back`;
-  if (!(await mayGoOn(call, question, options))) return exitCodes.failed;
+  if (!(await confirmUnlessYes(call, question, options))) return exitCodes.failed;
   await open.workspaces.delete(id, { isRunning: (each) => hasRunningTurn(call, each) });
   const anew = id === defaultWorkspaceId ? "it is made anew, empty, when it is next needed; " : "";
   if (call.json) call.output.json({ deleted: id, devices });
@@ -107,7 +107,7 @@ export async function deleteWorkspace(call: Call, text: string, options: AskedOp
   return exitCodes.fine;
 }
 
-export async function collectWorkspaces(call: Call, options: WorkspaceGcOptions): Promise<ExitCode> {
+export async function collectWorkspaces(call: CliInvocation, options: WorkspaceGcOptions): Promise<ExitCode> {
   const { workspaces } = await opened(call);
   const { maxAge: maxAgeDays, dryRun = false } = options;
   const isRunning = (id: string): Promise<boolean> => hasRunningTurn(call, id);
@@ -117,7 +117,7 @@ export async function collectWorkspaces(call: Call, options: WorkspaceGcOptions)
   const { output } = call;
   if (!dryRun && stale.length > 0) {
     for (const workspace of stale) output.note(output.safeNote(staleLine(workspace)));
-    if (!(await mayGoOn(call, `delete ${plural(stale.length, "workspace")} for ever?`, options))) {
+    if (!(await confirmUnlessYes(call, `delete ${plural(stale.length, "workspace")} for ever?`, options))) {
       return exitCodes.failed;
     }
   }
@@ -136,9 +136,12 @@ function staleLine({ id, name, lastAccessedAt }: Workspace): string {
   return `${shortId(id)}  used ${localTime(isoTime(lastAccessedAt)).slice(0, 16)}  ${name ?? ""}`.trimEnd();
 }
 
-/** Only here the sessions are asked, so only a workspace that would go costs that. */
-async function hasRunningTurn(call: Call, workspaceId: string): Promise<boolean> {
-  // Where nothing was ever said, nothing runs.
+/**
+ * Returns true if a turn of the workspace runs. It reads the sessions, so it is called only for workspaces about to be
+ * deleted.
+ */
+async function hasRunningTurn(call: CliInvocation, workspaceId: string): Promise<boolean> {
+  // Without records there is no session, so no turn runs.
   if (call.loaded().configuration.records.url === null && !existsSync(call.folder().records)) return false;
   const client = await call.client();
   for (let cursor: string | null = null; ;) {
@@ -150,19 +153,22 @@ async function hasRunningTurn(call: Call, workspaceId: string): Promise<boolean>
   }
 }
 
-async function opened(call: Call): Promise<OpenedWorkspaces> {
+async function opened(call: CliInvocation): Promise<OpenedWorkspaces> {
   if (call.server() === null) return await call.workspaces();
   throw new UsageError("workspaces are on this machine's own data", "leave out --server (and APTOVE_SERVER)");
 }
 
 type Shown = ReturnType<typeof shown>;
 
-function shown(call: Call, { id, createdAt, lastAccessedAt, ...workspace }: Workspace) {
+function shown(call: CliInvocation, { id, createdAt, lastAccessedAt, ...workspace }: Workspace) {
   const folder = join(call.folder().workspaces, id);
   return { id, folder, createdAt: isoTime(createdAt), lastAccessedAt: isoTime(lastAccessedAt), ...workspace };
 }
 
-async function described({ workspaces }: OpenedWorkspaces, call: Call): Promise<(Shown & { devices: string[] })[]> {
+async function described(
+  { workspaces }: OpenedWorkspaces,
+  call: CliInvocation,
+): Promise<(Shown & { devices: string[] })[]> {
   const [found, bindings] = await Promise.all([workspaces.list(), workspaces.devices()]);
   return found.map((workspace) => {
     const devices = bindings.filter(({ workspaceId }) => workspaceId === workspace.id);

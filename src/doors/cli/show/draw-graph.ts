@@ -1,11 +1,9 @@
-/** Draws the rows of a session's graph: lanes in colours, then what stands at the node. */
+/** Draws the rows of a session's graph: coloured lanes, then the text of the node. */
 import type { WireSessionGraph, WireTurnSummary } from "../../../client/client.ts";
 import { localTime } from "./explain.ts";
-import { shortId } from "../find-by-id.ts";
-import { firstLine, plural } from "../output.ts";
-import type { Output, Style } from "../output.ts";
-import { graphRows } from "./session-graph.ts";
-import type { GraphNode, GraphRow } from "./session-graph.ts";
+import { shortId } from "../lookup/find-by-id.ts";
+import { firstLine, plural, type CliOutput, type OutputStyle } from "../output.ts";
+import { graphRows, type GraphNode, type GraphRow } from "./session-graph.ts";
 
 const marks: Record<WireTurnSummary["status"], string> = {
   completed: "*",
@@ -15,8 +13,8 @@ const marks: Record<WireTurnSummary["status"], string> = {
   archived: "-",
 };
 
-/** At most `limit` nodes, from the top. */
-export function graphLines(graph: WireSessionGraph, limit: number, output: Output): string[] {
+/** Draws at most `limit` nodes, from the top. */
+export function graphLines(graph: WireSessionGraph, limit: number, output: CliOutput): string[] {
   const lines: string[] = [];
   let nodes = 0;
   for (const row of graphRows(graph)) {
@@ -27,8 +25,8 @@ export function graphLines(graph: WireSessionGraph, limit: number, output: Outpu
   return lines;
 }
 
-/** `| | *`, or where two lanes meet `| |/`. */
-function drawRow({ lanes, node }: GraphRow, style: Style): string {
+/** Draws the lanes of a row: `| | *`, or `| |/` where two lanes meet. */
+function drawRow({ lanes, node }: GraphRow, style: OutputStyle): string {
   const colours = [style.red, style.green, style.yellow, style.blue, style.magenta, style.cyan];
   const paint = (number: number | undefined, text: string): string =>
     (colours[(number ?? 0) % colours.length] ?? style.red)(text);
@@ -39,7 +37,7 @@ function drawRow({ lanes, node }: GraphRow, style: Style): string {
   return [...before, paint(last, mark)].join(" ");
 }
 
-function labelOf(node: GraphNode, graph: WireSessionGraph, output: Output): string {
+function labelOf(node: GraphNode, graph: WireSessionGraph, output: CliOutput): string {
   const { yellow, dim } = output.style;
   if (node.kind === "fork") {
     const { id, name, turnCount } = node.session;
@@ -54,14 +52,14 @@ function labelOf(node: GraphNode, graph: WireSessionGraph, output: Output): stri
   return `${yellow(shortId(turn.id))} ${turn.sequence} ${named}${words} ${at}`;
 }
 
-/** Whose it is, and which turn began it or told it to go on. */
+/** Names the owner of a node, and the turn that began it or continued it. */
 function subagentRef({ subagent, spawnedBy }: WireTurnSummary, turns: readonly WireTurnSummary[]): string {
   const spawner = turns.find(({ id }) => id === spawnedBy);
   const from = spawner === undefined ? "" : ` of ${spawner.sequence}`;
   return `subagent "${firstLine(subagent?.name ?? "", 40)}"${from}`;
 }
 
-/** What git calls decorations: why this turn is worth a second look. */
+/** Marks that make a turn stand out, like the decorations of git. */
 function refsOf(turn: WireTurnSummary, { session, turns }: WireSessionGraph): string[] {
   const refs: string[] = [];
   if (turn.id === session.headTurnId) refs.push("head");

@@ -1,10 +1,9 @@
-/** A session and a turn in words: what was retrieved, what was sent, what was left out and why. */
+/** Describes a session and a turn in text: what was retrieved, what was sent, what was left out and why. */
 import type { WireSession, WireStep, WireTurn } from "../../../client/client.ts";
-import { bytes, columns, dollars, duration, firstLine, plural } from "../output.ts";
-import type { Output } from "../output.ts";
+import { bytes, columns, dollars, duration, firstLine, plural, type CliOutput } from "../output.ts";
 import { historyWords } from "./render-turn.ts";
 
-export function sessionLines(session: WireSession, output: Output): string[] {
+export function sessionLines(session: WireSession, output: CliOutput): string[] {
   const { bold } = output.style;
   const rows = [
     ["session", session.id],
@@ -25,7 +24,7 @@ function contextName(session: WireSession, kind: "agent" | "conversation"): stri
   return `${kind} ${name ?? `${id} (no longer configured)`}`;
 }
 
-/** `2026-02-15 10:30:00` on this machine's clock. */
+/** Formats a time as `2026-02-15 10:30:00`, in the time zone of this machine. */
 export function localTime(iso: string): string {
   const time = new Date(iso);
   const two = (part: number): string => String(part).padStart(2, "0");
@@ -33,8 +32,8 @@ export function localTime(iso: string): string {
   return `${day} ${two(time.getHours())}:${two(time.getMinutes())}:${two(time.getSeconds())}`;
 }
 
-/** Everything that a turn's record says of what the model was given. */
-export function turnLines(turn: WireTurn, output: Output): string[] {
+/** Describes everything that the model was given in a turn, from the turn's record. */
+export function turnLines(turn: WireTurn, output: CliOutput): string[] {
   const { bold, red } = output.style;
   const facts = [
     `  ${turnFacts(turn)}`,
@@ -150,7 +149,7 @@ function stepRow(step: WireStep): string[] {
   ];
 }
 
-/** Counts of one turn for a line of the log. */
+/** Formats the counts of one turn for a line of the log. */
 export function turnCounts(turn: WireTurn): string {
   const { chunks, activeFiles, skippedFiles } = turn.manifest;
   const sentChunks = chunks.filter((chunk) => chunk.wasSent).length;

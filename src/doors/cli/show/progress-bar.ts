@@ -1,23 +1,25 @@
-/** Progress on standard error: a bar that redraws itself on a terminal, a plain line now and then elsewhere. */
-import type { Output } from "../output.ts";
+/**
+ * Progress on standard error: a bar that redraws itself on a terminal, and a plain line from time to time elsewhere.
+ */
+import type { CliOutput } from "../output.ts";
 
 const barWidth = 24;
-/** Often enough to look alive, seldom enough to cost nothing. */
+/** How often the bar is redrawn: often enough to look alive, rarely enough to cost nothing. */
 const redrawMs = 80;
 const plainLineMs = 5_000;
 const waitingRedrawMs = 500;
 
 export class ProgressBar {
-  readonly #output: Output;
-  /** The first plain line waits too: most runs are over before it is worth one. */
+  readonly #output: CliOutput;
+  /** When the first plain line may be printed. Most runs end earlier. */
   #drawnAt = Date.now();
   #isDrawn = false;
 
-  constructor(output: Output) {
+  constructor(output: CliOutput) {
     this.#output = output;
   }
 
-  /** `total` 0: not known yet. */
+  /** Shows the progress. A `total` of 0 means that it is not known yet. */
   update(label: string, done: number, total: number): void {
     const now = Date.now();
     if (this.#output.isNoteTerminal) {
@@ -31,7 +33,7 @@ export class ProgressBar {
     this.#drawnAt = now;
   }
 
-  /** Leaves the terminal's line empty for what comes next. */
+  /** Clears the bar, so that the terminal's line is empty for the next output. */
   clear(): void {
     if (this.#isDrawn) this.#output.noteRaw("\r\u001b[K");
     this.#isDrawn = false;
@@ -47,8 +49,8 @@ function counts(done: number, total: number): string {
   return total === 0 ? String(done) : `${done}/${total} files (${Math.floor((done / total) * 100)} %)`;
 }
 
-/** Shown while something is waited for that tells nothing of how far it is. */
-export async function whileWaiting<T>(output: Output, label: string, work: Promise<T>): Promise<T> {
+/** Shows a label while a promise is pending that reports no progress. */
+export async function whileWaiting<T>(output: CliOutput, label: string, work: Promise<T>): Promise<T> {
   const startedAt = Date.now();
   let isDrawn = false;
   const draw = (): void => {

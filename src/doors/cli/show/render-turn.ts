@@ -1,32 +1,31 @@
 /**
- * A running turn on the terminal: the answer's text goes to standard output as it comes, everything about
- * it (what was retrieved and sent, tool calls, warnings, usage) to standard error.
+ * Shows a running turn on the terminal: the text of the answer goes to standard output as it streams, everything about
+ * it (retrieval, tool calls, warnings, usage) to standard error.
  */
 import type { AgUiEvent, AptoveCustomEvent, ExecuteAnswer } from "../../../client/client.ts";
-import { shortId } from "../find-by-id.ts";
-import { bytes, dollars, duration, firstLine, plural } from "../output.ts";
-import type { Output } from "../output.ts";
+import { shortId } from "../lookup/find-by-id.ts";
+import { bytes, dollars, duration, firstLine, plural, type CliOutput } from "../output.ts";
 import { subagentLine } from "./subagent-lines.ts";
 
 /** Shows one turn while it runs. */
 export interface TurnView {
   event(event: AgUiEvent): void;
-  /** What stands under a finished turn. A failure is the caller's to print. */
+  /** Prints the summary under a finished turn. The caller prints a failure. */
   finish(answer: ExecuteAnswer): void;
-  /** No more comes, whatever became of the turn. */
+  /** Ends the output after the last event, whatever the outcome of the turn. */
   endLine(): void;
 }
 
 export class TurnRenderer implements TurnView {
-  readonly #output: Output;
+  readonly #output: CliOutput;
   readonly #startedAt = Date.now();
   readonly #callNames = new Map<string, string>();
   readonly #callArguments = new Map<string, string>();
-  /** Whether the answer's last character was a line feed; nothing else may stand on its line. */
+  /** True if the last character of the answer was a line feed. No other text may be on its line. */
   #isAtLineStart = true;
   #messages = 0;
 
-  constructor(output: Output) {
+  constructor(output: CliOutput) {
     this.#output = output;
   }
 
@@ -55,7 +54,7 @@ export class TurnRenderer implements TurnView {
         this.#note(`  ${foldedResult(event)}`);
         break;
       default:
-        // The frame of a run and of its steps, and the model's reasoning, are not shown.
+        // Events that frame a run and its steps, and the model's reasoning, are not shown.
         break;
     }
   }
@@ -125,7 +124,7 @@ export class TurnRenderer implements TurnView {
   }
 }
 
-/** What was gathered for the model, in one line. */
+/** Describes in one line what was gathered for the model. */
 function contextLine(context: Extract<AgUiEvent, { name: "aptove.context" }>["value"]): string {
   const { chunks, files, historyTurns, history } = context;
   const sentChunks = chunks.filter((chunk) => chunk.wasSent).length;
@@ -136,7 +135,7 @@ function contextLine(context: Extract<AgUiEvent, { name: "aptove.context" }>["va
   return parts.join(" · ");
 }
 
-/** A tool's result in one line: its beginning, and how much more there is. */
+/** Describes a tool's result in one line: its beginning, and how much more there is. */
 function foldedResult({ content, metadata }: Extract<AgUiEvent, { type: "TOOL_CALL_RESULT" }>): string {
   if (typeof content !== "string") return "(not text)";
   const lines = content.trimEnd().split("\n").length;

@@ -1,6 +1,6 @@
 /**
- * The tree of a session as `git log --graph` would draw it, newest at the top: its turns, the turns above it that
- * it was forked from, and the sessions that were forked from any of them.
+ * The tree of a session as `git log --graph` would draw it, newest at the top: its turns, the ancestors that it was
+ * forked from, and the sessions that were forked from any of these.
  */
 import type { WireSession, WireSessionGraph, WireTurnSummary } from "../../../client/client.ts";
 
@@ -9,15 +9,15 @@ export type GraphNode =
   | { kind: "fork"; id: string; parentId: string | null; createdAt: string; session: WireSession };
 
 export interface GraphRow {
-  /** The branches that stand in this row, from the left, each with the number that it keeps from its tip to its end. */
+  /** The branches in this row, from the left. Each has a number that it keeps from its tip to its end. */
   lanes: number[];
-  /** What stands in the last lane; null: the last lane ends in the one beside it. */
+  /** What the last lane shows. Null: the last lane ends in the one beside it. */
   node: GraphNode | null;
 }
 
 /**
- * Rows from the top. Every node comes after all that continue it, and a branch is drawn to its end before the next
- * one begins: so branches open and end like brackets, and only the last two ever meet.
+ * Returns the rows from the top. Every node comes after all nodes that continue it, and a branch is drawn to its end
+ * before the next one begins. So branches open and close like brackets, and only the last two ever meet.
  */
 export function graphRows(graph: WireSessionGraph): GraphRow[] {
   const rows: GraphRow[] = [];
@@ -39,7 +39,7 @@ export function graphRows(graph: WireSessionGraph): GraphRow[] {
 }
 
 function graphNodes({ turns, forks }: WireSessionGraph): GraphNode[] {
-  // The first turn of a session has the session's own id (S4): a fork whose turns are drawn does not stand beside them once more.
+  // The first turn of a session has the session's id (S4). A fork whose turns are drawn is not drawn a second time.
   const known = new Set(turns.map(({ id }) => id));
   const parentOf = (id: string | null): string | null => (id !== null && known.has(id) ? id : null);
   return [
@@ -56,7 +56,7 @@ function graphNodes({ turns, forks }: WireSessionGraph): GraphNode[] {
   ];
 }
 
-/** Nodes with their children before them: the branch of the head first, then the newest. */
+/** Orders the nodes with children before their parents: the branch of the head first, then the newest. */
 function childrenFirst(nodes: GraphNode[], headId: string | null): GraphNode[] {
   const byId = new Map(nodes.map((node) => [node.id, node]));
   const ofHead = new Set<string>();
@@ -67,7 +67,7 @@ function childrenFirst(nodes: GraphNode[], headId: string | null): GraphNode[] {
     (node) => node.parentId,
   );
   const ordered: GraphNode[] = [];
-  // Without recursion: a session may be deeper than a stack.
+  // A session may be deeper than the call stack, so this is a loop and not a recursion.
   const open = (children.get(null) ?? []).toReversed().map((node) => ({ node, isEntered: false }));
   for (let top = open.at(-1); top !== undefined; top = open.at(-1)) {
     if (top.isEntered) {

@@ -1,24 +1,27 @@
-/** Two texts in two columns, as `diff -y` sets them: equal lines beside each other, long ones broken. */
+/** Two texts in two columns, as `diff -y` sets them: equal lines beside each other, long lines broken. */
 import { diffLines } from "diff";
 
-/** `|`: the lines differ. `<` and `>`: only one side has one. */
+/** The mark between the columns. `|`: the lines differ. `<` and `>`: only one side has a line. */
 export interface SideRow {
   left: string;
   mark: " " | "|" | "<" | ">";
   right: string;
 }
 
-/** Two texts that differ so much that comparing them takes longer are set beside each other as they are. */
+/**
+ * The time limit for comparing two texts, in milliseconds. Beyond it, the texts are set beside each other without a
+ * comparison.
+ */
 const compareMs = 2_000;
 
-/** `width`: characters of both columns and the mark between them. */
+/** Sets two texts in columns. `width` is the width of both columns and the mark between them, in characters. */
 export function sideBySide(a: string, b: string, width: number): SideRow[] {
   const column = Math.max(10, Math.floor((width - 3) / 2));
   const rows: SideRow[] = [];
   let removed: string[] = [];
   for (const { value, added, removed: isRemoved } of compared(a, b)) {
     const lines = linesOf(value);
-    // What was removed comes right before what stands in its place.
+    // A removed line comes directly before the line that replaces it.
     if (isRemoved) {
       removed = lines;
       continue;
@@ -53,7 +56,7 @@ function pairs(left: string[], right: string[]): SideRow[] {
   });
 }
 
-/** The row as many lines as its longer side needs. */
+/** Repeats the row for as many lines as its longer side needs. */
 function broken({ left, mark, right }: SideRow, column: number): SideRow[] {
   const [lefts, rights] = [pieces(left, column), pieces(right, column)];
   return Array.from({ length: Math.max(lefts.length, rights.length) }, (_none, at) => ({

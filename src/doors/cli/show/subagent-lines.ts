@@ -1,6 +1,6 @@
-/** What a terminal says of subagents and of the mailbox where they leave their answers (A1, A2). */
+/** Lines about subagents, and about the mailbox where they leave their answers (A1, A2). */
 import type { AptoveCustomEvent } from "../../../client/client.ts";
-import { shortId } from "../find-by-id.ts";
+import { shortId } from "../lookup/find-by-id.ts";
 import { plural } from "../output.ts";
 
 type SubagentEvent = Extract<AptoveCustomEvent, { name: "aptove.subagent_started" | "aptove.subagent_ended" }>;
@@ -12,7 +12,10 @@ export function subagentLine(event: SubagentEvent): string {
   return `${who} ${event.value.status === "failed" ? "failed" : "has ended"}; its answer waits in the mailbox`;
 }
 
-/** One line, or null where there is nothing to say. `way`: how the messages are handed over here. */
+/**
+ * Returns one line about the mailbox. Null if there is nothing to report. `way` is how the messages can be delivered
+ * here.
+ */
 export function mailboxLine({ waiting, running }: { waiting: number; running: number }, way: string): string | null {
   const works = running === 0 ? [] : [`${plural(running, "subagent")} at work`];
   const waits = waiting === 0 ? [] : [`${plural(waiting, "answer")} in the mailbox; hand over: ${way}`];

@@ -1,12 +1,16 @@
-/** Two turns compared in words: what the model saw differently, and what it answered (D1). */
-import type { WireTurnDiff } from "../../../client/client.ts";
-import { paintPatch } from "./diff.ts";
-import { shortId } from "../find-by-id.ts";
-import { firstLine, plural } from "../output.ts";
-import type { Output } from "../output.ts";
+/** Compares two turns in text: what the model saw differently, and what it answered (D1). */
+import type { AptoveClient, WireTurnDiff } from "../../../client/client.ts";
+import { paintPatch } from "./paint-patch.ts";
+import { shortId } from "../lookup/find-by-id.ts";
+import { firstLine, plural, type CliOutput } from "../output.ts";
+import { type ExitCode, exitCodes } from "../failure.ts";
+import type { CliInvocation } from "../invocation.ts";
 
-/** `width`: characters of a line, to set the texts side by side; null: one below the other, as a patch. */
-export async function turnDiffLines(diff: WireTurnDiff, width: number | null, output: Output): Promise<string[]> {
+/**
+ * Returns the lines of a comparison. `width` is the width of a line in characters, to set the texts side by side. Null
+ * sets one below the other, as a patch.
+ */
+export async function turnDiffLines(diff: WireTurnDiff, width: number | null, output: CliOutput): Promise<string[]> {
   const { red, green } = output.style;
   const text = (title: "instruction" | "answer"): Promise<string[]> =>
     textSection({ title, a: diff.a[title], b: diff.b[title] }, width, output);
@@ -25,11 +29,11 @@ function sideLine(side: WireTurnDiff["a"]): string {
   return `turn ${shortId(turnId)}, ${sequence} of ${shortId(sessionId)} · ${status} · ${provider} ${model} · mode ${mode}`;
 }
 
-function heading(title: string, rest: string, output: Output): string {
+function heading(title: string, rest: string, output: CliOutput): string {
   return output.style.bold(title) + (rest === "" ? "" : `: ${rest}`);
 }
 
-function historyLines(history: WireTurnDiff["history"], output: Output): string[] {
+function historyLines(history: WireTurnDiff["history"], output: CliOutput): string[] {
   const { commonTurnId, commonTurns, onlyA, onlyB } = history;
   const shared =
     commonTurnId === null
@@ -40,8 +44,8 @@ function historyLines(history: WireTurnDiff["history"], output: Output): string[
   return [heading("history", shared, output), ...marked(onlyA.map(line), onlyB.map(line), output)];
 }
 
-/** Lines that only one side has, as in a patch. */
-function marked(onlyA: string[], onlyB: string[], output: Output): string[] {
+/** Marks the lines that only one side has, as in a patch. */
+function marked(onlyA: string[], onlyB: string[], output: CliOutput): string[] {
   const { red, green } = output.style;
   return [
     ...onlyA.map((line) => red(output.safe(`- ${line}`))),
@@ -49,8 +53,8 @@ function marked(onlyA: string[], onlyB: string[], output: Output): string[] {
   ];
 }
 
-/** What stands beside instruction and history: a line for what is the same, one for each thing that differs. */
-function givenLines(diff: WireTurnDiff, output: Output): string[] {
+/** Compares everything beside instruction and history: one line for what is equal, one for each difference. */
+function givenLines(diff: WireTurnDiff, output: CliOutput): string[] {
   const { a, b, same } = diff;
   const things: [string, boolean, [string, string]?][] = [
     ["boot prompt", same.prompt],
@@ -80,7 +84,7 @@ function settingsText(settings: WireTurnDiff["a"]["settings"]): string {
   return pairs.length === 0 ? "none" : pairs.join(", ");
 }
 
-function chunkLines(chunks: WireTurnDiff["chunks"], output: Output): string[] {
+function chunkLines(chunks: WireTurnDiff["chunks"], output: CliOutput): string[] {
   if (chunks.length === 0) return [];
   const { red, green, yellow } = output.style;
   const lines = chunks.map(({ path, startLine, endLine, change }) => {
@@ -91,7 +95,7 @@ function chunkLines(chunks: WireTurnDiff["chunks"], output: Output): string[] {
   return [heading("retrieved", plural(chunks.length, "difference"), output), ...lines];
 }
 
-function fileLines(files: WireTurnDiff["files"], output: Output): string[] {
+function fileLines(files: WireTurnDiff["files"], output: CliOutput): string[] {
   if (files.length === 0) return [];
   const { red, green, yellow } = output.style;
   const lines = files.map(({ path, hashA, hashB }) => {
@@ -109,34 +113,46 @@ interface Texts {
   b: string;
 }
 
-async function textSection({ title, a, b }: Texts, width: number | null, output: Output): Promise<string[]> {
+async function textSection({ title, a, b }: Texts, width: number | null, output: CliOutput): Promise<string[]> {
   if (a === b) return [heading(title, "the same", output)];
   const lines = width === null ? await patch(a, b, output) : await columnsOf(a, b, { width, output });
   return [heading(title, "", output), ...lines];
 }
 
-/** Texts that differ so much that comparing them takes longer are given whole. */
+/** Texts that differ so much that a comparison takes longer are printed in full. */
 const compareMs = 2_000;
 
-async function patch(a: string, b: string, output: Output): Promise<string[]> {
+async function patch(a: string, b: string, output: CliOutput): Promise<string[]> {
   const { createTwoFilesPatch } = await import("diff");
-  // An answer does not end with a line feed; without one the patch would say so each time.
+  // An answer does not end with a line feed. Without one, each patch would mention that.
   const ended = (text: string): string => (text === "" || text.endsWith("\n") ? text : `${text}\n`);
   const options = { context: 3, timeout: compareMs };
   const text = createTwoFilesPatch("a", "b", ended(a), ended(b), undefined, undefined, options);
   if (text === undefined) return marked(a.split("\n"), b.split("\n"), output);
-  // What stands before the first hunk names files, which these are not.
+  // The lines before the first hunk name files, and these texts are no files.
   return paintPatch(text.slice(Math.max(0, text.indexOf("@@"))), output);
 }
 
 async function columnsOf(
   a: string,
   b: string,
-  { width, output }: { width: number; output: Output },
+  { width, output }: { width: number; output: CliOutput },
 ): Promise<string[]> {
   const { sideBySide } = await import("./side-by-side.ts");
   const { red, green, yellow } = output.style;
   return sideBySide(output.safe(a), output.safe(b), width).map(({ left, mark, right }) =>
     mark === " " ? `${left}   ${right}` : `${red(left)} ${yellow(mark)} ${green(right)}`,
   );
+}
+
+export async function showTurnDiff(
+  call: CliInvocation,
+  client: AptoveClient,
+  { a, b, sideBySide }: { a: string; b: string; sideBySide: boolean },
+): Promise<ExitCode> {
+  const { output } = call;
+  const diff = await client.turns.diff(a, b);
+  if (call.json) output.json(diff);
+  else for (const line of await turnDiffLines(diff, sideBySide ? output.width : null, output)) output.line(line);
+  return exitCodes.fine;
 }

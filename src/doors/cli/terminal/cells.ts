@@ -1,4 +1,7 @@
-/** How much room text takes on a terminal, in cells: most characters take one, East Asian and pictures two, accents none. */
+/**
+ * How wide text is on a terminal, in cells: most characters take one, East Asian ones and emoji take two, combining
+ * marks take none.
+ */
 import { stripVTControlCharacters } from "node:util";
 import { eastAsianWidth } from "get-east-asian-width";
 
@@ -8,27 +11,33 @@ const takesNothing = /^[\p{Mark}\p{Default_Ignorable_Code_Point}\p{Cf}]+$/u;
 const picture = /\p{Emoji_Presentation}|\p{Emoji}\ufe0f/u;
 const newline = /\n/;
 
-/** What a person sees as one character each: a letter with its accents, a picture of several code points. */
+/**
+ * Splits a text into graphemes, what a person sees as one character: a letter with its accents, an emoji of several
+ * code points.
+ */
 export function graphemes(text: string): string[] {
   if (plain.test(text)) return text.split("");
   return Array.from(segmenter.segment(text), ({ segment }) => segment);
 }
 
-/** Cells of one grapheme. */
+/** Returns the width of one grapheme in cells. */
 function cellsOfGrapheme(grapheme: string): number {
   if (grapheme.length === 1 && plain.test(grapheme)) return 1;
   if (newline.test(grapheme) || takesNothing.test(grapheme)) return 0;
   return picture.test(grapheme) ? 2 : eastAsianWidth(grapheme.codePointAt(0) ?? 0);
 }
 
-/** Cells of a line; styles take none. */
+/** Returns the width of a line in cells. Styles take none. */
 export function cellsOf(line: string): number {
   const text = line.includes("\u001b") ? stripVTControlCharacters(line) : line;
   if (plain.test(text)) return text.length;
   return graphemes(text).reduce((sum, each) => sum + cellsOfGrapheme(each), 0);
 }
 
-/** Terminal rows of a line that is written past the right edge: a wide character that does not fit begins the next row. */
+/**
+ * Returns how many terminal rows a line takes that is wider than the terminal. A wide character that does not fit
+ * begins the next row.
+ */
 export function rowsOf(line: string, columns: number): number {
   const text = line.includes("\u001b") ? stripVTControlCharacters(line) : line;
   if (plain.test(text)) return Math.max(1, Math.ceil(text.length / columns));
@@ -45,7 +54,7 @@ export function rowsOf(line: string, columns: number): number {
   return rows;
 }
 
-/** At most so many cells of an unstyled text, its end replaced by `…` where there is more. */
+/** Cuts an unstyled text to at most `cells` cells. A longer text ends with `…`. */
 export function cut(text: string, cells: number): string {
   if (cellsOf(text) <= cells) return text;
   let used = 0;
@@ -58,7 +67,7 @@ export function cut(text: string, cells: number): string {
   return cells < 1 ? "" : `${kept}…`;
 }
 
-/** An unstyled text in pieces of at most so many cells, none of them empty but for an empty text. */
+/** Splits an unstyled text into pieces of at most `cells` cells. No piece is empty, unless the text is. */
 export function chop(text: string, cells: number): string[] {
   const rows: string[] = [];
   let row = "";

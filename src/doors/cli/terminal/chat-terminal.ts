@@ -1,48 +1,49 @@
 /**
- * The terminal of a chat: what was said above, and beneath it, while they last, the block that is being written, the
- * calls that run, the state, and the line that is typed. Everything that goes to the terminal goes through here.
+ * The terminal of a chat: the printed lines, and below them, while they last, the open block of Markdown, the running
+ * tool calls, the status line and the typed line. All output to the terminal passes through here.
  */
-import { neutralize } from "../output.ts";
-import type { Style } from "../output.ts";
+import { neutralize, type OutputStyle } from "../output.ts";
 import type { CliIo } from "../ports.ts";
 import { cut } from "./cells.ts";
-import { KeyReader } from "./keys.ts";
-import type { Key } from "./keys.ts";
-import { Screen } from "./screen.ts";
+import { KeyReader, type PressedKey } from "./key-reader.ts";
+import { LiveScreen } from "./screen.ts";
 import { typedRows } from "./typed-rows.ts";
-import { TypedLine } from "./typed-line.ts";
-import type { TypedLineOptions } from "./typed-line.ts";
+import { TypedLine, type TypedLineOptions } from "./typed-line.ts";
 
 export interface ChatTerminalOptions extends TypedLineOptions {
   io: CliIo;
-  style: Style;
-  /** One line above the prompt; empty: none. */
+  style: OutputStyle;
+  /** Returns the line above the prompt. Empty: no line. */
   status(): string;
   onSubmit(text: string): void;
   onInterrupt(): void;
-  /** Ctrl-D, or a terminal that is gone. */
+  /** Called for Ctrl-D, and when the terminal has gone. */
   onEnd(): void;
   onDetails(): void;
 }
 
-/** What the typed line is for. `hidden`: nothing is typed now, but what is typed is kept for later. */
-export type Typing = { as: "prompt" } | { as: "steering" } | { as: "answer"; question: string } | { as: "hidden" };
+/** What the typed line is for. `hidden`: no line is shown, and what is typed is kept for later. */
+export type TypingPurpose =
+  | { as: "prompt" }
+  | { as: "steering" }
+  | { as: "answer"; question: string }
+  | { as: "hidden" };
 
-/** Often enough to look alive, seldom enough to cost nothing. */
+/** How often the terminal is repainted: often enough to look alive, rarely enough to cost nothing. */
 const frameMs = 33;
 const echoedLinesMax = 20;
 
 export class ChatTerminal {
   readonly #options: ChatTerminalOptions;
-  readonly #screen: Screen;
+  readonly #screen: LiveScreen;
   readonly #typed: TypedLine;
   readonly #keys: KeyReader;
-  #typing: Typing = { as: "hidden" };
-  /** The text of a line that is set aside while a question is answered. */
+  #typing: TypingPurpose = { as: "hidden" };
+  /** The text of the typed line while a question is answered instead. */
   #setAside = "";
   #above: (() => readonly string[]) | null = null;
   #done: string[] = [];
-  /** What was printed since the last line feed. */
+  /** The text that was printed since the last line feed. */
   #partial = "";
   #timer: NodeJS.Timeout | null = null;
   #isClosed = false;
@@ -52,7 +53,7 @@ export class ChatTerminal {
     const { io } = options;
     this.#options = options;
     this.#typed = new TypedLine(options);
-    this.#screen = new Screen({ write: (text) => void io.stdout.write(text), size: () => this.size });
+    this.#screen = new LiveScreen({ write: (text) => void io.stdout.write(text), size: () => this.size });
     this.#keys = new KeyReader(io, {
       key: (key) => this.#key(key),
       paste: (text) => this.#paste(text),
@@ -66,7 +67,7 @@ export class ChatTerminal {
     return { columns: Math.max(10, columns), rows: Math.max(4, rows) };
   }
 
-  /** Text that stays. A line is shown when it is whole. */
+  /** Prints text permanently. A line is shown when it is complete. */
   print(text: string): void {
     const lines = (this.#partial + text).split("\n");
     this.#partial = lines.pop() ?? "";
@@ -79,19 +80,19 @@ export class ChatTerminal {
     this.changed();
   }
 
-  /** The lines above the typed one, as often as they are painted; null: there are none. */
+  /** Sets the function that returns the lines above the typed one for each repaint. Null: there are none. */
   showAbove(lines: (() => readonly string[]) | null): void {
     this.#above = lines;
     this.changed();
   }
 
-  /** Paints soon. */
+  /** Repaints soon. */
   changed(): void {
     if (this.#isClosed) return;
     this.#timer ??= setTimeout(() => this.#paint(), frameMs);
   }
 
-  type(typing: Typing): void {
+  type(typing: TypingPurpose): void {
     if (typing.as === "answer") this.#setAside = this.#typed.take();
     else if (this.#typing.as === "answer") this.#typed.editor.set(this.#setAside);
     this.#typing = typing;
@@ -115,7 +116,7 @@ export class ChatTerminal {
     this.#paint();
   }
 
-  #key(key: Key): void {
+  #key(key: PressedKey): void {
     const { onInterrupt, onEnd, onDetails } = this.#options;
     switch (this.#typed.key(key)) {
       case "submit":
@@ -152,7 +153,7 @@ export class ChatTerminal {
     onSubmit(text);
   }
 
-  /** What was said stays to be read, without the state that stood above it. */
+  /** Returns the submitted text as lines that stay, without the status line. */
   #echo(text: string): string[] {
     const prompt = this.#prompt();
     const room = { columns: this.size.columns, rowsMax: Number.POSITIVE_INFINITY };
@@ -202,7 +203,10 @@ export class ChatTerminal {
     return rows === "" ? [] : [this.#options.style.dim(cut(rows, width))];
   }
 
-  /** The shell gets its terminal back until it lets this process go on. A running turn is not stopped that way: it would be lost. */
+  /**
+   * Suspends the process and returns the terminal to the shell until the process continues. Does nothing during a turn,
+   * because the turn would be lost.
+   */
   #suspend(): void {
     const { io } = this.#options;
     if (io.suspend === undefined || this.#typing.as !== "prompt") return;

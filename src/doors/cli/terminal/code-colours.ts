@@ -1,8 +1,8 @@
 /**
- * A little colour for code, line by line: comments, strings, numbers and the words that most languages share. It reads
- * no grammar, so it may be wrong in places; a language that it does not know stays plain.
+ * Simple colours for code, line by line: comments, strings, numbers, and the keywords that most languages share. It
+ * parses no grammar, so it may be wrong in places. Code in an unknown language has no colours.
  */
-import type { Style } from "../output.ts";
+import type { OutputStyle } from "../output.ts";
 
 const slashes = new Set(
   "c cc cpp cs css csharp dart go h hpp java javascript js jsx kotlin kt php rs rust scala scss swift ts tsx typescript zig".split(
@@ -29,7 +29,7 @@ const keywords = new Set(
 /** Colours the lines of one block, in their order. */
 export type PaintCode = (line: string) => string;
 
-export function codeColours(language: string, style: Style): PaintCode {
+export function codeColours(language: string, style: OutputStyle): PaintCode {
   const name = language.toLowerCase();
   if (name === "diff" || name === "patch") return (line) => diffLine(line, style);
   if (name === "json" || name === "jsonc" || name === "json5") return wordColours(null, style);
@@ -38,8 +38,8 @@ export function codeColours(language: string, style: Style): PaintCode {
   return dashes.has(name) ? wordColours("--", style) : (line) => line;
 }
 
-/** A line of a patch in its usual colours. */
-export function diffLine(line: string, { green, red, cyan, bold }: Style): string {
+/** Colours a line of a patch. */
+export function diffLine(line: string, { green, red, cyan, bold }: OutputStyle): string {
   if (line.startsWith("+++") || line.startsWith("---")) return bold(line);
   if (line.startsWith("+")) return green(line);
   if (line.startsWith("-")) return red(line);
@@ -49,7 +49,7 @@ export function diffLine(line: string, { green, red, cyan, bold }: Style): strin
 const strings = /"(?:[^"\\]|\\.)*"?|'(?:[^'\\]|\\.)*'?|`(?:[^`\\]|\\.)*`?/.source;
 const words = /[\p{L}_$][\p{L}\p{N}_$]*|\d[\d_.a-fxA-FX]*/u.source;
 
-function wordColours(comment: string | null, { dim, green, yellow, magenta }: Style): PaintCode {
+function wordColours(comment: string | null, { dim, green, yellow, magenta }: OutputStyle): PaintCode {
   const comments = comment === null ? "" : `(?:^|(?<=\\s|[;{})]))${comment}.*|`;
   const parts = new RegExp(`${comments}${strings}|${words}`, "gu");
   return (line) =>
@@ -61,8 +61,8 @@ function wordColours(comment: string | null, { dim, green, yellow, magenta }: St
     });
 }
 
-/** Comments that go over several lines, where they begin and end at the ends of lines, as they mostly do. */
-function blockComments(paint: PaintCode, { dim }: Style): PaintCode {
+/** Colours comments of several lines if they begin and end at the ends of lines, as most do. */
+function blockComments(paint: PaintCode, { dim }: OutputStyle): PaintCode {
   let isInside = false;
   return (line) => {
     const text = line.trim();

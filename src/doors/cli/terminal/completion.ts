@@ -1,22 +1,22 @@
-/** What Tab makes of a beginning: a command of the chat, or the path of a file after `@`. */
+/** What Tab completes: a command of the chat, or the path of a file after `@`. */
 import { readdirSync } from "node:fs";
 import { dirname, join } from "node:path";
 
-export interface Completion {
-  /** Characters before the cursor that it takes the place of. */
+export interface LineCompletion {
+  /** How many characters before the cursor the text replaces. */
   replaces: number;
   text: string;
-  /** Where several fit: all of them. */
+  /** All texts that fit, if there are several. */
   choices: string[];
 }
 
 const choicesMax = 40;
 
-/** Null: nothing fits. `before` is the text up to the cursor; `folder` is what paths are relative to. */
+/** Completes the text before the cursor. Null if nothing fits. `folder` is what paths are relative to. */
 export function complete(
   before: string,
   { commands, folder }: { commands: readonly string[]; folder: string },
-): Completion | null {
+): LineCompletion | null {
   if (/^\/\S*$/.test(before))
     return ofChoices(
       before,
@@ -31,7 +31,7 @@ export function complete(
   return ofChoices(quote + path, asTyped, quote === "" ? " " : '" ');
 }
 
-function ofChoices(typed: string, choices: readonly string[], end: string): Completion | null {
+function ofChoices(typed: string, choices: readonly string[], end: string): LineCompletion | null {
   const [first] = choices;
   if (first === undefined) return null;
   const only = choices.length === 1;
@@ -46,7 +46,10 @@ function commonStart(texts: readonly string[]): string {
   return first.slice(0, length);
 }
 
-/** Folders end with a slash. Hidden ones only for who types the dot. */
+/**
+ * Returns the paths that begin with the typed text. Folders end with a slash. Hidden files are listed only if the dot
+ * was typed.
+ */
 function pathsFrom(folder: string, typed: string): string[] {
   const slash = typed.lastIndexOf("/");
   const [within, start] = [typed.slice(0, slash + 1), typed.slice(slash + 1)];
@@ -58,7 +61,7 @@ function pathsFrom(folder: string, typed: string): string[] {
       .map((entry) => `${within}${entry.name}${entry.isDirectory() ? "/" : ""}`)
       .toSorted();
   } catch {
-    // No such folder: nothing fits.
+    // There is no such folder, so nothing fits.
     return [];
   }
 }

@@ -1,18 +1,17 @@
-/** What a call shows beside its title, in a few lines: the change of a file, a plan, a text. */
+/** What a tool call shows besides its title, in a few lines: the change of a file, a plan, a text. */
 import { structuredPatch } from "diff";
 import type { PlanStep, ToolContent } from "../../../domain/tool.ts";
-import { neutralize, plural } from "../output.ts";
-import type { Style } from "../output.ts";
+import { neutralize, plural, type OutputStyle } from "../output.ts";
 
 type Change = Extract<ToolContent, { type: "diff" }>;
 
 const linesAround = 2;
-/** Where two texts have little in common, to find the smallest difference takes long; then all of the old and the new is shown. */
+/** The time limit for a diff in milliseconds. Beyond it, all of the old and the new text is shown. */
 const patchMs = 200;
 
 export function contentLines(
   contents: readonly ToolContent[],
-  { style, linesMax }: { style: Style; linesMax: number },
+  { style, linesMax }: { style: OutputStyle; linesMax: number },
 ): string[] {
   const all = contents.flatMap((content) => linesOf(content, style)).map((line) => `  ${line}`);
   const more = all.length - linesMax;
@@ -21,7 +20,7 @@ export function contentLines(
     : all;
 }
 
-function linesOf(content: ToolContent, style: Style): string[] {
+function linesOf(content: ToolContent, style: OutputStyle): string[] {
   switch (content.type) {
     case "text":
       return shown(content.text);
@@ -46,12 +45,12 @@ function changed({ oldText, newText }: Change): string {
   return [...marked(before, "-"), ...marked(newText, "+")].join("\n");
 }
 
-function changedLine(line: string, { green, red, dim }: Style): string {
+function changedLine(line: string, { green, red, dim }: OutputStyle): string {
   if (line.startsWith("+")) return green(line);
   return line.startsWith("-") ? red(line) : dim(line);
 }
 
-function planLine({ content, status }: PlanStep, { green, cyan, dim }: Style): string {
+function planLine({ content, status }: PlanStep, { green, cyan, dim }: OutputStyle): string {
   const words = shown(content).join(" ");
   if (status === "completed") return `${green("✓")} ${dim(words)}`;
   return status === "in_progress" ? `${cyan("›")} ${words}` : `${dim("·")} ${words}`;

@@ -1,23 +1,25 @@
 /**
- * What was typed in chats before, over sessions: a file for its owner alone, a line of JSON each, oldest first. A line
- * that begins with a blank is not kept, as in a shell; nor are answers to questions.
+ * The lines that were typed in earlier chats: a file that only its owner can read, one line of JSON each, oldest first.
+ * As in a shell, a line that begins with a blank is not kept. Answers to questions are not kept either.
  */
 import { appendFileSync, readFileSync } from "node:fs";
 import { writePrivateFile } from "../../../system/durable-files.ts";
 
 const entriesMax = 1_000;
-/** Larger ones were pasted, and are not looked for again. */
+/**
+ * The longest line that is kept, in characters. Longer ones were pasted, and a person does not search for them again.
+ */
 const entryCharactersMax = 8_192;
 const fileBytesMax = 4_194_304;
 
 export class InputHistory {
   #file: string | null;
   readonly #entries: string[];
-  /** Where the arrows are; at the end stands what was being typed. */
+  /** The position of the arrow keys. After the last entry it is the line being typed. */
   #at: number;
   #draft = "";
 
-  /** Null: it is kept for this chat only. */
+  /** The file. Null: the history is kept for this chat only. */
   constructor(file: string | null) {
     this.#file = file;
     this.#entries = file === null ? [] : readEntries(file);
@@ -33,7 +35,7 @@ export class InputHistory {
     if (this.#file !== null && !append(this.#file, text)) this.#file = null;
   }
 
-  /** The entry before or after, or what was being typed; null: there is none. */
+  /** Returns the entry before or after the position, or the line being typed. Null if there is none. */
   step(direction: "older" | "newer", typed: string): string | null {
     const to = this.#at + (direction === "older" ? -1 : 1);
     if (to < 0 || to > this.#entries.length) return null;
@@ -42,12 +44,12 @@ export class InputHistory {
     return this.#entries[to] ?? this.#draft;
   }
 
-  /** The arrows begin at the end again. */
+  /** Moves the position behind the last entry. */
   rest(): void {
     this.#at = this.#entries.length;
   }
 
-  /** The newest entry with this text that is older than the last `skip` that were found; null: there is none. */
+  /** Finds the newest entry with this text, skipping the `skip` newest matches. Null if there is none. */
   find(part: string, skip: number): string | null {
     const found = this.#entries.toReversed().filter((entry) => entry.includes(part));
     return found[skip] ?? null;
@@ -69,7 +71,7 @@ function textOf(file: string): string {
   try {
     return readFileSync(file, "utf8");
   } catch {
-    // There is none yet, or it cannot be read: a chat goes without.
+    // The file does not exist yet or cannot be read. The chat works without it.
     return "";
   }
 }
@@ -79,12 +81,15 @@ function entryOf(line: string): string | null {
     const entry: unknown = JSON.parse(line);
     return typeof entry === "string" ? entry : null;
   } catch {
-    // A line that was cut by a full disk, or is empty.
+    // The line is empty, or was cut when the disk was full.
     return null;
   }
 }
 
-/** False: it is not found again, and neither is what comes. What is typed must not be lost to a full disk. */
+/**
+ * Appends an entry. Returns false if that fails; then no more entries are written. The typed line must not be lost
+ * because the disk is full.
+ */
 function append(file: string, text: string): boolean {
   try {
     appendFileSync(file, `${JSON.stringify(text)}\n`, { mode: 0o600 });
@@ -94,7 +99,7 @@ function append(file: string, text: string): boolean {
   }
 }
 
-/** Returns false if the file could not be replaced: it stays longer than it needs to be. */
+/** Shortens the file. Returns false if that fails; then the file stays longer than needed. */
 function rewrite(file: string, entries: readonly string[]): boolean {
   try {
     writePrivateFile(file, entries.map((entry) => `${JSON.stringify(entry)}\n`).join(""));

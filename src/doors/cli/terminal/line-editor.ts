@@ -1,4 +1,4 @@
-/** The text that is being typed: several lines, with a cursor between characters. It knows no terminal. */
+/** The text that is being typed: several lines and a cursor between characters. It does not depend on a terminal. */
 import { graphemes } from "./cells.ts";
 
 const wordBefore = /[\p{L}\p{N}_]+[^\p{L}\p{N}_]*$|[^\p{L}\p{N}_]+$/u;
@@ -7,7 +7,7 @@ const wordAfter = /^[^\p{L}\p{N}_]*[\p{L}\p{N}_]+|^[^\p{L}\p{N}_]+/u;
 export class LineEditor {
   #before = "";
   #after = "";
-  /** What was cut last, to be put back. */
+  /** The text that was cut last, for pasting it back. */
   #cut = "";
 
   get text(): string {
@@ -22,7 +22,7 @@ export class LineEditor {
   get isEmpty(): boolean {
     return this.text === "";
   }
-  /** Whether there is no line above the cursor's, or none beneath it. */
+  /** Returns true if no line is above the cursor, or none below it. */
   get isOnFirstLine(): boolean {
     return !this.#before.includes("\n");
   }
@@ -30,13 +30,13 @@ export class LineEditor {
     return !this.#after.includes("\n");
   }
 
-  /** With the cursor at the end. */
+  /** Replaces the text and moves the cursor to its end. */
   set(text: string): void {
     this.#before = text;
     this.#after = "";
   }
 
-  /** Empties it and gives what it held. */
+  /** Empties the editor and returns its text. */
   take(): string {
     const { text } = this;
     this.set("");
@@ -47,7 +47,7 @@ export class LineEditor {
     this.#before += text;
   }
 
-  /** Puts text in the place of the last characters before the cursor. */
+  /** Replaces the last characters before the cursor. */
   replaceBefore(count: number, text: string): void {
     this.#before = this.#before.slice(0, this.#before.length - count) + text;
   }
@@ -67,12 +67,14 @@ export class LineEditor {
     this.#shift(direction === "left" ? -length : length);
   }
 
-  /** To the beginning or the end of the cursor's line. */
+  /** Moves the cursor to the beginning or the end of its line. */
   moveToEdge(edge: "start" | "end"): void {
     this.#shift(edge === "start" ? -this.#lineBefore().length : this.#lineAfter().length);
   }
 
-  /** To the line above or beneath, as far from its beginning; the caller knows that there is one. */
+  /**
+   * Moves the cursor to the line above or below, at the same column. The caller has checked that there is such a line.
+   */
   moveLine(direction: "up" | "down"): void {
     const column = graphemes(this.#lineBefore()).length;
     if (direction === "up") {
@@ -86,7 +88,7 @@ export class LineEditor {
     this.#shift(graphemes(this.#lineAfter()).slice(0, column).join("").length);
   }
 
-  /** Cuts what stands between the cursor and the edge of its line, or of the word before it. */
+  /** Cuts the text between the cursor and the edge of its line, or of the word before it. */
   cutTo(edge: "start" | "end" | "word"): void {
     if (edge === "end") {
       const cut = this.#lineAfter() || this.#after.slice(0, 1);
@@ -121,7 +123,7 @@ export class LineEditor {
   }
 }
 
-/** A long text is not cut up as a whole for its last character. */
+/** Looks at the end of the text only, so that a long text is not split into graphemes for its last one. */
 function lastOf(text: string): string {
   return graphemes(text.slice(-100)).at(-1) ?? "";
 }

@@ -1,23 +1,22 @@
-/** Blocks of Markdown as lines for a terminal. The text has lost its power over the terminal before it comes here. */
+/** Sets blocks of Markdown as lines for a terminal. Control characters were already removed from the text. */
 import type { MarkedToken, Token, Tokens } from "marked";
-import type { Style } from "../output.ts";
+import type { OutputStyle } from "../output.ts";
 import { cellsOf } from "./cells.ts";
 import { codeColours } from "./code-colours.ts";
-import { wrap } from "./spans.ts";
-import type { Paint, Span } from "./spans.ts";
+import { wrap, type PaintText, type TextSpan } from "./spans.ts";
 
 export interface MarkdownLook {
-  style: Style;
-  /** Cells of a line. Code and tables are never broken: the terminal does it where it must. */
+  style: OutputStyle;
+  /** The width of a line in cells. Code and tables are not broken; the terminal wraps them. */
   width: number;
 }
 
-/** Deeper ones are shown as they were written. */
+/** The depth of nesting that is set. Deeper blocks are shown as they were written. */
 const depthMax = 12;
 const lineWidthMin = 8;
 const ruleWidthMax = 40;
 
-/** Lines of one block, without blank ones around it. */
+/** Sets one block, without blank lines around it. */
 export function blockLines(block: Token, look: MarkdownLook, depth = 0): string[] {
   const { style, width } = look;
   if (depth > depthMax) return rawLines(block.raw);
@@ -43,7 +42,7 @@ export function blockLines(block: Token, look: MarkdownLook, depth = 0): string[
   }
 }
 
-/** Lines of several blocks, with the blank lines between them that the source has. */
+/** Sets several blocks, with the blank lines between them that the source has. */
 export function documentLines(blocks: readonly Token[], look: MarkdownLook, depth = 0): string[] {
   return joined(blocks, (block) => blockLines(block, look, depth));
 }
@@ -60,12 +59,12 @@ function joined<T extends { type: string; raw: string }>(parts: readonly T[], se
   return lines;
 }
 
-/** Whether a blank line follows a block; `before`: whether one stands before it already. */
+/** Returns true if a blank line follows a block. `before`: a blank line is already there. */
 export function endsWithGap(block: { type: string; raw: string }, before: boolean): boolean {
   return before || block.type === "space" || /\n[ \t]*\n$/.test(block.raw);
 }
 
-/** Blocks as small as they can be shown by themselves: of a list each item is one. */
+/** Splits blocks into the smallest parts that can be shown alone: each item of a list is one. */
 export function units(blocks: readonly Token[]): Token[] {
   return (blocks as readonly MarkedToken[]).flatMap((block): Token[] => {
     if (block.type !== "list") return [block];
@@ -83,14 +82,16 @@ function rawLines(raw: string): string[] {
   return withoutTabs(raw.replace(/\n+$/, "")).split("\n");
 }
 
-/** How far a tab goes depends on where it stands; a line is measured before it stands anywhere. */
+/**
+ * The width of a tab depends on its column, and a line is measured before it has one. So each tab becomes four blanks.
+ */
 function withoutTabs(text: string): string {
   return text.replaceAll("\t", "    ");
 }
 
 function headingLines({ depth, tokens }: Tokens.Heading, { style, width }: MarkdownLook): string[] {
-  const paint: Paint = (text) => style.bold(depth < 3 ? style.cyan(text) : text);
-  const mark: Span = { text: `${"#".repeat(depth)} `, paint: style.dim };
+  const paint: PaintText = (text) => style.bold(depth < 3 ? style.cyan(text) : text);
+  const mark: TextSpan = { text: `${"#".repeat(depth)} `, paint: style.dim };
   return wrap([mark, ...inline(tokens, { paint, style, depth: 0 })], width);
 }
 
@@ -104,7 +105,10 @@ function listLines(list: Tokens.List, look: MarkdownLook, depth: number): string
   });
 }
 
-/** What stands in an item one below the other, such as its text and a list of its own, has no blank line between unless the source has. */
+/**
+ * Sets an item of a list. Its parts, such as a text and a nested list, have a blank line between them only if the
+ * source has one.
+ */
 function itemLines(item: Tokens.ListItem, look: MarkdownLook, depth: number): string[] {
   const box = item.task ? look.style.dim(item.checked === true ? "[x] " : "[ ] ") : "";
   const blocks = item.tokens.filter((token) => token.type !== "checkbox");
@@ -123,7 +127,7 @@ function quoteLines({ tokens }: Tokens.Blockquote, look: MarkdownLook, depth: nu
   return inner.map((line) => `${dim("│")} ${line}`);
 }
 
-function codeLines({ raw, text }: Tokens.Code, style: Style): string[] {
+function codeLines({ raw, text }: Tokens.Code, style: OutputStyle): string[] {
   const fence = fenceOf(raw);
   if (fence === null)
     return withoutTabs(text)
@@ -138,25 +142,25 @@ function codeLines({ raw, text }: Tokens.Code, style: Style): string[] {
   return [fenceLine(fence, style), ...inside.map((line) => paint(codeLine(fence, line))), ...end];
 }
 
-export function fenceLine({ mark, language }: Fence, { dim }: Style): string {
+export function fenceLine({ mark, language }: CodeFence, { dim }: OutputStyle): string {
   return dim(`${mark}${language}`);
 }
 
-/** A line of code without the indentation that its fence has. */
-export function codeLine({ indent }: Fence, line: string): string {
+/** Returns a line of code without the indentation of its fence. */
+export function codeLine({ indent }: CodeFence, line: string): string {
   return withoutTabs(line.replace(new RegExp(`^ {0,${indent}}`), ""));
 }
 
-export interface Fence {
-  /** Three backticks or tildes, or more. */
+export interface CodeFence {
+  /** Three or more backticks or tildes. */
   mark: string;
   language: string;
   indent: number;
   isClosed: boolean;
 }
 
-/** Null: the code has no fence, it is indented. */
-export function fenceOf(raw: string): Fence | null {
+/** Returns the fence of a code block. Null if the code is indented instead. */
+export function fenceOf(raw: string): CodeFence | null {
   const opening = /^( {0,3})(`{3,}|~{3,})[ \t]*([^\s`]*)/.exec(raw);
   if (opening === null) return null;
   const [, indent = "", mark = "", language = ""] = opening;
@@ -164,7 +168,7 @@ export function fenceOf(raw: string): Fence | null {
   return { mark, language, indent: indent.length, isClosed: lines.length > 1 && closes(lines.at(-1) ?? "", mark) };
 }
 
-/** Whether a line ends the block that this fence began. */
+/** Returns true if a line closes the block that this fence opened. */
 export function closes(line: string, mark: string): boolean {
   const found = /^ {0,3}(`{3,}|~{3,})[ \t]*$/.exec(line)?.[1];
   return found !== undefined && found.startsWith(mark);
@@ -173,19 +177,19 @@ export function closes(line: string, mark: string): boolean {
 const entities: Record<string, string> = { amp: "&", lt: "<", gt: ">", quot: '"', "#39": "'", nbsp: "\u00a0" };
 
 interface InlineLook {
-  paint: Paint;
-  style: Style;
+  paint: PaintText;
+  style: OutputStyle;
   depth: number;
 }
 
-/** Without styles the marks stay: they are all that tells emphasis and code from text. */
-function inline(tokens: readonly Token[], look: InlineLook): Span[] {
+/** Sets inline text. Without styles the marks stay, because nothing else would show emphasis and code. */
+function inline(tokens: readonly Token[], look: InlineLook): TextSpan[] {
   const { paint, style } = look;
   if (style.isColorSupported) return tokens.flatMap((token) => inlineSpans(token as MarkedToken, look));
   return tokens.map(({ type, raw }) => ({ text: type === "br" ? "\n" : raw.replaceAll("\n", " "), paint }));
 }
 
-function inlineSpans(token: MarkedToken, look: InlineLook): Span[] {
+function inlineSpans(token: MarkedToken, look: InlineLook): TextSpan[] {
   const { paint, style } = look;
   switch (token.type) {
     case "strong":
@@ -211,20 +215,20 @@ function inlineSpans(token: MarkedToken, look: InlineLook): Span[] {
   }
 }
 
-/** What stands within other marks has the styles of both. */
-function painted({ tokens, raw }: { tokens: Token[]; raw: string }, more: Paint, look: InlineLook): Span[] {
+/** Sets text with nested marks. It has the styles of all of them. */
+function painted({ tokens, raw }: { tokens: Token[]; raw: string }, more: PaintText, look: InlineLook): TextSpan[] {
   const { paint, depth } = look;
   if (depth > depthMax) return [{ text: raw, paint }];
   return inline(tokens, { ...look, paint: (text) => paint(more(text)), depth: depth + 1 });
 }
 
-/** Where a link leads stands beside it: what is shown and where it goes may differ. */
-function address({ text, href }: { text: string; href: string }, { dim }: Style): Span[] {
+/** Shows the address of a link beside its text, because the two may differ. */
+function address({ text, href }: { text: string; href: string }, { dim }: OutputStyle): TextSpan[] {
   if (href === text || href === `mailto:${text}` || href === "") return [];
   return [{ text: ` (${href})`, paint: dim }];
 }
 
-/** A line feed within a paragraph is a blank; the commonest entities are what they stand for. */
+/** Replaces a line feed within a paragraph by a blank, and the most common entities by their characters. */
 function plainText(text: string): string {
   return text
     .replaceAll("\n", " ")

@@ -1,47 +1,58 @@
 /**
- * Markdown that is shown while it comes. Blocks, and items of lists, that have ended become lines that stay as they are;
- * only the one that is still open is set anew. What stays depends on the text alone, never on the pieces it came in:
- * whether a block has ended is looked at line by line.
+ * Markdown that is shown while it streams. Blocks, and items of lists, that have ended become lines that never change.
+ * Only the open block is set again. The result depends on the text alone and not on the pieces it arrived in, because
+ * the end of a block is decided line by line.
  */
 import type { Token } from "marked";
-import { codeColours } from "./code-colours.ts";
-import type { PaintCode } from "./code-colours.ts";
-import { blockLines, closes, codeLine, endsWithGap, fenceLine, fenceOf, units } from "./markdown-lines.ts";
-import type { Fence, MarkdownLook } from "./markdown-lines.ts";
+import { codeColours, type PaintCode } from "./code-colours.ts";
+import {
+  blockLines,
+  closes,
+  codeLine,
+  endsWithGap,
+  fenceLine,
+  fenceOf,
+  units,
+  type CodeFence,
+  type MarkdownLook,
+} from "./markdown-lines.ts";
 
-/** Cuts a text into blocks. */
-export type Lex = (text: string) => Token[];
+/** Parses a text into blocks. */
+export type LexMarkdown = (text: string) => Token[];
 
-/** An open block that grows beyond this is taken for ended, so that what it costs to show stays small. */
+/** The longest open block in characters. A longer one is treated as ended, so that repainting stays cheap. */
 const openCharactersMax = 8_192;
-/** Between what is done and what comes: whether the source has a blank line there, and whether anything is done. */
+/**
+ * The boundary between finished and coming lines: whether the source has a blank line there, and whether any line is
+ * finished.
+ */
 interface Place {
   hasGap: boolean;
   isBegun: boolean;
 }
 
-/** A line that can end what stands before it, or begin something else. */
+/** A line that can end the block before it, or begin another block. */
 const mayEndBlock = /^\s*$|^\s*(?:#|`{3}|~{3}|[-*_=+>]|\d)/;
 
 export class MarkdownStream {
-  readonly #lex: Lex;
+  readonly #lex: LexMarkdown;
   readonly #look: () => MarkdownLook;
-  /** Of the open block, up to its last line feed. */
+  /** The text of the open block up to its last line feed. */
   #lines = "";
-  /** The line that is still being written. */
+  /** The line that has not ended yet. */
   #rest = "";
-  /** The fenced code that is open; its lines are done one by one. */
-  #code: { fence: Fence; paint: PaintCode } | null = null;
+  /** The open block of fenced code. Its lines are finished one by one. */
+  #code: { fence: CodeFence; paint: PaintCode } | null = null;
   #place: Place = { hasGap: false, isBegun: false };
   #wasBlank = false;
   #done: string[] = [];
 
-  constructor(lex: Lex, look: () => MarkdownLook) {
+  constructor(lex: LexMarkdown, look: () => MarkdownLook) {
     this.#lex = lex;
     this.#look = look;
   }
 
-  /** Text without control characters, in pieces of any size. */
+  /** Adds text without control characters, in pieces of any size. */
   push(text: string): void {
     const lines = (this.#rest + text).split("\n");
     this.#rest = lines.pop() ?? "";
@@ -49,7 +60,7 @@ export class MarkdownStream {
     if (this.#rest.length > openCharactersMax) this.#endLine();
   }
 
-  /** No more comes; all of it is done. */
+  /** Ends the stream and finishes all lines. */
   end(): void {
     if (this.#rest !== "") this.#endLine();
     this.#close(this.#units(this.#lines));
@@ -57,14 +68,14 @@ export class MarkdownStream {
     this.#code = null;
   }
 
-  /** The lines that stand from now on; each is given once. */
+  /** Returns the lines that were finished since the last call. */
   takeDone(): string[] {
     const done = this.#done;
     this.#done = [];
     return done;
   }
 
-  /** The lines of what is still open, as it looks by now. */
+  /** Returns the lines of the open block as it looks at this moment. */
   openLines(): string[] {
     if (this.#code !== null) return this.#rest === "" ? [] : [codeLine(this.#code.fence, this.#rest)];
     const open = this.#units(this.#lines + this.#rest);
@@ -72,7 +83,7 @@ export class MarkdownStream {
     return open.flatMap((unit) => withGap(unit, blockLines(unit, this.#look()), place));
   }
 
-  /** A line that is too long to be anybody's is cut where it stands. */
+  /** Breaks a line that is too long. */
   #endLine(): void {
     const line = this.#rest;
     this.#rest = "";
@@ -89,7 +100,7 @@ export class MarkdownStream {
     this.#lines = "";
   }
 
-  /** All but the last have ended. */
+  /** Finishes all blocks but the last. */
   #settle(): void {
     const all = this.#units(this.#lines);
     const last = all.findLastIndex(({ type }) => type !== "space");
@@ -101,7 +112,7 @@ export class MarkdownStream {
     if (fence !== null && !fence.isClosed) this.#beginCode(open, fence);
   }
 
-  #beginCode(open: Token, fence: Fence): void {
+  #beginCode(open: Token, fence: CodeFence): void {
     const { style } = this.#look();
     const inside = this.#lines.split("\n").slice(1, -1);
     this.#lines = "";
@@ -110,7 +121,7 @@ export class MarkdownStream {
     for (const line of inside) this.#line(line);
   }
 
-  #lineOfCode({ fence, paint }: { fence: Fence; paint: PaintCode }, line: string): void {
+  #lineOfCode({ fence, paint }: { fence: CodeFence; paint: PaintCode }, line: string): void {
     if (!closes(line, fence.mark)) {
       this.#done.push(paint(codeLine(fence, line)));
       return;
@@ -123,7 +134,7 @@ export class MarkdownStream {
     for (const unit of ended) this.#done.push(...withGap(unit, blockLines(unit, this.#look()), this.#place));
   }
 
-  /** Nesting that is deeper than the parser can follow is shown as it was written. */
+  /** Parses the text. Nesting that is too deep for the parser is shown as it was written. */
   #units(text: string): Token[] {
     try {
       return units(this.#lex(text));
@@ -133,7 +144,7 @@ export class MarkdownStream {
   }
 }
 
-/** The lines of a block with the blank one that stands before it; moves the place behind it. */
+/** Returns the lines of a block with the blank line before it, and moves the boundary behind the block. */
 function withGap(block: Token, lines: readonly string[], place: Place): readonly string[] {
   const needsGap = place.hasGap && place.isBegun && lines.length > 0;
   place.hasGap = endsWithGap(block, lines.length === 0 && place.hasGap);

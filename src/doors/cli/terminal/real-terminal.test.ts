@@ -5,8 +5,7 @@ import { once } from "node:events";
 import { watch } from "node:fs";
 import { mkdir, writeFile } from "node:fs/promises";
 import { join, resolve } from "node:path";
-import { test } from "node:test";
-import type { TestContext } from "node:test";
+import { test, type TestContext } from "node:test";
 import { promisify } from "node:util";
 import { temporaryFolder } from "../../../../testing/temporary-folder.ts";
 

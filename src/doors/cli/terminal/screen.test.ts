@@ -2,11 +2,10 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
 import { TestTerminal } from "../../../../testing/terminal.ts";
-import { Screen } from "./screen.ts";
-import type { Frame } from "./screen.ts";
+import { LiveScreen, type ScreenFrame } from "./screen.ts";
 
-function screenOn(terminal: TestTerminal): Screen {
-  return new Screen({ write: (text) => terminal.write(text), size: () => terminal.size() });
+function screenOn(terminal: TestTerminal): LiveScreen {
+  return new LiveScreen({ write: (text) => terminal.write(text), size: () => terminal.size() });
 }
 
 test("[L2] what stays goes up, what changes is painted anew beneath it", async () => {
@@ -27,7 +26,7 @@ const text = fc.oneof(
   fc.string({ unit: fc.constantFrom("a", "b", " ", "漢", "é"), maxLength: 30 }).map((line) => line.trimEnd()),
   fc.constantFrom("x".repeat(10), "漢".repeat(5), `a${"漢".repeat(5)}`),
 );
-const frame: fc.Arbitrary<Frame> = fc.record({
+const frame: fc.Arbitrary<ScreenFrame> = fc.record({
   done: fc.array(text, { maxLength: 3 }),
   live: fc.array(text, { maxLength: 4 }),
   cursor: fc.option(fc.record({ rowsUp: fc.nat(5), column: fc.nat(9) })),

@@ -1,7 +1,8 @@
 /**
- * A terminal whose last lines change while those above stay: what is said stays, and goes up into the terminal's own
- * history; what is still being said, the state and the line that is typed are beneath it, and are painted anew when
- * they change. No line that stays is ever painted twice, and nothing takes the screen over.
+ * A terminal whose last lines change while the lines above them stay. Printed lines move up into the terminal's own
+ * scrollback. Below them are the live lines: the open part of an answer, the status and the typed line, which are
+ * repainted when they change. A printed line is never painted twice, and the alternate screen is not used
+ * (docs/decisions/0031).
  */
 import { rowsOf } from "./cells.ts";
 
@@ -15,12 +16,15 @@ export interface ScreenPorts {
   size(): TerminalSize;
 }
 
-export interface Frame {
-  /** Lines that stay. They may be longer than the terminal is wide. */
+export interface ScreenFrame {
+  /** Lines that stay. They may be wider than the terminal. */
   done: readonly string[];
-  /** The changing lines beneath; the first of them are left out where there is no room for all. */
+  /** The live lines below. If there is no room for all of them, the first ones are left out. */
   live: readonly string[];
-  /** Where the cursor is: so many rows above the last one of `live`, and so many cells from the left. Null: nowhere. */
+  /**
+   * The position of the cursor: how many rows above the last row of `live`, and how many cells from the left. Null: the
+   * cursor is hidden.
+   */
   cursor: { rowsUp: number; column: number } | null;
 }
 
@@ -28,14 +32,14 @@ const eraseBelow = "\u001b[J";
 const eraseScreen = "\u001b[2J\u001b[H";
 const hideCursor = "\u001b[?25l";
 const showCursor = "\u001b[?25h";
-/** Terminals that know it show all of one frame at once; the others take no notice. */
+/** Terminals that support it show all of one frame at once. Others ignore it. */
 const beginFrame = "\u001b[?2026h";
 const endFrame = "\u001b[?2026l";
 
-export class Screen {
+export class LiveScreen {
   readonly #ports: ScreenPorts;
   #live: readonly string[] = [];
-  /** Where the cursor stands, from the first row of the live lines. */
+  /** The row of the cursor, counted from the first row of the live lines. */
   #row = 0;
   #column = 0;
   #columns: number;
@@ -45,7 +49,7 @@ export class Screen {
     this.#columns = ports.size().columns;
   }
 
-  paint({ done, live, cursor }: Frame): void {
+  paint({ done, live, cursor }: ScreenFrame): void {
     const { columns, rows } = this.#ports.size();
     const shown = fitting(live, { columns, rows });
     const isReflowed = columns !== this.#columns;
@@ -57,7 +61,7 @@ export class Screen {
       this.#ports.write(`${beginFrame}${hideCursor}${text}${cursor === null ? "" : showCursor}${endFrame}`);
   }
 
-  /** Empties the whole terminal; what went up before can still be found there. */
+  /** Clears the visible screen. The scrollback stays. */
   erase(): void {
     this.#ports.write(eraseScreen);
     this.#live = [];
@@ -65,7 +69,7 @@ export class Screen {
     this.#column = 0;
   }
 
-  /** Leaves the terminal as others expect it: no live lines, and the cursor at the beginning of a line. */
+  /** Leaves the terminal as other programs expect it: no live lines, and the cursor at the beginning of a line. */
   close(): void {
     this.paint({ done: [], live: [], cursor: null });
     this.#ports.write(showCursor);
@@ -74,7 +78,7 @@ export class Screen {
   #repaint(done: readonly string[], shown: readonly string[], kept: number): string {
     const columns = this.#columns;
     const keptRows = rowsOfAll(shown.slice(0, kept), columns);
-    // A row beneath the last one may not be there yet: a line feed makes it, a move would not.
+    // The row below the last one may not exist yet. A line feed creates it, a cursor movement would not.
     const start = kept === 0 ? `${up(this.#row)}\r` : `${vertically(keptRows - 1 - this.#row)}\r\n`;
     const added = shown.slice(kept);
     const isShorter = added.length === 0;
@@ -84,7 +88,7 @@ export class Screen {
     return `${start}${eraseBelow}${done.map((line) => `${line}\r\n`).join("")}${added.join("\r\n")}`;
   }
 
-  #placeCursor(shown: readonly string[], cursor: Frame["cursor"]): string {
+  #placeCursor(shown: readonly string[], cursor: ScreenFrame["cursor"]): string {
     if (cursor === null) return "";
     const row = Math.max(0, rowsOfAll(shown, this.#columns) - 1 - cursor.rowsUp);
     const column = Math.min(cursor.column, this.#columns - 1);
@@ -96,8 +100,9 @@ export class Screen {
   }
 
   /**
-   * A terminal that gets another width breaks its lines anew; some leave the one with the cursor as it is. To take it
-   * for whole leaves a row too much behind at worst, where the other mistake would overwrite what was said.
+   * Corrects the cursor's row after a change of width. The terminal wraps its lines again, and some terminals do not
+   * wrap the line with the cursor. Assuming that all lines wrap leaves one row too many at worst; the opposite would
+   * overwrite printed lines.
    */
   #reflow(columns: number): void {
     let row = 0;
@@ -116,7 +121,7 @@ function rowsOfAll(lines: readonly string[], columns: number): number {
   return lines.reduce((sum, line) => sum + rowsOf(line, columns), 0);
 }
 
-/** As many of the last lines as there is room for. */
+/** Returns as many of the last lines as there is room for. */
 function fitting(lines: readonly string[], { columns, rows }: TerminalSize): readonly string[] {
   let room = rows;
   let first = lines.length;

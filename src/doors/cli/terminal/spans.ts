@@ -1,23 +1,23 @@
-/** Text in pieces of different styles, and how it is set in lines that fit the terminal. */
+/** Text in pieces of different styles, and how it is wrapped into lines that fit the terminal. */
 import { cellsOf, chop, graphemes } from "./cells.ts";
 
-export type Paint = (text: string) => string;
+export type PaintText = (text: string) => string;
 
-/** A line feed in the text begins a new line; other runs of blanks are as good as one. */
-export interface Span {
+/** A piece of text with its style. A line feed begins a new line; other runs of blanks count as one blank. */
+export interface TextSpan {
   text: string;
-  paint: Paint;
+  paint: PaintText;
 }
 
-interface Piece extends Span {
+interface Piece extends TextSpan {
   cells: number;
 }
 
 /**
- * Sets spans in lines of at most `width` cells, broken at blanks and between wide characters, or where a word is too
- * long within it. No style reaches over the end of a line. At least one line.
+ * Wraps spans into lines of at most `width` cells. Lines are broken at blanks and between wide characters, and within a
+ * word that is too long. No style continues over the end of a line. Returns at least one line.
  */
-export function wrap(spans: readonly Span[], width: number): string[] {
+export function wrap(spans: readonly TextSpan[], width: number): string[] {
   const setting = new Setting(Math.max(1, width));
   for (const { text, paint } of spans) {
     for (const [part] of text.matchAll(/\n|[ \t]+|[^ \t\n]+/g)) {
@@ -36,15 +36,15 @@ class Setting {
   readonly #lines: string[] = [];
   #line: Piece[] = [];
   #lineCells = 0;
-  /** Pieces that may not be torn from each other. */
+  /** Pieces that must stay on one line. */
   #word: Piece[] = [];
-  #blank: Paint | null = null;
+  #blank: PaintText | null = null;
 
   constructor(width: number) {
     this.#width = width;
   }
 
-  add(text: string, paint: Paint): void {
+  add(text: string, paint: PaintText): void {
     if (!wide.test(text)) {
       this.#word.push({ text, paint, cells: cellsOf(text) });
       return;
@@ -57,7 +57,7 @@ class Setting {
     }
   }
 
-  blank(paint: Paint): void {
+  blank(paint: PaintText): void {
     this.#placeWord();
     this.#blank ??= paint;
   }
@@ -87,7 +87,7 @@ class Setting {
     for (const piece of cells > this.#width ? this.#torn(word) : word) this.#put(piece);
   }
 
-  /** A word that no line can hold, in pieces that each fill one. */
+  /** Splits a word that is wider than a line into pieces that each fill one. */
   *#torn(word: readonly Piece[]): Generator<Piece> {
     for (const { text, paint } of word) {
       for (const grapheme of chop(text, 1)) {
@@ -104,11 +104,11 @@ class Setting {
   }
 }
 
-/** Neighbours of one style are painted together, so that a line has no more escapes than it needs. */
+/** Paints neighbours of one style together, so that a line has no more escape sequences than it needs. */
 function painted(line: readonly Piece[]): string {
   let text = "";
   let run = "";
-  let paint: Paint | null = null;
+  let paint: PaintText | null = null;
   for (const piece of line) {
     if (piece.paint !== paint && paint !== null) {
       text += paint(run);

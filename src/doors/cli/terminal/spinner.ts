@@ -1,4 +1,4 @@
-/** The sign of something that goes on: it moves by the clock, whoever looks. */
+/** The spinner of running work. Its frame depends on the clock alone. */
 const signs = "⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏";
 
 export const spinnerMs = 100;

@@ -1,21 +1,20 @@
 /**
- * The tool calls of a chat: while one runs, a line with what it does and the last lines of its output; when it has ended,
- * one line that stays. What is folded away can be unfolded for a while.
+ * The tool calls of a chat. A running call has a line and the last lines of its output. A call that has ended has one
+ * line that stays. Folded details can be shown again for some time.
  */
 import type { ToolCallView, ToolContent } from "../../../domain/tool.ts";
-import { duration, firstLine, neutralize, plural } from "../output.ts";
-import type { Style } from "../output.ts";
+import { duration, firstLine, neutralize, plural, type OutputStyle } from "../output.ts";
 import { cut } from "./cells.ts";
 import { contentLines } from "./content-lines.ts";
 import { spinner } from "./spinner.ts";
 
 export interface BoardPorts {
-  style: Style;
-  /** Cells of a line. */
+  style: OutputStyle;
+  /** Returns the width of a line in cells. */
   width(): number;
-  /** Lines that stay. */
+  /** Prints lines that stay. */
   print(lines: readonly string[]): void;
-  /** The lines of running calls are other ones now. */
+  /** Called when the lines of running calls have changed. */
   changed(): void;
 }
 
@@ -29,7 +28,7 @@ interface BoardCall {
   name: string;
   args: string;
   view: ToolCallView | null;
-  /** What it showed so far; its end. */
+  /** The end of the output so far. */
   shown: string;
   startedAt: number;
   ms: number;
@@ -46,9 +45,9 @@ const argumentCharactersMax = 80;
 export class ToolBoard {
   readonly #ports: BoardPorts;
   readonly #running = new Map<string, BoardCall>();
-  /** Whose outcome somebody else will tell, perhaps in a later turn. */
+  /** Calls whose outcome is reported elsewhere, perhaps in a later turn. */
   readonly #waiting = new Map<string, BoardCall>();
-  /** Newest last. */
+  /** The calls that have ended, newest last. */
   readonly #ended: BoardCall[] = [];
   readonly #endedIds = new Set<string>();
 
@@ -71,7 +70,7 @@ export class ToolBoard {
     this.#ports.changed();
   }
 
-  /** From now on it runs; before, somebody thought about whether it may. */
+  /** Starts the time of a call again when it runs. Before, a person decided whether it may. */
   restart(callId: string): void {
     const call = this.#running.get(callId);
     if (call !== undefined) call.startedAt = Date.now();
@@ -83,7 +82,7 @@ export class ToolBoard {
     this.#ports.changed();
   }
 
-  /** Only the first outcome of a call counts. `wasSeen`: its change was shown when it was asked about. */
+  /** Ends a call. Only its first outcome counts. `wasSeen`: its change was already shown with the question. */
   end(callId: string, { wasSeen = false, ...outcome }: CallOutcome & { wasSeen?: boolean }): void {
     if (this.#endedIds.has(callId)) return;
     const call = this.#called(callId, callId);
@@ -95,7 +94,7 @@ export class ToolBoard {
     this.#ports.print([...this.#endedLines(ended), ...(wasSeen ? [] : this.#change(ended, foldedLinesMax))]);
   }
 
-  /** The calls run no more, or not yet: somebody will be asked about them, or they go on elsewhere. */
+  /** Removes all running calls from the board: a person decides about them, or they continue elsewhere. */
   dropAll(): void {
     for (const callId of this.#running.keys()) this.drop(callId);
   }
@@ -108,7 +107,7 @@ export class ToolBoard {
     this.#ports.changed();
   }
 
-  /** The lines of the calls that run. */
+  /** Returns the lines of the running calls. */
   live(): string[] {
     const { style } = this.#ports;
     return [...this.#running.values()].flatMap((call) => {
@@ -118,7 +117,7 @@ export class ToolBoard {
     });
   }
 
-  /** What a call is about to do, for a question about it. */
+  /** Returns the lines that describe a call in a question about it. */
   asked(callId: string, name: string, args: string): string[] {
     const { style } = this.#ports;
     const call = this.#running.get(callId) ?? this.#waiting.get(callId) ?? newCall(name, args);
@@ -129,7 +128,7 @@ export class ToolBoard {
     ];
   }
 
-  /** The whole of a call that has ended, the last one as 1; null: there is none. */
+  /** Returns all details of a call that has ended; 1 is the last one. Null if there is none. */
   unfolded(number: number): string[] | null {
     const call = this.#ended.at(-number);
     if (call?.outcome === undefined || call.outcome === null) return null;
@@ -145,7 +144,7 @@ export class ToolBoard {
     ];
   }
 
-  /** A call that was begun in an earlier turn goes on. */
+  /** Returns the call. One that was started in an earlier turn continues. */
   #called(callId: string, name: string): BoardCall {
     const running = this.#running.get(callId);
     if (running !== undefined) return running;
@@ -156,7 +155,7 @@ export class ToolBoard {
   }
 
   #title({ view, name, args }: BoardCall): string {
-    // A tool that has nothing to say of a call is shown with what it was given.
+    // A call without a view is shown with its arguments.
     const isNamed = view === null || view.title === name;
     return this.#cut(isNamed ? `${name} ${args}`.trim() : view.title);
   }
@@ -184,7 +183,7 @@ export class ToolBoard {
       .map((line) => this.#ports.style.dim(`  ${cut(line.replaceAll("\t", "    "), room)}`));
   }
 
-  /** What it changed, or planned; words of its view were for whoever was asked. */
+  /** Returns what the call changed or planned. Text of its view was for the question only. */
   #change({ view, outcome }: BoardCall, linesMax: number): string[] {
     const content = outcome?.content ?? view?.content ?? [];
     const told = content.filter(({ type }) => type !== "text");
@@ -196,7 +195,7 @@ function newCall(name: string, args = ""): BoardCall {
   return { name, args, view: null, shown: "", startedAt: Date.now(), ms: 0, outcome: null };
 }
 
-/** A line that a program wrote over and over, such as a progress bar, as it was in the end. */
+/** Returns the last state of a line that a program wrote again and again, such as a progress bar. */
 function lastStates(text: string): string {
   return text.replaceAll("\r\n", "\n").replaceAll(/[^\n]*\r(?!$)/g, "");
 }

@@ -1,23 +1,23 @@
-/** What keys do to the line that is typed: editing, history, search and completion, as shells have taught people. */
+/** What keys do to the typed line: editing, history, search and completion, as in common shells. */
 import { complete } from "./completion.ts";
 import type { InputHistory } from "./input-history.ts";
-import type { Key } from "./keys.ts";
+import type { PressedKey } from "./key-reader.ts";
 import { LineEditor } from "./line-editor.ts";
 
 export interface TypedLineOptions {
   history: InputHistory;
-  /** Names of commands, with their slashes. */
+  /** The names of commands, with their slashes. */
   commands: readonly string[];
-  /** What paths after `@` are relative to. */
+  /** The folder that paths after `@` are relative to. */
   folder: string;
 }
 
-/** What a key asks for that is not about the line. */
+/** What a key requests that does not change the line. */
 export type KeyOutcome = "submit" | "interrupt" | "leave" | "erase" | "details" | "suspend" | null;
 
 interface Search {
   part: string;
-  /** How many newer entries with it were passed over. */
+  /** How many newer matches were skipped. */
   skip: number;
 }
 
@@ -31,16 +31,16 @@ export class TypedLine {
     this.#options = options;
   }
 
-  /** Of the search for an earlier line, in place of the prompt; null: there is none. */
+  /** The prompt of the search for an earlier line. Null if no search is open. */
   get searchPrompt(): string | null {
     return this.#search === null ? null : `search \`${this.#search.part}\`: `;
   }
-  /** What would complete the beginning before the cursor. */
+  /** The texts that would complete what is before the cursor. */
   get choices(): readonly string[] {
     return this.#choices;
   }
 
-  /** Takes the line as it was typed. */
+  /** Returns the line as it was typed, and empties it. */
   take(): string {
     this.#forget();
     this.#options.history.rest();
@@ -52,7 +52,7 @@ export class TypedLine {
     this.editor.insert(text);
   }
 
-  key(key: Key): KeyOutcome {
+  key(key: PressedKey): KeyOutcome {
     this.#choices = [];
     if (this.#search !== null && this.#searchKey(this.#search, key)) return null;
     if (key.ctrl) return this.#controlKey(key);
@@ -65,7 +65,7 @@ export class TypedLine {
     this.#choices = [];
   }
 
-  #plainKey({ name, text }: Key): KeyOutcome {
+  #plainKey({ name, text }: PressedKey): KeyOutcome {
     const { editor } = this;
     switch (name) {
       case "return":
@@ -102,7 +102,7 @@ export class TypedLine {
     }
   }
 
-  #controlKey({ name }: Key): KeyOutcome {
+  #controlKey({ name }: PressedKey): KeyOutcome {
     const { editor } = this;
     switch (name) {
       case "c":
@@ -151,7 +151,7 @@ export class TypedLine {
     if (name !== undefined && Object.hasOwn(edits, name)) edits[name]?.();
   }
 
-  #metaKey({ name }: Key): KeyOutcome {
+  #metaKey({ name }: PressedKey): KeyOutcome {
     const { editor } = this;
     if (name === "return" || name === "enter") editor.insert("\n");
     else if (name === "b" || name === "left") editor.moveWord("left");
@@ -160,7 +160,7 @@ export class TypedLine {
     return null;
   }
 
-  /** A backslash at the end of a line goes on to the next one. */
+  /** Continues on a new line after a backslash at the end of a line. */
   #enter(): KeyOutcome {
     const { editor } = this;
     if (!editor.before.endsWith("\\") || !/^(?:\n|$)/.test(editor.after)) return "submit";
@@ -184,8 +184,8 @@ export class TypedLine {
     this.#choices = found.choices;
   }
 
-  /** False: the key ends the search, and means what it always does. */
-  #searchKey(search: Search, key: Key): boolean {
+  /** Applies a key to the search. Returns false if the key ends the search and keeps its usual meaning. */
+  #searchKey(search: Search, key: PressedKey): boolean {
     const { name, text, ctrl, meta } = key;
     if (ctrl && name === "r") return this.#searchFor({ ...search, skip: search.skip + 1 });
     if (name === "backspace") return this.#searchFor({ part: search.part.slice(0, -1), skip: 0 });

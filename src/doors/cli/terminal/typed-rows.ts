@@ -1,9 +1,9 @@
-/** How the text that is being typed stands on the terminal: rows behind a prompt, and where the cursor is among them. */
+/** Lays out the typed text on the terminal: rows after a prompt, and the position of the cursor among them. */
 import { neutralize } from "../output.ts";
 import { cellsOf, chop } from "./cells.ts";
 
 export interface TypedText {
-  /** Of one line; it may have styles. */
+  /** The prompt, in one line. It may have styles. */
   prompt: string;
   before: string;
   after: string;
@@ -14,10 +14,10 @@ export interface TypedRows {
   cursor: { rowsUp: number; column: number };
 }
 
-/** At most `rowsMax` rows, those around the cursor. */
+/** Returns at most `rowsMax` rows around the cursor. */
 export function typedRows({ prompt, before, after }: TypedText, room: { columns: number; rowsMax: number }): TypedRows {
   const indent = cellsOf(prompt);
-  // The last cell of a row is left empty: there, terminals differ in where the cursor is.
+  // The last cell of a row stays empty, because terminals differ in where the cursor is there.
   const width = Math.max(1, room.columns - indent - 1);
   const rows: string[] = [];
   let cursorRow = 0;

@@ -1,6 +1,6 @@
 /**
- * The files that belong to a question (X1): those that the caller names, and those that git says are
- * modified. A named file that cannot be sent is an error; a modified one is left out, and said so.
+ * The files that belong to an instruction (X1): those that the caller names, and those that git reports as modified. A
+ * named file that cannot be sent is an error. A modified one is left out, and the output says so.
  */
 import { lstatSync, readFileSync, statSync } from "node:fs";
 import { isAbsolute, relative, resolve, sep } from "node:path";
@@ -10,33 +10,35 @@ import { limits } from "../../../domain/limits.ts";
 import { systemCode } from "../../../system/system-error.ts";
 import { bytes } from "../output.ts";
 import { UsageError } from "../failure.ts";
-import { modifiedFiles } from "./git.ts";
-import type { WorkingCopy } from "./git.ts";
+import { modifiedFiles, type LocalWorkingCopy } from "./git.ts";
 
-export type SentFile = NonNullable<NonNullable<ExecuteRequest["activeFiles"]>[number]>;
+export type ActiveFileContent = NonNullable<NonNullable<ExecuteRequest["activeFiles"]>[number]>;
 
-export interface GatheredFiles {
-  files: SentFile[];
-  /** Files that are not sent, each with why. */
+export interface ActiveFileSelection {
+  files: ActiveFileContent[];
+  /** The files that are not sent, each with the reason. */
   skipped: { path: string; reason: string }[];
 }
 
-/** A larger file is not even read; up to here the engine hears of it and records it as skipped (X2). */
+/**
+ * The largest file that is read, in bytes. Up to this size the engine gets the file, and records it as skipped if it is
+ * too large (X2).
+ */
 const readBytesMax = 1_048_576;
 const totalBytesMax = limits.requestBodyBytesMax / 2;
 
 export interface FileChoice {
-  copy: WorkingCopy;
+  copy: LocalWorkingCopy;
   cwd: string;
-  /** As the caller wrote them, relative to `cwd` or absolute. */
+  /** The paths as the caller wrote them, absolute or relative to `cwd`. */
   named: readonly string[];
   withModified: boolean;
 }
 
-export async function gatherActiveFiles(choice: FileChoice): Promise<GatheredFiles> {
+export async function gatherActiveFiles(choice: FileChoice): Promise<ActiveFileSelection> {
   const { copy, cwd, named, withModified } = choice;
   const modified = new Set(withModified && copy.hasGit ? await modifiedFiles(copy.root) : []);
-  const gathered: GatheredFiles = { files: [], skipped: [] };
+  const gathered: ActiveFileSelection = { files: [], skipped: [] };
   let total = 0;
   const add = (path: string): string | null => {
     if (gathered.files.length >= limits.activeFilesPerTurnMax) return `more than ${limits.activeFilesPerTurnMax} files`;
@@ -59,7 +61,7 @@ export async function gatherActiveFiles(choice: FileChoice): Promise<GatheredFil
   return gathered;
 }
 
-/** The path from the top of the working copy, with forward slashes (X5). */
+/** Returns the path from the top of the working copy, with forward slashes (X5). */
 function pathInCopy(root: string, cwd: string, name: string): string {
   const path = relative(root, resolve(cwd, name));
   if (path === "" || path === ".." || path.startsWith(`..${sep}`) || isAbsolute(path)) {

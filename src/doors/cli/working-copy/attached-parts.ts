@@ -1,4 +1,7 @@
-/** What `--attach` names, as parts of the input (I1): addresses, files of the working copy by their path, and other files by their name. */
+/**
+ * Turns what `--attach` names into parts of the input (I1): addresses, files of the working copy by their path, and
+ * other files by their name.
+ */
 import { readFileSync, statSync } from "node:fs";
 import { basename, extname, isAbsolute, relative, resolve, sep } from "node:path";
 import type { ExecuteRequest } from "../../../client/client.ts";
@@ -9,16 +12,16 @@ import { bytes } from "../output.ts";
 
 type WirePart = NonNullable<ExecuteRequest["input"]>[number];
 
-export interface Attaching {
-  /** The top of the working copy. */
+export interface AttachmentRequest {
+  /** The top folder of the working copy. */
   root: string;
   cwd: string;
-  /** As the caller wrote them. */
+  /** The paths and addresses as the caller wrote them. */
   named: readonly string[];
   mode: "file" | "inline";
 }
 
-/** A file that is called an image is given as one, so that one that is none is refused. */
+/** A file whose name is that of an image is sent as an image, so that it is refused if it is none. */
 const imageTypes: Readonly<Record<string, string>> = {
   ".png": "image/png",
   ".jpg": "image/jpeg",
@@ -27,7 +30,7 @@ const imageTypes: Readonly<Record<string, string>> = {
   ".webp": "image/webp",
 };
 
-export function attachedParts({ root, cwd, named, mode }: Attaching): WirePart[] {
+export function attachedParts({ root, cwd, named, mode }: AttachmentRequest): WirePart[] {
   return named.map((name) => {
     if (/^https?:\/\//i.test(name)) return { type: "url", url: name, mode };
     const full = resolve(cwd, name);

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { repoName } from "./git.ts";
-import { shortIds } from "../find-by-id.ts";
+import { shortIds } from "../lookup/find-by-id.ts";
 
 test("[Q1] a repository has the name of its origin on a server, else of its folder", () => {
   const cases: [string, string][] = [

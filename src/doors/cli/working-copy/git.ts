@@ -1,25 +1,25 @@
-/** What git knows of the working copy: its top folder, the name of the repository, which files are modified. */
+/** What git reports about the working copy: its top folder, the name of the repository, the modified files. */
 import { basename } from "node:path";
 import { askGit } from "../../../system/git.ts";
 
 const answerBytesMax = 64 * 1_048_576;
 
-export interface WorkingCopy {
-  /** Absolute path of the top folder. */
+export interface LocalWorkingCopy {
+  /** The absolute path of the top folder. */
   root: string;
-  /** Name under which the repository is indexed and sessions are listed. */
+  /** The name under which the repository is indexed and its sessions are listed. */
   repo: string;
   hasGit: boolean;
 }
 
-/** Returns what git answers. Null if git is missing or fails. */
+/** Runs git and returns its output. Null if git is missing or fails. */
 async function git(root: string, args: string[]): Promise<string | null> {
   const answer = await askGit({ folder: root, args, answerBytesMax });
   return answer.outcome === "answered" ? answer.text : null;
 }
 
-/** The working copy around a folder; outside of git the folder itself. */
-export async function findWorkingCopy(cwd: string): Promise<WorkingCopy> {
+/** Finds the working copy around a folder. Outside of git it is the folder itself. */
+export async function findWorkingCopy(cwd: string): Promise<LocalWorkingCopy> {
   const [top, origin] = await Promise.all([
     git(cwd, ["rev-parse", "--show-toplevel"]),
     git(cwd, ["config", "--get", "remote.origin.url"]),
@@ -29,8 +29,8 @@ export async function findWorkingCopy(cwd: string): Promise<WorkingCopy> {
 }
 
 /**
- * `owner/name` of the origin on a server, so that all clones share sessions and index; the folder's name
- * where there is none.
+ * Returns `owner/name` of the origin, so that all clones share sessions and index. Without an origin: the folder's
+ * name.
  */
 export function repoName(origin: string, root: string): string {
   const path = /^[a-z+]+:\/\/[^/]+\/(.+)$/i.exec(origin)?.[1] ?? /^[^/\\:]+@[^/:]+:(.+)$/.exec(origin)?.[1];
@@ -46,12 +46,15 @@ export function repoName(origin: string, root: string): string {
   return name === "" ? "repository" : name;
 }
 
-/** The commit that the working copy stands on; null before the first, and outside of git. */
+/** Returns the id of the checked-out commit. Null before the first commit, and outside of git. */
 export async function headCommit(root: string): Promise<string | null> {
   return (await git(root, ["rev-parse", "--verify", "--quiet", "HEAD"]))?.trim() || null;
 }
 
-/** Tracked files that differ from the last commit, staged or not, relative to the top folder; removed ones left out. */
+/**
+ * Returns the tracked files that differ from the last commit, staged or not, relative to the top folder. Removed files
+ * are left out.
+ */
 export async function modifiedFiles(root: string): Promise<string[]> {
   const listed = await git(root, ["diff", "HEAD", "--name-only", "-z", "--diff-filter=d", "--no-renames"]);
   return (listed ?? "").split("\0").filter((path) => path !== "");

@@ -1,8 +1,8 @@
 /**
- * Writes planned changes to a working copy all or nothing (X7), also over a crash. Everything is staged in
- * `.aptove-apply` at the top of the working copy, on its own disk: new contents, the old files, and a journal
- * of what is to be done. The changes count from the moment the journal is renamed to `committed.json`; an
- * apply that ended before that, by a fault or by kill -9, is rolled back, at once or by the next one.
+ * Writes planned changes to a working copy, all or none (X7), also if the process crashes. Everything is staged in
+ * `.aptove-apply` at the top of the working copy, on the same disk: new contents, old files, and a journal of the
+ * changes. The changes are committed at the moment when the journal is renamed to `committed.json`. An apply that ended
+ * before that, by an error or by kill -9, is rolled back at once or by the next apply.
  */
 import {
   chmodSync,
@@ -31,14 +31,14 @@ const stagingName = ".aptove-apply";
 
 interface JournalEntry {
   path: string;
-  /** Hash of the content before and after; null where there is no file. */
+  /** The hashes of the content before and after. Null where there is no file. */
   before: string | null;
   after: string | null;
 }
 
 interface Journal {
   entries: JournalEntry[];
-  /** Folders that are made for new files, outermost first. */
+  /** The folders that are created for new files, outermost first. */
   folders: string[];
 }
 
@@ -47,12 +47,12 @@ interface Staging {
   dir: string;
 }
 
-/** Called before each file is put in its place; tests cut the run here. */
+/** Called before each file is moved into place. Tests stop the run here. */
 export type StepListener = (index: number) => void;
 
 /**
- * Throws `file_bundle_conflict` when a file is no longer as it was planned, or another apply runs here;
- * `storage_full` or `storage_failed` when the disk refuses. Then nothing has changed.
+ * Writes the changes. Throws `file_bundle_conflict` if a file has changed since the plan or another apply runs here,
+ * and `storage_full` or `storage_failed` if the disk fails. Then nothing has changed.
  */
 export function writeChanges(root: string, changes: readonly PlannedChange[], onStep?: StepListener): void {
   const staging = openStaging(root);
@@ -81,7 +81,10 @@ function undo(staging: Staging): void {
   }
 }
 
-/** Rolls back what a killed apply left half done. Gives the paths that it restored, or null: there was nothing. */
+/**
+ * Rolls back what a killed apply left half done. Returns the paths that it restored. Null if there was nothing to
+ * restore.
+ */
 export function repairWorkingCopy(root: string): string[] | null {
   const dir = join(root, stagingName);
   const owner = readText(join(dir, "owner"));
@@ -97,7 +100,7 @@ function openStaging(root: string): Staging {
   try {
     mkdirSync(aside, { mode: 0o700 });
     writeFileSync(join(aside, "owner"), String(process.pid));
-    // Appears with its owner in it; fails where another apply was faster.
+    // The folder appears with its owner's file in it. The rename fails if another apply was faster.
     renameSync(aside, dir);
   } catch (error) {
     rmSync(aside, { recursive: true, force: true });
@@ -112,7 +115,7 @@ function busy(root: string, owner: string): AptoveError {
   return new AptoveError("file_bundle_conflict", detail);
 }
 
-/** Everything that can run out of room happens here, before any file of the working copy is touched. */
+/** Does everything that can run out of space, before any file of the working copy is touched. */
 function stage(staging: Staging, changes: readonly PlannedChange[]): void {
   const folders = new Set<string>();
   for (const [index, change] of changes.entries()) {
@@ -146,7 +149,7 @@ function newFile(staging: Staging, index: number): string {
   return join(staging.dir, `new-${index}`);
 }
 
-/** The old file is kept by a second name of it; where the disk knows none, by a copy. */
+/** Keeps the old file under a second name. If the file system has no hard links, copies it. */
 function keepOld(target: string, kept: string): void {
   try {
     linkSync(target, kept);
@@ -156,7 +159,7 @@ function keepOld(target: string, kept: string): void {
   }
 }
 
-/** Relative paths of the folders that the file needs and that are not there, outermost first. */
+/** Returns the folders that the file needs and that do not exist, relative, outermost first. */
 function missingFolders(root: string, path: string): string[] {
   const missing: string[] = [];
   for (let folder = dirname(path); folder !== "." && !existsSync(join(root, folder)); folder = dirname(folder))
@@ -173,7 +176,7 @@ function putInPlace(staging: Staging, change: PlannedChange, index: number): voi
     unlinkSync(target);
   } else if (change.before === null) {
     mkdirSync(dirname(target), { recursive: true });
-    // A link, unlike a rename, refuses to write over a file that came in between.
+    // A link, unlike a rename, fails if a file of that name has appeared in the meantime.
     linkOrRename(newFile(staging, index), target);
   } else {
     renameSync(newFile(staging, index), target);
@@ -189,13 +192,13 @@ function linkOrRename(from: string, to: string): void {
   }
 }
 
-/** Null: there is no file. */
+/** Returns the hash of a file. Null if there is no file. */
 function hashOf(path: string): string | null {
   const content = readIfPresent(path);
   return content === null ? null : sha256(content);
 }
 
-/** Puts every file back as it was; one that somebody edited since stays as that person left it. */
+/** Restores every file. A file that was edited in the meantime stays as it is. */
 function rollBack(staging: Staging): string[] {
   const text = readText(join(staging.dir, "journal.json"));
   const restored: string[] = [];
@@ -213,7 +216,7 @@ function rollBack(staging: Staging): string[] {
 function restoreEntry(staging: Staging, entry: JournalEntry, index: number): boolean {
   const target = join(staging.root, entry.path);
   const now = hashOf(target);
-  // Only what the cut apply itself wrote or removed is undone.
+  // Only what the interrupted apply itself wrote or removed is undone.
   if (now === entry.before || now !== entry.after) return false;
   if (entry.before === null) unlinkSync(target);
   else renameSync(oldFile(staging, index), target);

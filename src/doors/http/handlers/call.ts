@@ -2,7 +2,14 @@
 import type { Caller } from "../../../domain/caller.ts";
 import type { Engine } from "../../../engine/engine.ts";
 import { routes } from "../../../protocol/routes/routes.ts";
-import type { AnswerOf, ParamsOf, QueryOf, ReadBodyOf, RouteSpec, Routes } from "../../../protocol/routes/routes.ts";
+import type {
+  AnswerOf,
+  ParamsOf,
+  QueryOf,
+  ReadBodyOf,
+  RouteSpec,
+  RouteTable,
+} from "../../../protocol/routes/routes.ts";
 import type { RouteName } from "../../../protocol/routes/paths.ts";
 import type { Report } from "../problem-answer.ts";
 import type { Observer } from "../../../telemetry/observer.ts";
@@ -29,7 +36,11 @@ export interface Door {
 
 export interface Call<N extends RouteName> {
   request: Request;
-  caller: Routes[N] extends { greets: true } ? Caller | null : Routes[N]["access"] extends "open" ? null : Caller;
+  caller: RouteTable[N] extends { greets: true }
+    ? Caller | null
+    : RouteTable[N]["access"] extends "open"
+      ? null
+      : Caller;
   /** Calls once when the caller's key ends, for an answer that stays open. Gives what ends the watch. */
   watchKey(onEnd: () => void): () => void;
   /** The `{id}` of the path, known to be an id; empty where there is none. */

@@ -4,7 +4,7 @@ import { isoTime } from "../../../domain/ids.ts";
 import type { ContextEntry } from "../../../engine/engine.ts";
 import { contextFields, toFileKeys, toWireVersion } from "../../../protocol/context.ts";
 import type { WireContext } from "../../../protocol/context.ts";
-import { given } from "../../../protocol/given.ts";
+import { withoutNullish } from "../../../protocol/given.ts";
 import { answer } from "./call.ts";
 import type { Door, Handlers } from "./call.ts";
 
@@ -20,22 +20,22 @@ export function contextHandlers({ engine: { contexts } }: Door): Handlers<Contex
     listContexts: async ({ caller }) =>
       answer("listContexts", { contexts: (await contexts.list(caller)).map(toWireContext) }),
     getContextEntry: async ({ caller, params: { kind, name: id }, query }) => {
-      const entry = await contexts.get(caller, { kind, id, ...given(query) });
+      const entry = await contexts.get(caller, { kind, id, ...withoutNullish(query) });
       return answer("getContextEntry", toWireContext(entry), tag(entry.version));
     },
     putContextEntry: async ({ request, caller, params: { kind, name: id }, body: { content, expectedVersion } }) => {
       const expected = expectedOf(request, expectedVersion);
       const entry = toFileKeys(content);
-      const written = await contexts.put(caller, { kind, id, entry, ...given({ expected }) });
+      const written = await contexts.put(caller, { kind, id, entry, ...withoutNullish({ expected }) });
       return answer("putContextEntry", toWireContext(written), tag(written.version));
     },
     retireContextEntry: async ({ request, caller, params: { kind, name: id }, query: { expectedVersion } }) => {
       const expected = expectedOf(request, expectedVersion);
-      const retired = await contexts.retire(caller, { kind, id, ...given({ expected }) });
+      const retired = await contexts.retire(caller, { kind, id, ...withoutNullish({ expected }) });
       return answer("retireContextEntry", toWireVersion(retired));
     },
     listContextVersions: async ({ caller, params: { kind, name: id }, query }) => {
-      const versions = await contexts.versions(caller, { kind, id }, given(query));
+      const versions = await contexts.versions(caller, { kind, id }, withoutNullish(query));
       return answer("listContextVersions", { versions: versions.map(toWireVersion) });
     },
   };

@@ -1,7 +1,7 @@
 /** Devices and how they are paired (P3). */
 import { isoTime } from "../../../domain/ids.ts";
 import { toWireDevice, toWirePairing } from "../../../protocol/device.ts";
-import { given } from "../../../protocol/given.ts";
+import { withoutNullish } from "../../../protocol/given.ts";
 import { answer } from "./call.ts";
 import type { Door, Handlers } from "./call.ts";
 
@@ -12,13 +12,13 @@ export function deviceHandlers({ engine: { devices } }: Door): Handlers<DeviceRo
     listDevices: async ({ caller }) =>
       answer("listDevices", { devices: (await devices.list(caller)).map(toWireDevice) }),
     createPairingCode: async ({ caller, body }) => {
-      const { id, code, expiresAt } = await devices.pair(caller, given(body));
+      const { id, code, expiresAt } = await devices.pair(caller, withoutNullish(body));
       return answer("createPairingCode", { id, code, expiresAt: isoTime(expiresAt) });
     },
     getPairingCode: async ({ caller, id }) =>
       answer("getPairingCode", toWirePairing(await devices.pairing(caller, id))),
     pairDevice: async ({ body: { code, name, deviceId } }) => {
-      const { device, token } = await devices.claim({ code, name, ...given({ deviceId }) });
+      const { device, token } = await devices.claim({ code, name, ...withoutNullish({ deviceId }) });
       return answer("pairDevice", { device: toWireDevice(device), token });
     },
     revokeDevice: async ({ caller, id }) => {

@@ -1,6 +1,6 @@
 /** The mailbox of a session, and the turn that takes what waits in it (A2). */
 import { limits } from "../../../domain/limits.ts";
-import { given } from "../../../protocol/given.ts";
+import { withoutNullish } from "../../../protocol/given.ts";
 import { toWireMessage } from "../../../protocol/mailbox.ts";
 import { answer } from "./call.ts";
 import type { Door, Handlers } from "./call.ts";
@@ -11,7 +11,7 @@ export function mailboxHandlers(door: Door): Handlers<"getMailbox" | "fireMailbo
   return {
     getMailbox: async ({ caller, id, query }) => {
       const limit = query.limit ?? limits.pageSizeDefault;
-      const { messages, runningTurnIds } = await door.engine.mailbox(caller, id, { ...given(query), limit });
+      const { messages, runningTurnIds } = await door.engine.mailbox(caller, id, { ...withoutNullish(query), limit });
       const last = messages.length < limit ? undefined : messages.at(-1);
       const nextAfter = last?.number ?? null;
       return answer("getMailbox", { messages: messages.map(toWireMessage), nextAfter, runningTurnIds });

@@ -1,6 +1,6 @@
 /** Orgs, people, their keys, sharing, and the audit log (H4, S7). */
 import type { AgePlace } from "../../../engine/engine.ts";
-import { given, present } from "../../../protocol/given.ts";
+import { withoutNullish, withoutUndefined } from "../../../protocol/given.ts";
 import { toWireKey } from "../../../protocol/key.ts";
 import { toWireAuditEntry, toWireOrg, toWireUser } from "../../../protocol/people.ts";
 import { answer } from "./call.ts";
@@ -31,24 +31,24 @@ function personHandlers({ engine: { people } }: Door): Handlers<PersonRoute> {
       return answer("listUsers", { users: users.map(toWireUser), nextCursor: cursorOf(next) });
     },
     createUser: async ({ caller, body }) => {
-      const user = await people.addUser(caller, { ...present(body), name: body.name });
+      const user = await people.addUser(caller, { ...withoutUndefined(body), name: body.name });
       return answer("createUser", toWireUser(user), { location: `/api/users/${user.id}` });
     },
     getUser: async ({ caller, id }) => answer("getUser", toWireUser(await people.user(caller, id))),
     updateUser: async ({ caller, id, body }) =>
-      answer("updateUser", toWireUser(await people.changeUser(caller, id, present(body)))),
+      answer("updateUser", toWireUser(await people.changeUser(caller, id, withoutUndefined(body)))),
   };
 }
 
 function keyHandlers({ engine: { keys } }: Door): Handlers<KeyRoute> {
   return {
     listKeys: async ({ caller, query: { userId, ...query } }) => {
-      const { keys: found, next } = await keys.list(caller, { ...pageOf(query), ...given({ userId }) });
+      const { keys: found, next } = await keys.list(caller, { ...pageOf(query), ...withoutNullish({ userId }) });
       return answer("listKeys", { keys: found.map(toWireKey), nextCursor: cursorOf(next) });
     },
     createKey: async ({ caller, body: { name, userId, expiresAt } }) => {
       const until = expiresAt === undefined ? undefined : Date.parse(expiresAt);
-      const { key, secret } = await keys.create(caller, { name, ...given({ userId, expiresAt: until }) });
+      const { key, secret } = await keys.create(caller, { name, ...withoutNullish({ userId, expiresAt: until }) });
       return answer("createKey", { key: toWireKey(key), secret });
     },
     revokeKey: async ({ caller, id }) => {
@@ -64,7 +64,7 @@ function sharingHandlers({ engine }: Door): Handlers<SharingRoute> {
     listUserSessions: async ({ caller, id, query: { cursor, limit } }) => {
       await engine.people.user(caller, id);
       const after = cursor === undefined ? undefined : parseCursor(cursor);
-      const page = given({ limit, after: after && { activeAt: after.at, id: after.id } });
+      const page = withoutNullish({ limit, after: after && { activeAt: after.at, id: after.id } });
       const { sessions, next } = await engine.listSessions(caller, { ...page, ownerId: id });
       const nextCursor = next === null ? null : formatCursor({ at: next.activeAt, id: next.id });
       return answer("listUserSessions", { sessions: await write.all(caller, sessions), nextCursor });
@@ -74,7 +74,7 @@ function sharingHandlers({ engine }: Door): Handlers<SharingRoute> {
       return answer("getSharing", { session: await write.one(caller, session), participants });
     },
     changeSharing: async ({ caller, id, body }) => {
-      const { session, participants } = await engine.sharing.change(caller, id, present(body));
+      const { session, participants } = await engine.sharing.change(caller, id, withoutUndefined(body));
       return answer("changeSharing", { session: await write.one(caller, session), participants });
     },
   };
@@ -84,7 +84,7 @@ function auditHandlers({ engine }: Door): Handlers<"listAudit"> {
   return {
     listAudit: async ({ caller, query: { cursor, ...query } }) => {
       const after = cursor === undefined ? undefined : parseCursor(cursor);
-      const { entries, next } = await engine.audit.list(caller, given({ ...query, after }));
+      const { entries, next } = await engine.audit.list(caller, withoutNullish({ ...query, after }));
       const nextCursor = next === null ? null : formatCursor(next);
       return answer("listAudit", { entries: entries.map(toWireAuditEntry), nextCursor });
     },
@@ -98,7 +98,7 @@ interface PageQuery {
 
 function pageOf({ limit, cursor }: PageQuery): { limit?: number; after?: AgePlace } {
   const place = cursor === undefined ? undefined : parseCursor(cursor);
-  return given({ limit, after: place && { createdAt: place.at, id: place.id } });
+  return withoutNullish({ limit, after: place && { createdAt: place.at, id: place.id } });
 }
 
 function cursorOf(next: AgePlace | null): string | null {

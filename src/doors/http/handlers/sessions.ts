@@ -4,7 +4,7 @@ import { AptoveError } from "../../../domain/errors.ts";
 import { limits } from "../../../domain/limits.ts";
 import type { Session } from "../../../domain/session.ts";
 import type { Engine, SessionStart } from "../../../engine/engine.ts";
-import { given, present } from "../../../protocol/given.ts";
+import { withoutNullish, withoutUndefined } from "../../../protocol/given.ts";
 import { formatCursor, parseCursor } from "./cursor.ts";
 import { toWireTurn, toWireTurnSummary } from "../../../protocol/turn.ts";
 import { answer } from "./call.ts";
@@ -32,21 +32,21 @@ export function sessionHandlers({ engine }: Door): Handlers<SessionRoute> {
       const { cursor, ...filters } = query;
       const place = cursor === undefined ? undefined : parseCursor(cursor);
       const after = place && { activeAt: place.at, id: place.id };
-      const { sessions, next } = await engine.listSessions(caller, given({ ...filters, after }));
+      const { sessions, next } = await engine.listSessions(caller, withoutNullish({ ...filters, after }));
       const nextCursor = next === null ? null : formatCursor({ at: next.activeAt, id: next.id });
       return answer("listSessions", { sessions: await write.all(caller, sessions), nextCursor });
     },
     createSession: async ({ caller, body }) => {
-      const session = await newSession(engine, caller, given(body));
+      const session = await newSession(engine, caller, withoutNullish(body));
       return answer("createSession", await write.one(caller, session), { location: `/api/sessions/${session.id}` });
     },
     getSession: async ({ caller, id }) =>
       answer("getSession", await write.one(caller, await engine.getSession(caller, id))),
     updateSession: async ({ caller, id, body }) =>
-      answer("updateSession", await write.one(caller, await engine.updateSession(caller, id, present(body)))),
+      answer("updateSession", await write.one(caller, await engine.updateSession(caller, id, withoutUndefined(body)))),
     listTurns: async ({ caller, id, query }) => {
       const limit = query.limit ?? limits.pageSizeDefault;
-      const turns = await engine.listTurns(caller, id, { ...given({ before: query.before }), limit });
+      const turns = await engine.listTurns(caller, id, { ...withoutNullish({ before: query.before }), limit });
       const last = turns.at(-1);
       // Sequence numbers count from 1 without gaps (T1), so the page with the first turn is the last one.
       const nextBefore = last === undefined || last.sequence === 1 ? null : last.sequence;

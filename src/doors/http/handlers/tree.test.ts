@@ -287,7 +287,7 @@ test("[S6] [K4] a removed session is gone until it is restored; purged it is gon
   assert.deepEqual([bin.sessions, bin.nextCursor], [[removed], null]);
   for (const query of ["limit=1", "cursor=x", "archived=false", "repo=r", "workspaceId=w"]) {
     const { faults } = await door.refused("request_invalid", `GET /api/sessions?removed=true&${query}`);
-    assert.deepEqual(faults, [{ field: query.split("=")[0], message: "cannot stand beside removed=true" }]);
+    assert.deepEqual(faults, [{ field: query.split("=")[0], message: "cannot be combined with removed=true" }]);
   }
   assert.deepEqual(
     (await at<WireSessionList>(door, "GET /api/sessions?removed=false")).sessions.map(({ id }) => id),

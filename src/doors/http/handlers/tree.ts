@@ -1,7 +1,7 @@
 /** The tree of sessions: forks, the head, putting away and deleting, search (S5, S6, S8, T6, K4); and verifying (D2). */
 import type { Caller } from "../../../domain/caller.ts";
 import type { Session } from "../../../domain/session.ts";
-import { given } from "../../../protocol/given.ts";
+import { withoutNullish } from "../../../protocol/given.ts";
 import { toWireTurnSummary } from "../../../protocol/turn.ts";
 import { answer } from "./call.ts";
 import type { Call, Door, Handlers } from "./call.ts";
@@ -31,7 +31,7 @@ export function treeHandlers({ engine }: Door): Handlers<TreeRoute> {
       return answer("getGraph", { ...wire, turns: turns.map(toWireTurnSummary) });
     },
     search: async ({ caller, query: { q, limit } }) => {
-      const hits = await tree.search(caller, { text: q, ...given({ limit }) });
+      const hits = await tree.search(caller, { text: q, ...withoutNullish({ limit }) });
       const found = await write.all(
         caller,
         hits.map(({ session }) => session),

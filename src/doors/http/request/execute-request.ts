@@ -7,10 +7,10 @@ import { AptoveError } from "../../../domain/errors.ts";
 import type { ErrorCode } from "../../../domain/errors.ts";
 import type { ToolDefinition, ToolFeedback } from "../../../domain/tool.ts";
 import type { TurnRequest } from "../../../engine/engine.ts";
-import { executeQuery, executeRequest, toolDefinition } from "../../../protocol/execute.ts";
+import { executeQuerySchema, executeRequestSchema, toolDefinitionSchema } from "../../../protocol/execute.ts";
 import type { ExecuteRequest } from "../../../protocol/execute.ts";
-import { given } from "../../../protocol/given.ts";
-import { parse } from "../../../protocol/parse.ts";
+import { withoutNullish } from "../../../protocol/given.ts";
+import { parseWithSchema } from "../../../protocol/parse.ts";
 import { z } from "zod";
 import { bodyText, mediaType, readBody, requireMediaType } from "./body.ts";
 import { parseJson } from "./json-body.ts";
@@ -58,18 +58,18 @@ export async function readExecuteCall(request: Request, limits: ExecuteLimits): 
 }
 
 function parseRequest(value: unknown): ExecuteRequest {
-  return parse(executeRequest, value, fieldCodes);
+  return parseWithSchema(executeRequestSchema, value, fieldCodes);
 }
 
 /** A field that is sent in the query beside a body that has it too would be lost in silence. */
 function refuseQuery(request: Request): void {
-  parse(z.strictObject({}), readQuery(request, []));
+  parseWithSchema(z.strictObject({}), readQuery(request, []));
 }
 
 function queryRequest(request: Request): ExecuteRequest {
   const { paths, sessionName, forkTurnId, rerunTurnId, temperature, maxOutputTokens, reasoningEffort, ...scalars } =
-    parse(executeQuery, readQuery(request, ["paths"]));
-  const settings = given({ temperature, maxOutputTokens, reasoningEffort });
+    parseWithSchema(executeQuerySchema, readQuery(request, ["paths"]));
+  const settings = withoutNullish({ temperature, maxOutputTokens, reasoningEffort });
   return parseRequest({
     ...scalars,
     ...(paths !== undefined && { ragScope: { paths } }),
@@ -137,7 +137,7 @@ export function executeCall(request: ExecuteRequest, limits: ExecuteLimits): Exe
   return {
     turn: {
       instruction: request.instruction ?? "",
-      ...given({
+      ...withoutNullish({
         sessionId: request.sessionId || null,
         fork: request.fork,
         rerun: request.rerun,
@@ -154,8 +154,8 @@ export function executeCall(request: ExecuteRequest, limits: ExecuteLimits): Exe
         toolChoice: request.toolChoiceName || null,
         pathPrefixes: request.ragScope?.paths,
       }),
-      ...(request.settings != null && { settings: given(request.settings) }),
-      ...(request.session != null && { session: given(request.session) }),
+      ...(request.settings != null && { settings: withoutNullish(request.settings) }),
+      ...(request.session != null && { session: withoutNullish(request.session) }),
       ...(request.input != null && { input: request.input.map(readInput) }),
       ...(files.length > 0 && { activeFiles: files.map(readFile) }),
       ...(tools.length > 0 && { tools }),
@@ -176,14 +176,14 @@ function readTools(request: ExecuteRequest): ToolDefinition[] {
   return tools.map(({ name, description, parameters, strict, effect }) => ({
     name,
     parameters,
-    ...given({ description, strict, effect }),
+    ...withoutNullish({ description, strict, effect }),
   }));
 }
 
-function readToolsJson(text: string): z.output<typeof toolDefinition>[] {
-  const list = z.object({ toolsJson: z.array(toolDefinition) });
+function readToolsJson(text: string): z.output<typeof toolDefinitionSchema>[] {
+  const list = z.object({ toolsJson: z.array(toolDefinitionSchema) });
   try {
-    return parse(list, { toolsJson: parseJson(text, "toolsJson") }).toolsJson;
+    return parseWithSchema(list, { toolsJson: parseJson(text, "toolsJson") }).toolsJson;
   } catch (error) {
     if (error instanceof AptoveError) throw new AptoveError("tool_invalid", error.detail, { facts: error.facts });
     throw error;
@@ -213,6 +213,6 @@ function fileContent({ path, content, contentBase64 }: WireFile): Uint8Array | n
 
 function readResult(result: NonNullable<ExecuteRequest["toolResults"]>[number]): ToolFeedback {
   const { callId, output, error, approved, reason } = result;
-  if (approved != null) return { callId, approved, ...given({ reason }) };
+  if (approved != null) return { callId, approved, ...withoutNullish({ reason }) };
   return error == null ? { callId, output: output ?? "", isError: false } : { callId, output: error, isError: true };
 }

@@ -2,21 +2,21 @@
 import type { InputPart } from "../../../domain/input-part.ts";
 import { AptoveError } from "../../../domain/errors.ts";
 import type { WireInputPart } from "../../../protocol/execute.ts";
-import { given } from "../../../protocol/given.ts";
+import { withoutNullish } from "../../../protocol/given.ts";
 
 export function readInput(part: WireInputPart): InputPart {
   switch (part.type) {
     case "text":
       return part;
     case "url":
-      return { type: "url", url: part.url, ...given({ mode: part.mode }) };
+      return { type: "url", url: part.url, ...withoutNullish({ mode: part.mode }) };
     case "file": {
       const { type, path, mediaType, mode } = part;
-      return { type, path, ...given({ content: contentOf(part), mediaType, mode }) };
+      return { type, path, ...withoutNullish({ content: contentOf(part), mediaType, mode }) };
     }
     case "binary": {
       const { type, data, mediaType, name, mode } = part;
-      return { type, content: Buffer.from(data, "base64"), ...given({ mediaType, name, mode }) };
+      return { type, content: Buffer.from(data, "base64"), ...withoutNullish({ mediaType, name, mode }) };
     }
   }
 }

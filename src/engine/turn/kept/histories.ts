@@ -24,11 +24,11 @@ import { blobKeys, readBlob, type OpeningBlob } from "./turn-blobs.ts";
 
 export class Histories {
   readonly #blobs: BlobStore;
-  readonly #records: Pick<RecordStore, "getTurn">;
+  readonly #records: Pick<RecordStore, "turns">;
   readonly #states = new BoundedCache<State>(limits.stateCacheBytesMax);
   readonly #bodies = new BoundedCache<string>(limits.stateCacheBytesMax);
 
-  constructor(blobs: BlobStore, records: Pick<RecordStore, "getTurn">) {
+  constructor(blobs: BlobStore, records: Pick<RecordStore, "turns">) {
     this.#blobs = blobs;
     this.#records = records;
   }
@@ -90,7 +90,7 @@ export class Histories {
   async firstRequest(turnId: string): Promise<string> {
     const cached = this.#bodies.get(turnId);
     if (cached !== undefined) return cached;
-    const turn = await this.#records.getTurn(turnId);
+    const turn = await this.#records.turns.get(turnId);
     if (turn === null) throw new AptoveError("blob_missing", `there is no turn ${turnId} to rebuild the request from`);
     const opening = await readBlob<"opening">(this.#blobs, turn.blobs.opening, turnId);
     const body = await this.request(opening, 1);

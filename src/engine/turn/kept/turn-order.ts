@@ -6,7 +6,7 @@ import type { Session } from "../../../domain/session.ts";
 import type { ArchivedTurn, FinishedTurn, Turn } from "../../../domain/turn.ts";
 import type { RecordStore } from "../../../records/record-store.ts";
 
-type TurnRows = Pick<RecordStore, "getTurn" | "listTurns">;
+type TurnRows = Pick<RecordStore, "turns">;
 
 const pageSize = 100;
 
@@ -14,7 +14,7 @@ const pageSize = 100;
 export async function* ancestors(records: TurnRows, turnId: string): AsyncGenerator<Turn> {
   let page = new Map<string, Turn>();
   for (let at: string | null = turnId; at !== null;) {
-    const turn: Turn | null = page.get(at) ?? (await records.getTurn(at));
+    const turn: Turn | null = page.get(at) ?? (await records.turns.get(at));
     if (turn === null) return;
     yield turn;
     at = turn.parentId;
@@ -84,6 +84,6 @@ export async function* finishedTurns(turns: AsyncIterable<Turn>): AsyncGenerator
 
 /** A page of a session's turns before a sequence number, newest first. */
 async function pageOf(records: TurnRows, sessionId: string, before: number): Promise<Map<string, Turn>> {
-  const turns = await records.listTurns(sessionId, { before, limit: pageSize });
+  const turns = await records.turns.list(sessionId, { before, limit: pageSize });
   return new Map(turns.map((turn) => [turn.id, turn]));
 }

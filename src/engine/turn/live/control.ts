@@ -11,7 +11,7 @@ import { limits } from "../../../domain/limits.ts";
 import type { Session } from "../../../domain/session.ts";
 import type { TurnControl } from "../../../records/record-store.ts";
 import type { EngineCore } from "./engine-core.ts";
-import type { LiveTurn } from "./live-turns.ts";
+import { isBusy, type LiveTurn } from "./live-turn.ts";
 import { checkInstruction } from "../request/envelope.ts";
 import { mayWrite } from "../../access/visible.ts";
 import { mayContinue } from "../../access/visible.ts";
@@ -33,22 +33,22 @@ export async function interrupt(core: EngineCore, caller: Caller, target: Contro
   return stopped ?? others[0] ?? null;
 }
 
-/** Null: it has ended by now. */
-async function stop(core: EngineCore, caller: Caller, running: Running): Promise<string | null> {
+/** Returns the id of the turn, or null if it has ended meanwhile. */
+async function stop(core: EngineCore, caller: Caller, running: ControlledTurn): Promise<string | null> {
   const { live, turnId } = running;
   if (live === null) {
     return (await note(core, caller, { ...running, id: newId(), kind: "interrupt", text: "" })) ? turnId : null;
   }
-  live.controller.abort();
+  live.stop();
   return turnId;
 }
 
-/** Also those that are just being prepared here, and have no row yet. */
+/** Stops also subagents that are just being prepared here, and have no row yet. */
 async function stopSubagents(core: EngineCore, caller: Caller, sessionId: string): Promise<string[]> {
   const page = { limit: limits.subagentTurnsPerSessionMax };
   const { deps, live } = core;
-  const stored = (await deps.records.subagentTurns(sessionId, page)).filter((turn) => turn.status === "pending");
-  const here = live.all().filter((one) => one.sessionId === sessionId && one.subagent !== null && !one.isStored);
+  const stored = (await deps.records.subagents.listTurns(sessionId, page)).filter((turn) => turn.status === "pending");
+  const here = live.all().filter((one) => one.sessionId === sessionId && one.subagent !== null && isBusy(one.state));
   const running = new Map(stored.map(({ id, runnerId }) => [id, runnerId]));
   for (const { turnId } of here) running.set(turnId, deps.runner.id);
   const stopped: string[] = [];
@@ -59,7 +59,7 @@ async function stopSubagents(core: EngineCore, caller: Caller, sessionId: string
   return stopped;
 }
 
-export interface Steering {
+export interface SteerRequest {
   text: string;
   /** The same key from the same caller gives the message once (T13). */
   idempotencyKey?: string;
@@ -69,7 +69,7 @@ export interface Steering {
 export async function steer(
   core: EngineCore,
   caller: Caller,
-  { text, idempotencyKey, ...target }: ControlTarget & Steering,
+  { text, idempotencyKey, ...target }: ControlTarget & SteerRequest,
 ): Promise<string> {
   mayWrite(caller);
   checkInstruction(text, false);
@@ -78,32 +78,18 @@ export async function steer(
   const id = idempotencyKey === undefined ? newId() : idOf(`${caller.userId}\n${idempotencyKey}\n${running.turnId}`);
   const { live, turnId } = running;
   const isTaken =
-    live === null ? await note(core, caller, { ...running, id, kind: "steer", text }) : give(live, { id, text });
+    live === null ? await note(core, caller, { ...running, id, kind: "steer", text }) : live.steers.offer({ id, text });
   if (!isTaken) throw notRunning();
   return turnId;
-}
-
-/** False: the turn takes no more messages. */
-function give(live: LiveTurn, { id, text }: { id: string; text: string }): boolean {
-  if (live.steered.has(id)) return true;
-  if (!live.takesSteers) return false;
-  keep(live, { id, text });
-  return true;
-}
-
-function keep(live: LiveTurn, { id, text }: { id: string; text: string }): void {
-  if (live.steered.has(id)) return;
-  live.steered.add(id);
-  live.steers.push({ text });
 }
 
 function notRunning(): AptoveError {
   return new AptoveError("turn_not_running", "send the message as the next instruction");
 }
 
-interface Running {
+interface ControlledTurn {
   turnId: string;
-  /** Who runs it. */
+  /** The process that runs it. */
   runnerId: string;
   /** Null: it runs in another process. */
   live: LiveTurn | null;
@@ -113,14 +99,18 @@ async function runningTurn(
   core: EngineCore,
   caller: Caller,
   { kind, ...target }: ControlTarget & { kind: TurnControl["kind"] },
-): Promise<Running | null> {
+): Promise<ControlledTurn | null> {
   const { deps, live } = core;
-  const running = ({ id, runnerId }: PendingTurn): Running => ({ turnId: id, runnerId, live: live.get(id) ?? null });
+  const running = ({ id, runnerId }: PendingTurn): ControlledTurn => ({
+    turnId: id,
+    runnerId,
+    live: live.get(id) ?? null,
+  });
   const here = "turnId" in target ? live.get(target.turnId) : live.ofSession(target.sessionId);
-  if (here !== undefined && !here.isStored) {
-    // A turn that is still being prepared has no row yet; its session tells whether the caller may see it.
-    const session = await visibleSession(deps, caller, here.visibleBy);
-    // Of a fork that is just being made, the session that it comes from tells nothing but who may see it.
+  if (here !== undefined && isBusy(here.state)) {
+    // A turn that is still being prepared has no row yet; its session decides whether the caller may see it.
+    const session = await visibleSession(deps, caller, visibleBy(here));
+    // The session that a new fork comes from only decides who may see the turn.
     const isNew = here.sessionId !== session.id;
     const isOwn = isNew && here.startedBy === caller.userId;
     if (!isOwn) await mayControl(deps, caller, { session, kind, isNew });
@@ -132,12 +122,16 @@ async function runningTurn(
     return turn.status === "pending" ? running(turn) : null;
   }
   await mayControl(deps, caller, { session: await visibleSession(deps, caller, target.sessionId), kind });
-  const pending = await deps.records.pendingTurn(target.sessionId);
+  const pending = await deps.records.turns.findPending(target.sessionId);
   // It may have begun here since we looked.
   return pending === null ? null : running(pending);
 }
 
-/** Who may continue a session steers and stops what runs in it; an admin who may see it stops it too. */
+function visibleBy({ state, sessionId }: LiveTurn): string {
+  return state.name === "preparing" ? state.visibleBy : sessionId;
+}
+
+/** A user who may continue a session may steer and stop what runs in it. An admin who may see it may stop it too. */
 async function mayControl(
   deps: EngineCore["deps"],
   caller: Caller,
@@ -148,14 +142,14 @@ async function mayControl(
   throw new AptoveError("forbidden", "the turn runs in somebody else's session; ask its owner to invite you");
 }
 
-/** False: the turn has ended by now. */
+/** Leaves a note for the process that runs the turn. Returns false if the turn has ended meanwhile. */
 async function note(
   core: EngineCore,
   caller: Caller,
   { runnerId, id, turnId, kind, text }: Pick<TurnControl, "id" | "turnId" | "kind" | "text"> & { runnerId: string },
 ): Promise<boolean> {
   const { deps } = core;
-  const isTaken = await deps.records.insertControl({
+  const isTaken = await deps.records.runners.insertControl({
     id,
     turnId,
     kind,
@@ -167,13 +161,12 @@ async function note(
   return isTaken;
 }
 
-/** Carries out what other processes want of the turns that run here. */
+/** Carries out what other processes want of the turns that run here. Their senders know already that a message is taken (V4). */
 export async function followControls(core: EngineCore): Promise<void> {
-  for (const control of await core.deps.records.takeControls(core.deps.runner.id)) {
+  for (const control of await core.deps.records.runners.takeControls(core.deps.runner.id)) {
     const live = core.live.get(control.turnId);
-    if (control.kind === "interrupt") live?.controller.abort();
-    // Its sender was told that it is taken: what comes too late for the model is kept with the turn (V4).
-    else if (live !== undefined) keep(live, control);
+    if (control.kind === "interrupt") live?.stop();
+    else live?.steers.add(control);
   }
 }
 
@@ -184,7 +177,5 @@ export async function takeSteers(
   { isLast }: { isLast: boolean },
 ): Promise<{ text: string }[]> {
   if (isLast) await followControls(core);
-  const steers = live.steers.splice(0);
-  if (isLast && steers.length === 0) live.takesSteers = false;
-  return steers;
+  return live.steers.take({ isLast });
 }

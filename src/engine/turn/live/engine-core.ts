@@ -14,14 +14,14 @@ export interface EngineCore {
   readonly deps: EngineDependencies;
   readonly histories: Histories;
   readonly live: LiveTurns;
-  /** Who waits for a session, by its id: the last in line. */
+  /** The last request that waits for a session, by the id of the session. */
   readonly lines: Map<string, Promise<void>>;
   readonly transcriber: Transcriber;
   /** Hashes of boot prompts that are known to be stored. */
   readonly keptPrompts: BoundedCache<true>;
-  /** Tools by which the model begins subagents and tells them what to do (A1). */
+  /** Tools by which the model begins subagents and gives them messages (A1). */
   readonly subagentTools: readonly Tool[];
-  /** Turns that may be pending in the store and run nowhere: what was to become of them could not be written, and why. */
+  /** Turns that may be pending in the store and run nowhere, with the reason why their end could not be written. */
   readonly unsettled: Map<string, Failure>;
   isShuttingDown: boolean;
   /** Aborts when the process begins to end (R4). */

@@ -100,7 +100,7 @@ test("[R4] closing refuses new turns, lets running ones finish in their grace ti
   assert.equal((await running.finished).status, "completed");
   await closing;
   waiting.resolve();
-  assert.deepEqual(await deps.records.listRunners().catch(() => []), []);
+  assert.deepEqual(await deps.records.runners.list().catch(() => []), []);
 });
 
 test("[R4] [T10] what does not finish in the grace time is interrupted and keeps its output", async (t) => {
@@ -117,13 +117,13 @@ test("[R4] a request that was on its way when the engine began to close is refus
   const records = memoryRecords();
   const { ask, start, engine } = await testEngine(t, { records });
   const first = await ask("one");
-  const { getSession } = records;
+  const { get: getSession } = records.sessions;
   const asked = Promise.withResolvers<void>();
   const held = Promise.withResolvers<void>();
-  records.getSession = async (id) => {
+  records.sessions.get = async (id) => {
     asked.resolve();
     await held.promise;
-    return await getSession.call(records, id);
+    return await getSession.call(records.sessions, id);
   };
   const starting = start("two", { sessionId: first.sessionId });
   await asked.promise;
@@ -131,18 +131,18 @@ test("[R4] a request that was on its way when the engine began to close is refus
   held.resolve();
   await assert.rejects(starting, /shutting down/);
   await closing;
-  assert.deepEqual(await records.pendingTurns(), []);
+  assert.equal(await records.turns.findPending(first.sessionId), null);
 });
 
 test("[T10] a tool does not begin once its turn is stopped", async (t) => {
   const records = memoryRecords();
   const storing = Promise.withResolvers<void>();
   const held = Promise.withResolvers<void>();
-  const { insertStep } = records;
-  records.insertStep = async (step, runnerId) => {
+  const { insertStep } = records.turns;
+  records.turns.insertStep = async (step, runnerId) => {
     storing.resolve();
     await held.promise;
-    return await insertStep.call(records, step, runnerId);
+    return await insertStep.call(records.turns, step, runnerId);
   };
   const tool = {
     definition: { name: "build", parameters: { type: "object" } },

@@ -1,50 +1,52 @@
 /**
  * The leases of the turns that run here (R1). The store's clock says when a lease began and when others may take its
- * turn; this process counts its own time, from before it asked. So it stops in time whatever the clocks say, also when
- * it is cut off from the store and nobody can tell it.
+ * turn; this process counts its own time, from before its request. So it stops in time whatever the clocks say, also when
+ * it cannot reach the store.
  */
 import { failure } from "../../../domain/errors.ts";
 import { limits } from "../../../domain/limits.ts";
 import type { EngineCore } from "./engine-core.ts";
-import type { LiveTurn } from "./live-turns.ts";
+import { hasLostLease, isOver, type LiveTurn, type LiveTurnState } from "./live-turn.ts";
 
 export const runnerLost = failure(
   "runner_lost",
   "the process that ran this turn ended, or could not reach its records; what it had said is kept",
 );
 
-/** Asked before everything that the world can see: a call of the model, a tool, an event. Stops the turn where it says no. */
+/** Whether the turn may act: asked before everything that the world can see, a model call, a tool, an event. Stops the turn if not. */
 export function holdsLease(core: EngineCore, live: LiveTurn, at = core.deps.monotonic()): boolean {
-  if (!live.isLost && at >= live.leaseUntil - limits.leaseMarginMs) lose(core, live);
-  return !live.isLost;
+  if (at >= live.leaseUntil - limits.leaseMarginMs) lose(core, live);
+  return !hasLostLease(live.state);
 }
 
-/** What is about to be lost is stopped; it is checked often, because a call to the store may hang. */
+/** Stops what is about to be lost. It runs often and by itself, because a call to the store may hang. */
 export function stopOutlived(core: EngineCore): void {
   const at = core.deps.monotonic();
   for (const live of core.live.all()) holdsLease(core, live, at);
 }
 
-/** Ends the run. One whose end is being written already is left to the store, which takes it or refuses it. */
+/** Ends the run. If its end is being written already, the store takes that or refuses it. */
 export function lose(core: EngineCore, live: LiveTurn): void {
-  if (live.isLost || live.isStored) return;
-  live.isLost = true;
-  live.controller.abort();
-  if (live.isSettling) return;
+  if (!live.lose()) return;
+  live.stop();
+  if (live.state.name !== "lost") return;
   core.deps.report(`turn ${live.turnId} is stopped: its lease could not be renewed in time`);
-  core.live.letGo(live);
 }
 
-/** Of all turns that have one. Those that the store does not give one any more are lost. */
+/** Renews the leases of all turns that have one. A turn that the store gives none any more is lost. */
 export async function renewLeases(core: EngineCore): Promise<void> {
   const { records, runner, monotonic } = core.deps;
-  const held = core.live.all().filter((live) => live.leaseUntil < Infinity && !live.isLost && !live.isStored);
+  const held = core.live.all().filter(({ leaseUntil, state }) => leaseUntil < Infinity && mayRenew(state));
   if (held.length === 0) return;
   const asked = monotonic();
   const turnIds = held.map(({ turnId }) => turnId);
-  const renewed = new Set(await records.renewLeases({ runnerId: runner.id, turnIds, leaseMs: limits.leaseMs }));
+  const renewed = new Set(await records.runners.renewLeases({ runnerId: runner.id, turnIds, leaseMs: limits.leaseMs }));
   for (const live of held) {
     if (renewed.has(live.turnId)) live.leaseUntil = Math.max(live.leaseUntil, asked + limits.leaseMs);
     else lose(core, live);
   }
+}
+
+function mayRenew(state: LiveTurnState): boolean {
+  return !isOver(state) && !hasLostLease(state);
 }

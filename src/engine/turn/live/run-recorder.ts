@@ -30,7 +30,7 @@ export class RunRecorder {
   readonly items: HistoryItem[] = [];
   /** The step that ended last: it is stored before the next one or before tools run, else with the end of the turn. */
   unstoredStep: Step | null = null;
-  /** When the step that runs said its first word, by the clock of the process; null: not yet. */
+  /** The time of the first output of the step that runs, by the clock of the process. Null: there is none yet. */
   outputAt: number | null = null;
   #callBegins = 0;
   /** Whether listeners were shown a tool call of the model call that runs, if only its beginning. */
@@ -176,7 +176,7 @@ export class RunRecorder {
     this.items.length = this.#callBegins;
   }
 
-  /** Whether the model call that runs has said anything. */
+  /** Whether the model call that runs has output. */
   get callHasOutput(): boolean {
     return this.#hasOutputFrom(this.#callBegins);
   }
@@ -192,7 +192,7 @@ export class RunRecorder {
     return hasText || this.items.slice(from).some(isOutput);
   }
 
-  /** All of it, with the terminal event that is told to listeners once the row is written. */
+  /** All events, with the terminal event, which listeners get once the row is written. */
   eventsWith(terminal: TurnEvent): TurnEvent[] {
     return [...this.#events, terminal];
   }

@@ -81,6 +81,32 @@ test("[V2] listeners that join at any time get the same events while the turn ru
   for (const other of others) assert.deepEqual(other, first);
 });
 
+test("[V2] a subscriber that comes to a running turn at any position gets what is behind it so far, and then follows it", async (t) => {
+  const held = Promise.withResolvers<void>();
+  const { start, engine } = await testEngine(t, { script: () => [{ says: ["a ", "b ", held.promise, "c"] }] });
+  const running = await start("go");
+  const soFar: SequencedEvent[] = [];
+  for await (const event of running.events()) {
+    soFar.push(event);
+    if (soFar.filter(({ event: { type } }) => type === "text_delta").length === 2) break;
+  }
+  const subscribed = await Promise.all(
+    [0, ...soFar.map(({ seq }) => seq)].map(async (afterSeq) => {
+      const events = (await engine.turnEvents(alice, running.turnId, { afterSeq }))[Symbol.asyncIterator]();
+      const shown: SequencedEvent[] = [];
+      while (afterSeq + shown.length < soFar.length) shown.push((await events.next()).value);
+      assert.deepEqual(shown, soFar.slice(afterSeq), `so far, behind ${afterSeq}`);
+      return { afterSeq, shown, events };
+    }),
+  );
+  held.resolve();
+  const whole = await all(running.events());
+  for (const { afterSeq, shown, events } of subscribed) {
+    for (let next = await events.next(); !next.done; next = await events.next()) shown.push(next.value);
+    assert.deepEqual(shown, whole.slice(afterSeq), `to the end, behind ${afterSeq}`);
+  }
+});
+
 test("[V2] [T11] who listens where the turn runs hears its end from there, and nothing is read back for it", async (t) => {
   const held = Promise.withResolvers<void>();
   const blobs = memoryBlobs();
@@ -114,15 +140,16 @@ test("[R5] a listener that goes away ends its own reading only", async (t) => {
 
 test("[R1] [V2] where the store has an end of the turn already, its listeners are told that one, and the process goes on", async (t) => {
   const records = memoryRecords();
-  const { finishTurn, getTurn } = records;
-  records.finishTurn = async (finish) => {
-    await finishTurn.call(records, finish);
+  const { finish: finishTurn } = records.turns;
+  const { get: getTurn } = records.turns;
+  records.turns.finish = async (finish) => {
+    await finishTurn.call(records.turns, finish);
     return { outcome: "refused", turn: null };
   };
   // As a real store's, its answers come in a later round of the event loop: who asks without waiting never gets there.
-  records.getTurn = async (id) => {
+  records.turns.get = async (id) => {
     await new Promise((resolve) => setImmediate(resolve));
-    return await getTurn.call(records, id);
+    return await getTurn.call(records.turns, id);
   };
   const { start } = await testEngine(t, testParts({ records }));
   const turn = await start("one");
@@ -134,9 +161,9 @@ test("[R1] [V2] where the store has an end of the turn already, its listeners ar
 test("[V2] [T11] a slow listener of a turn whose end cannot be written hears all that it said first", async (t) => {
   const records = memoryRecords();
   let isFull = true;
-  const { finishTurn } = records;
-  records.finishTurn = (finish) =>
-    isFull ? Promise.reject(new AptoveError("storage_full", "no room")) : finishTurn.call(records, finish);
+  const { finish: finishTurn } = records.turns;
+  records.turns.finish = (finish) =>
+    isFull ? Promise.reject(new AptoveError("storage_full", "no room")) : finishTurn.call(records.turns, finish);
   const { start, ask, engine } = await testEngine(t, { records, script });
   const turn = await start("one");
   const heard: SequencedEvent[] = [];
@@ -158,9 +185,9 @@ test("[V2] [T11] a slow listener of a turn whose end cannot be written hears all
 test("[R1] [V2] where another process has taken the turn and not ended it yet, its listeners are let go", async (t) => {
   const records = memoryRecords();
   let isTaken = true;
-  const { finishTurn } = records;
-  records.finishTurn = async (finish) =>
-    isTaken ? { outcome: "refused", turn: null } : await finishTurn.call(records, finish);
+  const { finish: finishTurn } = records.turns;
+  records.turns.finish = async (finish) =>
+    isTaken ? { outcome: "refused", turn: null } : await finishTurn.call(records.turns, finish);
   const { start, engine } = await testEngine(t, testParts({ records }));
   const turn = await start("one");
   const heard: SequencedEvent[] = [];

@@ -1,4 +1,4 @@
-/** What observers are told of one turn: when it began, what of its time was others', and how it ended. */
+/** Reports one turn to observers: when it began, how much of its time was spent outside the engine, and how it ended. */
 import { failureOf, type ErrorCode } from "../../../domain/errors.ts";
 import type { FinishedTurn } from "../../../domain/turn.ts";
 import { noUsage } from "../../../domain/usage.ts";
@@ -24,7 +24,7 @@ export class TurnWatch {
     return this.#activity.within(work);
   }
 
-  /** Work that takes the time of the model, of tools, or of nobody. */
+  /** Runs work whose time is not the engine's own: a model call, tools, a wait. */
   async ofOthers<T>(work: () => Promise<T>): Promise<T> {
     const begunAt = performance.now();
     try {
@@ -34,7 +34,7 @@ export class TurnWatch {
     }
   }
 
-  /** Somebody could see a word at this time of the process (`performance.now`). */
+  /** Notes the time of the first output, by the clock of the process (`performance.now`). */
   sawOutput(at: number): void {
     this.#firstOutputMs ??= at - this.#begunAt;
   }
@@ -64,7 +64,7 @@ export class TurnWatch {
   }
 }
 
-/** Of a turn that nobody watches. */
+/** A watch without an observer. */
 export function unwatched(): TurnWatch {
   const caller = { orgId: "", userId: "" };
   return new TurnWatch(noObserver, { turnId: "", sessionId: "", provider: "", model: "", caller });

@@ -15,7 +15,7 @@ import type { Provider } from "../../../providers/provider.ts";
 import type { Tool } from "../../../tools/tool.ts";
 import { workspaceFor } from "../../access/access.ts";
 import type { TurnRequest } from "../../engine.ts";
-import { checkFiles } from "./gather.ts";
+import { checkFiles } from "./check-files.ts";
 import type { EngineDependencies, WorkspaceSettings } from "../../dependencies.ts";
 import { readParts, withTexts } from "./input-parts.ts";
 import { isReadable } from "../kept/accepted-part.ts";

@@ -17,7 +17,7 @@ import type { Tool } from "../../../tools/tool.ts";
 import type { TurnRequest } from "../../engine.ts";
 import type { DeliveredMessage } from "../request/mailbox-block.ts";
 import type { ToolUse } from "../request/prompt.ts";
-import type { CheckedFile } from "./gather.ts";
+import type { CheckedFile } from "./check-files.ts";
 import type { AcceptedPart } from "../kept/accepted-part.ts";
 
 /** A request that is fit to run. */

@@ -2,72 +2,18 @@
  * What the model is given beside the instruction: active files and retrieved chunks, each held against what
  * this history already holds (X1–X6, Q3–Q5).
  */
-import {
-  decodeText,
-  isTooLarge,
-  pathFault,
-  type ActiveFile,
-  type ActiveFileRef,
-  type SkippedFile,
-} from "../../../domain/active-file.ts";
+import { isTooLarge, type ActiveFileRef, type SkippedFile } from "../../../domain/active-file.ts";
 import { chooseChunks, type ChunkBounds } from "./choose-chunks.ts";
 import type { Chunk, ChunkRef } from "../../../domain/chunk.ts";
-import type { ConversationContext } from "../../../domain/context.ts";
 import { AptoveError, failureOf, type Warning } from "../../../domain/errors.ts";
-import { sha256 } from "../../../domain/ids.ts";
 import { languageOf } from "../../../domain/language.ts";
 import { limits } from "../../../domain/limits.ts";
-import type { AlreadySent } from "../../../domain/lineage.ts";
+import type { AlreadySent, SentChunk, SentFile } from "../../../domain/lineage.ts";
 import type { Retriever } from "../../../retrieval/retriever.ts";
 import type { EngineLimits } from "../../dependencies.ts";
+import type { AcceptedRequest } from "./accepted-request.ts";
 import type { ContextFile } from "../request/context-block.ts";
-
-/** An active file whose form was checked; the hash is of the raw bytes (X3). */
-export interface CheckedFile {
-  path: string;
-  hash: string;
-  sizeBytes: number | null;
-  isTouched: boolean;
-  /** Null: the caller named the file by hash, or it is too large to send. */
-  text: string | null;
-}
-
-/** X5 and the form of X4: refuses paths and bytes that cannot be taken, each with the path named. */
-export function checkFiles(files: readonly ActiveFile[]): CheckedFile[] {
-  if (files.length > limits.activeFilesPerTurnMax) {
-    throw refused(`${files.length} files are more than the ${limits.activeFilesPerTurnMax} allowed`, null);
-  }
-  const paths = new Set<string>();
-  return files.map((file) => {
-    const fault = pathFault(file.path);
-    if (fault !== null) throw refused(`the path ${JSON.stringify(file.path)} ${fault}`, file.path);
-    if (paths.has(file.path)) throw refused(`"${file.path}" is given twice`, file.path);
-    paths.add(file.path);
-    return checkFile(file);
-  });
-}
-
-function checkFile(file: ActiveFile): CheckedFile {
-  const facts = { path: file.path, isTouched: file.isTouched };
-  if (file.content === null) {
-    if (!/^[0-9a-f]{64}$/.test(file.sha256 ?? "")) {
-      throw refused(`"${file.path}" has neither content nor a SHA-256`, file.path);
-    }
-    return { ...facts, hash: file.sha256 ?? "", sizeBytes: null, text: null };
-  }
-  const hash = sha256(file.content);
-  if (file.sha256 !== null && file.sha256 !== hash) {
-    throw refused(`the content of "${file.path}" does not have the given SHA-256`, file.path);
-  }
-  const text = decodeText(file.content);
-  if (text === null) throw refused(`"${file.path}" is not UTF-8 text`, file.path);
-  const sizeBytes = file.content.byteLength;
-  return { ...facts, hash, sizeBytes, text: isTooLarge(sizeBytes) ? null : text };
-}
-
-function refused(detail: string, path: string | null): AptoveError {
-  return new AptoveError("active_file_invalid", detail, { facts: path === null ? {} : { path } });
-}
+import type { CheckedFile } from "./check-files.ts";
 
 export interface GatheredFiles {
   refs: ActiveFileRef[];
@@ -138,17 +84,22 @@ export function chunkBounds({ retrievalChunksMax, retrievalTokensMax }: EngineLi
   };
 }
 
-export interface RetrievalRequest {
-  retriever: Retriever | undefined;
-  policy: ConversationContext["retrieval"];
-  text: string;
-  orgId: string;
-  repo: string | null;
-  /** Where the asker's working copy stands; null: unknown. */
-  commit: string | null;
-  ifNotIndexed: "fail" | "warn";
-  language: string | null;
-  pathPrefixes: readonly string[];
+/** What the accepted request says of retrieval: who asks, what for, and where. */
+export type RetrievalRequest = Pick<
+  AcceptedRequest,
+  | "retriever"
+  | "conversationContext"
+  | "instruction"
+  | "caller"
+  | "repo"
+  | "commit"
+  | "ifNotIndexed"
+  | "language"
+  | "pathPrefixes"
+>;
+
+/** What the chunks are held against. */
+export interface KnownContext {
   sent: AlreadySent;
   activePaths: ReadonlySet<string>;
   bounds: ChunkBounds;
@@ -163,15 +114,16 @@ export interface GatheredChunks {
 const nothing: GatheredChunks = { refs: [], toSend: [], warnings: [] };
 
 /** Every turn retrieves, follow-ups too (Q3). A failure fails the turn unless retrieval is optional (Q5). */
-export async function gatherChunks(request: RetrievalRequest): Promise<GatheredChunks> {
-  if (request.policy === "off" || request.repo === null || request.text.trim() === "") return nothing;
+export async function gatherChunks(request: RetrievalRequest, known: KnownContext): Promise<GatheredChunks> {
+  const policy = request.conversationContext.retrieval;
+  if (policy === "off" || request.repo === null || request.instruction.trim() === "") return nothing;
   try {
     const candidates = await search(request, request.repo);
     const warnings = await staleness(request, request.repo, candidates);
-    return { ...chooseChunks(candidates, request, request.bounds), warnings };
+    return { ...chooseChunks(candidates, known, known.bounds), warnings };
   } catch (error) {
     const { code, message } = failureOf(error);
-    const mayLack = request.policy === "optional" || (code === "index_missing" && request.ifNotIndexed === "warn");
+    const mayLack = policy === "optional" || (code === "index_missing" && request.ifNotIndexed === "warn");
     if (mayLack) {
       const warning = code === "index_missing" ? "index_missing" : "retrieval_failed";
       return { ...nothing, warnings: [{ code: warning, message: `answered without retrieval: ${message}` }] };
@@ -184,8 +136,8 @@ export async function gatherChunks(request: RetrievalRequest): Promise<GatheredC
 async function search(request: RetrievalRequest, repo: string): ReturnType<Retriever["search"]> {
   if (request.retriever === undefined) throw new AptoveError("index_missing", "no index is configured");
   return await request.retriever.search({
-    text: request.text,
-    orgId: request.orgId,
+    text: request.instruction,
+    orgId: request.caller.orgId,
     repo,
     ...(request.language !== null && { language: request.language }),
     ...(request.pathPrefixes.length > 0 && { pathPrefixes: [...request.pathPrefixes] }),
@@ -195,12 +147,12 @@ async function search(request: RetrievalRequest, repo: string): ReturnType<Retri
 
 /** Every finding names the commit of its index; only where nothing was found has the index to be asked for it. */
 async function staleness(
-  { commit, retriever, orgId }: RetrievalRequest,
+  { commit, retriever, caller }: RetrievalRequest,
   repo: string,
   [found]: readonly Chunk[],
 ): Promise<Warning[]> {
   if (commit === null) return [];
-  const index = found ?? (await retriever?.list(orgId))?.find((each) => each.repo === repo);
+  const index = found ?? (await retriever?.list(caller.orgId))?.find((each) => each.repo === repo);
   if (index === undefined || index.commit === commit) return [];
   const then = index.commit === null ? "before the first commit" : `at commit ${shortCommit(index.commit)}`;
   const message =
@@ -211,4 +163,12 @@ async function staleness(
 
 function shortCommit(commit: string): string {
   return commit.slice(0, 10);
+}
+
+/** What of a message is remembered as sent, so that later turns do not send it again (X3, Q4). */
+export function sentWith(chunks: GatheredChunks, files: GatheredFiles): { chunks: SentChunk[]; files: SentFile[] } {
+  return {
+    chunks: chunks.toSend.map(({ id, hash, path }) => ({ id, hash, path })),
+    files: files.toSend.map(({ path, sha256: hash }) => ({ path, hash })),
+  };
 }

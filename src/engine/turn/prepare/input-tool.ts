@@ -7,15 +7,15 @@ import type { BlobStore } from "../../../blobs/blob-store.ts";
 import type { PartRef } from "../../../domain/input-part.ts";
 import { limits } from "../../../domain/limits.ts";
 import { describedTool } from "../../../tools/described-tool.ts";
-import { optional, text, whole } from "../../../tools/parameters.ts";
+import { textArgument, toolParameters, wholeArgument } from "../../../tools/parameters.ts";
 import type { Tool } from "../../../tools/tool.ts";
 import { ToolFault } from "../../../tools/tool-fault.ts";
 import { readPart } from "../kept/kept-parts.ts";
 
-const parameters = {
-  name: text("Name of the part, as the [CONTEXT] block gives it."),
-  offset: optional(whole("First character, from 0.", { min: 0 })),
-};
+const parameters = toolParameters(() => ({
+  name: textArgument("Name of the part, as the [CONTEXT] block gives it."),
+  offset: wholeArgument("First character, from 0.", { min: 0 }).optional(),
+}));
 
 const about =
   "Read a part of the input that was given beside the instruction. A long one comes in pieces; the last line says how to go on.";

@@ -2,9 +2,8 @@
  * Works out everything that a turn gives the model, before anything is written or sent: history, files,
  * chunks, the message, and the exact first request.
  */
-import type { ChunkBounds } from "./choose-chunks.ts";
 import type { ContextManifest } from "../../../domain/context.ts";
-import { failure, failureOf, type Failure, type Warning } from "../../../domain/errors.ts";
+import { failure, failureOf, type Warning } from "../../../domain/errors.ts";
 import type { GatheredContext } from "../../../domain/events.ts";
 import type { HistoryItem, ToolResultItem, UserItem } from "../../../domain/history.ts";
 import { sha256 } from "../../../domain/ids.ts";
@@ -13,126 +12,130 @@ import { alreadySent, emptyState, type State } from "../../../domain/lineage.ts"
 import type { AcceptedRequest } from "./accepted-request.ts";
 import { chainWarnings, decideHistory, mediaWarnings, firstCall, usesChain } from "./build-call.ts";
 import { nearsWindow } from "./history-size.ts";
-import { gatherChunks, gatherFiles, type GatheredChunks, type GatheredFiles } from "./gather.ts";
+import { chunkBounds, gatherChunks, gatherFiles, sentWith, type GatheredChunks, type GatheredFiles } from "./gather.ts";
+import type { EngineDependencies } from "../../dependencies.ts";
 import type { Histories } from "../kept/histories.ts";
+import type { EngineCore } from "../live/engine-core.ts";
 import { contextBlock } from "../request/context-block.ts";
 import { mediaTexts, placeInput, type PlacedInput } from "../kept/kept-parts.ts";
 import { closeCalls, userMessage, type ClosedCalls } from "../request/envelope.ts";
 import { mailboxBlock, type DeliveredMessage } from "../request/mailbox-block.ts";
 import { makeRecipe, messageTexts } from "../request/recipe.ts";
-import type { CallGround, HistoryDecision, Parent, TurnPlan } from "./turn-plan.ts";
+import type { RegisteredTurn } from "../turn-stages.ts";
+import type { CallGround, HistoryDecision, Parent, Prepared, RequestBase, TurnPlan } from "./turn-plan.ts";
 
 /** Answers the calls that the parent waits for (T8, T9). Throws `tool_feedback_invalid`. */
 export function answerOpenCalls(parent: Parent | null, accepted: AcceptedRequest): ClosedCalls {
   return closeCalls(parent?.status === "awaiting_tool_results" ? parent.deferredCalls : [], accepted.toolResults);
 }
 
-export interface PlanInput {
-  turnId: string;
-  accepted: AcceptedRequest;
-  parent: Parent | null;
-  closed: ClosedCalls;
-  chunkBounds: ChunkBounds;
-  now: number;
-  /** Tokens that the model can take; null: unknown. */
-  window: number | null;
-  signal: AbortSignal;
-}
-
-/** A plan, or why there can be none: then the turn fails before the model is called (Q5, C3, T10). */
-export type Prepared = { plan: TurnPlan } | { failure: Failure };
-
-export async function tryToPlan(histories: Histories, input: PlanInput): Promise<Prepared> {
+/** Never throws: what fails here fails the turn. */
+export async function tryToPlan(core: EngineCore, turn: RegisteredTurn): Promise<Prepared> {
   try {
-    return { plan: await planTurn(histories, input) };
+    return await planTurn(core, turn);
   } catch (error) {
-    if (input.signal.aborted)
+    if (turn.live.signal.aborted)
       return { failure: failure("interrupted", "the turn was stopped before the model was called") };
     return { failure: failureOf(error) };
   }
 }
 
-async function planTurn(histories: Histories, wanted: PlanInput): Promise<TurnPlan> {
-  const { accepted, parent, closed } = wanted;
+async function planTurn({ histories, deps }: EngineCore, turn: RegisteredTurn): Promise<Prepared> {
+  const { accepted, closed, place } = turn;
+  const { parent } = place;
+  const now = deps.now();
   const state = await histories.state(parent?.id ?? null);
+  const gathered = await gatherContext(deps, turn, state);
+  const { input, message, files, chunks } = gathered;
+  const decision = decideHistory(accepted, parent, now);
+  const base = await requestBase(histories, state);
+  const newItems = [...closed.results, ...(message === null ? [] : [message])];
+  const ground = { accepted, visible: state, newItems, input };
+  const isTooLong = nearsWindow(ground, { decision, parent, window: deps.contextTokens(accepted.model) });
+  const isFirstKnown = closed.approved.length === 0 && !isTooLong;
+  const parts = message?.parts ?? [];
+  const first = isFirstKnown ? await firstRequest(ground, { decision, base, message: parts, histories }) : null;
+  const plan: TurnPlan = {
+    ...ground,
+    turnId: turn.live.turnId,
+    state,
+    summary: null,
+    isTooLong,
+    message: parts,
+    sent: sentWith(chunks, files),
+    manifest: manifest(accepted, { files, chunks, state, decision }),
+    approved: closed.approved,
+    decision,
+    first,
+    base,
+  };
+  return { plan, warnings: planWarnings(ground, { gathered, closed, decision }) };
+}
+
+async function requestBase(histories: Histories, state: State): Promise<RequestBase | null> {
+  const turnId = histories.requestBase(state);
+  return turnId === null ? null : { turnId, body: await histories.firstRequest(turnId) };
+}
+
+interface TurnContext {
+  files: GatheredFiles;
+  chunks: GatheredChunks;
+  input: PlacedInput;
+  message: UserItem | null;
+}
+
+/** Everything that the message of the turn has beside the instruction, held against what the history has already. */
+async function gatherContext(
+  deps: EngineDependencies,
+  { live, accepted }: RegisteredTurn,
+  state: State,
+): Promise<TurnContext> {
   const sent = alreadySent(state);
   const files = gatherFiles(accepted.files, sent);
-  const chunks = await gatherChunks({
-    retriever: accepted.retriever,
-    policy: accepted.conversationContext.retrieval,
-    text: accepted.instruction,
-    orgId: accepted.caller.orgId,
-    repo: accepted.repo,
-    commit: accepted.commit,
-    ifNotIndexed: accepted.ifNotIndexed,
-    language: accepted.language,
-    pathPrefixes: accepted.pathPrefixes,
-    sent,
-    activePaths: files.activePaths,
-    bounds: wanted.chunkBounds,
-  });
-  wanted.signal.throwIfAborted();
-  const input = placeInput(wanted.turnId, state, accepted.input);
+  const known = { sent, activePaths: files.activePaths, bounds: chunkBounds(deps.limits) };
+  const chunks = await gatherChunks(accepted, known);
+  live.signal.throwIfAborted();
+  const input = placeInput(live.turnId, state, accepted.input);
   for (const ref of input.readable) accepted.readable.set(ref.name, ref);
-  const message = buildMessage(accepted, { chunks, files, input });
-  const newItems = [...closed.results, ...(message === null ? [] : [message])];
-  const decision = decideHistory(accepted, parent, wanted.now);
-  const requestBase = histories.requestBase(state);
-  const requestBaseBody = requestBase === null ? null : await histories.firstRequest(requestBase);
-  const parts = message?.parts ?? [];
-  const ground = { accepted, visible: state, newItems, input };
-  const isTooLong = nearsWindow(ground, { decision, parent, window: wanted.window });
-  const waits = closed.approved.length > 0 || isTooLong;
-  const first = waits ? null : await firstRequest(ground, { decision, requestBaseBody, message: parts, histories });
+  return { files, chunks, input, message: buildMessage(accepted, { chunks, files, input }) };
+}
+
+interface PlanFindings {
+  gathered: TurnContext;
+  closed: ClosedCalls;
+  decision: HistoryDecision;
+}
+
+function planWarnings(ground: CallGround, { gathered, closed, decision }: PlanFindings): Warning[] {
   const closedWarning: Warning[] =
     closed.unanswered === 0
       ? []
       : [{ code: "open_calls_closed", message: `${closed.unanswered} tool calls were closed without a result` }];
-  return {
-    turnId: wanted.turnId,
-    accepted,
-    parent,
-    state,
-    visible: state,
-    summary: null,
-    isTooLong,
-    newItems,
-    message: parts,
-    input,
-    sentChunks: chunks.toSend.map(({ id, hash, path }) => ({ id, hash, path })),
-    sentFiles: files.toSend.map(({ path, sha256: hash }) => ({ path, hash })),
-    manifest: manifest(accepted, { files, chunks, state, decision }),
-    warnings: [
-      ...chainWarnings(decision, accepted),
-      ...mediaWarnings(ground),
-      ...closedWarning,
-      ...files.warnings,
-      ...chunks.warnings,
-    ],
-    approved: closed.approved,
-    decision,
-    first,
-    requestBase,
-    requestBaseBody,
-  };
+  return [
+    ...chainWarnings(decision, ground.accepted),
+    ...mediaWarnings(ground),
+    ...closedWarning,
+    ...gathered.files.warnings,
+    ...gathered.chunks.warnings,
+  ];
 }
 
 interface FirstRequest {
   histories: Histories;
   decision: HistoryDecision;
-  requestBaseBody: string | null;
+  base: RequestBase | null;
   message: readonly string[];
 }
 
 async function firstRequest(
   ground: CallGround,
-  { decision, requestBaseBody, message, histories }: FirstRequest,
+  { decision, base, message, histories }: FirstRequest,
 ): Promise<TurnPlan["first"]> {
   const call = firstCall(ground, decision);
   await histories.loadMedia(call, ground.input.loaded);
   const request = ground.accepted.provider.prepare(call);
   const known = [...messageTexts(message), ...mediaTexts(call, ground.input.loaded)];
-  return { call, request, recipe: makeRecipe(request.body, requestBaseBody, known) };
+  return { call, request, recipe: makeRecipe(request.body, base?.body ?? null, known) };
 }
 
 /** The plan with the results of the calls that were allowed, in front of the new message (T9). */

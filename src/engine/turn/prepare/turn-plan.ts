@@ -1,6 +1,6 @@
-/** All that a turn gives the model, as it was worked out: what the files of a run hand on to each other. */
+/** All that a turn gives the model, as it was worked out before anything was written or sent. */
 import type { ContextManifest } from "../../../domain/context.ts";
-import type { Warning } from "../../../domain/errors.ts";
+import type { Failure, Warning } from "../../../domain/errors.ts";
 import type { HistoryItem, ToolCallItem } from "../../../domain/history.ts";
 import type { HistorySummary, SentChunk, SentFile, State } from "../../../domain/lineage.ts";
 import type { AwaitingTurn, CompletedTurn } from "../../../domain/turn.ts";
@@ -15,7 +15,6 @@ export type Parent = CompletedTurn | AwaitingTurn;
 export interface TurnPlan {
   turnId: string;
   accepted: AcceptedRequest;
-  parent: Parent | null;
   /** The parent's state: everything that came before this turn. */
   state: State;
   /** The same as the model gets it: with a summary that this turn made, if it made one (C6). */
@@ -29,18 +28,24 @@ export interface TurnPlan {
   message: string[];
   /** What came with the instruction, with its places; and the contents that calls name, as they are read. */
   input: PlacedInput;
-  sentChunks: SentChunk[];
-  sentFiles: SentFile[];
+  /** The chunks and files that the message has: later turns do not send them again. */
+  sent: { chunks: SentChunk[]; files: SentFile[] };
   manifest: ContextManifest;
-  warnings: Warning[];
   /** Calls that were allowed since the last turn: they run first. */
   approved: ToolCallItem[];
   decision: HistoryDecision;
   /** The first request and how it is kept; null where it must wait for the results of `approved`. */
   first: { call: ModelCall; request: PreparedRequest; recipe: RequestRecipe } | null;
-  /** The turn whose first request the recipes of this turn build on, and its body (K3). */
-  requestBase: string | null;
-  requestBaseBody: string | null;
+  /** The turn whose first request the recipes of this turn build on, and its body (K3). Null: there is none. */
+  base: RequestBase | null;
+}
+
+/** A plan, or why there can be none: then the turn fails before the model is called (Q5, C3, T10). */
+export type Prepared = { plan: TurnPlan; warnings: Warning[] } | { failure: Failure };
+
+export interface RequestBase {
+  turnId: string;
+  body: string;
 }
 
 /** Null: there is no history yet. */

@@ -4,25 +4,20 @@
  */
 import { failure, type Failure } from "../../../domain/errors.ts";
 import { limits } from "../../../domain/limits.ts";
-import type { StopReason } from "../../../domain/events.ts";
 import type { ProviderEvent, ProviderFailed } from "../../../providers/provider.ts";
 import { firstCall, laterCall, rebuiltWarning } from "../prepare/build-call.ts";
 import type { EngineCore } from "../live/engine-core.ts";
-import type { ModelRun } from "./model-run.ts";
+import type { ModelAnswer, ModelRun } from "../turn-stages.ts";
 import { failedCall, modelStep, type CallEnd } from "./model-step.ts";
 import { retryDelay } from "./retry-delay.ts";
 import type { RunRecorder } from "../live/run-recorder.ts";
 import type { ModelRequest } from "./turn-requests.ts";
 
-export type ModelAnswer =
-  | { ended: "answered"; stopReason: StopReason; responseId: string | null; step: number }
-  | { ended: "failed"; failure: Failure }
-  | { ended: "interrupted" };
-
 /** Throws only what a store throws. */
 export async function callModel(core: EngineCore, run: ModelRun, first: ModelRequest): Promise<ModelAnswer> {
   const { deps } = core;
-  const { plan, recorder, signal } = run;
+  const { plan, recorder } = run;
+  const { signal } = run.live;
   recorder.beginCall();
   let request = first;
   for (let triesOfThisCall = 1; ; triesOfThisCall += 1) {

@@ -9,7 +9,7 @@ import type { Tool, ToolContext, ToolResult } from "../../../tools/tool.ts";
 import type { EngineCore } from "../live/engine-core.ts";
 import type { ApprovalAnswer } from "../../engine.ts";
 import { holdsLease } from "../live/leases.ts";
-import type { ModelRun } from "./model-run.ts";
+import type { ModelRun } from "../turn-stages.ts";
 import { readBlob } from "../kept/turn-blobs.ts";
 
 export interface ToolCall {
@@ -32,14 +32,14 @@ export async function callTool(core: EngineCore, run: ModelRun, toolCall: ToolCa
 async function shownAndRun(core: EngineCore, run: ModelRun, toolCall: ToolCall): Promise<ToolResult> {
   try {
     // What was stopped by now must not begin.
-    if (run.signal.aborted || !holdsLease(core, run.live)) return notRun;
+    if (run.live.signal.aborted || !holdsLease(core, run.live)) return notRun;
     const { view, refusal } = await lookAt(toolCall.tool, toolCall.args);
     run.recorder.emit({ type: "tool_call_view", callId: toolCall.call.callId, view });
     const denial = toolCall.asks ? (refusal ?? (await ask(run, toolCall, view))) : null;
-    if (run.signal.aborted || !holdsLease(core, run.live)) return notRun;
+    if (run.live.signal.aborted || !holdsLease(core, run.live)) return notRun;
     return denial ?? (await runInTime(core, run, toolCall));
   } catch (error) {
-    if (run.signal.aborted) return notRun;
+    if (run.live.signal.aborted) return notRun;
     core.deps.report(`the tool "${toolCall.call.name}" could not be called`, error);
     return failed(failureOf(error).message);
   }
@@ -51,16 +51,16 @@ const notRun: ToolResult = { output: "interrupted: the call was not run", isErro
 async function ask(run: ModelRun, { call, args }: ToolCall, view: ToolCallView): Promise<ToolResult | null> {
   const { askApproval } = run.plan.accepted;
   const question = {
-    sessionId: run.sessionId,
+    sessionId: run.live.sessionId,
     turnId: run.plan.turnId,
     callId: call.callId,
     name: call.name,
     args,
     view,
-    signal: run.signal,
+    signal: run.live.signal,
   };
   const nobody: ApprovalAnswer = { approved: false, reason: "there is nobody to ask" };
-  const answer = await unlessAborted(askApproval?.(question) ?? nobody, run.signal);
+  const answer = await unlessAborted(askApproval?.(question) ?? nobody, run.live.signal);
   if (answer.approved) return null;
   return { output: `denied: ${answer.reason ?? "the user did not allow this call"}`, isError: true };
 }
@@ -68,12 +68,12 @@ async function ask(run: ModelRun, { call, args }: ToolCall, view: ToolCallView):
 async function runInTime(core: EngineCore, run: ModelRun, { call, tool, args }: ToolCall): Promise<ToolResult> {
   const timeMs = tool.timeMs ?? limits.toolTimeMs;
   const deadline = core.deps.deadline(timeMs);
-  const signal = AbortSignal.any([run.signal, deadline]);
+  const signal = AbortSignal.any([run.live.signal, deadline]);
   const context = toolContext(core, run, { call, signal });
   try {
     return await unlessAborted(tool.run(args, context), signal);
   } catch (error) {
-    if (run.signal.aborted) return { output: "interrupted: the call was stopped", isError: true };
+    if (run.live.signal.aborted) return { output: "interrupted: the call was stopped", isError: true };
     if (deadline.aborted) return failed(`no result within ${timeMs / 1000} s`);
     core.deps.report(`the tool "${call.name}" threw`, error);
     return failed(failureOf(error).message);
@@ -84,7 +84,7 @@ async function runInTime(core: EngineCore, run: ModelRun, { call, tool, args }: 
 
 function toolContext(
   core: EngineCore,
-  { sessionId, plan, recorder }: ModelRun,
+  { live: { sessionId }, plan, recorder }: ModelRun,
   { call: { callId }, signal }: { call: ToolCallItem; signal: AbortSignal },
 ): ToolContext & { endShowing(): void } {
   let room: number = limits.toolShownCharactersMax;
@@ -110,7 +110,7 @@ async function earlierOutput({ deps }: EngineCore, { state }: ModelRun["plan"], 
   const entry = state.entries.findLast(({ items }) =>
     items.some((item) => item.type === "tool_result" && item.callId === id),
   );
-  const turn = entry === undefined ? null : await deps.records.getTurn(entry.turnId);
+  const turn = entry === undefined ? null : await deps.records.turns.get(entry.turnId);
   if (turn === null || turn.blobs.run === null) return null;
   const { outputs = [] } = await readBlob<"run">(deps.blobs, turn.blobs.run, turn.id);
   return outputs.find(({ callId }) => callId === id)?.text ?? null;

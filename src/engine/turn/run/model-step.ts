@@ -7,7 +7,7 @@ import { droppedWarnings } from "../prepare/build-call.ts";
 import type { EngineCore } from "../live/engine-core.ts";
 import type { EngineDependencies } from "../../dependencies.ts";
 import { holdsLease, runnerLost, lose } from "../live/leases.ts";
-import type { ModelRun } from "./model-run.ts";
+import type { ModelRun } from "../turn-stages.ts";
 import type { ModelRequest } from "./turn-requests.ts";
 
 export type CallEnd = Extract<ProviderEvent, { type: "finished" }> | ProviderFailed;
@@ -20,7 +20,7 @@ export interface ModelStep {
 
 export async function modelStep(core: EngineCore, run: ModelRun, { request, consume }: ModelStep): Promise<CallEnd> {
   const { deps } = core;
-  const { plan, recorder, signal, live } = run;
+  const { plan, recorder, live } = run;
   const provider = plan.accepted.provider;
   const startedAt = deps.now();
   await storeStep(core, run);
@@ -30,7 +30,7 @@ export async function modelStep(core: EngineCore, run: ModelRun, { request, cons
   recorder.emit({ type: "step_started", step: request.step });
   const end = await watchedCall(deps, run, {
     request,
-    consume: () => consume(provider.send(request.request, signal)),
+    consume: () => consume(provider.send(request.request, live.signal)),
   });
   // What was cut short ends before its step does.
   recorder.endAll();
@@ -86,7 +86,7 @@ async function watchedCall(
 export async function storeStep(core: EngineCore, { recorder, live }: ModelRun): Promise<void> {
   const { records, runner } = core.deps;
   if (recorder.unstoredStep === null) return;
-  if (!(await records.insertStep(recorder.unstoredStep, runner.id))) lose(core, live);
+  if (!(await records.turns.insertStep(recorder.unstoredStep, runner.id))) lose(core, live);
   recorder.unstoredStep = null;
 }
 

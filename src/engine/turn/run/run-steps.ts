@@ -5,11 +5,11 @@
 import type { HistoryItem } from "../../../domain/history.ts";
 import { limits } from "../../../domain/limits.ts";
 import type { ModelCall } from "../../../providers/provider.ts";
-import { callModel, type ModelAnswer } from "./call-model.ts";
+import { callModel } from "./call-model.ts";
 import { compact } from "./compaction.ts";
 import { followControls, takeSteers } from "../live/control.ts";
 import type { EngineCore } from "../live/engine-core.ts";
-import type { ModelRun } from "./model-run.ts";
+import type { ModelAnswer, ModelRun, OpenedTurn, RunOutcome } from "../turn-stages.ts";
 import { firstCall, laterCall } from "../prepare/build-call.ts";
 import { withResults } from "../prepare/plan-turn.ts";
 import type { TurnPlan } from "../prepare/turn-plan.ts";
@@ -18,22 +18,16 @@ import { runApproved, runTools } from "./run-tools.ts";
 import { sendAgain } from "./send-again.ts";
 import { TurnRequests, type ModelRequest } from "./turn-requests.ts";
 import { failureOf } from "../../../domain/errors.ts";
-import type { DeferredCall } from "../../../domain/tool.ts";
-
-/** How the run of a turn ended. Open calls wait for somebody outside. */
-export interface RunOutcome {
-  answer: ModelAnswer;
-  deferredCalls: DeferredCall[];
-  /** With the results of calls that were allowed and run first. */
-  plan: TurnPlan;
-}
 
 /** Never rejects. */
-export async function runSteps(core: EngineCore, given: Omit<ModelRun, "requests">): Promise<RunOutcome> {
-  let { plan } = given;
+export async function runSteps(core: EngineCore, turn: OpenedTurn): Promise<RunOutcome> {
+  if ("failure" in turn.prepared) {
+    return { plan: null, deferredCalls: [], answer: { ended: "failed", failure: turn.prepared.failure } };
+  }
+  let { plan } = turn.prepared;
   try {
-    if (plan.approved.length > 0) plan = await runAllowedCalls(core, given);
-    const run: ModelRun = { ...given, plan, requests: new TurnRequests(core.deps.blobs, plan) };
+    if (plan.approved.length > 0) plan = await runAllowedCalls(core, turn, plan);
+    const run: ModelRun = { ...turn, plan, requests: new TurnRequests(core.deps.blobs, plan) };
     if (plan.isTooLong) run.plan = plan = await shortened(core, run);
     const outcome = await loop(core, run);
     if (!isTooLongAfterAll(run, outcome)) return outcome;
@@ -56,23 +50,22 @@ function isTooLongAfterAll({ plan, recorder }: ModelRun, { answer }: RunOutcome)
   return isRefused && plan.summary === null && plan.state.entries.length > 0 && !recorder.hasOutput;
 }
 
-async function runAllowedCalls(core: EngineCore, given: Omit<ModelRun, "requests">): Promise<TurnPlan> {
-  const { plan } = given;
-  const run: ModelRun = { ...given, requests: new TurnRequests(core.deps.blobs, plan) };
+async function runAllowedCalls(core: EngineCore, turn: OpenedTurn, plan: TurnPlan): Promise<TurnPlan> {
+  const run: ModelRun = { ...turn, plan, requests: new TurnRequests(core.deps.blobs, plan) };
   const results = await runApproved(core, run, plan.approved);
   return withResults(plan, results);
 }
 
 async function loop(core: EngineCore, run: ModelRun): Promise<RunOutcome> {
   const { plan, recorder } = run;
-  const opened = recorder.modelRequests === 0 ? run.requests.opened(run.opening) : null;
+  const opened = recorder.modelRequests === 0 ? run.requests.opened(run.pending.blobs.opening) : null;
   let request = opened ?? (await run.requests.store(recorder.modelRequests + 1, firstCall(plan, plan.decision)));
   for (let round = 1; ; round += 1) {
     const answer = await callModel(core, run, request);
     if (answer.ended !== "answered") return { plan, answer, deferredCalls: [] };
     const answered = recorder.items.length;
     const deferredCalls = await run.live.watch.ofOthers(() => runTools(core, run));
-    if (run.signal.aborted) return { plan, answer: { ended: "interrupted" }, deferredCalls: [] };
+    if (run.live.signal.aborted) return { plan, answer: { ended: "interrupted" }, deferredCalls: [] };
     const isSteered = deferredCalls.length === 0 && (await handInSteers(core, run));
     // Messages from other processes are looked for once more: the end tells of them (R3).
     if (deferredCalls.length > 0) await followControls(core);

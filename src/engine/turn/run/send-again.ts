@@ -7,7 +7,14 @@ import { chunkKey, alreadySent } from "../../../domain/lineage.ts";
 import type { ChunkRef } from "../../../domain/chunk.ts";
 import type { HistoryItem, UserItem } from "../../../domain/history.ts";
 import type { EngineCore } from "../live/engine-core.ts";
-import { chunkBounds, gatherChunks, gatherFiles, type GatheredChunks, type GatheredFiles } from "../prepare/gather.ts";
+import {
+  chunkBounds,
+  gatherChunks,
+  gatherFiles,
+  sentWith,
+  type GatheredChunks,
+  type GatheredFiles,
+} from "../prepare/gather.ts";
 import { contextBlock } from "../request/context-block.ts";
 import type { TurnPlan } from "../prepare/turn-plan.ts";
 
@@ -15,24 +22,12 @@ import type { TurnPlan } from "../prepare/turn-plan.ts";
 export async function sendAgain({ deps }: EngineCore, plan: TurnPlan): Promise<TurnPlan> {
   const { accepted } = plan;
   const sent = alreadySent(plan.visible);
-  for (const chunk of plan.sentChunks) sent.chunkKeys.add(chunkKey(chunk));
-  for (const file of plan.sentFiles) sent.files.set(file.path, file.hash);
+  for (const chunk of plan.sent.chunks) sent.chunkKeys.add(chunkKey(chunk));
+  for (const file of plan.sent.files) sent.files.set(file.path, file.hash);
   const files = gatherFiles(accepted.files, sent);
-  const chunks = await gatherChunks({
-    retriever: accepted.retriever,
-    policy: accepted.conversationContext.retrieval,
-    text: accepted.instruction,
-    orgId: accepted.caller.orgId,
-    repo: accepted.repo,
-    // What there is to warn of was said when the turn was planned.
-    commit: null,
-    ifNotIndexed: accepted.ifNotIndexed,
-    language: accepted.language,
-    pathPrefixes: accepted.pathPrefixes,
-    sent,
-    activePaths: files.activePaths,
-    bounds: chunkBounds(deps.limits),
-  });
+  const known = { sent, activePaths: files.activePaths, bounds: chunkBounds(deps.limits) };
+  // Without the commit: what there is to warn of was in the warnings when the turn was planned.
+  const chunks = await gatherChunks({ ...accepted, commit: null }, known);
   const block = contextBlock(chunks.toSend, files.toSend);
   return block === null ? plan : withContext(plan, { block, files, chunks });
 }
@@ -46,13 +41,16 @@ interface Again {
 /** In front of the message, which stays byte for byte what was stored of it before (E7). */
 function withContext(plan: TurnPlan, { block, files, chunks }: Again): TurnPlan {
   const context: UserItem = { type: "user", parts: [block] };
+  const sentNow = sentWith(chunks, files);
   const at = plan.newItems.findIndex((item) => item.type === "user");
   const newItems: HistoryItem[] = at === -1 ? [...plan.newItems, context] : plan.newItems.toSpliced(at, 0, context);
   return {
     ...plan,
     newItems,
-    sentChunks: [...plan.sentChunks, ...chunks.toSend.map(({ id, hash, path }) => ({ id, hash, path }))],
-    sentFiles: [...plan.sentFiles, ...files.toSend.map(({ path, sha256: hash }) => ({ path, hash }))],
+    sent: {
+      chunks: [...plan.sent.chunks, ...sentNow.chunks],
+      files: [...plan.sent.files, ...sentNow.files],
+    },
     manifest: {
       ...plan.manifest,
       chunks: mergedChunks(plan.manifest.chunks, chunks.refs),

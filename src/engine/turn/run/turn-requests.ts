@@ -41,12 +41,12 @@ export class TurnRequests {
   }
 
   async store(step: number, call: ModelCall): Promise<ModelRequest> {
-    const { turnId, accepted, message, requestBaseBody, input } = this.#plan;
+    const { turnId, accepted, message, base: requestBase, input } = this.#plan;
     await loadMedia(this.#blobs, call, input.loaded);
     const request = accepted.provider.prepare(call);
     const base = this.#stored[baseDepth(this.#stored.length)];
     const baseStep = this.#stored.length === 0 ? null : (base?.step ?? null);
-    const recipe = makeRecipe(request.body, baseStep === null ? requestBaseBody : (base?.body ?? null), [
+    const recipe = makeRecipe(request.body, baseStep === null ? (requestBase?.body ?? null) : (base?.body ?? null), [
       ...messageTexts(message),
       ...mediaTexts(call, input.loaded),
     ]);

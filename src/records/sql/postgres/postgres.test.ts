@@ -28,7 +28,6 @@ import {
 } from "../../suite/samples.ts";
 import { dataVersion, migrations, type Migration } from "../migrations/migrations.ts";
 import { openPostgresRecords } from "./postgres.ts";
-import { tableNames } from "../tables.ts";
 
 let server: TestPostgres;
 before(async () => {
@@ -54,12 +53,17 @@ async function connect(context: TestContext, schema: string): Promise<pg.Client>
   return client;
 }
 
-/** Removes what the test before left: to make the tables anew takes longer than most tests do. */
+/** Removes the rows that the test before left: making the tables anew takes longer than most tests do. */
 async function emptied(schema: string): Promise<void> {
-  const tables = tableNames.map((name) => `${pg.escapeIdentifier(schema)}.${pg.escapeIdentifier(name)}`);
-  const deletions = tables.map((table) => `delete from ${table}`);
-  // Foreign keys are triggers, and this leaves them out: the tables are emptied in any order.
-  await tell(["set session_replication_role = replica", ...deletions].join("; "));
+  const name = pg.escapeLiteral(schema);
+  // Foreign keys are triggers, and the first setting leaves them out: the tables are emptied in any order.
+  await tell(`
+    set session_replication_role = replica;
+    do $$ declare found text; begin
+      for found in select tablename from pg_tables where schemaname = ${name} and tablename <> 'schema_version' loop
+        execute format('delete from %I.%I', ${name}, found);
+      end loop;
+    end $$`);
 }
 
 async function tell(statements: string): Promise<void> {
@@ -86,7 +90,7 @@ test("[B2] a new schema that several open at once is migrated by one of them", a
   const [first, second] = stores;
   assert.ok(first !== undefined && second !== undefined);
   const session = await startSession(first);
-  assert.deepEqual(await second.getSession(session.id), session);
+  assert.deepEqual(await second.sessions.get(session.id), session);
 });
 
 test("[B2] without a schema the tables are where the user's search path says", async (context) => {
@@ -157,8 +161,8 @@ test("[B3] a full disk is storage_full, and nothing is half written", async (con
     create trigger full_disk before insert on turns execute function fill()`);
   const newSession = sessionOf();
   const opening = openingOf(draftOf(newSession), { newSession });
-  await assert.rejects(store.openTurn(opening), { name: "AptoveError", code: "storage_full" });
-  assert.equal(await store.getSession(newSession.id), null);
+  await assert.rejects(store.turns.open(opening), { name: "AptoveError", code: "storage_full" });
+  assert.equal(await store.sessions.get(newSession.id), null);
   await client.query("drop trigger full_disk on turns");
   await open(store, opening);
 });
@@ -169,12 +173,12 @@ test("[B4] a store outlives the loss of its connections", async (context) => {
   context.after(() => store.close());
   const session = await startSession(store);
   const client = await connect(context, place.schema);
-  await Promise.all(Array.from({ length: 8 }, () => store.getSession(session.id)));
+  await Promise.all(Array.from({ length: 8 }, () => store.sessions.get(session.id)));
   await client.query(
     "select pg_terminate_backend(pid, 5000) from pg_stat_activity where pid <> pg_backend_pid() and backend_type = 'client backend'",
   );
-  await store
-    .getSession(session.id)
+  await store.sessions
+    .get(session.id)
     .catch((error: unknown) => assert.equal((error as { code: string }).code, "storage_failed"));
   await runTurn(store, session.id);
 });
@@ -194,56 +198,56 @@ async function changeEverything(
   ask: <T>(method: () => Promise<T>) => Promise<T>,
 ): Promise<unknown> {
   const session = sessionOf({ headTurnId: null });
-  await ask(() => store.insertSession(session));
-  assert.equal((await ask(() => store.updateSession(session.id, { name: "Set" }, noon)))?.name, "Set");
+  await ask(() => store.sessions.insert(session));
+  assert.equal((await ask(() => store.sessions.update(session.id, { name: "Set" }, noon)))?.name, "Set");
   const draft = draftOf(session, { id: session.id });
   const idempotency = requestOf(draft, { key: newId() });
-  const opened = await ask(() => store.openTurn(openingOf(draft, { idempotency, leaseMs: 600_000 })));
+  const opened = await ask(() => store.turns.open(openingOf(draft, { idempotency, leaseMs: 600_000 })));
   assert.ok(opened.outcome === "opened", JSON.stringify(opened));
   const { turn } = opened;
-  assert.equal(await ask(() => store.insertStep(stepOf(turn.id, 1), runner)), true);
+  assert.equal(await ask(() => store.turns.insertStep(stepOf(turn.id, 1), runner)), true);
   const renewal = { runnerId: runner, turnIds: [turn.id], leaseMs: 600_000 };
-  assert.deepEqual(await ask(() => store.renewLeases(renewal)), [turn.id]);
+  assert.deepEqual(await ask(() => store.runners.renewLeases(renewal)), [turn.id]);
   const control = { id: newId(), turnId: turn.id, kind: "steer", text: "so", userId: ada, at: noon } as const;
-  assert.equal(await ask(() => store.insertControl(control)), true);
-  assert.deepEqual(await ask(() => store.takeControls(runner)), [control]);
+  assert.equal(await ask(() => store.runners.insertControl(control)), true);
+  assert.deepEqual(await ask(() => store.runners.takeControls(runner)), [control]);
   const end = finishOf(completed(turn), { steps: [stepOf(turn.id, 2)], text: { instruction: "a", answer: "b" } });
-  assert.deepEqual(await ask(() => store.finishTurn(end)), { outcome: "finished" });
+  assert.deepEqual(await ask(() => store.turns.finish(end)), { outcome: "finished" });
   const second = await runTurn(store, session.id);
   const move = { sessionId: session.id, from: second.id, to: turn.id, userId: ada, at: noon };
-  assert.deepEqual(await ask(() => store.moveHead(move)), { outcome: "moved" });
-  assert.notEqual(await ask(() => store.markSession(session.id, { archivedAt: noon }, noon)), null);
+  assert.deepEqual(await ask(() => store.sessions.moveHead(move)), { outcome: "moved" });
+  assert.notEqual(await ask(() => store.sessions.update(session.id, { archivedAt: noon }, noon)), null);
 
   const lost = await open(store, openingOf(draftOf(await startSession(store)), { leaseMs: 0 }));
   const taking = { runnerId: "rescuer", leaseMs: 600_000, deadRunnerIds: [], limit: 1, turnId: lost.id };
-  assert.equal((await ask(() => store.takeLostTurns(taking)))[0]?.id, lost.id);
+  assert.equal((await ask(() => store.runners.takeLostTurns(taking)))[0]?.id, lost.id);
   const purged = await startSession(store);
   await runTurn(store, purged.id);
-  assert.equal(await ask(() => store.purgeSession(purged.id, [])), true);
+  assert.equal(await ask(() => store.purges.purgeSession(purged.id, [])), true);
 
   const user: User = {
     ...{ id: newId(), orgId: org, name: "Ada", role: "admin", createdAt: noon },
     ...{ email: null, externalId: null, disabledAt: null },
   };
-  assert.equal(await ask(() => store.insertUser(user)), true);
+  assert.equal(await ask(() => store.people.insertUser(user)), true);
   const code: PairingCode = {
     ...{ id: newId(), orgId: org, userId: user.id, hash: newId(), createdAt: noon, expiresAt: noon + 10 },
     ...{ triesLeft: 5, claimedAt: null, keyId: null, workspaceId: null },
   };
-  await ask(() => store.insertPairingCode(code));
+  await ask(() => store.devices.insertCode(code));
   const key = {
     ...{ id: newId(), hash: newId(), name: "phone", prefix: "p", createdAt: noon },
     ...{ expiresAt: null, lastUsedAt: null, revokedAt: null },
   };
   const claim = { hash: code.hash, at: noon, key, deviceIds: [newId()] };
-  assert.equal((await ask(() => store.claimPairingCode(claim))).outcome, "claimed");
-  assert.equal(await ask(() => store.revokeKey(org, key.id, noon)), true);
+  assert.equal((await ask(() => store.devices.claimCode(claim))).outcome, "claimed");
+  assert.equal(await ask(() => store.keys.update({ orgId: org, id: key.id }, { revokedAt: noon })), true);
   return {
-    session: await store.getSession(session.id),
-    statuses: (await store.listTurns(session.id, { limit: 10 })).map(({ status }) => status),
-    steps: (await store.listSteps(turn.id)).map(({ index }) => index),
-    moves: (await store.listHeadMoves(session.id)).length,
-    purged: await store.getSession(purged.id),
+    session: await store.sessions.get(session.id),
+    statuses: (await store.turns.list(session.id, { limit: 10 })).map(({ status }) => status),
+    steps: (await store.turns.listSteps(turn.id)).map(({ index }) => index),
+    moves: (await store.sessions.listHeadMoves(session.id)).length,
+    purged: await store.sessions.get(purged.id),
   };
 }
 
@@ -278,10 +282,10 @@ test("[B3] an import, which reads what it is given once, is either there or not 
       yield { turn, steps: [], text: { instruction: "a", answer: "b" } };
     }
     proxy.cutNext(cut);
-    const importing = store.insertImported({ sessions: [session], growths: [], parents: [], turns: turns() });
+    const importing = store.imports.insert({ sessions: [session], growths: [], parents: [], turns: turns() });
     if (cut === "after") assert.deepEqual(await importing, { outcome: "imported" });
     else await assert.rejects(importing, { code: "storage_failed" });
-    assert.deepEqual(await store.getTurn(turn.id), cut === "after" ? turn : null);
+    assert.deepEqual(await store.turns.get(turn.id), cut === "after" ? turn : null);
   }
 });
 
@@ -292,7 +296,7 @@ test("[B4] what is asked while the server restarts waits for it", async (context
   context.after(() => store.close());
   const session = await startSession(store);
   const down = proxy.goDown();
-  const asked = Promise.all([store.getSession(session.id), runTurn(store, session.id)]);
+  const asked = Promise.all([store.sessions.get(session.id), runTurn(store, session.id)]);
   await down;
   proxy.comeBack();
   const [found, turn] = await asked;
@@ -321,14 +325,18 @@ test("[B2] a program goes on with data of the next version where that only added
   const next = await openPostgresRecords({ ...place, migrations: [...migrations, nextOf(true)] });
   context.after(() => next.close());
   const about = { version: dataVersion + 1, oldest: dataVersion };
-  assert.deepEqual(await next.about(), { ...(await running.about()), ...about, known: dataVersion + 1 });
+  assert.deepEqual(await next.storage.about(), {
+    ...(await running.storage.about()),
+    ...about,
+    known: dataVersion + 1,
+  });
   // The one that runs goes on, and one of its version can begin.
   const turn = await runTurn(running, session.id);
   const started = await openPostgresRecords(place);
   context.after(() => started.close());
-  assert.deepEqual(await started.getTurn(turn.id), turn);
+  assert.deepEqual(await started.turns.get(turn.id), turn);
   assert.equal((await runTurn(next, session.id)).sequence, 2);
-  assert.equal((await started.about()).version, dataVersion + 1, "it leaves the version as it is");
+  assert.equal((await started.storage.about()).version, dataVersion + 1, "it leaves the version as it is");
 
   const last = [...migrations, nextOf(true), { statements: () => ["alter table moods add column x text"] }];
   await (await openPostgresRecords({ ...place, migrations: last })).close();

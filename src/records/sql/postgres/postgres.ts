@@ -13,7 +13,7 @@ import type { Migration } from "../migrations/migrations.ts";
 import { postgresDialect } from "./postgres-driver.ts";
 import { mayAskAgain } from "../postgres-faults.ts";
 import { sqlRecords, type SqlEngine } from "../sql-records.ts";
-import { tableNames, type Tables } from "../tables.ts";
+import type { Tables } from "../tables.ts";
 
 export interface PostgresOptions {
   /** As libpq takes it, `sslmode` and the files of certificates included. */
@@ -93,12 +93,6 @@ export async function openPostgresRecords({ migrations, onPool, ...options }: Po
       if (schema !== undefined) await makeSchema(tx, schema);
       await sql`create table if not exists schema_version (version integer not null)`.execute(tx);
       await sql`alter table schema_version add column if not exists oldest integer`.execute(tx);
-    },
-    async size() {
-      const { rows } = await sql<{ bytes: number }>`
-        select sum(pg_total_relation_size(to_regclass(name)))::bigint as bytes
-        from unnest(${tableNames}::text[]) as name`.execute(db);
-      return rows[0]?.bytes ?? 0;
     },
     async product() {
       const { rows } = await sql<{ version: string }>`select current_setting('server_version') as version`.execute(db);

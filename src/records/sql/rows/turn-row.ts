@@ -1,9 +1,10 @@
 /** A turn as a row, and back: every member of the union (T3). Rows are many, so they repeat nothing. */
 import { isDeepStrictEqual } from "node:util";
+import type { Kysely } from "kysely";
 import type { Turn, TurnBlobs } from "../../../domain/turn.ts";
 import type { RunSummary } from "../../../domain/usage.ts";
 import { fullJson, leanJson, type Template } from "./lean-json.ts";
-import type { TurnRow } from "../tables.ts";
+import type { Tables, TurnRow } from "../tables.ts";
 
 const defaultsOfAll = {
   spawnedBy: null,
@@ -103,4 +104,9 @@ function fullKey(turnId: string, key: string): string {
 
 function mapKeys({ opening, run, state }: TurnBlobs, map: (key: string) => string): TurnBlobs {
   return { opening: map(opening), run: run === null ? null : map(run), state: state === null ? null : map(state) };
+}
+
+export async function findTurn(db: Kysely<Tables>, id: string): Promise<Turn | null> {
+  const row = await db.selectFrom("turns").selectAll().where("id", "=", id).executeTakeFirst();
+  return row === undefined ? null : rowToTurn(row);
 }

@@ -87,15 +87,15 @@ test("[B3] [B4] of two writers on one file one is killed: every acknowledged tur
   const store = await openSqliteRecords({ file });
   context.after(() => store.close());
   for (const [turnId, status] of acknowledged) {
-    const turn = await store.getTurn(turnId);
+    const turn = await store.turns.get(turnId);
     // The last line of a writer may be older than its last write.
     const statuses = status === "pending" ? ["pending", "completed"] : ["completed"];
     assert.ok(statuses.includes(turn?.status ?? "missing"), `turn ${turnId} is ${turn?.status}, and was ${status}`);
   }
-  const { sessions } = await store.listSessions({ orgId: org, userId: ada, limit: 10 });
+  const { sessions } = await store.sessions.list({ orgId: org, userId: ada, limit: 10 });
   assert.equal(sessions.length, 4);
   for (const session of sessions) {
-    const turns = await store.listTurns(session.id, { limit: 10_000 });
+    const turns = await store.turns.list(session.id, { limit: 10_000 });
     assert.equal(session.lastSequence, turns.length);
     assert.equal(session.lastTurnStatus, turns[0]?.status);
     assert.equal(session.tokensTotal, 500 * turns.filter((turn) => turn.status === "completed").length);
@@ -149,7 +149,7 @@ test("[B2] a new file that several open at once is migrated by one of them", asy
   const [first, second] = stores;
   assert.ok(first !== undefined && second !== undefined);
   const session = await startSession(first);
-  assert.deepEqual(await second.getSession(session.id), session);
+  assert.deepEqual(await second.sessions.get(session.id), session);
 });
 
 test("[B2] records of a newer version are used where that only added something, else refused, and not touched", async (context) => {
@@ -159,7 +159,7 @@ test("[B2] records of a newer version are used where that only added something, 
   await store.close();
   await withDatabase(file, (database) => database.pragma(`user_version = ${dataVersion + 1}`));
   const added = await openSqliteRecords({ file });
-  const { version, oldest, known } = await added.about();
+  const { version, oldest, known } = await added.storage.about();
   assert.deepEqual([version, oldest, known], [dataVersion + 1, dataVersion, dataVersion]);
   await added.close();
   await withDatabase(file, (database) => database.exec(`update schema_oldest set version = ${dataVersion + 1}`));
@@ -233,7 +233,7 @@ test("[K1] a fork, a rerun, a continue and a head move write as many rows below 
   for (let depth = 1; depth <= 1_000; depth += 1) {
     await runTurn(store, id);
     if (depth !== 10 && depth !== 1_000) continue;
-    const [head, parent] = await store.listTurns(id, { limit: 2 });
+    const [head, parent] = await store.turns.list(id, { limit: 2 });
     assert.ok(head !== undefined && parent !== undefined);
     const place = { parentId: parent.id, depth: head.depth, rerunOf: head.id };
     const rerun = draftOf(await read(store, id), place);
@@ -244,7 +244,7 @@ test("[K1] a fork, a rerun, a continue and a head move write as many rows below 
         const turn = await open(store, openingOf(rerun, { expectedHead: head.id }));
         await finish(store, completed(turn), { head: { from: head.id } });
       }),
-      await rowsOf(() => store.moveHead({ ...move, from: rerun.id, to: head.id })),
+      await rowsOf(() => store.sessions.moveHead({ ...move, from: rerun.id, to: head.id })),
       await rowsOf(() => runTurn(store, id)),
     ]);
   }
@@ -284,9 +284,9 @@ test("[B3] a full device is storage_full; nothing is half written, and the store
   const newSession = sessionOf();
   const large = draftOf(newSession, { instructionSummary: "x".repeat(100_000) });
   const isFull = { name: "AptoveError", code: "storage_full" };
-  await assert.rejects(store.openTurn(openingOf(large, { newSession })), isFull);
-  await assert.rejects(store.insertSession(sessionOf({ description: "x".repeat(100_000) })), isFull);
-  assert.equal(await store.getSession(newSession.id), null);
+  await assert.rejects(store.turns.open(openingOf(large, { newSession })), isFull);
+  await assert.rejects(store.sessions.insert(sessionOf({ description: "x".repeat(100_000) })), isFull);
+  assert.equal(await store.sessions.get(newSession.id), null);
   assert.deepEqual(await read(store, before.id), before);
 
   database.pragma("max_page_count = 100000");
@@ -302,10 +302,10 @@ test("[B3] a file that is no database, a folder, and a damaged row are storage_f
   const store = await openSqliteRecords({ file });
   const session = await startSession(store);
   await withDatabase(file, (database) => database.prepare(`update sessions set doc = '{"name": '`).run());
-  await assert.rejects(store.getSession(session.id), isFault);
-  await assert.rejects(store.listSessions({ orgId: org, userId: ada, limit: 1 }), isFault);
+  await assert.rejects(store.sessions.get(session.id), isFault);
+  await assert.rejects(store.sessions.list({ orgId: org, userId: ada, limit: 1 }), isFault);
   await store.close();
-  await assert.rejects(store.getSession(session.id), isFault);
+  await assert.rejects(store.sessions.get(session.id), isFault);
 
   const other = join(dirname(file), "notes.txt");
   await writeFile(other, "These are notes, and no database. ".repeat(100));

@@ -1,7 +1,7 @@
 /**
  * SQLite, embedded: one file, used by several processes at once (B4), durable at every commit (B3).
  */
-import { closeSync, mkdirSync, openSync, statSync } from "node:fs";
+import { closeSync, mkdirSync, openSync } from "node:fs";
 import { dirname } from "node:path";
 import Database from "better-sqlite3";
 import { Kysely, sql } from "kysely";
@@ -71,10 +71,6 @@ export function sqliteEngine(database: Database.Database, now: () => number = Da
     },
     // `begin immediate` holds the only write lock there is.
     lock: () => Promise.resolve(),
-    async size() {
-      const files = [database.name, `${database.name}-wal`];
-      return files.reduce((sum, file) => sum + (statSync(file, { throwIfNoEntry: false })?.size ?? 0), 0);
-    },
     async product() {
       const { rows } = await sql<{ version: string }>`select sqlite_version() as version`.execute(db);
       return `SQLite ${rows[0]?.version ?? ""}`;

@@ -1,0 +1,59 @@
+import assert from "node:assert/strict";
+import { readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { test, type TestContext } from "node:test";
+import { cliWorld, type CliWorld } from "../../../../testing/cli.ts";
+import type { WireTurn, WireTurnDiff, WireVerifyReport } from "../../../client/client.ts";
+
+async function withTurns(t: TestContext): Promise<CliWorld> {
+  const world = await cliWorld(t);
+  await world.run(["index"]);
+  await world.run(["ask", "first greet"]);
+  await world.run(["ask", "-c", "second greet"]);
+  return world;
+}
+
+test("[D1] [L1] session diff tells what a rerun with a changed file saw and said differently", async (t) => {
+  const world = await withTurns(t);
+  await world.write("README.md", "# Greets loudly\n");
+  await world.run(["session", "rerun", "last"]);
+  const { exit, stdout } = await world.run(["session", "diff", "last:2", "last:3"]);
+  assert.equal(exit, 0);
+  const [a, b, ...rest] = stdout.split("\n");
+  assert.match(a ?? "", /^- turn [0-9a-f]{8}, 2 of /);
+  assert.match(b ?? "", /^\+ turn [0-9a-f]{8}, 3 of /);
+  assert.match(rest.join("\n"), /^history: 1 turn in common, to [0-9a-f]{8}\nthe same: boot prompt, tools, model/);
+  assert.match(stdout, /^files: 1 difference\n\+ README.md [0-9a-f]{8}$/m);
+  assert.match(stdout, /^instruction: the same$/m);
+  const beside = await world.run(["session", "diff", "last:1", "last:2", "--side-by-side"]);
+  assert.match(beside.stdout, /^first greet +\| second greet$/m);
+  const json = await world.run(["session", "diff", "last:2", "last", "--json"]);
+  assert.equal((JSON.parse(json.stdout) as WireTurnDiff).files.length, 1);
+});
+
+/** Changes one byte in a blob of the turn. */
+function flipByte(world: CliWorld, turnId: string): void {
+  const folder = join(world.dataDir, "blobs");
+  const file = readdirSync(folder, { recursive: true, encoding: "utf8" }).find((name) => {
+    return name.includes(turnId) && name.includes("run");
+  });
+  assert.ok(file !== undefined, "the turn has no such blob");
+  const content = readFileSync(join(folder, file));
+  const middle = Math.floor(content.length / 2);
+  content[middle] = (content[middle] ?? 0) ^ 1;
+  writeFileSync(join(folder, file), content);
+}
+
+test("[D2] [L1] session verify proves a session, and names the turn in which a byte is flipped", async (t) => {
+  const world = await withTurns(t);
+  const fine = await world.run(["session", "verify"]);
+  assert.deepEqual([fine.exit, fine.stdout], [0, "2 turns verified: each is as it was when it ended\n"]);
+  const { turn } = JSON.parse((await world.run(["session", "show", "--json"])).stdout) as { turn: WireTurn };
+  flipByte(world, turn.id);
+  const broken = await world.run(["session", "verify"]);
+  assert.equal(broken.exit, 1);
+  assert.match(broken.stdout, new RegExp(`^turn 2 \\(${turn.id}\\) does not hold: `));
+  const json = await world.run(["session", "verify", "--json"]);
+  assert.equal(json.exit, 1);
+  assert.equal((JSON.parse(json.stdout) as WireVerifyReport).fault?.turnId, turn.id);
+});

@@ -1,0 +1,38 @@
+/** `aptove session diff | verify`: explains and proves answers (D1, D2). */
+import type { CliInvocation } from "../invocation.ts";
+import { exitCodes, type ExitCode } from "../failure.ts";
+import { findTurn, namedSession, shortId } from "../lookup/find-by-id.ts";
+import { plural } from "../output.ts";
+import { whileWaiting } from "../show/progress-bar.ts";
+import { showTurnDiff } from "../show/turn-diff.ts";
+
+export async function compareTurns(
+  call: CliInvocation,
+  turns: { a: string; b: string },
+  options: { sideBySide?: boolean },
+): Promise<ExitCode> {
+  const client = await call.client();
+  const { repo } = await call.copy();
+  const [a, b] = await Promise.all([findTurn(client, turns.a, repo), findTurn(client, turns.b, repo)]);
+  return await showTurnDiff(call, client, { a, b, sideBySide: options.sideBySide === true });
+}
+
+export async function checkSessionSeals(call: CliInvocation, id: string | undefined): Promise<ExitCode> {
+  const client = await call.client();
+  const session = await namedSession(client, id, (await call.copy()).repo);
+  const { output } = call;
+  const label = `verifying ${plural(session.turnCount, "turn")} of ${shortId(session.id)}`;
+  const report = await whileWaiting(output, label, client.sessions.verify(session.id));
+  const { fault, turnsChecked, turnsUnsealed } = report;
+  if (call.json) {
+    output.json(report);
+  } else if (fault === null) {
+    output.line(`${plural(turnsChecked, "turn")} verified: each is as it was when it ended`);
+    if (turnsUnsealed > 0) output.note(`${plural(turnsUnsealed, "turn")} without a digest, so nothing proves them`);
+  } else {
+    const { red } = output.style;
+    output.line(red(output.safe(`turn ${fault.sequence} (${fault.turnId}) does not hold: ${fault.reason}`)));
+    output.note("what continues this turn rests on it");
+  }
+  return fault === null ? exitCodes.fine : exitCodes.failed;
+}

@@ -1,0 +1,80 @@
+import assert from "node:assert/strict";
+import { existsSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { test, type TestContext } from "node:test";
+import { cliWorld, type CliWorld } from "../../../../testing/cli.ts";
+import type { WireImportReport, WireSession } from "../../../client/client.ts";
+
+async function withTurns(t: TestContext): Promise<CliWorld> {
+  const world = await cliWorld(t);
+  await world.run(["index"]);
+  await world.run(["ask", "how is somebody greeted?"]);
+  await world.run(["ask", "-c", "and why?"]);
+  return world;
+}
+
+async function shown(world: CliWorld, id: string): Promise<{ session: WireSession }> {
+  return JSON.parse((await world.run(["session", "show", id, "--json"])).stdout) as { session: WireSession };
+}
+
+test("[L1] a session that is exported here can be imported elsewhere, twice, and holds there", async (t) => {
+  const world = await withTurns(t);
+  const file = join(world.copy, "session.aptove");
+  const written = await world.run(["session", "export", "-o", "session.aptove"]);
+  assert.equal(written.exit, 0, written.stderr);
+  assert.match(written.stdout, /session.aptove: session [0-9a-f]{8}, [\d.]+ KB\n$/);
+  assert.equal(statSync(file).mode & 0o777, 0o600);
+  const { session } = await shown(world, "last");
+
+  const other = await cliWorld(t);
+  const first = await other.run(["session", "import", file]);
+  assert.equal(first.exit, 0, first.stderr);
+  assert.equal(first.stdout, `${session.id} how is somebody greeted?\n`);
+  assert.match(first.stderr, /^2 turns in \d+ files taken over, 0 known\n$/);
+  assert.match((await other.run(["session", "verify", session.id])).stdout, /^2 turns verified/);
+  const again = await other.run(["session", "import", "-", "--json"], { stdin: readFileSync(file, "utf8") });
+  const report = JSON.parse(again.stdout) as WireImportReport;
+  assert.deepEqual([report.turnsImported, report.turnsKnown, report.sessions[0]?.isNew], [0, 2, false]);
+});
+
+test("[L1] an export goes to standard output, as one branch or as Markdown too", async (t) => {
+  const world = await withTurns(t);
+  const whole = await world.run(["session", "export"]);
+  assert.equal(whole.stderr, "");
+  for (const line of whole.stdout.trimEnd().split("\n")) assert.doesNotThrow(() => JSON.parse(line));
+  const branch = await world.run(["session", "export", "last", "--turn", "1"]);
+  assert.ok(branch.stdout.length < whole.stdout.length);
+  const other = await cliWorld(t);
+  const report = await other.run(["session", "import", "-", "--json"], { stdin: branch.stdout });
+  assert.equal((JSON.parse(report.stdout) as WireImportReport).turnsImported, 1);
+  const markdown = await world.run(["session", "export", "--markdown"]);
+  assert.match(markdown.stdout, /how is somebody greeted\?[^]*built-in offline model[^]*and why\?/);
+  assert.equal((await world.run(["session", "export", "--markdown", "--turn", "1"])).exit, 2);
+});
+
+test("[L1] what is cut is refused, and what cannot be read or written is named", async (t) => {
+  const world = await withTurns(t);
+  const { stdout } = await world.run(["session", "export"]);
+  const other = await cliWorld(t);
+  const cut = await other.run(["session", "import", "-"], { stdin: stdout.slice(0, stdout.length / 2) });
+  assert.equal(cut.exit, 1);
+  assert.match(cut.stderr, /\(import_invalid\)/);
+  assert.match((await other.run(["session", "list"])).stderr, /there are no sessions yet/);
+  const missing = await other.run(["session", "import", "nowhere.aptove"]);
+  assert.deepEqual([missing.exit, missing.stdout], [2, ""]);
+  assert.match(missing.stderr, /nowhere.aptove is not a file/);
+  const blocked = await world.run(["session", "export", "-o", "no/such/folder.aptove"]);
+  assert.equal(blocked.exit, 1);
+  assert.match(blocked.stderr, /cannot be written \(ENOENT\) \(storage_failed\)/);
+});
+
+test("[L1] an export that fails leaves the file that was there, and nothing beside it", async (t) => {
+  const world = await withTurns(t);
+  writeFileSync(join(world.copy, "kept"), "before");
+  const before = readdirSync(world.copy);
+  const failed = await world.run(["session", "export", "01999999-9999-7999-8999-999999999999", "-o", "kept"]);
+  assert.equal(failed.exit, 1);
+  assert.equal(readFileSync(join(world.copy, "kept"), "utf8"), "before");
+  assert.deepEqual(readdirSync(world.copy), before);
+  assert.ok(!existsSync(join(world.copy, "absent")));
+});

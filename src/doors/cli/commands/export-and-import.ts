@@ -1,0 +1,104 @@
+/** `aptove session export | import`: sessions as files that any aptove reads, or as Markdown for people. */
+import { createReadStream, statSync } from "node:fs";
+import { resolve } from "node:path";
+import { Readable } from "node:stream";
+import { pipeline } from "node:stream/promises";
+import type { AptoveClient, WireSession } from "../../../client/client.ts";
+import { storageFaultCode } from "../../../domain/storage-fault.ts";
+import { writePrivateStream } from "../../../system/durable-files.ts";
+import type { CliInvocation } from "../invocation.ts";
+import { CommandFailed, exitCodes, UsageError, type ExitCode } from "../failure.ts";
+import { namedSession, shortId, turnNumbered } from "../lookup/find-by-id.ts";
+import { bytes, plural } from "../output.ts";
+
+export interface ExportOptions {
+  markdown?: boolean;
+  output?: string;
+  turn?: number;
+}
+
+export async function exportSession(
+  call: CliInvocation,
+  id: string | undefined,
+  options: ExportOptions,
+): Promise<ExitCode> {
+  if (options.markdown === true && options.turn !== undefined) {
+    throw new UsageError("--markdown and --turn contradict each other", "Markdown is made of whole sessions");
+  }
+  const client = await call.client();
+  const session = await namedSession(client, id, (await call.copy()).repo);
+  const content = await contentOf(client, session, options);
+  if (options.output === undefined) {
+    await printAll(call, content);
+    return exitCodes.fine;
+  }
+  const file = resolve(call.io.cwd, options.output);
+  await writeWhole(file, content);
+  const size = statSync(file).size;
+  if (call.json) call.output.json({ file, bytes: size, sessionId: session.id });
+  else call.output.line(`${file}: session ${shortId(session.id)}, ${bytes(size)}`);
+  return exitCodes.fine;
+}
+
+async function contentOf(client: AptoveClient, session: WireSession, options: ExportOptions): Promise<Readable> {
+  if (options.markdown === true) return Readable.from([Buffer.from(await client.sessions.markdown(session.id))]);
+  const turnId = options.turn === undefined ? undefined : await turnNumbered(client, session, options.turn);
+  const lines = await client.sessions.export(session.id, turnId === undefined ? {} : { turnId });
+  return Readable.fromWeb(lines as Parameters<typeof Readable.fromWeb>[0]);
+}
+
+/** Writes as fast as the reader reads. A reader that stops early ends it without an error. */
+async function printAll(call: CliInvocation, content: Readable): Promise<void> {
+  try {
+    await pipeline(content, call.io.stdout, { end: false });
+  } catch (error) {
+    if (!call.output.closed.aborted) throw error;
+  }
+}
+
+/**
+ * Writes the whole file or nothing: an error leaves the old file. The file may contain secrets, so only its owner can
+ * read it.
+ */
+async function writeWhole(file: string, content: Readable): Promise<void> {
+  try {
+    await writePrivateStream(file, content);
+  } catch (error) {
+    throw writeFault(file, error);
+  }
+}
+
+function writeFault(file: string, error: unknown): unknown {
+  const { code, syscall } = error as NodeJS.ErrnoException;
+  if (syscall === undefined) return error;
+  return new CommandFailed(
+    storageFaultCode(error),
+    `${file} cannot be written (${code})`,
+    "name another file with --output",
+  );
+}
+
+export async function importSessions(call: CliInvocation, from: string): Promise<ExitCode> {
+  const client = await call.client();
+  const source = from === "-" ? call.io.stdin : openFile(resolve(call.io.cwd, from));
+  const report = await client.sessions.import(Readable.toWeb(source) as ReadableStream<Uint8Array>);
+  const { output } = call;
+  if (call.json) {
+    output.json(report);
+    return exitCodes.fine;
+  }
+  for (const { id, name, isNew } of report.sessions) {
+    output.line(`${id} ${output.safe(name)}${isNew ? "" : " (was here already)"}`);
+  }
+  const { turnsImported, turnsKnown, blobsImported } = report;
+  output.note(`${plural(turnsImported, "turn")} in ${plural(blobsImported, "file")} taken over, ${turnsKnown} known`);
+  return exitCodes.fine;
+}
+
+function openFile(file: string): Readable {
+  const stat = statSync(file, { throwIfNoEntry: false });
+  if (stat === undefined || !stat.isFile()) {
+    throw new UsageError(`${file} is not a file`, "name one that session export wrote");
+  }
+  return createReadStream(file);
+}

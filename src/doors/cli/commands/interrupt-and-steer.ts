@@ -1,0 +1,28 @@
+/** `aptove session interrupt | steer`: stops the running turn, or sends it a message (V4, T10). */
+import type { CliInvocation } from "../invocation.ts";
+import { exitCodes, type ExitCode } from "../failure.ts";
+import { namedSession, shortId } from "../lookup/find-by-id.ts";
+
+export async function interruptSession(call: CliInvocation, id: string | undefined): Promise<ExitCode> {
+  const client = await call.client();
+  const session = await namedSession(client, id, (await call.copy()).repo);
+  const interruptedTurnId = await client.sessions.interrupt(session.id);
+  const { output } = call;
+  if (call.json) output.json({ interruptedTurnId });
+  else if (interruptedTurnId === null) output.note(`nothing runs in ${shortId(session.id)}`);
+  else output.line(`turn ${shortId(interruptedTurnId)} is being stopped; what it has said is kept`);
+  return exitCodes.fine;
+}
+
+export async function steerSession(
+  call: CliInvocation,
+  words: string[],
+  options: { session?: string },
+): Promise<ExitCode> {
+  const client = await call.client();
+  const session = await namedSession(client, options.session, (await call.copy()).repo);
+  const steeredTurnId = await client.sessions.steer(session.id, words.join(" "));
+  if (call.json) call.output.json({ steeredTurnId });
+  else call.output.line(`turn ${shortId(steeredTurnId)} gets it at its next step`);
+  return exitCodes.fine;
+}

@@ -1,0 +1,15 @@
+/** What all declarations of commands share. */
+import { InvalidArgumentError } from "commander";
+import type { CliInvocation } from "../invocation.ts";
+import type { ExitCode } from "../failure.ts";
+
+/** Runs the body of a command and keeps its exit code. */
+export type RunCommand = (body: (call: CliInvocation) => Promise<ExitCode> | ExitCode) => Promise<void>;
+
+export function wholeNumber(min: number, max: number): (text: string) => number {
+  return (text) => {
+    const value = /^\d+$/.test(text) ? Number(text) : Number.NaN;
+    if (value >= min && value <= max) return value;
+    throw new InvalidArgumentError(`Give a whole number from ${min} to ${max}`);
+  };
+}

@@ -1,0 +1,46 @@
+/** Prepares the retrieval of a turn before the first instruction: finds a repository and an index of it (Q1, Q3). */
+import type { CliInvocation } from "../invocation.ts";
+import { summaryLines, indexWorkingCopy } from "./index-working-copy.ts";
+import type { LocalWorkingCopy } from "../working-copy/git.ts";
+import { listenForStop } from "../stop-signals.ts";
+
+/**
+ * Indexes this folder's repository if it was never indexed, and prints a note if there is none. Does nothing for
+ * another server, or for a repository that was named. Returns false if Ctrl-C stopped it.
+ */
+export async function indexFirst(call: CliInvocation, namedRepo: string | undefined): Promise<boolean> {
+  if (namedRepo !== undefined) return true;
+  const copy = await call.copy();
+  const { output } = call;
+  if (!copy.hasGit) {
+    output.note(output.noteStyle.dim("not in a git repository: no code is looked up; name files with --file"));
+    return true;
+  }
+  // The index of a team is built from commits, not from the working copy of one person.
+  const isShared = call.loaded().configuration.retrieval.store !== "local";
+  if (isShared || call.server() !== null || (await isIndexed(call, copy))) return true;
+  const stopping = listenForStop(call.io.signals);
+  try {
+    output.note(output.noteStyle.dim(`indexing ${output.safeNote(copy.root)}, once`));
+    const [summary = ""] = summaryLines(await indexWorkingCopy(call, copy, { signal: stopping.first }));
+    output.note(output.noteStyle.dim(output.safeNote(summary)));
+    return true;
+  } catch (error) {
+    if (!stopping.first.aborted) throw error;
+    output.note("stopped; nothing was indexed, and nothing asked");
+    return false;
+  } finally {
+    stopping.release();
+  }
+}
+
+/**
+ * Returns true if the repository is indexed. Reading the index would cost a second engine beside a running server; a
+ * completed turn proves as much.
+ */
+async function isIndexed(call: CliInvocation, { repo }: LocalWorkingCopy): Promise<boolean> {
+  const { sessions } = await (await call.client()).sessions.list({ repo, limit: 1 });
+  if (sessions[0]?.lastTurnStatus === "completed") return true;
+  const { indexes } = await call.local("indexing");
+  return (await indexes.list()).some((index) => index.repo === repo);
+}

@@ -1,0 +1,71 @@
+/** Indexes the repository of a working copy, with a progress bar, and describes the result. */
+import type { CliInvocation } from "../invocation.ts";
+import { plural, bytes, duration } from "../output.ts";
+import type { LocalIndexInfo, LocalIndexSummary } from "../ports.ts";
+import { ProgressBar } from "../show/progress-bar.ts";
+import type { LocalWorkingCopy } from "../working-copy/git.ts";
+
+export interface WorkingCopyIndexOptions {
+  /** Indexes every file again, also the unchanged ones. */
+  rebuild?: boolean;
+  /** The commit to index instead of the files of the working copy. True means HEAD. */
+  commit?: string | true;
+  /** The id of the org whose index is made. Without it: the org of the data folder. */
+  org?: string;
+  signal?: AbortSignal;
+}
+
+export async function indexWorkingCopy(
+  call: CliInvocation,
+  copy: LocalWorkingCopy,
+  options: WorkingCopyIndexOptions,
+): Promise<LocalIndexSummary> {
+  const { indexes } = await call.local("indexing");
+  const { org, commit } = options;
+  // A build server checks the repository out into a new folder each time, and means the same repository.
+  if (commit === undefined)
+    warnOfOtherRoot(
+      call,
+      copy,
+      (await indexes.list(org)).find(({ repo }) => repo === copy.repo),
+    );
+  const progress = new ProgressBar(call.output);
+  try {
+    return await indexes.index({
+      root: copy.root,
+      repo: copy.repo,
+      onProgress: ({ phase, filesDone, filesTotal }) => progress.update(phase, filesDone, filesTotal),
+      ...(org === undefined ? {} : { orgId: org }),
+      ...(commit === undefined ? {} : { commit: commit === true ? "HEAD" : commit }),
+      ...(options.rebuild === true ? { rebuild: true } : {}),
+      ...(options.signal === undefined ? {} : { signal: options.signal }),
+    });
+  } finally {
+    progress.clear();
+  }
+}
+
+/**
+ * Warns if another folder of the same name was indexed. Without an origin, the two would silently replace each other's
+ * index.
+ */
+export function warnOfOtherRoot(call: CliInvocation, copy: LocalWorkingCopy, former: LocalIndexInfo | undefined): void {
+  if (former === undefined || former.root === copy.root) return;
+  call.output.note(
+    `warning: the index of ${call.output.safeNote(copy.repo)} was made from ${former.root} and now follows ${copy.root}; another name keeps both: --repo`,
+  );
+}
+
+export function summaryLines(summary: LocalIndexSummary): string[] {
+  const { filesTotal, filesChanged, filesRemoved, skippedBinary, skippedLarge, chunksTotal, chunksWritten } = summary;
+  const commit = summary.commit === null ? "" : ` at ${summary.commit.slice(0, 10)}`;
+  const skipped = [
+    ...(skippedBinary > 0 ? [`${skippedBinary} binary`] : []),
+    ...(skippedLarge > 0 ? [`${skippedLarge} too large`] : []),
+  ];
+  return [
+    `indexed ${summary.repo}${commit}: ${plural(filesTotal, "file")}, ${plural(chunksTotal, "chunk")}`,
+    `${filesChanged} changed, ${filesRemoved} removed, ${plural(chunksWritten, "chunk")} written, ${bytes(summary.bytesRead)} read in ${duration(summary.durationMs)}`,
+    ...(skipped.length > 0 ? [`skipped: ${skipped.join(", ")}`] : []),
+  ];
+}

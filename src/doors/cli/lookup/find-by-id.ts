@@ -1,0 +1,193 @@
+/**
+ * Finds sessions, turns and workspaces by ids as people type them. An id begins with its creation time, so ids differ
+ * at their ends: the last eight characters are its short form. Any unambiguous beginning or end of an id is accepted,
+ * and also a beginning of the short form.
+ */
+import { distance } from "fastest-levenshtein";
+import type { AptoveClient, WireSession } from "../../../client/client.ts";
+import { isId } from "../../../domain/ids.ts";
+import { limits } from "../../../domain/limits.ts";
+import { defaultWorkspaceId } from "../../../workspace/workspace-store.ts";
+import { CommandFailed, UsageError } from "../failure.ts";
+
+/** Returns the shortest ends that tell these ids apart, with at least eight characters. */
+export function shortIds(ids: readonly string[]): Map<string, string> {
+  for (let length = 8; length < 36; length++) {
+    const ends = new Set(ids.map((id) => id.slice(-length)));
+    if (ends.size === new Set(ids).size) return new Map(ids.map((id) => [id, id.slice(-length)]));
+  }
+  return new Map(ids.map((id) => [id, id]));
+}
+
+export function shortId(id: string): string {
+  return id.slice(-8);
+}
+
+/** How many sessions are searched for a part of an id, newest first. */
+const searchedSessionsMax = 2_000;
+const searchedTurnSessionsMax = 50;
+
+/** Finds the session of an id, of a part of an id, or of the word `last`. */
+export async function findSession(client: AptoveClient, text: string, repo: string): Promise<WireSession> {
+  if (isId(text.toLowerCase())) return await client.sessions.get(text.toLowerCase());
+  if (text === "last") return await latestSession(client, repo);
+  refuseShort(text);
+  const found: WireSession[] = [];
+  for await (const session of eachSession(client, searchedSessionsMax)) {
+    if (matches(session.id, text)) found.push(session);
+  }
+  return theOnly(found, { what: "session", text, list: "aptove session list" });
+}
+
+/** Finds the named session. Without an id: the newest session of this repository. */
+export async function namedSession(client: AptoveClient, text: string | undefined, repo: string): Promise<WireSession> {
+  return text === undefined ? await latestSession(client, repo) : await findSession(client, text, repo);
+}
+
+/**
+ * Finds the newest session of this repository that belongs to the caller and accepts turns. A folder outside of git has
+ * no repository; its sessions have its name as their workspace.
+ */
+export async function latestSession(client: AptoveClient, repo: string): Promise<WireSession> {
+  const [me, ...lists] = await Promise.all([
+    client.me(),
+    client.sessions.list({ repo, archived: false, limit: 20 }),
+    client.sessions.list({ workspaceId: repo, archived: false, limit: 20 }),
+  ]);
+  const [newest] = lists
+    .flatMap(({ sessions }) => sessions.filter((session) => session.userId === me.userId))
+    .toSorted((one, other) => Date.parse(other.activeAt) - Date.parse(one.activeAt));
+  if (newest !== undefined) return newest;
+  throw new CommandFailed("not_found", `there is no session about ${repo} yet`, 'start one: aptove ask "…"');
+}
+
+/**
+ * Finds the turn of an id, of a part of an id, of `<session>:<number>`, or of the word `last`: the head of the newest
+ * session.
+ */
+export async function findTurn(client: AptoveClient, text: string, repo: string): Promise<string> {
+  if (isId(text.toLowerCase())) return text.toLowerCase();
+  if (text === "last") return headOf(await latestSession(client, repo));
+  const numbered = /^(.+):(\d{1,9})$/.exec(text);
+  if (numbered !== null) {
+    const session = await findSession(client, numbered[1] ?? "", repo);
+    return await turnNumbered(client, session, Number(numbered[2]));
+  }
+  refuseShort(text);
+  const found: { id: string }[] = [];
+  for await (const session of eachSession(client, searchedTurnSessionsMax)) {
+    const { turns } = await client.sessions.turns(session.id, { limit: limits.pageSizeMax });
+    found.push(...turns.filter((turn) => matches(turn.id, text)));
+  }
+  return theOnly(found, { what: "turn", text, list: "aptove session log" }).id;
+}
+
+/** Finds the turn with this sequence number. */
+export async function turnNumbered(client: AptoveClient, session: WireSession, number: number): Promise<string> {
+  const { turns } = await client.sessions.turns(session.id, { before: number + 1, limit: 1 });
+  const found = turns.find((turn) => turn.sequence === number);
+  if (found !== undefined) return found.id;
+  const has = session.turnCount === 0 ? "it has none" : `it has 1 to ${session.turnCount}`;
+  throw new CommandFailed("not_found", `the session ${shortId(session.id)} has no turn ${number}`, has);
+}
+
+/**
+ * Finds a turn to continue from: the head of a session, or a turn. A text that fits both means the session, since the
+ * first turn has the same id as its session (S4).
+ */
+export async function findContinuable(client: AptoveClient, text: string, repo: string): Promise<string> {
+  if (text.includes(":")) return await findTurn(client, text, repo);
+  const session = await nullIfNotFound(findSession(client, text, repo));
+  return session === null ? await findTurn(client, text, repo) : headOf(session);
+}
+
+function headOf(session: WireSession): string {
+  if (session.headTurnId !== null) return session.headTurnId;
+  throw new CommandFailed("not_found", `the session ${shortId(session.id)} has no finished turn yet`);
+}
+
+/** Returns null if the promise rejects with `not_found`. */
+export async function nullIfNotFound<T>(found: Promise<T>): Promise<T | null> {
+  try {
+    return await found;
+  } catch (error) {
+    if (error instanceof Error && "code" in error && error.code === "not_found") return null;
+    throw error;
+  }
+}
+
+/** Finds the caller's deleted session by its id or a part of it. */
+export async function findRemoved(client: AptoveClient, text: string): Promise<WireSession> {
+  refuseShort(text);
+  const found = (await client.sessions.listRemoved()).filter(({ id }) => matches(id, text));
+  return theOnly(found, { what: "removed session", text, list: "aptove session list --removed" });
+}
+
+/** Finds the workspace of an id, of a part of an id, or of the word `default`. */
+export function findWorkspace<T extends { id: string; name?: string | null }>(
+  workspaces: readonly T[],
+  text: string,
+): T {
+  const standard = workspaces.find(({ id }) => id === text);
+  if (standard !== undefined) return standard;
+  const asked = { what: "workspace", text, list: "aptove workspace list" };
+  const fits = isPart(text) ? workspaces.filter(({ id }) => matches(id, text)) : [];
+  const near = fits.length === 0 ? nearWorkspace(workspaces, text) : null;
+  if (near !== null) {
+    const named = near.name == null ? "" : `, ${JSON.stringify(near.name)}`;
+    throw new CommandFailed(
+      "not_found",
+      `there is no workspace "${text}"`,
+      `did you mean ${shortId(near.id)}${named}?`,
+    );
+  }
+  if (text !== defaultWorkspaceId) refuseShort(text);
+  return theOnly(fits, asked);
+}
+
+/** Returns the workspace whose name or short id is similar to what was typed. */
+function nearWorkspace<T extends { id: string; name?: string | null }>(
+  workspaces: readonly T[],
+  text: string,
+): T | null {
+  if (text.length < 3 || text.length > limits.workspaceNameCharactersMax) return null;
+  const wanted = text.toLowerCase();
+  const away = ({ id, name }: T): number =>
+    Math.min(...[name ?? "", shortId(id)].map((known) => distance(known.toLowerCase(), wanted)));
+  const [nearest] = workspaces.map((each) => ({ each, steps: away(each) })).toSorted((a, b) => a.steps - b.steps);
+  return nearest !== undefined && nearest.steps <= Math.min(2, text.length / 3) ? nearest.each : null;
+}
+
+async function* eachSession(client: AptoveClient, max: number): AsyncGenerator<WireSession> {
+  let cursor: string | undefined;
+  for (let seen = 0; seen < max;) {
+    const page = await client.sessions.list({ limit: limits.pageSizeMax, ...(cursor === undefined ? {} : { cursor }) });
+    yield* page.sessions;
+    seen += page.sessions.length;
+    if (page.nextCursor === null) return;
+    cursor = page.nextCursor;
+  }
+}
+
+function isPart(text: string): boolean {
+  return /^[0-9a-f-]{4,36}$/i.test(text);
+}
+
+function refuseShort(text: string): void {
+  if (isPart(text)) return;
+  throw new UsageError(`"${text}" is not an id`, "give at least 4 characters of its beginning or end");
+}
+
+function matches(id: string, text: string): boolean {
+  const part = text.toLowerCase();
+  return id.endsWith(part) || id.startsWith(part) || shortId(id).startsWith(part);
+}
+
+function theOnly<T extends { id: string }>(found: T[], asked: { what: string; text: string; list: string }): T {
+  const [first, second] = found;
+  const { what, text, list } = asked;
+  if (first === undefined) throw new CommandFailed("not_found", `there is no ${what} "${text}"`, `see: ${list}`);
+  if (second === undefined) return first;
+  const some = found.slice(0, 5).map((each) => each.id);
+  throw new UsageError(`"${text}" fits ${found.length} ${what}s: ${some.join(", ")}`, "give more of its end");
+}

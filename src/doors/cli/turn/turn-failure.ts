@@ -1,0 +1,13 @@
+/** Reports a turn that failed, or that waits for a tool of the caller. */
+import type { ExecuteAnswer } from "../../../client/client.ts";
+import { fixOf, printFailure } from "../failure.ts";
+import type { CliInvocation } from "../invocation.ts";
+
+export const clientCallNote =
+  "a tool of the caller's own: send its result as toolResults (docs/http.md), or go on; the model is then told that there was none";
+
+export function printTurnFailure(call: CliInvocation, answer: ExecuteAnswer): void {
+  const code = answer.errorCode ?? "internal";
+  const fix = fixOf(code, call.server());
+  printFailure({ code, message: answer.errorMessage ?? "the turn failed", fix }, call.output);
+}

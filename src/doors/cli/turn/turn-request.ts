@@ -1,0 +1,55 @@
+/** Builds the request of a turn from the options of a command and from the working copy. */
+import { folderKey } from "../../../domain/session.ts";
+import type { ExecuteRequest } from "../../../client/client.ts";
+import type { CliInvocation } from "../invocation.ts";
+import type { TurnOptions } from "./turn-options.ts";
+import { headCommit, type LocalWorkingCopy } from "../working-copy/git.ts";
+import { gatherActiveFiles } from "../working-copy/active-files.ts";
+
+/**
+ * Records the folder of this machine in a new session, so that an editor with the folder open lists the session (P1).
+ */
+export async function ofThisFolder(
+  call: CliInvocation,
+  place: ExecuteRequest,
+): Promise<Pick<ExecuteRequest, "session">> {
+  const isNew = place.sessionId === undefined && place.rerun === undefined;
+  if (!isNew || call.server() !== null) return {};
+  const { root, hasGit } = await call.copy();
+  return { session: { metadata: { [folderKey]: hasGit ? root : call.io.cwd } } };
+}
+
+/** Builds the request of a turn, without the instruction and the session. */
+export async function turnRequest(call: CliInvocation, options: TurnOptions): Promise<ExecuteRequest> {
+  const copy = await call.copy();
+  const { cwd } = call.io;
+  const withModified = options.modified !== false;
+  const [{ files, skipped }, commit] = await Promise.all([
+    gatherActiveFiles({ copy, cwd, named: options.file ?? [], withModified }),
+    copy.hasGit && options.repo === undefined ? headCommit(copy.root) : null,
+  ]);
+  for (const { path, reason } of skipped) {
+    call.output.note(call.output.noteStyle.dim(`not sent: ${call.output.safeNote(path)} ${reason}`));
+  }
+  return {
+    ...aboutOf(copy, options.repo),
+    ...(commit === null ? {} : { commit }),
+    ...(files.length === 0 ? {} : { activeFiles: files }),
+    ...(options.mode === undefined ? {} : { mode: options.mode }),
+    ...(options.model === undefined ? {} : { model: options.model }),
+    ...(options.lang === undefined ? {} : { language: options.lang }),
+    ...(options.context === undefined ? {} : { conversationContextId: options.context }),
+  };
+}
+
+/**
+ * Names the repository. A folder outside of git has no repository to search; its name becomes the workspace of the
+ * session, by which the session is found again.
+ */
+export function aboutOf(
+  copy: LocalWorkingCopy,
+  namedRepo: string | undefined,
+): Pick<ExecuteRequest, "repo" | "workspaceId"> {
+  if (namedRepo !== undefined) return { repo: namedRepo };
+  return copy.hasGit ? { repo: copy.repo } : { workspaceId: copy.repo };
+}

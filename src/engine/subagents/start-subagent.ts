@@ -1,0 +1,166 @@
+/**
+ * Begins a subagent, and continues one that has ended (A1). Its turns run through the same steps as any, beside the
+ * session's agent: they have the tools, the workspace and the caller of the turn that requested them, and a history of
+ * their own.
+ */
+import { AptoveError } from "../../domain/errors.ts";
+import { newId } from "../../domain/ids.ts";
+import { limits } from "../../domain/limits.ts";
+import type { SubagentRef } from "../../domain/subagent.ts";
+import { summarize, type FinishedTurn, type Turn } from "../../domain/turn.ts";
+import { ToolFault } from "../../tools/tool-fault.ts";
+import type { ToolContext } from "../../tools/tool.ts";
+import { acceptRequest } from "../turn/prepare/accept.ts";
+import type { EngineCore } from "../turn/live/engine-core.ts";
+import type { RunningTurn, TurnRequest } from "../engine.ts";
+import type { LiveTurn, RunningState } from "../turn/live/live-turn.ts";
+import { newRoot, type SubagentPlace } from "../turn/place-turn.ts";
+import { launchTurn } from "../turn/run-turn.ts";
+import { continuableSession } from "../access/visible.ts";
+import type { Parent } from "../turn/prepare/turn-plan.ts";
+
+/** The turn that calls one of the tools, while it runs. */
+export interface Spawner {
+  live: LiveTurn;
+  run: RunningState;
+  signal: AbortSignal;
+}
+
+export function spawnerOf(core: EngineCore, { turnId, signal }: Pick<ToolContext, "turnId" | "signal">): Spawner {
+  const live = core.live.get(turnId);
+  if (live?.state.name !== "running") throw new ToolFault("the turn has ended");
+  return { live, run: live.state, signal };
+}
+
+export interface NewSubagent {
+  instruction: string;
+  name: string;
+  conversationContextId: string | undefined;
+  /** Names of tools; null: all that the spawner has. */
+  tools: string[] | null;
+}
+
+export async function beginSubagent(core: EngineCore, spawner: Spawner, wanted: NewSubagent): Promise<SubagentRef> {
+  const { live, run } = spawner;
+  if (run.subagentsBegun >= limits.subagentsPerTurnMax) {
+    throw new ToolFault(`one turn may begin ${limits.subagentsPerTurnMax} subagents, and this one has`);
+  }
+  // Counted before anything is waited for: calls run side by side.
+  run.subagentsBegun += 1;
+  const id = newId();
+  const ref: SubagentRef = {
+    id,
+    name: wanted.name,
+    owner: live.subagent?.id ?? null,
+    level: (live.subagent?.level ?? 0) + 1,
+    tools: wanted.tools,
+  };
+  const place = { turnId: id, ref, spawnedBy: live.turnId, seenTurnId: null };
+  try {
+    await startTurnOf(core, spawner, { ...wanted, place, parent: null });
+  } catch (error) {
+    run.subagentsBegun -= 1;
+    throw error;
+  }
+  return ref;
+}
+
+/** The next turn of one that has ended. Throws `subagent_moved` where it got another one meanwhile. */
+export async function continueSubagent(
+  core: EngineCore,
+  spawner: Spawner,
+  { newest, instruction }: { newest: Turn & { subagent: SubagentRef }; instruction: string },
+): Promise<void> {
+  const place = {
+    turnId: newId(),
+    ref: newest.subagent,
+    spawnedBy: spawner.live.turnId,
+    seenTurnId: newest.id,
+  };
+  const parent = await lastGoodTurn(core, newest);
+  const conversationContextId = newest.manifest.conversationContext.id;
+  await startTurnOf(core, spawner, { place, parent, instruction, conversationContextId });
+}
+
+/** A turn that failed goes on where that one began; null: there is nothing to go on from. */
+async function lastGoodTurn({ deps }: EngineCore, newest: Turn): Promise<Parent | null> {
+  if (newest.status === "completed") return newest;
+  const before = newest.parentId === null ? null : await deps.records.turns.get(newest.parentId);
+  if (before === null && newest.parentId === null) return null;
+  if (before?.status === "completed") return before;
+  throw new AptoveError("history_unavailable", `the turn ${newest.parentId} of the subagent is no longer there`);
+}
+
+interface SubagentTurn {
+  place: SubagentPlace;
+  parent: Parent | null;
+  instruction: string;
+  conversationContextId: string | undefined;
+}
+
+async function startTurnOf(core: EngineCore, spawner: Spawner, start: SubagentTurn): Promise<void> {
+  const { caller } = spawner.run.accepted;
+  const { ref } = start.place;
+  spawner.signal.throwIfAborted();
+  const session = await continuableSession(core.deps, caller, spawner.live.sessionId);
+  const request = requestOf(core, spawner, start);
+  const { subagentTools } = core;
+  const inherited = await core.histories.readableBefore(start.parent);
+  const asked = { caller, request, session, subagent: ref, subagentTools, inherited };
+  const accepted = await acceptRequest(core.deps, asked);
+  const place = { ...newRoot, session, model: session, parent: start.parent, subagent: start.place };
+  const running = await launchTurn(core, { place, request, accepted });
+  // If the call was stopped meanwhile, its result says that it was not run.
+  if (spawner.signal.aborted) core.live.get(running.turnId)?.stop();
+  const { turnId } = running;
+  const facts = { subagentId: ref.id, turnId, name: ref.name };
+  const instruction = summarize(start.instruction);
+  runOf(spawner.live)?.recorder.emit({ type: "subagent_started", ...facts, instruction });
+  void showEnd(core, spawner.live, running);
+}
+
+/** What the turn that began it gives it: who asks, which workspace and repository, and the tools that need no client. */
+function requestOf(core: EngineCore, { live, run }: Spawner, start: SubagentTurn): TurnRequest {
+  const { accepted } = run;
+  const { tools: names } = start.place.ref;
+  const { agentContext, conversationContext } = accepted;
+  const contextId = start.conversationContextId ?? conversationContext.id;
+  const settings = contextId === conversationContext.id ? { model: accepted.model, settings: accepted.settings } : {};
+  const own = [...accepted.serverTools.values()].filter((tool) => !core.subagentTools.includes(tool));
+  return {
+    ...settings,
+    sessionId: live.sessionId,
+    instruction: start.instruction,
+    mode: modeFor(accepted.mode.id, contextId === conversationContext.id),
+    agentContextId: agentContext.id,
+    conversationContextId: contextId,
+    ...(accepted.workspaceId !== null && { workspaceId: accepted.workspaceId }),
+    repo: accepted.repo,
+    ...(accepted.language !== null && { language: accepted.language }),
+    pathPrefixes: accepted.pathPrefixes,
+    ownTools: names === null ? own : own.filter((tool) => names.includes(tool.definition.name)),
+  };
+}
+
+/**
+ * Never more than the spawner may (P4): its own mode, where that means the same; the two that are everywhere do. Any other
+ * mode of another context is not known to be narrower, so there it is the narrowest.
+ */
+function modeFor(mode: string, isSameContext: boolean): string {
+  return isSameContext || mode === "edit" ? mode : "ask";
+}
+
+/** Shows the end in the turn that began the subagent, or else in the one that the session's agent runs then. */
+async function showEnd(core: EngineCore, spawner: LiveTurn, { turnId, finished }: RunningTurn): Promise<void> {
+  const turn: FinishedTurn = await finished;
+  const run = runOf(spawner) ?? runOf(core.live.ofSession(spawner.sessionId));
+  if (turn.subagent === undefined || run === null) return;
+  const { id: subagentId, name } = turn.subagent;
+  const status = turn.status === "failed" ? "failed" : "completed";
+  run.recorder.emit({ type: "subagent_ended", subagentId, turnId, name, status });
+}
+
+/** Null: the turn is not running, or not here. */
+function runOf(live: LiveTurn | undefined): RunningState | null {
+  return live?.state.name === "running" ? live.state : null;
+}

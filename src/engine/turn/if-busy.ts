@@ -1,0 +1,120 @@
+/** What to do when a turn of the session is running already (T5): refuse, wait in line, stop it, or join it. */
+import type { Caller } from "../../domain/caller.ts";
+import { AptoveError } from "../../domain/errors.ts";
+import { interrupt, steer, type SteerRequest } from "./live/control.ts";
+import type { EngineCore } from "./live/engine-core.ts";
+import type { RunningTurn, TurnRequest } from "../engine.ts";
+import { findRepeated, repeatedTurn } from "./repeated-request.ts";
+import { startTurn } from "./run-turn.ts";
+import { mayWrite } from "../access/visible.ts";
+import { eventsOf } from "./live/turn-events.ts";
+
+export async function runTurn(core: EngineCore, caller: Caller, request: TurnRequest): Promise<RunningTurn> {
+  mayWrite(caller);
+  if (request.ifBusy === "queue" && request.sessionId !== undefined) {
+    return await inQueue(core, request.sessionId, () => startWhenFree(core, caller, request));
+  }
+  return await startWhenFree(core, caller, request);
+}
+
+/** Requests that wait in this process start in the order of their arrival. Between processes the first that finds the session free wins. */
+async function inQueue(core: EngineCore, sessionId: string, start: () => Promise<RunningTurn>): Promise<RunningTurn> {
+  const before = core.lines.get(sessionId) ?? Promise.resolve();
+  const mine = before.then(start);
+  const settled = mine.then(
+    () => undefined,
+    () => undefined,
+  );
+  core.lines.set(sessionId, settled);
+  try {
+    return await mine;
+  } finally {
+    if (core.lines.get(sessionId) === settled) core.lines.delete(sessionId);
+  }
+}
+
+/** Starts the turn as soon as the session is free. */
+async function startWhenFree(core: EngineCore, caller: Caller, request: TurnRequest): Promise<RunningTurn> {
+  for (;;) {
+    const running = await tryToStart(core, caller, request);
+    if ("turn" in running) return running.turn;
+    const { busyTurnId } = running;
+    if (busyTurnId === null) continue;
+    if (request.ifBusy === "steer") {
+      const { instruction: text, idempotencyKey } = request;
+      const message = { turnId: busyTurnId, text, ...(idempotencyKey !== undefined && { idempotencyKey }) };
+      const joined = await steerIntoTurn(core, caller, message);
+      if (joined !== null) return joined;
+    }
+    if (request.ifBusy === "interrupt") await unlessOver(interrupt(core, caller, { turnId: busyTurnId }));
+    await untilOver(core, busyTurnId);
+  }
+}
+
+async function untilOver(core: EngineCore, turnId: string): Promise<void> {
+  const here = core.live.get(turnId);
+  if (here !== undefined) return await core.live.untilEnded(here);
+  // A turn that was refused after all has no row, and is over. If the end of a turn cannot be written, the next request recovers it.
+  if ((await core.deps.records.turns.get(turnId))?.status !== "pending") return;
+  for await (const _event of eventsOf(core, turnId, { afterSeq: 0, signal: undefined }));
+}
+
+/** Returns what keeps a request that may wait: the turn that is running, or null if it need only try again, because the head or the mailbox changed. */
+async function tryToStart(
+  core: EngineCore,
+  caller: Caller,
+  request: TurnRequest,
+): Promise<{ turn: RunningTurn } | { busyTurnId: string | null }> {
+  try {
+    return { turn: await startTurn(core, caller, request) };
+  } catch (error) {
+    const same = await sameRequestsTurn(core, { caller, request, refusal: error });
+    if (same !== null) return { turn: same };
+    if (!(error instanceof AptoveError) || (request.ifBusy ?? "refuse") === "refuse") throw error;
+    if (error.code === "head_moved" && request.expectedHead === undefined) return { busyTurnId: null };
+    if (error.code === "mailbox_changed") return { busyTurnId: null };
+    if (error.code !== "session_busy") throw error;
+    return { busyTurnId: String(error.facts["turnId"]) };
+  }
+}
+
+interface Refused {
+  caller: Caller;
+  request: TurnRequest;
+  refusal: unknown;
+}
+
+/** T13: of two that are the same and come at once, one may be refused because of the other. It gets the other's turn. */
+async function sameRequestsTurn(core: EngineCore, { caller, request, refusal }: Refused): Promise<RunningTurn | null> {
+  if (request.idempotencyKey === undefined || !(refusal instanceof AptoveError)) return null;
+  await untilOpen(core, String(refusal.facts["turnId"]));
+  return await findRepeated(core, caller, request);
+}
+
+/** Returns null if the turn takes no more messages: then the message is an instruction after all. */
+async function steerIntoTurn(
+  core: EngineCore,
+  caller: Caller,
+  message: SteerRequest & { turnId: string },
+): Promise<RunningTurn | null> {
+  // A turn that is still being prepared may yet be refused, and the message would be lost with it.
+  await untilOpen(core, message.turnId);
+  const joined = await unlessOver(steer(core, caller, message));
+  return joined === null ? null : await repeatedTurn(core, joined);
+}
+
+/** Resolves when a turn that is being prepared here has its row, or is over without one. */
+async function untilOpen(core: EngineCore, turnId: string): Promise<void> {
+  const live = core.live.get(turnId);
+  await live?.until(() => live.state.name !== "preparing");
+}
+
+/** Returns null if the turn has ended, or was never opened. */
+async function unlessOver(control: Promise<string | null>): Promise<string | null> {
+  try {
+    return await control;
+  } catch (error) {
+    if (error instanceof AptoveError && ["turn_not_running", "not_found"].includes(error.code)) return null;
+    throw error;
+  }
+}

@@ -1,0 +1,55 @@
+/** What a subscriber still needs of a turn that has ended, read from the store; and why there may be no end to read (T11, R1). */
+import { AptoveError, type Failure } from "../../../domain/errors.ts";
+import { isTerminal, type SequencedEvent } from "../../../domain/events.ts";
+import { keptEvents, terminalOf, type StoredTurn } from "../kept/kept-events.ts";
+import type { EngineCore } from "./engine-core.ts";
+
+export interface SubscriberPosition {
+  /** The last event that the subscriber has; 0 for none. */
+  seq: number;
+  /** True if the subscriber got events from the live log, and no end. */
+  hasLiveEvents: boolean;
+  /** True if the turn ran here when the live log was read. */
+  runsHere: boolean;
+}
+
+/** Returns the events that are left of a turn that has ended; null if it runs. Throws the reason if its end could not be written. */
+export async function storedEnd(
+  core: EngineCore,
+  turnId: string,
+  position: SubscriberPosition,
+): Promise<Iterable<SequencedEvent> | null> {
+  const turn = await core.deps.records.turns.get(turnId);
+  if (turn === null) throw new AptoveError("not_found", `there is no turn "${turnId}"`);
+  if (turn.status !== "pending") return restOf(position, turn, await keptEvents(core.deps, turn));
+  const reason = position.runsHere ? undefined : core.unsettled.get(turnId);
+  if (reason !== undefined) throw endUnwritten(turnId, reason);
+  return null;
+}
+
+/**
+ * If the events could not all be kept, on a full disk, the row still tells how the turn ended (T11). A runner that was
+ * taken for lost may have shown more than is kept: its subscribers get the end too (R1).
+ */
+function* restOf(
+  { seq, hasLiveEvents }: SubscriberPosition,
+  turn: StoredTurn,
+  events: readonly SequencedEvent[],
+): Generator<SequencedEvent> {
+  const rest = events.filter((sequenced) => sequenced.seq > seq);
+  yield* rest;
+  const last = rest.at(-1) ?? (hasLiveEvents ? undefined : events.at(-1));
+  if (last === undefined || !isTerminal(last.event))
+    yield { seq: Math.max(seq, last?.seq ?? 0) + 1, event: terminalOf(turn) };
+}
+
+/** R1: other processes end the turn. A subscriber that resumes, here or at another server, gets the rest of what is kept (V2). */
+export function leaseLost(turnId: string): AptoveError {
+  return new AptoveError("runner_lost", `this process has lost turn ${turnId}; follow it again from the last event`);
+}
+
+/** T11: the run is over and its end could not be written anywhere. The next recovery fails the turn (R2); no subscriber waits for that. */
+export function endUnwritten(turnId: string, { code, message }: Failure): AptoveError {
+  const next = "the turn is failed as soon as it can be; then follow it again from the last event";
+  return new AptoveError(code, `the end of turn ${turnId} could not be stored: ${message}; ${next}`);
+}

@@ -1,0 +1,88 @@
+/** What a turn takes from the mailbox of its session, and in which words the model gets it (A2). */
+import { AptoveError, failureOf } from "../../domain/errors.ts";
+import { limits } from "../../domain/limits.ts";
+import type { MailboxMessage } from "../../domain/mailbox.ts";
+import type { Turn } from "../../domain/turn.ts";
+import type { EngineCore } from "./live/engine-core.ts";
+import { shareRoom, type DeliveredMessage } from "./request/mailbox-block.ts";
+import { turnReader } from "./turn-reader.ts";
+
+export interface MailboxDelivery {
+  /** What the model is given, oldest first. */
+  messages: DeliveredMessage[];
+  /** Those of them that leave the mailbox with this turn, by the subagents' turns. */
+  takes: string[];
+}
+
+export const noDelivery: MailboxDelivery = { messages: [], takes: [] };
+
+/** All that waits in the mailbox; throws `mailbox_empty`. */
+export async function waitingMail(core: EngineCore, sessionId: string): Promise<MailboxDelivery> {
+  const waiting = await listWaiting(core, sessionId);
+  if (waiting.length === 0) {
+    throw new AptoveError("mailbox_empty", "no subagent has ended since the mailbox was last delivered");
+  }
+  const messages = await Promise.all(waiting.map((message) => delivered(core, message)));
+  return { messages: shareRoom(messages), takes: waiting.map(({ turnId }) => turnId) };
+}
+
+/**
+ * What a rerun gives the model once more: the same messages as the turn that it repeats had. In the same session it takes
+ * those of them that were given back; what went to another turn since is only repeated (T7).
+ */
+export async function repeatedMail(
+  core: EngineCore,
+  messages: readonly DeliveredMessage[],
+  sessionId: string | null,
+): Promise<MailboxDelivery> {
+  if (messages.length === 0) return noDelivery;
+  const waiting = sessionId === null ? [] : await listWaiting(core, sessionId);
+  const had = new Set(messages.map(({ turnId }) => turnId));
+  const takes = waiting.flatMap(({ turnId }) => (had.has(turnId) ? [turnId] : []));
+  return { messages: [...messages], takes };
+}
+
+async function listWaiting({ deps }: EngineCore, sessionId: string): Promise<MailboxMessage[]> {
+  const page = { waiting: true, limit: limits.subagentTurnsPerSessionMax };
+  return await deps.records.subagents.listMail(sessionId, page);
+}
+
+async function delivered(core: EngineCore, message: MailboxMessage): Promise<DeliveredMessage> {
+  const { turnId, subagentId, name, kind } = message;
+  const turn = await core.deps.records.turns.get(turnId);
+  const text = turn === null ? "(its turn is no longer there)" : await textOf(core, turn);
+  return { turnId, subagentId, name, kind, text: text.replaceAll("\u0000", "\uFFFD") };
+}
+
+async function textOf(core: EngineCore, turn: Turn): Promise<string> {
+  const end = turn.status === "archived" ? turn.was : turn;
+  switch (end.status) {
+    case "pending":
+    case "awaiting_tool_results":
+      return "(it has not ended)";
+    case "failed": {
+      const [{ code, message }] = end.failures;
+      const said = await wholeAnswer(core, turn, "");
+      return `It failed (${code}): ${message}${said === "" ? "" : `\n\nWhat it had said by then:\n${said}`}`;
+    }
+    case "completed": {
+      const said = end.finalMessage ?? (await shortAnswer(core, turn, end.answerSummary));
+      const text = said === "" ? "(it said nothing)" : said;
+      return end.stopReason === "stop" ? text : `(It was ended early: ${end.stopReason}.)\n\n${text}`;
+    }
+  }
+}
+
+/** The row has the beginning of an answer: mostly that is all of it, and no blob need be read. */
+async function shortAnswer(core: EngineCore, turn: Turn, summary: string): Promise<string> {
+  return summary.length < limits.summaryCharactersMax - 1 ? summary : await wholeAnswer(core, turn, summary);
+}
+
+/** A damaged answer does not hold up the other messages: the model is told what there is, and why it is not more. */
+async function wholeAnswer(core: EngineCore, turn: Turn, otherwise: string): Promise<string> {
+  try {
+    return await turnReader(core, turn).answer();
+  } catch (error) {
+    return `(The whole text cannot be read: ${failureOf(error).code}.)\n${otherwise}`;
+  }
+}

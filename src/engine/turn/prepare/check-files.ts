@@ -1,0 +1,52 @@
+/** Checks the form of active files before anything else is done with them (X3–X5). */
+import { decodeText, isTooLarge, pathFault, type ActiveFile } from "../../../domain/active-file.ts";
+import { AptoveError } from "../../../domain/errors.ts";
+import { sha256 } from "../../../domain/ids.ts";
+import { limits } from "../../../domain/limits.ts";
+
+/** An active file whose form was checked; the hash is of the raw bytes (X3). */
+export interface CheckedFile {
+  path: string;
+  hash: string;
+  sizeBytes: number | null;
+  isTouched: boolean;
+  /** Null: the caller named the file by hash, or it is too large to send. */
+  text: string | null;
+}
+
+/** Checks paths (X5) and contents (X4). Throws `active_file_invalid`, which names the path. */
+export function checkFiles(files: readonly ActiveFile[]): CheckedFile[] {
+  if (files.length > limits.activeFilesPerTurnMax) {
+    throw refused(`${files.length} files are more than the ${limits.activeFilesPerTurnMax} allowed`, null);
+  }
+  const paths = new Set<string>();
+  return files.map((file) => {
+    const fault = pathFault(file.path);
+    if (fault !== null) throw refused(`the path ${JSON.stringify(file.path)} ${fault}`, file.path);
+    if (paths.has(file.path)) throw refused(`"${file.path}" is given twice`, file.path);
+    paths.add(file.path);
+    return checkFile(file);
+  });
+}
+
+function checkFile(file: ActiveFile): CheckedFile {
+  const facts = { path: file.path, isTouched: file.isTouched };
+  if (file.content === null) {
+    if (!/^[0-9a-f]{64}$/.test(file.sha256 ?? "")) {
+      throw refused(`"${file.path}" has neither content nor a SHA-256`, file.path);
+    }
+    return { ...facts, hash: file.sha256 ?? "", sizeBytes: null, text: null };
+  }
+  const hash = sha256(file.content);
+  if (file.sha256 !== null && file.sha256 !== hash) {
+    throw refused(`the content of "${file.path}" does not have the given SHA-256`, file.path);
+  }
+  const text = decodeText(file.content);
+  if (text === null) throw refused(`"${file.path}" is not UTF-8 text`, file.path);
+  const sizeBytes = file.content.byteLength;
+  return { ...facts, hash, sizeBytes, text: isTooLarge(sizeBytes) ? null : text };
+}
+
+function refused(detail: string, path: string | null): AptoveError {
+  return new AptoveError("active_file_invalid", detail, { facts: path === null ? {} : { path } });
+}

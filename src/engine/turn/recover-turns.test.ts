@@ -1,0 +1,291 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { alice, all, testEngine, testParts, testRunner } from "../../../testing/engine.ts";
+import type { BlobStore } from "../../blobs/blob-store.ts";
+import { memoryBlobs } from "../../blobs/memory/memory-blobs.ts";
+import { AptoveError } from "../../domain/errors.ts";
+import { isTerminal, type SequencedEvent } from "../../domain/events.ts";
+import { limits } from "../../domain/limits.ts";
+import { memoryRecords } from "../../records/memory/memory-records.ts";
+import { wrapMethods } from "../../records/wrap-methods.ts";
+import { noObserver, type Note } from "../../telemetry/observer.ts";
+import type { Tool } from "../../tools/tool.ts";
+import { createEngine } from "../create-engine.ts";
+import type { RunningTurn } from "../engine.ts";
+
+const never = new Promise<void>(() => {});
+
+async function reach(running: RunningTurn, type: string): Promise<void> {
+  for await (const { event } of running.events()) if (event.type === type) return;
+}
+
+/** An engine that dies in the middle of an answer: nobody closes it, and from then on it counts as dead. */
+async function crashed() {
+  const dead = new Set<string>();
+  const stores = { ahead: 0 };
+  const deps = testParts({
+    records: memoryRecords({ now: () => Date.now() + stores.ahead }),
+    script: (_call, n) => (n === 1 ? "whole" : [{ says: ["half ", "an ", never, "answer"] }]),
+    isAlive: (runner) => !dead.has(runner.id),
+  });
+  const engine = await createEngine(deps);
+  const first = await engine.runTurn(alice, { instruction: "one" });
+  await first.finished;
+  const cut = await engine.runTurn(alice, { instruction: "two", sessionId: first.sessionId });
+  await reach(cut, "text_delta");
+  const runOut = (): void => void (stores.ahead += limits.leaseMs);
+  return { deps, engine, cut, die: () => void dead.add(deps.runner.id), runOut };
+}
+
+test("[R2] [T11] a restart fails the cut turn with runner_lost, keeps its output, and the session goes on", async (t) => {
+  const { deps, cut, die, engine: old } = await crashed();
+  t.after(() => old.close({ graceMs: 0 }));
+  die();
+  const { engine, answer } = await testEngine(t, { ...deps, runner: testRunner() });
+  const turn = await engine.getTurn(alice, cut.turnId);
+  assert.equal(turn.status === "failed" && turn.failures[0].code, "runner_lost");
+  assert.equal(await answer(turn.id), "half an ");
+  const events = await all(await engine.turnEvents(alice, turn.id, { afterSeq: 0 }));
+  assert.deepEqual(
+    events.slice(-2).map(({ event }) => event.type),
+    ["text_ended", "run_failed"],
+  );
+  assert.equal(await deps.log.read(turn.id, 0), null);
+  const reader = await engine.readTurn(alice, turn.id);
+  assert.ok((await reader.request(1)).length > 0, "the request was stored before it was sent");
+  const next = await engine.runTurn(alice, { instruction: "three", sessionId: turn.sessionId });
+  await engine.interrupt(alice, { turnId: next.turnId });
+  assert.equal((await next.finished).parentId, turn.parentId);
+});
+
+test("[R2] a live runner's turn is never touched", async (t) => {
+  const { deps, cut, engine: old } = await crashed();
+  t.after(() => old.close({ graceMs: 0 }));
+  const { engine } = await testEngine(t, { ...deps, runner: testRunner() });
+  assert.equal((await engine.getTurn(alice, cut.turnId)).status, "pending");
+});
+
+test("[R1] [R2] a runner whose lease ran out is fenced: its late commit changes nothing", async (t) => {
+  const { deps, cut, engine: old, runOut } = await crashed();
+  // From another machine nothing but the lease tells. Its clock is an hour slow, which does not matter.
+  const elsewhere = { ...deps, runner: testRunner(), isAlive: () => null, now: () => Date.now() - 3_600_000 };
+  runOut();
+  const { engine } = await testEngine(t, elsewhere);
+  const failed = await engine.getTurn(alice, cut.turnId);
+  assert.equal(failed.status, "failed");
+  await old.close({ graceMs: 0 });
+  assert.deepEqual(await cut.finished, failed, "the late runner learns what the records say");
+  assert.deepEqual(await engine.getTurn(alice, cut.turnId), failed);
+  assert.equal((await engine.getSession(alice, cut.sessionId)).headTurnId, failed.parentId);
+});
+
+test("[R2] whoever finds a session busy by a dead runner's turn recovers it at once", async (t) => {
+  const { deps, cut, die, engine: old } = await crashed();
+  t.after(() => old.close({ graceMs: 0 }));
+  const { engine } = await testEngine(t, { ...deps, runner: testRunner() });
+  die();
+  const next = await engine.runTurn(alice, { instruction: "three", sessionId: cut.sessionId });
+  assert.equal((await engine.getTurn(alice, cut.turnId)).status, "failed");
+  await engine.interrupt(alice, { turnId: next.turnId });
+});
+
+test("[R2] [F10] several recoveries at once finish a turn of another server once, and one of them tells of it", async (t) => {
+  const { deps, cut, die, engine: old } = await crashed();
+  t.after(() => old.close({ graceMs: 0 }));
+  die();
+  const notes: Note[] = [];
+  const observer = { ...noObserver, note: (note: Note) => void notes.push(note) };
+  const engines = await Promise.all([1, 2, 3].map(() => testEngine(t, { ...deps, observer, runner: testRunner() })));
+  const turns = await Promise.all(engines.map(({ engine }) => engine.getTurn(alice, cut.turnId)));
+  for (const turn of turns) assert.deepEqual(turn, turns[0]);
+  const session = await engines[0]?.engine.getSession(alice, cut.sessionId);
+  assert.equal(session?.lastTurnStatus, "failed");
+  assert.deepEqual(
+    notes.filter(({ type }) => type === "turns_recovered"),
+    [{ type: "turns_recovered", count: 1 }],
+  );
+});
+
+test("[R2] [V2] a recovery that another one has overtaken leaves the log to it", async (t) => {
+  const { deps, cut, die, engine: old } = await crashed();
+  t.after(() => old.close({ graceMs: 0 }));
+  die();
+  const overtaken = t.mock.method(
+    deps.records.turns,
+    "finish",
+    async () => ({ outcome: "refused", turn: null }) as const,
+  );
+  await testEngine(t, { ...deps, runner: testRunner() });
+  assert.equal(overtaken.mock.callCount(), 1);
+  overtaken.mock.restore();
+  assert.notEqual(await deps.log.read(cut.turnId, 0), null);
+});
+
+test("[R2] the log of a turn whose process died before it was dropped goes at the next start", async (t) => {
+  const { ask, deps } = await testEngine(t);
+  const turn = await ask("one");
+  await deps.log.append(turn.id, [{ type: "step_started", step: 1 }]);
+  await testEngine(t, { ...deps, runner: testRunner() });
+  assert.deepEqual(await deps.log.list(), []);
+});
+
+test("[R1] [T11] a process that slept through its lease stops its turn when it wakes, and lets its listeners go to where they are told an end", async (t) => {
+  t.mock.timers.enable({ apis: ["setInterval"] });
+  const { deps, cut, engine: old, runOut } = await crashed();
+  t.after(() => old.close({ graceMs: 0 }));
+  const listening = assert.rejects(all(cut.events()), { code: "runner_lost" });
+  runOut();
+  const { engine } = await testEngine(t, { ...deps, runner: testRunner(), isAlive: () => null });
+  t.mock.timers.tick(limits.leaseRenewMs);
+  const turn = await cut.finished;
+  assert.equal(turn.status === "failed" && turn.failures[0].code, "runner_lost");
+  assert.deepEqual(await engine.getTurn(alice, turn.id), turn);
+  await listening;
+  const again = await all(await engine.turnEvents(alice, turn.id, { afterSeq: 0 }));
+  assert.equal(again.filter(({ event }) => isTerminal(event)).length, 1);
+});
+
+test("[R2] a turn that cannot be recovered holds up neither the others nor the start", async (t) => {
+  const blobs = memoryBlobs();
+  const deps = testParts({ blobs, script: () => [{ waits: never }], isAlive: (runner) => runner.id !== old.id });
+  const old = deps.runner;
+  const dying = await createEngine(deps);
+  t.after(() => dying.close({ graceMs: 0 }));
+  const stuck = (await dying.runTurn(alice, { instruction: "one" })).turnId;
+  const lost = (await dying.runTurn(alice, { instruction: "two" })).turnId;
+  const broken: BlobStore = {
+    put: async (key, bytes) => {
+      if (key.includes(stuck)) throw new AptoveError("storage_full", `no room for ${key}`);
+      await blobs.put(key, bytes);
+    },
+    get: (key) => blobs.get(key),
+    delete: (key) => blobs.delete(key),
+    list: (prefix) => blobs.list(prefix),
+    size: (key) => blobs.size(key),
+  };
+  const reports: string[] = [];
+  const report = (message: string): void => void reports.push(message);
+  const { engine } = await testEngine(t, { ...deps, blobs: broken, runner: testRunner(), report });
+  assert.equal((await engine.getTurn(alice, lost)).status, "failed");
+  assert.equal((await engine.getTurn(alice, stuck)).status, "pending");
+  assert.equal(reports.filter((message) => message.includes(stuck)).length, 1);
+});
+
+test("[R4] [T11] a turn whose end could not be written is not left pending when the engine closes", async () => {
+  const records = memoryRecords();
+  const { finish: finishTurn } = records.turns;
+  let isFull = true;
+  records.turns.finish = async (finish) => {
+    if (isFull) throw new AptoveError("storage_full", "no room");
+    return await finishTurn.call(records.turns, finish);
+  };
+  const engine = await createEngine(testParts({ records }));
+  const running = await engine.runTurn(alice, { instruction: "x" });
+  await running.finished;
+  assert.equal((await records.turns.get(running.turnId))?.status, "pending");
+  isFull = false;
+  await engine.close({ graceMs: 0 });
+  assert.equal((await records.turns.get(running.turnId))?.status, "failed");
+});
+
+test("[V2] [R2] a process that starts while another one ends a turn takes nothing away from whoever listens", async (t) => {
+  const held = Promise.withResolvers<void>();
+  const { start, engine, deps } = await testEngine(t, { script: () => [{ says: ["one ", held.promise, "two"] }] });
+  const { finish: finishTurn } = deps.records.turns;
+  deps.records.turns.finish = async (finish) => {
+    const result = await finishTurn.call(deps.records.turns, finish);
+    // The row is written; the other process finds a log of a finished turn, and drops it.
+    await testEngine(t, { ...deps, runner: testRunner() });
+    return result;
+  };
+  const running = await start("go");
+  const heard: SequencedEvent[] = [];
+  for await (const event of running.events()) {
+    heard.push(event);
+    if (event.event.type === "text_delta") held.resolve();
+  }
+  assert.deepEqual(heard, await all(await engine.turnEvents(alice, running.turnId, { afterSeq: 0 })));
+  assert.equal(await deps.log.read(running.turnId, 0), null);
+});
+
+test("[R2] a process that ends while a tool runs loses nothing of the model call that asked for it", async (t) => {
+  const called = Promise.withResolvers<void>();
+  const tool: Tool = {
+    definition: { name: "build", parameters: { type: "object" } },
+    needsApproval: () => false,
+    run: () => (called.resolve(), never.then(() => ({ output: "", isError: false }))),
+  };
+  const dead = new Set<string>();
+  const deps = testParts({
+    tools: [tool],
+    script: () => [{ calls: "build" }],
+    isAlive: (runner) => !dead.has(runner.id),
+  });
+  const old = await createEngine(deps);
+  t.after(() => old.close({ graceMs: 0 }));
+  const running = await old.runTurn(alice, { instruction: "build it" });
+  await called.promise;
+  dead.add(deps.runner.id);
+  const { engine } = await testEngine(t, { ...deps, runner: testRunner() });
+  const turn = await engine.getTurn(alice, running.turnId);
+  assert.equal(turn.status === "failed" && turn.failures[0].code, "runner_lost");
+  const steps = await (await engine.readTurn(alice, turn.id)).steps();
+  assert.deepEqual(
+    steps.map(({ outcome }) => outcome),
+    [{ status: "completed", stopReason: "tool_calls" }],
+  );
+  assert.ok(turn.status === "failed" && turn.run.usage.total > 0);
+});
+
+test("[R1] [R2] a server whose clock is an hour fast takes no turn of a live runner", async (t) => {
+  const { deps, cut, engine: old } = await crashed();
+  t.after(() => old.close({ graceMs: 0 }));
+  const fast = { ...deps, runner: testRunner(), isAlive: () => null, now: () => Date.now() + 3_600_000 };
+  const { engine } = await testEngine(t, fast);
+  assert.equal((await engine.getTurn(alice, cut.turnId)).status, "pending");
+});
+
+test("[R1] [T11] a server that is cut off from its records stops model and tools before its lease ends, and lets its listeners go", async (t) => {
+  t.mock.timers.enable({ apis: ["setInterval"] });
+  const time = { passed: 0 };
+  const records = memoryRecords({ now: () => Date.now() + time.passed });
+  let isCutOff = false;
+  const reachable = wrapMethods(
+    records,
+    (method) =>
+      async (...args) =>
+        await (isCutOff ? never : method(...args)),
+  );
+  const began = Promise.withResolvers<AbortSignal>();
+  const tool: Tool = {
+    definition: { name: "build", parameters: { type: "object" } },
+    needsApproval: () => false,
+    run: (_args, { signal }) => (began.resolve(signal), never.then(() => ({ output: "", isError: false }))),
+  };
+  const deps = testParts({
+    records: reachable,
+    monotonic: () => time.passed,
+    tools: [tool],
+    script: () => [{ says: ["I build"] }, { calls: "build" }],
+  });
+  const cutOff = await createEngine(deps);
+  const running = await cutOff.runTurn(alice, { instruction: "build it" });
+  const listening = all(running.events());
+  const signal = await began.promise;
+  isCutOff = true;
+  const pass = (ms: number): void => ((time.passed += ms), t.mock.timers.tick(ms));
+  for (let past = 0; past < limits.leaseMs - limits.leaseMarginMs; past += 100) {
+    assert.equal(signal.aborted, false, `the lease is held after ${past} ms`);
+    pass(100);
+  }
+  assert.equal(signal.aborted, true, "it stops in time to be over when others take the turn");
+  await assert.rejects(listening, { code: "runner_lost" });
+
+  pass(limits.leaseMarginMs);
+  const { engine } = await testEngine(t, { ...deps, records, runner: testRunner(), isAlive: () => null });
+  const turn = await engine.getTurn(alice, running.turnId);
+  assert.equal(turn.status === "failed" && turn.failures[0].code, "runner_lost");
+  assert.equal(turn.status === "failed" && turn.run.modelRequests, 1, "the step that ended is kept");
+  const kept = await all(await engine.turnEvents(alice, running.turnId, { afterSeq: 0 }));
+  assert.equal(kept.at(-1)?.event.type, "run_failed");
+});

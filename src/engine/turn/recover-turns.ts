@@ -1,0 +1,161 @@
+/**
+ * Fails turns whose runner is gone (R2): their steps and their partial output are kept, with a terminal event. A live
+ * runner's turn is never touched. A lost turn is taken over first, so that of many recoveries at once one does the work,
+ * and a runner that was only paused cannot write any more (R1).
+ */
+import { failureOf } from "../../domain/errors.ts";
+import { joinDeltas, type TurnEvent } from "../../domain/events.ts";
+import { newId } from "../../domain/ids.ts";
+import { limits } from "../../domain/limits.ts";
+import { failTurn, type PendingTurn } from "../../domain/turn.ts";
+import { addUsage, noUsage, type RunSummary, type Usage } from "../../domain/usage.ts";
+import { readAll } from "../../live/event-log.ts";
+import type { Runner } from "../../records/record-store.ts";
+import type { EngineCore } from "./live/engine-core.ts";
+import { closeOpenItems } from "./close-open-items.ts";
+import { runnerLost } from "./live/leases.ts";
+import { messageToMailbox } from "./settle-turn.ts";
+import { blobKeys, encodeBlob } from "./kept/turn-blobs.ts";
+
+/** Takes over and fails the lost turns of all processes. Returns how many there were. */
+export async function recoverLostTurns(core: EngineCore): Promise<number> {
+  const { records, runner } = core.deps;
+  let recovered = await recoverOwn(core);
+  const dead = await deadRunners(core);
+  const asked = { runnerId: runner.id, leaseMs: limits.leaseMs, deadRunnerIds: dead, limit: limits.recoveredTurnsMax };
+  for (;;) {
+    const taken = await records.runners.takeLostTurns(asked);
+    recovered += await failAll(core, taken);
+    if (taken.length < asked.limit) break;
+  }
+  for (const id of dead) await records.runners.delete(id);
+  return recovered;
+}
+
+/** Fails turns of this process whose end could not be written to the store. Returns how many. */
+async function recoverOwn(core: EngineCore): Promise<number> {
+  let recovered = 0;
+  for (const id of [...core.unsettled.keys()]) {
+    if (core.live.get(id) !== undefined) continue;
+    const turn = await core.deps.records.turns.get(id);
+    if (turn?.status !== "pending" || turn.runnerId !== core.deps.runner.id) core.unsettled.delete(id);
+    else recovered += await failAll(core, [turn]);
+  }
+  return recovered;
+}
+
+/** Drops the live logs of turns whose process was killed between its last write and the drop, here or at another server. */
+export async function dropLeftLogs(core: EngineCore): Promise<void> {
+  for (const turnId of await core.deps.log.list()) {
+    const turn = await core.deps.records.turns.get(turnId);
+    if (turn !== null && turn.status !== "pending" && turn.blobs.run !== null) await core.deps.log.drop(turnId);
+  }
+}
+
+/** Recovers one turn, because a request waits for its session. Returns whether it was lost and is failed now. */
+export async function recoverTurn(core: EngineCore, turnId: string): Promise<boolean> {
+  const { records, runner, isAlive } = core.deps;
+  const turn = await records.turns.get(turnId);
+  if (turn?.status !== "pending") return false;
+  if (turn.runnerId === runner.id) {
+    return core.live.get(turnId) === undefined && (await failAll(core, [turn])) > 0;
+  }
+  const owner = await records.runners.get(turn.runnerId);
+  const deadRunnerIds = owner !== null && isAlive(owner) === false ? [owner.id] : [];
+  const taking = { runnerId: runner.id, leaseMs: limits.leaseMs, deadRunnerIds, limit: 1, turnId };
+  return (await failAll(core, await records.runners.takeLostTurns(taking))) > 0;
+}
+
+/** Fails several turns side by side, and reports to observers how many (F10). One that cannot be failed delays neither the others nor the start. */
+async function failAll(core: EngineCore, turns: readonly PendingTurn[]): Promise<number> {
+  const waiting = [...turns];
+  let count = 0;
+  const work = async (): Promise<void> => {
+    for (let turn = waiting.shift(); turn !== undefined; turn = waiting.shift()) {
+      try {
+        if (await failLost(core, turn)) count += 1;
+        core.unsettled.delete(turn.id);
+      } catch (error) {
+        // Its log may be damaged, or the disk full.
+        if (!core.unsettled.has(turn.id))
+          core.deps.report(`turn ${turn.id} could not be recovered; it will be tried again`, error);
+        core.unsettled.set(turn.id, failureOf(error));
+      }
+    }
+  };
+  await Promise.all(Array.from({ length: limits.recoveriesAtOnceMax }, work));
+  if (count > 0) core.deps.observer.note({ type: "turns_recovered", count });
+  return count;
+}
+
+/** Fails a turn that this process holds, and that runs nowhere. Returns false if another process has taken it over meanwhile. */
+async function failLost(core: EngineCore, turn: PendingTurn): Promise<boolean> {
+  const { deps } = core;
+  const logged = (await readAll(deps.log, turn.id)) ?? [];
+  const events = logged.map(({ event }) => event);
+  const run = await runOf(core, turn);
+  const terminal: TurnEvent = { type: "run_failed", failure: runnerLost, usage: run.usage };
+  const beginning: TurnEvent[] =
+    events.length > 0
+      ? events
+      : [{ type: "run_started", sessionId: turn.sessionId, turnId: turn.id, parentTurnId: turn.parentId }];
+  const key = blobKeys.recoveredRun(turn.id, newId());
+  const blob = {
+    format: 1,
+    turnId: turn.id,
+    events: joinDeltas([...beginning, ...closeOpenItems(events), terminal]),
+    responses: [],
+  } as const;
+  await deps.blobs.put(key, encodeBlob("run", { ...blob, responses: [] }));
+  const failed = failTurn(turn, runnerLost, {
+    at: deps.now(),
+    answeredAt: null,
+    blobs: { ...turn.blobs, run: key, state: null },
+    warnings: events.flatMap((event) => (event.type === "warning" ? [event.warning] : [])),
+    run,
+    chain: { account: null, responseId: null, previousResponseId: null, expiresAt: null },
+    digest: null,
+  });
+  const result = await deps.records.turns.finish({
+    turn: failed,
+    runnerId: turn.runnerId,
+    head: null,
+    steps: [],
+    text: null,
+    controls: "drop",
+    // The session that waits for a subagent gets its message (A2).
+    ...messageToMailbox(failed),
+  });
+  // Another process has taken the turn over, and keeps what is in the log.
+  if (result.outcome !== "finished") return false;
+  await deps.log.drop(turn.id);
+  return true;
+}
+
+/** What the steps that ended had used. */
+async function runOf(core: EngineCore, turn: PendingTurn): Promise<RunSummary> {
+  const steps = await core.deps.records.turns.listSteps(turn.id);
+  const byModel: Record<string, Usage> = {};
+  for (const step of steps) byModel[step.model] = addUsage(byModel[step.model] ?? noUsage, step.usage);
+  return {
+    durationMs: Math.max(0, core.deps.now() - turn.createdAt),
+    modelRequests: steps.length,
+    usage: steps.map((step) => step.usage).reduce(addUsage, noUsage),
+    byModel,
+  };
+}
+
+/** Returns the runners whose process has certainly ended. Deletes those of other machines that are long out of use. */
+async function deadRunners(core: EngineCore): Promise<string[]> {
+  const { records, runner, isAlive, now } = core.deps;
+  const isOld = ({ startedAt }: Runner): boolean => startedAt < now() - limits.forgottenRunnerMs;
+  const dead: string[] = [];
+  for (const other of await records.runners.list()) {
+    if (other.id === runner.id) continue;
+    const lives = isAlive(other);
+    if (lives === false) dead.push(other.id);
+    // It may still live: then its turns are judged by their leases alone.
+    if (lives === null && isOld(other)) await records.runners.delete(other.id);
+  }
+  return dead;
+}

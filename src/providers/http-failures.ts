@@ -1,0 +1,134 @@
+/**
+ * What the errors of providers have in common (C7), whether they come as an HTTP error or inside a stream. What the
+ * codes and words of an error mean is declared by each driver.
+ */
+import { z } from "zod";
+import { type ErrorCode, type Failure, failure } from "../domain/errors.ts";
+import type { ProviderFailed } from "./provider.ts";
+import { failedEvent } from "./terminal-event.ts";
+
+/** How a wire writes its errors, and what they mean. `WireError` is one error as the driver reads it. */
+export interface ErrorWire<WireError> {
+  /** Finds the error in the body of an HTTP error. By default it is the field `error` of a JSON object. */
+  findIn?(body: string): unknown;
+  /** Reads an error of any shape; what is not an error has no fields. Must not throw. */
+  read(error: unknown): WireError;
+  /** Returns the code of an error. `status` is null for an error inside a stream. */
+  codeOf(error: WireError, status: number | null): ErrorCode;
+  /** Returns the provider's explanation, or its own code where it gave no explanation. */
+  messageOf(error: WireError): string | null;
+  /** Returns the wait in milliseconds that the error itself requests. Only read if no header requests one. */
+  retryAfterIn?(error: WireError): number | null;
+  /** Returns what the user can try. Its text follows the provider's message. */
+  hintFor?(error: WireError, refused: { status: number; model: string }): string | null;
+}
+
+/** An HTTP status other than 200, with the beginning of the body, which may be anything. */
+export interface HttpErrorResponse {
+  status: number;
+  body: string;
+  /** The wait in milliseconds that the headers request. */
+  retryAfterMs: number | null;
+}
+
+interface RefusedRequest extends HttpErrorResponse {
+  /** The requested model. */
+  model: string;
+  hasKey: boolean;
+}
+
+/** Returns the last event of a request that was answered with an HTTP error. */
+export function httpErrorEvent<WireError>(wire: ErrorWire<WireError>, refused: RefusedRequest): ProviderFailed {
+  const { status, body, hasKey } = refused;
+  const error = wire.read(wire.findIn === undefined ? errorFieldOf(parsedJson(body)) : wire.findIn(body));
+  const code = wire.codeOf(error, status);
+  const retryAfterMs = refused.retryAfterMs ?? wire.retryAfterIn?.(error) ?? null;
+  if (code === "provider_unauthenticated" && !hasKey) {
+    const message = `it requires an API key, and none is configured (HTTP ${status})`;
+    return failedEvent(failure(code, message), { retryAfterMs });
+  }
+  const texts = [wire.messageOf(error), wire.hintFor?.(error, refused) ?? null].filter((text) => text !== null);
+  const words = texts.length === 0 ? null : texts.join("; ");
+  return failedEvent(httpFailure(code, { status, words, retryAfterMs }), { retryAfterMs });
+}
+
+/** Returns the failure for an error inside a stream. */
+export function streamErrorFailure<WireError>(wire: ErrorWire<WireError>, value: unknown): Failure {
+  const error = wire.read(value);
+  return streamFailure(wire.codeOf(error, null), wire.messageOf(error));
+}
+
+const errorBody = z.object({ error: z.unknown() });
+
+/** Returns the field `error` of an object; undefined if there is none. A text becomes an error with that message. */
+export function errorFieldOf(body: unknown): unknown {
+  const error = errorBody.safeParse(body).data?.error;
+  return typeof error === "string" ? { message: error } : error;
+}
+
+/** Returns undefined for a body that is not JSON, for example the page of a proxy. */
+export function parsedJson(body: string): unknown {
+  try {
+    return JSON.parse(body);
+  } catch {
+    // The status says enough.
+    return undefined;
+  }
+}
+
+/** Reads a text or a number as a text, and anything else as null. */
+export const optionalText = z
+  .union([z.string(), z.number()])
+  .nullish()
+  .transform((value) => (value === undefined || value === null ? null : String(value)))
+  .catch(null);
+
+/** A longer message is cut, because people read it. */
+const messageCharactersMax = 1_000;
+
+export interface HttpErrorText {
+  status: number;
+  /** The provider's own words; null if there are none. */
+  words: string | null;
+  retryAfterMs: number | null;
+}
+
+/** Returns the code for a status if nothing else explains the error. */
+export function codeByStatus(status: number): ErrorCode {
+  if (status === 401 || status === 403) return "provider_unauthenticated";
+  if (status === 429) return "provider_rate_limited";
+  if (status === 408 || status === 409 || status >= 500) return "provider_unavailable";
+  return "provider_rejected";
+}
+
+/** Returns the failure for an HTTP error. Its message names the wait, for callers that do not retry. */
+export function httpFailure(code: ErrorCode, { status, words, retryAfterMs }: HttpErrorText): Failure {
+  // The provider's own words quote parts of the key (E8).
+  if (code === "provider_unauthenticated" && status === 401) return failure(code, "it answered 401 to the API key");
+  const wait = retryAfterMs === null ? "" : `; it asks to wait ${Math.ceil(retryAfterMs / 1000)} s`;
+  return failure(code, `${shortened(words) ?? "it gave no reason"} (HTTP ${status}${wait})`);
+}
+
+/** Returns the failure for an error inside a stream, from its code and the provider's own words. */
+export function streamFailure(code: ErrorCode, words: string | null): Failure {
+  return failure(code, shortened(words) ?? "it failed and gave no reason");
+}
+
+function shortened(words: string | null): string | null {
+  return words === null || words === "" ? null : words.slice(0, messageCharactersMax);
+}
+
+/** Returns milliseconds from `retry-after-ms` or `retry-after` (seconds or a date); null if neither can be read. */
+export function retryAfterOf(headers: Pick<Headers, "get">, now: number): number | null {
+  const exact = headers.get("retry-after-ms")?.trim();
+  if (exact !== undefined && isNumber(exact)) return Math.round(Number(exact));
+  const given = headers.get("retry-after")?.trim();
+  if (given === undefined) return null;
+  if (isNumber(given)) return Math.round(Number(given) * 1000);
+  const date = /^[A-Z][a-z]{2}/.test(given) ? Date.parse(given) : Number.NaN;
+  return Number.isNaN(date) ? null : Math.max(0, date - now);
+}
+
+function isNumber(text: string): boolean {
+  return /^\d+(\.\d+)?$/.test(text);
+}

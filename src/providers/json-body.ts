@@ -1,4 +1,0 @@
-/** A request as JSON text. Halves of characters, which many servers refuse also as escapes, become U+FFFD. */
-export function jsonBody(body: object): string {
-  return JSON.stringify(body, (_name, value: unknown) => (typeof value === "string" ? value.toWellFormed() : value));
-}

@@ -1,0 +1,14 @@
+/** The last event of a provider's answer. */
+import type { Failure } from "../domain/errors.ts";
+import { noUsage, type Usage } from "../domain/usage.ts";
+import type { ProviderEvent, ProviderFailed } from "./provider.ts";
+
+export type TerminalEvent = Extract<ProviderEvent, { type: "finished" | "failed" }>;
+
+/** Returns the event of a failed answer. */
+export function failedEvent(
+  reason: Failure,
+  more: { retryAfterMs?: number | null; usage?: Usage } = {},
+): ProviderFailed {
+  return { type: "failed", failure: reason, retryAfterMs: more.retryAfterMs ?? null, usage: more.usage ?? noUsage };
+}

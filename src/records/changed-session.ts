@@ -1,0 +1,10 @@
+/** How a change applies to a session: the rule that all drivers share (S2). */
+import type { Session } from "../domain/session.ts";
+import type { SessionChange } from "./sessions.ts";
+
+/** Returns the session with the change. A name that a user set replaces one that the program found, and not the reverse. */
+export function changedSession(session: Session, { proposedName, ...fields }: SessionChange): Session {
+  const nameIsSet = session.nameIsSet || fields.name !== undefined;
+  const name = nameIsSet ? session.name : (proposedName ?? session.name);
+  return { ...session, name, ...fields, nameIsSet };
+}

@@ -1,0 +1,44 @@
+/**
+ * The records' part for devices and the codes that pair them (P3). `claimCode` inserts an API key, so the parts `devices` and
+ * `keys` share one database.
+ *
+ * A driver handles claims one after the other, across processes: every wrong guess costs each open code one try, and a guess
+ * after the last try finds nothing.
+ */
+import type { ApiKey } from "../domain/caller.ts";
+import type { PairingCode } from "../domain/device.ts";
+
+export interface DeviceRecords {
+  /**
+   * Stores whose device it is, unless that is stored, and returns the stored owner. The first owner stays. Of two processes
+   * that register one device at once, one succeeds.
+   */
+  register(device: DeviceOwner): Promise<DeviceOwner>;
+  /** Inserts a code, and deletes the codes that expired before it was made. */
+  insertCode(code: PairingCode): Promise<void>;
+  getCode(id: string): Promise<PairingCode | null>;
+  /**
+   * Gives a device its token for an open code. A code is open if it was not claimed, has not expired, and has tries left. If no
+   * open code has the hash, every open code loses a try.
+   */
+  claimCode(claim: PairingClaim): Promise<ClaimResult>;
+}
+
+export interface DeviceOwner {
+  deviceId: string;
+  orgId: string;
+  userId: string;
+  /** The time of the first use of the id. */
+  at: number;
+}
+export interface PairingClaim {
+  /** The hash of the code that the user entered. */
+  hash: string;
+  at: number;
+  /** The new token. It belongs to the user who made the code. */
+  key: Omit<ApiKey, "orgId" | "userId" | "deviceId">;
+  /** The device gets the first of these ids that belongs to no other user. A former token of that id is revoked. */
+  deviceIds: readonly string[];
+}
+/** `workspaceId` is the code's. `refused`: there is no such open code. */
+export type ClaimResult = { outcome: "claimed"; key: ApiKey; workspaceId: string | null } | { outcome: "refused" };

@@ -1,0 +1,113 @@
+/**
+ * The records' part for sessions: their rows, their lists, who takes part, and the tree of turns that a session and its
+ * forks form (S1 to S7, T6).
+ *
+ * A driver must do the following.
+ * - The head moves only from the value that the caller saw (S5). `moveHead` is the compare-and-set for people; `turns.finish`
+ *   moves the head for turns.
+ * - `update` changes the fields that it is given and no others, also when two processes change one session at once.
+ * - A list is ordered as documented. Pages neither repeat nor skip a row when rows are inserted between them (S7).
+ *
+ * A driver may ignore who the caller is: the engine has already decided what the caller may see and do. Only the lists and
+ * `search` take the user into account.
+ */
+import type { Session, SessionPatch } from "../domain/session.ts";
+
+export interface SessionRecords {
+  /** Inserts a session that has no turn yet. Throws `storage_failed` if the id exists. */
+  insert(session: Session): Promise<void>;
+  /** Returns deleted sessions too. Null if there is no such session. */
+  get(id: string): Promise<Session | null>;
+  /**
+   * Changes the given fields, and sets `updatedAt` to `at`. Returns the session as it then is, or null if there is none. An
+   * empty change sets only `updatedAt`. If `at` is null, `updatedAt` stays.
+   */
+  update(id: string, change: SessionChange, at: number | null): Promise<Session | null>;
+  /** Returns the newest activity first; sessions of the same time by id, descending (S7). */
+  list(query: SessionQuery): Promise<SessionPage>;
+  /** Returns the deleted sessions of their owner: the latest deletion first; those of the same time by id, descending. */
+  listDeleted(query: DeletedQuery): Promise<Session[]>;
+
+  /**
+   * Returns whether the user takes part in the session: the user owns it and opened a turn in it, or was invited, and was
+   * not dismissed since (S7).
+   */
+  isParticipant(sessionId: string, userId: string): Promise<boolean>;
+  /** Returns the ids of the users who take part, ascending. */
+  listParticipants(sessionId: string): Promise<string[]>;
+  /**
+   * Adds the invited users and removes the dismissed ones. It does nothing for a session that does not exist, for an
+   * invited user who takes part already, and for a dismissed user who does not take part.
+   */
+  changeParticipants(sessionId: string, change: { invited: string[]; dismissed: string[] }): Promise<void>;
+
+  /**
+   * Moves the head if it is still `from`, records the move, and sets `updatedAt`. Refused while an agent turn runs. The cost
+   * does not depend on the length of the history (K1).
+   */
+  moveHead(move: HeadMove): Promise<MoveResult>;
+  /** Returns the moves that people made, oldest first. */
+  listHeadMoves(sessionId: string): Promise<HeadMove[]>;
+  /**
+   * Returns the sessions that were forked from one of these turns, without deleted ones: the oldest first, those of the same
+   * time by id.
+   */
+  listForks(turnIds: readonly string[]): Promise<Session[]>;
+}
+
+/** The fields to change. An absent field stays. */
+export interface SessionChange extends SessionPatch {
+  archivedAt?: number | null;
+  deletedAt?: number | null;
+  /** A name that the program found. It is ignored if a user has set a name; `name` sets `nameIsSet`, this does not (S2). */
+  proposedName?: string;
+}
+
+/** Selects the sessions that the user owns or takes part in, and those that are public in the org (S7). Never deleted ones. */
+export interface SessionQuery {
+  orgId: string;
+  userId: string;
+  limit: number;
+  after?: SessionCursor;
+  /** True selects only archived sessions, false only the others. Absent: both (S6). */
+  archived?: boolean;
+  repo?: string;
+  workspaceId?: string;
+  /** Selects only the sessions of this owner. */
+  ownerId?: string;
+}
+/** The last row of the previous page. */
+export interface SessionCursor {
+  activeAt: number;
+  id: string;
+}
+export interface SessionPage {
+  sessions: Session[];
+  /** Null on the last page, also if the last page is full. */
+  next: SessionCursor | null;
+}
+export interface DeletedQuery {
+  orgId: string;
+  userId: string;
+  workspaceId?: string;
+  limit: number;
+}
+
+/** A head that a user moved (T6). `to` is a turn of the same session that may be a head (S5). */
+export interface HeadMove {
+  sessionId: string;
+  from: string | null;
+  to: string;
+  userId: string;
+  at: number;
+}
+/**
+ * A refused move changes nothing. `missing`: the session does not exist or is deleted, or `to` is not one of its turns that
+ * may be a head.
+ */
+export type MoveResult =
+  | { outcome: "moved" }
+  | { outcome: "head_moved"; headTurnId: string | null }
+  | { outcome: "busy"; runningTurnId: string }
+  | { outcome: "archived" }
+  | { outcome: "missing" };

@@ -1,0 +1,119 @@
+/** Purging in SQL, and which turns other sessions need (S6). */
+import { sql, type Kysely, type Transaction } from "kysely";
+import { partBlobs } from "../../domain/turn.ts";
+import type { PurgeRecords } from "../purges.ts";
+import { inBatches } from "./batches.ts";
+import { findTurn } from "./rows/turn-row.ts";
+import type { SqlDialect } from "./sql-dialect.ts";
+import { listSteps } from "./steps.ts";
+import type { Tables } from "./tables.ts";
+
+export function purgeRecords(db: Kysely<Tables>, dialect: SqlDialect): PurgeRecords {
+  return {
+    sharedTurnIds: (sessionId) => sharedTurnIds(db, sessionId),
+    purgeSession: (sessionId, kept) =>
+      db.transaction().execute((tx) => purgeSession(tx, dialect, { sessionId, kept: new Set(kept) })),
+    existingTurnIds: (ids) =>
+      inBatches([...new Set(ids)], async (batch) => {
+        const rows = await db.selectFrom("turns").select("id").where("id", "in", batch).execute();
+        return rows.map(({ id }) => id);
+      }),
+    async blobKeysOf(turnId) {
+      const turn = await findTurn(db, turnId);
+      if (turn === null) return [];
+      const { opening, run, state } = turn.blobs;
+      const requests = (await listSteps(db, turnId)).map((step) => step.request.blob);
+      return [...new Set([opening, run, state, ...partBlobs(turn), ...requests])].filter((key) => key !== null);
+    },
+  };
+}
+
+/** Each of the session's turns is looked up twice by index; the walk up takes each shared turn once. */
+async function sharedTurnIds(db: Kysely<Tables>, sessionId: string): Promise<string[]> {
+  const { rows } = await sql<{ id: string }>`
+    with recursive shared (id, parent_id) as (
+      select t.id, t.parent_id from turns t
+      where t.session_id = ${sessionId} and (
+        exists (select 1 from turns child where child.parent_id = t.id and child.session_id <> ${sessionId})
+        or exists (select 1 from sessions fork where fork.origin_turn_id = t.id and fork.id <> ${sessionId})
+      )
+      union
+      select t.id, t.parent_id from shared join turns t on t.id = shared.parent_id
+      where t.session_id = ${sessionId}
+    )
+    select id from shared`.execute(db);
+  return rows.map(({ id }) => id);
+}
+
+/**
+ * Holds the session, then its turns: nobody can open a turn in it, and a fork that holds one of its turns is
+ * waited for and seen.
+ */
+async function purgeSession(
+  tx: Transaction<Tables>,
+  dialect: SqlDialect,
+  { sessionId, kept }: { sessionId: string; kept: ReadonlySet<string> },
+): Promise<boolean> {
+  const session = await tx
+    .selectFrom("sessions")
+    .select("id")
+    .where("id", "=", sessionId)
+    .modifyEnd(dialect.hold("update"))
+    .executeTakeFirst();
+  if (session === undefined) return true;
+  const turns = await tx
+    .selectFrom("turns")
+    .select(["id", "sequence", "status"])
+    .where("session_id", "=", sessionId)
+    .modifyEnd(dialect.hold("update"))
+    .execute();
+  if (turns.some((turn) => turn.status === "pending")) return false;
+  const shared = await sharedTurnIds(tx, sessionId);
+  if (shared.some((id) => !kept.has(id))) return false;
+
+  const gone = turns.filter((turn) => !kept.has(turn.id));
+  await tx.deleteFrom("mailbox").where("session_id", "=", sessionId).execute();
+  await deleteTurns(tx, sessionId, gone);
+  await tx.deleteFrom("head_moves").where("session_id", "=", sessionId).execute();
+  if (gone.length === turns.length) await deleteSession(tx, sessionId);
+  else await trimSession(tx, sessionId, gone);
+  return true;
+}
+
+interface GoneTurn {
+  id: string;
+  sequence: number;
+}
+
+async function deleteTurns(tx: Transaction<Tables>, sessionId: string, gone: readonly GoneTurn[]): Promise<void> {
+  await inBatches(gone, async (batch) => {
+    const ids = batch.map(({ id }) => id);
+    const sequences = batch.map(({ sequence }) => sequence);
+    await tx.deleteFrom("steps").where("turn_id", "in", ids).execute();
+    await tx.deleteFrom("idempotency").where("turn_id", "in", ids).execute();
+    await tx.deleteFrom("texts").where("session_id", "=", sessionId).where("sequence", "in", sequences).execute();
+    await tx.deleteFrom("turns").where("id", "in", ids).execute();
+    return [];
+  });
+}
+
+async function deleteSession(tx: Transaction<Tables>, sessionId: string): Promise<void> {
+  await tx.deleteFrom("participants").where("session_id", "=", sessionId).execute();
+  await tx.deleteFrom("sessions").where("id", "=", sessionId).execute();
+}
+
+/** What names a turn that went, goes too. */
+async function trimSession(tx: Transaction<Tables>, sessionId: string, gone: readonly GoneTurn[]): Promise<void> {
+  const authors = tx.selectFrom("turns").select("created_by").where("session_id", "=", sessionId);
+  await tx.deleteFrom("participants").where("session_id", "=", sessionId).where("user_id", "not in", authors).execute();
+  await inBatches(gone, async (batch) => {
+    const ids = batch.map(({ id }) => id);
+    await tx
+      .updateTable("sessions")
+      .set({ head_turn_id: null })
+      .where("id", "=", sessionId)
+      .where("head_turn_id", "in", ids)
+      .execute();
+    return [];
+  });
+}

@@ -1,0 +1,142 @@
+/** Runners in SQL: their leases, by the clock of the database, and the controls that they receive (R1, R2, R3). */
+import { sql, type Kysely, type Transaction } from "kysely";
+import type { PendingTurn } from "../../domain/turn.ts";
+import type { LeaseRenewal, LostTurnsTaking, Runner, RunnerRecords, TurnControl } from "../runners.ts";
+import { inBatches } from "./batches.ts";
+import { rowToTurn } from "./rows/turn-row.ts";
+import type { SqlDialect } from "./sql-dialect.ts";
+import type { Tables } from "./tables.ts";
+import { pending } from "./turn-status.ts";
+
+export function runnerRecords(db: Kysely<Tables>, dialect: SqlDialect): RunnerRecords {
+  return {
+    async insert({ id, startedAt, ...doc }) {
+      await db
+        .insertInto("runners")
+        .values({ id, started_at: startedAt, doc: JSON.stringify(doc) })
+        .execute();
+    },
+    async get(id) {
+      const row = await db.selectFrom("runners").selectAll().where("id", "=", id).executeTakeFirst();
+      return row === undefined ? null : rowToRunner(row);
+    },
+    async list() {
+      const rows = await db.selectFrom("runners").selectAll().orderBy("started_at").orderBy("id").execute();
+      return rows.map(rowToRunner);
+    },
+    async delete(id) {
+      await db.deleteFrom("runners").where("id", "=", id).execute();
+    },
+    renewLeases: (renewal) => inBatches(renewal.turnIds, (batch) => renew(db, dialect, { ...renewal, turnIds: batch })),
+    async takeLostTurns(taking) {
+      // Every runner asks often and there is hardly ever any: looking must not take the lock for writing.
+      const any = await lostTurns(db, dialect, { ...taking, limit: 1 }).executeTakeFirst();
+      return any === undefined ? [] : await take(db, dialect, taking);
+    },
+    insertControl: (control) => db.transaction().execute((tx) => insertControl(tx, dialect, control)),
+    async takeControls(runnerId) {
+      // Runners ask often and there is hardly ever anything: looking must not take the lock for writing.
+      const any = await db.selectFrom("controls").select("id").limit(1).executeTakeFirst();
+      return any === undefined ? [] : await takeControls(db, runnerId);
+    },
+  };
+}
+
+async function renew(
+  db: Kysely<Tables>,
+  dialect: SqlDialect,
+  { runnerId, turnIds, leaseMs }: LeaseRenewal,
+): Promise<string[]> {
+  const until = sql<number>`${dialect.now()} + ${sql.lit(leaseMs)}`;
+  const rows = await db
+    .updateTable("turns")
+    .set((eb) => ({
+      // One that was sent earlier and comes later takes nothing back.
+      lease_expires_at: eb
+        .case()
+        .when("lease_expires_at", ">", until)
+        .then(eb.ref("lease_expires_at"))
+        .else(until)
+        .end(),
+    }))
+    .where("id", "in", turnIds)
+    .where("status", "=", pending)
+    .where("runner_id", "=", runnerId)
+    .returning("id")
+    .execute();
+  return rows.map(({ id }) => id);
+}
+
+function lostTurns(db: Kysely<Tables>, dialect: SqlDialect, { deadRunnerIds, limit, turnId }: LostTurnsTaking) {
+  let select = db
+    .selectFrom("turns")
+    .select("id")
+    .where("status", "=", pending)
+    .where((eb) => {
+      const ranOut = eb("lease_expires_at", "<=", dialect.now());
+      return deadRunnerIds.length === 0 ? ranOut : eb.or([ranOut, eb("runner_id", "in", deadRunnerIds)]);
+    });
+  if (turnId !== undefined) select = select.where("id", "=", turnId);
+  return select.orderBy("lease_expires_at").orderBy("id").limit(limit);
+}
+
+/** What another runner is just taking, or its own is just ending, is passed over; so each goes to one, and nobody waits. */
+async function take(db: Kysely<Tables>, dialect: SqlDialect, taking: LostTurnsTaking): Promise<PendingTurn[]> {
+  const rows = await db
+    .with(
+      // Worked out once: else the engine may work it out, and lock, again for every row.
+      (cte) => cte("lost").materialized(),
+      (at) => lostTurns(at as Kysely<Tables>, dialect, taking).modifyEnd(dialect.hold("update skip locked")),
+    )
+    .updateTable("turns")
+    .set({ runner_id: taking.runnerId, lease_expires_at: sql<number>`${dialect.now()} + ${sql.lit(taking.leaseMs)}` })
+    .where("id", "in", (eb) => eb.selectFrom("lost").select("id"))
+    .returningAll()
+    .execute();
+  return rows.map((row) => rowToTurn(row) as PendingTurn);
+}
+
+async function insertControl(
+  tx: Transaction<Tables>,
+  dialect: SqlDialect,
+  { id, turnId, at, ...doc }: TurnControl,
+): Promise<boolean> {
+  // Whoever finishes the turn comes before this, and then it is not pending; or after it, and then it finds the control.
+  const running = await tx
+    .selectFrom("turns")
+    .select("id")
+    .where("id", "=", turnId)
+    .where("status", "=", pending)
+    .modifyEnd(dialect.hold("update"))
+    .executeTakeFirst();
+  if (running === undefined) return false;
+  await tx
+    .insertInto("controls")
+    .values({ id, turn_id: turnId, sent_at: at, doc: JSON.stringify(doc) })
+    .onConflict((conflict) => conflict.column("id").doNothing())
+    .execute();
+  return true;
+}
+
+async function takeControls(db: Kysely<Tables>, runnerId: string): Promise<TurnControl[]> {
+  const rows = await db.transaction().execute(async (tx) => {
+    await tx
+      .deleteFrom("controls")
+      .where("turn_id", "not in", tx.selectFrom("turns").select("id").where("status", "=", pending))
+      .execute();
+    const own = tx.selectFrom("turns").select("id").where("status", "=", pending).where("runner_id", "=", runnerId);
+    return await tx.deleteFrom("controls").where("turn_id", "in", own).returningAll().execute();
+  });
+  const taken = rows.map(({ id, turn_id, sent_at, doc }) => ({
+    id,
+    turnId: turn_id,
+    at: sent_at,
+    ...(JSON.parse(doc) as Omit<TurnControl, "id" | "turnId" | "at">),
+  }));
+  return taken.toSorted((a, b) => a.at - b.at || (a.id < b.id ? -1 : 1));
+}
+
+function rowToRunner(row: Tables["runners"]): Runner {
+  const doc = JSON.parse(row.doc) as Omit<Runner, "id" | "startedAt">;
+  return { id: row.id, startedAt: row.started_at, ...doc };
+}
