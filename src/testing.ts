@@ -18,7 +18,7 @@ export {
   type ScriptedProvider,
 } from "./providers/scripted/scripted.ts";
 export { memoryRecords } from "./records/memory/memory-records.ts";
-export { recordStoreSuite } from "./records/record-store.suite.ts";
+export { recordPartSuites, recordStoreSuite } from "./records/record-store.suite.ts";
 export { retrieverSuite } from "./retrieval/retriever.suite.ts";
 export { bindingStoreSuite } from "./workspace/binding-store.suite.ts";
 export { memoryBindings } from "./workspace/memory/memory-bindings.ts";

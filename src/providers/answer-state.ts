@@ -17,7 +17,7 @@ export class AnswerState {
   model: string;
   /** The id by which a later call can continue this answer; null if it cannot. */
   responseId: string | null = null;
-  /** Null until the wire reports it. A whole answer without it gets an estimate. */
+  /** The usage; null until the wire reports it. A whole answer without it gets an estimate. */
   usage: Usage | null = null;
   readonly #providerName: string;
   readonly #request: PreparedRequest;

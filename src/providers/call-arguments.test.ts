@@ -13,7 +13,7 @@ test("[C5] arguments keep every digit that was written, and are whole characters
   );
 });
 
-test("[C5] what is no object goes under a name; nothing at all is no arguments", () => {
+test("[C5] arguments that are not an object go under a name; an empty text means no arguments", () => {
   for (const text of ['{"a":', "[1]", '"a"', "7", "1.0", "null", "text"]) {
     assert.deepEqual(argumentsObject(text), { invalid_arguments: text });
     assert.equal(argumentsJson(text), JSON.stringify({ invalid_arguments: text }));

@@ -1,29 +1,32 @@
-/** The arguments of tool calls in history, for wires that refuse a call whose arguments are not an object. */
+/** The arguments of tool calls in the history, for wires that refuse a call whose arguments are not an object. */
 import { isRecord } from "../system/guards.ts";
 
-/** Under this name goes what a model wrote that is none: it can see its mistake, and the history stays whole. */
+/**
+ * The name for arguments of a model that are not an object. With it the model can see its mistake, and the history stays
+ * complete.
+ */
 const invalidName = "invalid_arguments";
 
 /**
- * `text` is what the model wrote; empty stands for no arguments. The object is for `JSON.stringify`: its numbers
- * keep the digits that were written, which JavaScript's own do not all hold, and its texts are whole characters,
- * for halves are refused.
+ * Returns the arguments that a model wrote as an object for `JSON.stringify`. An empty text means no arguments. Numbers
+ * keep the digits that were written, because JavaScript's own cannot hold all of them. Texts have only whole characters,
+ * because wires refuse halves.
  */
 export function argumentsObject(text: string): Record<string, unknown> {
   return parsedObject(text) ?? (text.trim() === "" ? {} : { [invalidName]: text });
 }
 
-/** The same as JSON text: byte for byte what the model wrote, where that is an object. */
+/** Returns the same as JSON text. If the model wrote an object, it is exactly the text that the model wrote. */
 export function argumentsJson(text: string): string {
   return parsedObject(text) === null ? JSON.stringify(argumentsObject(text)) : text;
 }
 
-/** Whether a model's arguments are whole: the JSON text of an object. */
+/** Checks whether a model's arguments are whole, that is, the JSON text of an object. */
 export function isObjectText(text: string): boolean {
   return parsedObject(text) !== null;
 }
 
-/** In the language, and not yet in its types. */
+/** These functions are in the language, but not yet in TypeScript's types. */
 const exact = JSON as JSON & { rawJSON(text: string): object; isRawJSON(value: unknown): boolean };
 
 function parsedObject(text: string): Record<string, unknown> | null {

@@ -3,8 +3,8 @@ import { test } from "node:test";
 import { argumentsJson, argumentsObject } from "./call-arguments.ts";
 import { CallIds, isGeneratedCallId } from "./call-ids.ts";
 
-test("[T8] an id that was there before is replaced by one that nobody else has, the same every time", () => {
-  const body = JSON.stringify({ messages: [{ tool_call_id: "call_0" }, { content: 'it said "call_9"' }] });
+test("[T8] an id that was used before is replaced by a unique one, the same every time", () => {
+  const body = JSON.stringify({ messages: [{ tool_call_id: "call_0" }, { content: 'it wrote "call_9"' }] });
   const idsOf = (...given: (string | null | undefined)[]): string[] => {
     const ids = new CallIds(body);
     return given.map((id) => ids.next(id));
@@ -17,7 +17,7 @@ test("[T8] an id that was there before is replaced by one that nobody else has, 
   assert.ok(!ids.includes(next));
 });
 
-test("arguments that are no object become one that shows them", () => {
+test("arguments that are not an object become an object that shows them", () => {
   assert.deepEqual(argumentsObject(' {"a": 1} '), { a: 1 });
   assert.equal(argumentsJson(' {"a": 1} '), ' {"a": 1} ');
   for (const nothing of ["", " \n"]) assert.deepEqual(argumentsObject(nothing), {});

@@ -1,4 +1,4 @@
-/** The media of a message with its content, as every wire wants it: in base64 (I1). */
+/** The media of a message with its content in base64, the form that every wire takes (I1). */
 import type { UserItem } from "../domain/history.ts";
 import { AptoveError } from "../domain/errors.ts";
 import type { PartRef } from "../domain/input-part.ts";
@@ -6,11 +6,11 @@ import type { ModelCall } from "./provider.ts";
 
 export interface LoadedMedia extends PartRef {
   base64: string;
-  /** `data:` with type and content. */
+  /** The content as a `data:` URL with its type. */
   dataUrl: string;
 }
 
-/** Whoever calls has filled in what the items name. */
+/** Returns the media of a message with its content. The caller must have put that content into `media` of the call. */
 export function loadedMediaOf({ media: refs = [] }: UserItem, { media }: Pick<ModelCall, "media">): LoadedMedia[] {
   return refs.map((ref) => {
     const base64 = media?.get(ref.blob);

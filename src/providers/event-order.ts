@@ -1,10 +1,10 @@
-/** The order that the contract asks of a provider's events, as a check that names the first fault. */
+/** Checks the order that the contract requires of a provider's events, and names the first fault. */
 import type { ProviderEvent } from "./provider.ts";
 
 type TerminalEvent = Extract<ProviderEvent, { type: "finished" | "failed" }>;
 
 interface Progress {
-  /** What the deltas of an item have given so far, by its id. */
+  /** The text that the deltas of an item have given so far, by its id. */
   given: Map<string, string>;
   whole: Set<string>;
   startedCalls: Set<string>;
@@ -12,7 +12,7 @@ interface Progress {
   terminal: TerminalEvent | null;
 }
 
-/** The first fault in a whole stream of events, or null when it keeps the contract. */
+/** Returns the first fault in a whole stream of events, or null if it keeps the contract. */
 export function eventOrderFault(events: readonly ProviderEvent[]): string | null {
   const progress: Progress = {
     given: new Map(),
@@ -34,7 +34,7 @@ function eventFault(event: ProviderEvent, progress: Progress): string | null {
     progress.hasBytes = true;
     return event.bytes.length === 0 ? "has no bytes" : null;
   }
-  // A call that got no answer at all fails without bytes.
+  // A call without any answer fails without bytes.
   if (!progress.hasBytes && event.type !== "failed") return "comes before the bytes that it was read from";
   switch (event.type) {
     case "started":

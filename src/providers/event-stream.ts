@@ -1,19 +1,19 @@
-/** Bytes of a body as server-sent events, and what can be said of a body that is none. */
+/** Reads the bytes of a body as server-sent events, and notices a body that is not a stream of events. */
 import { createParser, type EventSourceParser } from "eventsource-parser";
 import { limits } from "../domain/limits.ts";
 import type { ProviderEvent } from "./provider.ts";
 
-/** How a stream of events may begin, after blank lines. */
+/** The texts that a stream of events may begin with, after blank lines. */
 const beginnings = ["event:", "data:", "id:", "retry:", ":"];
 
 export class EventStream {
-  /** Bytes that were fed. */
+  /** The number of bytes that were fed. */
   size = 0;
-  /** The body is not a stream of events, or has one of a size that nobody should take. */
+  /** True if the body is not a stream of events, or if one of its events is too large to accept. */
   isGarbage = false;
 
   #hasEvents = false;
-  /** The first characters, until they are enough to judge by. */
+  /** The first characters, until they are enough to recognise a stream of events. */
   #head = "";
   readonly #events: ProviderEvent[] = [];
   readonly #decoder = new TextDecoder();
@@ -26,14 +26,14 @@ export class EventStream {
         this.#hasEvents = true;
         this.#events.push(...read(data));
       },
-      // Unknown fields are to be skipped; after an overflow the parser takes no more.
+      // Unknown fields are skipped. After an overflow the parser takes no more.
       onError: ({ type }) => {
         this.isGarbage ||= type === "max-buffer-size-exceeded";
       },
     });
   }
 
-  /** The events that these bytes complete. */
+  /** Returns the events that these bytes complete. */
   feed(bytes: Uint8Array): ProviderEvent[] {
     this.size += bytes.length;
     if (this.isGarbage) return [];

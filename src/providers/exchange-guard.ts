@@ -1,11 +1,8 @@
-/**
- * Watches over one exchange: ends it when the caller aborts or when a time limit runs out, and says afterwards
- * which of the two it was.
- */
+/** Ends an exchange when the caller aborts or when a time limit runs out, and reports afterwards which of them it was. */
 import { type ErrorCode, type Failure, failure } from "../domain/errors.ts";
 
 export class ExchangeGuard {
-  /** For the request. */
+  /** The signal for the request. */
   readonly signal: AbortSignal;
   readonly #caller: AbortSignal;
   readonly #own = new AbortController();
@@ -20,7 +17,7 @@ export class ExchangeGuard {
     this.signal = AbortSignal.any([caller, this.#own.signal]);
   }
 
-  /** From now on, and again from each piece that arrives, the next thing must come within `ms`. */
+  /** Sets the time in which the next piece must arrive. It starts now, and again after each piece. */
   limit(ms: number, onLimit: Failure): void {
     this.#limitMs = ms;
     this.#onLimit = onLimit;
@@ -35,7 +32,7 @@ export class ExchangeGuard {
     }, this.#limitMs);
   }
 
-  /** The body piece by piece, under the limit. Time that the reader of the pieces takes does not count. */
+  /** Gives the body piece by piece, under the limit. The time that the reader needs for a piece does not count. */
   async *pieces(body: AsyncIterable<Uint8Array> | null): AsyncGenerator<Uint8Array, void, undefined> {
     if (body === null) return;
     for await (const piece of body) {
@@ -46,26 +43,29 @@ export class ExchangeGuard {
     this.#isRead = true;
   }
 
-  /** Whether the caller gave up. */
+  /** True if the caller aborted. */
   get isAborted(): boolean {
     return this.#caller.aborted;
   }
 
-  /** What a thrown error means: the caller's abort, a limit, or else the network, which gets the code. */
+  /** Returns the failure for a thrown error. `networkCode` is for errors that are neither an abort nor a limit. */
   failureOf(error: unknown, networkCode: ErrorCode): Failure {
     if (this.isAborted) return failure("interrupted", "the call was aborted");
     if (this.#ranOut && this.#onLimit !== null) return this.#onLimit;
     return failure(networkCode, networkReason(error));
   }
 
-  /** Ends the exchange, if it is still open: of one that was read to its end there is nothing to abort. */
+  /** Aborts the exchange unless it was read to its end. */
   end(): void {
     clearTimeout(this.#timer);
     if (!this.#isRead) this.#own.abort();
   }
 }
 
-/** The reason may be in the chain of causes (`fetch` itself says only "fetch failed"), or in one for each address that was tried. */
+/**
+ * Returns the text of a network error. The reason may be in the chain of causes, because the message of `fetch` itself
+ * is only "fetch failed", or in one error for each address that was tried.
+ */
 function networkReason(error: unknown): string {
   const reasons: string[] = [];
   for (const at of reasonsIn(error)) {
@@ -89,9 +89,9 @@ function codeOf(error: Error): string | null {
   return "code" in error && typeof error.code === "string" ? error.code : null;
 }
 
-const nobodyThere = ["ECONNREFUSED", "ENOTFOUND", "EAI_AGAIN", "EHOSTUNREACH", "ENETUNREACH"];
+const unreachableCodes = ["ECONNREFUSED", "ENOTFOUND", "EAI_AGAIN", "EHOSTUNREACH", "ENETUNREACH"];
 
-/** Whether an error says that no connection could be made at all. */
+/** Checks whether an error means that no connection could be made. */
 export function isUnreachable(error: unknown): boolean {
-  return reasonsIn(error).some((reason) => nobodyThere.includes(codeOf(reason) ?? ""));
+  return reasonsIn(error).some((reason) => unreachableCodes.includes(codeOf(reason) ?? ""));
 }

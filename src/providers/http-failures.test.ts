@@ -14,7 +14,7 @@ test("[C7] retry-after is read as seconds, as a date and as milliseconds", () =>
   assert.equal(read({}), null);
 });
 
-test("[C7] a failure says how long the provider asks to wait, and is never long or empty", () => {
+test("[C7] a failure names the wait that the provider requests, and is never long or empty", () => {
   const refusal = { status: 429, words: "slow", retryAfterMs: 90_000 };
   const { message } = httpFailure("provider_rate_limited", refusal);
   assert.equal(message, "slow (HTTP 429; it asks to wait 90 s)");
@@ -26,7 +26,7 @@ test("[C7] a failure says how long the provider asks to wait, and is never long 
   assert.equal(streamFailure("provider_rejected", "x".repeat(5_000)).message.length, 1_000);
 });
 
-test("[E8] what a provider says about a refused key is not passed on", () => {
+test("[E8] the words of a provider about a refused key are not passed on", () => {
   const refusal = { status: 401, words: "Incorrect API key provided: sk-te***6789.", retryAfterMs: null };
   assert.equal(httpFailure("provider_unauthenticated", refusal).message, "it answered 401 to the API key");
 });

@@ -1,6 +1,6 @@
 /**
- * The wire of providers that live in this process: the body is the call as JSON, the response one event as JSON
- * per line. So what such a provider was asked and said is kept and read back like that of any other (D3).
+ * The wire of providers in this process. The body is the call as JSON, and the response has one event as JSON on each
+ * line. So the calls and answers of such a provider are stored and read like those of any other (D3).
  */
 import { z } from "zod";
 import { AptoveError, failure, failureOf } from "../domain/errors.ts";
@@ -9,7 +9,10 @@ import { onAbort } from "../system/abort.ts";
 import type { ModelCall, PreparedRequest, ProviderEvent, ProviderFailed } from "./provider.ts";
 import { failedEvent } from "./terminal-event.ts";
 
-/** What is stable stands first and the history last, so that the requests of a session share a long front (K3). */
+/**
+ * Builds the request for a call. Stable fields come first and the history last, so that the requests of a session share
+ * a long beginning (K3).
+ */
 export function prepareLocalCall(call: ModelCall, providerName: string): PreparedRequest {
   const items = call.items.filter((item) => item.type !== "reasoning" || item.provider === providerName);
   const body = JSON.stringify({
@@ -69,7 +72,7 @@ const modelCall = z.object({
   items: z.array(historyItem),
 });
 
-/** The call in a body. Throws `provider_rejected` for a body that `prepareLocalCall` never made. */
+/** Reads the call in a body. Throws `provider_rejected` for a body that `prepareLocalCall` did not make. */
 export function readLocalCall(body: string): ModelCall {
   try {
     return modelCall.parse(JSON.parse(body));
@@ -78,10 +81,10 @@ export function readLocalCall(body: string): ModelCall {
   }
 }
 
-type SpokenItem = Extract<HistoryItem, { type: "assistant" | "reasoning" | "tool_call" }>;
+type AnswerItem = Extract<HistoryItem, { type: "assistant" | "reasoning" | "tool_call" }>;
 
-/** An item as a model says it: in words, then whole. */
-export function* itemEvents(itemId: string, item: SpokenItem): Generator<ProviderEvent, void, undefined> {
+/** Gives the events of an item: a delta for each word, then the whole item. */
+export function* itemEvents(itemId: string, item: AnswerItem): Generator<ProviderEvent, void, undefined> {
   switch (item.type) {
     case "assistant":
       for (const delta of splitWords(item.text)) yield { type: "text_delta", itemId, delta };
@@ -97,14 +100,15 @@ export function* itemEvents(itemId: string, item: SpokenItem): Generator<Provide
   yield { type: "item", itemId, item };
 }
 
-/** Words with the space behind them; joined they are the text again. */
+/** Splits a text into words, each with the space after it. Joined they are the text again. */
 export function splitWords(text: string): string[] {
   return text.match(/\S+\s*|\s+/g) ?? [];
 }
 
 /**
- * Gives the events with the bytes of each before it, and holds the contract whatever they do: a throw becomes a
- * failed event, an abort ends the answer at once, also while it waits, and an end without a last event is a cut.
+ * Gives the events with the bytes of each before it. It keeps the contract whatever the source does: a throw becomes a
+ * failed event, an abort ends the answer at once, even while the source waits, and an end without a last event is a cut
+ * stream.
  */
 export async function* sendLocally(
   events: AsyncIterable<ProviderEvent>,
@@ -124,7 +128,7 @@ export async function* sendLocally(
     yield* withBytes(signal.aborted ? interrupted() : failedEvent(failureOf(error)));
   } finally {
     removeListener();
-    // It may wait for something that never comes, so its end is not waited for.
+    // The source may wait for something that never comes, so its end is not awaited.
     iterator.return?.().catch(() => "it already failed as a failed event");
   }
 }

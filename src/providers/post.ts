@@ -1,6 +1,6 @@
 /**
- * One request over HTTP, in place of the platform's `fetch`: this costs a tenth of its start and of its memory, and no
- * header is sent, no answer unpacked and no redirect followed that nobody asked for.
+ * Sends one request over HTTP, in place of the platform's `fetch`. It needs a tenth of the time to start and a tenth of
+ * the memory. It adds no headers, unpacks no response and follows no redirect.
  */
 import type { IncomingMessage } from "node:http";
 
@@ -12,14 +12,14 @@ export interface HttpPostInit {
   redirect: "manual";
 }
 
-/** What is read of an answer. */
+/** The parts of a response that are read. */
 export interface HttpPostResponse {
   status: number;
   headers: { get(name: string): string | null };
   body: AsyncIterable<Uint8Array> | null;
 }
 
-/** Rejects with what the network says. `fetch` is one, too. */
+/** Sends a request. Rejects with the error of the network. `fetch` is such a function too. */
 export type HttpPost = (url: string, init: HttpPostInit) => Promise<HttpPostResponse>;
 
 export const post: HttpPost = (url, { method, headers, body, signal }) => {
@@ -29,14 +29,14 @@ export const post: HttpPost = (url, { method, headers, body, signal }) => {
     : process.getBuiltinModule("node:http");
   return new Promise((resolve, reject) => {
     const request = send(url, { method, headers, signal }, (answer) => resolve(answerOf(answer)));
-    // Also later, when nobody waits for it any more.
+    // It may also come later, when the promise is settled.
     request.on("error", reject);
     request.end(body);
   });
 };
 
 function answerOf(answer: IncomingMessage): HttpPostResponse {
-  // Whoever reads the body is told by that; nobody may be reading when the connection ends.
+  // A reader of the body gets the error from the body; the connection may also end while there is no reader.
   answer.on("error", () => undefined);
   return {
     status: answer.statusCode ?? 0,

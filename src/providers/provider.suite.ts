@@ -1,6 +1,6 @@
 /**
- * What every provider must do, as tests: run it on your own driver to know that it keeps the contract (B5, Y1).
- * A driver is tried in scenes; it says which of them it can be put into.
+ * The tests that every provider must pass. Run them on your own driver to check that it keeps the contract (B5, Y1). A
+ * driver is tested in scenes, and declares which of them it supports.
  */
 import assert from "node:assert/strict";
 import { suite, test, type TestContext } from "node:test";
@@ -10,28 +10,24 @@ import { eventOrderFault } from "./event-order.ts";
 import type { ModelCall, PreparedRequest, Provider, ProviderEvent, ProviderFailed } from "./provider.ts";
 
 /**
- * How the other side behaves for the whole of one test. `text`: answers with a text of several words.
- * `tool_call`: answers with a call of the tool that is forced. `held`: begins to answer with a text, then
- * nothing comes any more. `cut`: the answer ends before its end. `garbage`: answers with something else.
- * `unreachable`: there is nobody.
+ * How the server behaves during one test. `text`: it answers with a text of several words. `tool_call`: it answers with
+ * a call of the forced tool. `held`: it begins to answer with a text and then sends nothing more. `cut`: the answer
+ * breaks off. `garbage`: it answers with something else. `unreachable`: no connection can be made.
  */
 export type ProviderScene = "text" | "tool_call" | "held" | "cut" | "garbage" | "unreachable";
 
 export interface OpenProvider {
   provider: Provider;
-  /** Texts that must never be seen: keys, passwords. */
+  /** Texts that must never be shown: keys, passwords. */
   secrets: readonly string[];
 }
-/**
- * Gives a provider in a scene, or null where it cannot be in it, and registers with `context.after` whatever
- * must be cleared away.
- */
+/** Opens a provider in a scene, or returns null if it does not support the scene. `context.after` gets the cleanup. */
 export type OpenProviderForTest = (
   context: TestContext,
   scene: ProviderScene,
 ) => OpenProvider | null | Promise<OpenProvider | null>;
 
-/** Registers the tests. `name` is what they are listed under. */
+/** Registers the tests. They are listed under `name`. */
 export function providerSuite(name: string, open: OpenProviderForTest): void {
   suite(name, () => {
     prepareTests(open);
@@ -98,7 +94,7 @@ function contentTests(open: OpenProviderForTest): void {
     assert.ok(free.includes('"lookup"') && free.includes('"other"'));
     const forced = provider.prepare(toolCall("lookup")).body;
     assert.ok(forced.includes('"lookup"'));
-    // A wire may have no word for some of the tools; it has one for none of them, or sends none.
+    // A wire may be unable to express "some of the tools". It expresses "none of them", or sends no tools.
     const closed = provider.prepare({ ...toolCall(null), allowedTools: [] }).body;
     assert.equal(new Set([free, forced, closed]).size, 3);
   });
@@ -185,7 +181,7 @@ function abortTests(open: OpenProviderForTest): void {
     assert.ok(events.some((event) => event.type === "text_delta"));
   });
 
-  test("whoever stops reading is let go", patience, async (context) => {
+  test("a caller may stop reading", patience, async (context) => {
     const there = await openIn(open, context, "held");
     if (there === null) return;
     const { provider } = there;
@@ -233,7 +229,7 @@ async function openIn(
   return there;
 }
 
-/** The scene `text` is asked of every provider. */
+/** Opens a provider in the scene `text`, which every provider must support. */
 async function opened(open: OpenProviderForTest, context: TestContext, scene: "text"): Promise<OpenProvider> {
   const there = await open(context, scene);
   assert.ok(there, "every provider can answer with a text");
@@ -264,7 +260,7 @@ function assertNoSecret(secrets: readonly string[], ...texts: string[]): void {
   for (const secret of secrets) for (const text of texts) assert.ok(!text.includes(secret), "a secret shows");
 }
 
-const markers = ["mark-prompt", "mark-user", "mark-part", "mark-said", "mark-arguments", "mark-output", "mark-last"];
+const markers = ["mark-prompt", "mark-user", "mark-part", "mark-answer", "mark-arguments", "mark-output", "mark-last"];
 
 const noTools = { tools: [], toolChoice: null, allowedTools: null };
 
@@ -277,7 +273,7 @@ function textCall(instruction: string): ModelCall {
 function longCall(): ModelCall {
   const items: HistoryItem[] = [
     { type: "user", parts: ["mark-user", "mark-part"] },
-    { type: "assistant", text: "mark-said \ud83d\ude00 \u2028", phase: "commentary" },
+    { type: "assistant", text: "mark-answer \ud83d\ude00 \u2028", phase: "commentary" },
     { type: "tool_call", callId: "call_1", name: "lookup", arguments: '{"key":"mark-arguments"}' },
     { type: "tool_result", callId: "call_1", output: "mark-output" },
     { type: "user", parts: ["mark-last"] },

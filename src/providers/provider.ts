@@ -1,17 +1,17 @@
 /**
- * The contract for providers: whoever answers as the model. A driver translates our history to its wire
+ * The contract for providers, which answer as the model. A driver translates our history to its wire
  * and its stream to our events; it keeps no state of a session, decides no retry and runs no tool.
  *
  * What a driver must do:
  * - `prepare` is pure: the same call gives the same bytes. It builds the whole request before anything is
- *   sent, so that the engine can store it first (E7). Secrets are not part of it: they go into headers (E8).
- *   History items are sent as they are, in order; what this provider cannot take (another provider's opaque
- *   reasoning) is left out and named in `dropped` (C5).
+ *   sent, so that the engine can store it first (E7). Secrets are not part of it: they are sent as headers (E8).
+ *   History items are sent as they are, in order. Items that this provider cannot take (another provider's opaque
+ *   reasoning) are left out and counted in `dropped` (C5).
  * - `send` sends exactly those bytes once. It never throws or rejects: every failure is one `failed` event.
  *   The last event is `finished` or `failed`; a stream that ends without the provider's own terminal event
  *   is a failure, never an answer (C7). After `signal` aborts it ends soon, with `failed` code `interrupted`.
  * - Every byte of the response body is given in `bytes` events, before the events that were read from it
- *   (D3), also for failed calls.
+ *   (D3). This holds for failed calls too.
  * - `item` events carry whole items, in the order of the response; deltas come before their item.
  */
 import type { ModelSettings } from "../domain/context.ts";
@@ -24,12 +24,12 @@ import type { Usage } from "../domain/usage.ts";
 export interface Provider {
   /** The key under which it is configured, for example `openai`. */
   readonly name: string;
-  /** Which account it speaks for, as a hash without secrets: a chain is only good within one account (C2). */
+  /** A hash, without secrets, of the account that it calls with: a chain is valid only within one account (C2). */
   readonly account: string;
   readonly defaultModel: string;
-  /** Whether it remembers responses, so that a later call can name one instead of sending the history (C1). */
+  /** True if it remembers responses, so that a later call can name one instead of sending the history (C1). */
   readonly remembers: boolean;
-  /** Media types that the model takes in the context, beside text (I1); absent: none. */
+  /** Returns the media types that a model takes in the context, beside text (I1). If it is absent, there are none. */
   takes?(model: string): readonly string[];
   prepare(call: ModelCall): PreparedRequest;
   send(request: PreparedRequest, signal: AbortSignal): AsyncIterable<ProviderEvent>;
@@ -39,19 +39,22 @@ export interface ModelCall {
   model: string;
   /** The system message; null on later calls of a chain (E1). */
   prompt: string | null;
-  /** The whole history in a replay, only what is new in a chain; ends with the new items. All media is of types that `takes` names. */
+  /**
+   * The whole history in a replay, only the new items in a chain. The new items are the last ones. All media is of types
+   * that `takes` returns.
+   */
   items: readonly HistoryItem[];
-  /** The content of the items' media in base64, by their blobs; absent: there is none. */
+  /** The content of the items' media in base64, by their blobs. Absent if the items have no media. */
   media?: ReadonlyMap<string, string>;
   previousResponseId: string | null;
-  /** Whether the provider shall remember the response. */
+  /** True if the provider must remember the response. */
   store: boolean;
   tools: readonly ToolDefinition[];
-  /** `null`: the model chooses. A name forces that tool (E4). */
+  /** The name of the tool that the model must call (E4). Null if the model chooses. */
   toolChoice: string | null;
   /**
-   * Names of the tools that may be called; null for all (E5). The list in `tools` stays the same. A wire that has no
-   * word for this sends nothing of it, unless no tool is allowed: whoever runs the tools refuses the others.
+   * The names of the tools that may be called; null if all may (E5). The list in `tools` stays the same. A wire that
+   * cannot express this sends nothing of it, unless no tool is allowed: the engine refuses calls of the other tools.
    */
   allowedTools: readonly string[] | null;
   settings: ModelSettings;
@@ -80,7 +83,7 @@ export interface ProviderFinished {
   type: "finished";
   stopReason: StopReason;
   usage: Usage;
-  /** The provider told no usage, and the driver guessed it from the lengths of the texts. */
+  /** True if the provider reported no usage and the driver estimated it from the lengths of the texts. */
   isUsageEstimated?: true;
   responseId: string | null;
   model: string;
@@ -89,12 +92,12 @@ export interface ProviderFinished {
 export interface ProviderFailed {
   type: "failed";
   /**
-   * `retryable` in the failure is the driver's word on whether the same request may work later (C7):
-   * rate limits and the provider's own faults yes; an exhausted quota, a bad or refused request no.
+   * `retryable` in the failure is the driver's decision whether the same request may succeed later (C7). It is true for
+   * rate limits and the provider's own faults, and false for an exhausted quota and a bad or refused request.
    * Code `chain_forgotten`: the provider no longer knows `previousResponseId` (C3).
    */
   failure: Failure;
-  /** From `retry-after`, where it was given. */
+  /** The wait in milliseconds that the provider requests, for example in `retry-after`; null if it requests none. */
   retryAfterMs: number | null;
   usage: Usage;
 }

@@ -20,7 +20,7 @@ export interface PeopleRecords {
   /** Finds a user of the org by one of the two. */
   findUser(orgId: string, by: { email: string } | { externalId: string }): Promise<User | null>;
   listUsers(query: AgePage & { orgId: string }): Promise<User[]>;
-  /** Of two processes that demote or disable the last two admins of an org at once, one is refused. */
+  /** Changes the given fields. If two processes demote or disable the last two admins of an org at once, one is refused. */
   updateUser(orgId: string, id: string, patch: UserPatch): Promise<UserUpdate>;
 }
 

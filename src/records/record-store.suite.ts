@@ -11,49 +11,51 @@
  *       return { store, reopen: () => openMyRecords(database) };
  *     });
  *
- * Each test opens a store of its own. Stores that `reopen` gives are closed by the tests.
+ * Each test opens a store of its own. The tests close the stores that `reopen` returns.
+ *
+ * `recordPartSuites` has the tests of one part. Its type says which other parts they need, so that you can write a driver
+ * part by part: `recordPartSuites.audit` needs only `audit`.
  */
 import { suite } from "node:test";
+import { auditTests } from "./suite/audit.ts";
 import { contextTests } from "./suite/contexts.ts";
 import { deviceTests } from "./suite/devices.ts";
-import { finishingTests } from "./suite/finishing.ts";
-import { forestTests } from "./suite/forests.ts";
-import { headTests } from "./suite/heads.ts";
-import { importTests } from "./suite/importing.ts";
-import { leaseTests } from "./suite/leases.ts";
+import { importTests } from "./suite/imports.ts";
+import { keyTests } from "./suite/keys.ts";
 import { limitTests } from "./suite/limits.ts";
-import { listTests } from "./suite/lists.ts";
-import { mailboxTests } from "./suite/mailbox.ts";
-import { openingTests } from "./suite/opening.ts";
 import { peopleTests } from "./suite/people.ts";
 import { processTests } from "./suite/processes.ts";
-import { purgingTests } from "./suite/purging.ts";
-import { runTests } from "./suite/runs.ts";
-import type { OpenForTest } from "./suite/samples.ts";
-import { searchTests } from "./suite/searching.ts";
+import { purgeTests } from "./suite/purges.ts";
+import { runnerTests } from "./suite/runners.ts";
+import type { OpenForTest, RecordPart } from "./suite/samples.ts";
+import { searchTests } from "./suite/search.ts";
 import { sessionTests } from "./suite/sessions.ts";
+import { storageTests } from "./suite/storage.ts";
+import { subagentTests } from "./suite/subagents.ts";
 import { turnTests } from "./suite/turns.ts";
 
-/** Registers the tests. `name` is what they are listed under. */
+/** The tests of each part, by its name in a `RecordStore`. Each function registers them. */
+export const recordPartSuites = {
+  sessions: sessionTests,
+  turns: turnTests,
+  subagents: subagentTests,
+  runners: runnerTests,
+  limits: limitTests,
+  search: searchTests,
+  imports: importTests,
+  purges: purgeTests,
+  contexts: contextTests,
+  people: peopleTests,
+  keys: keyTests,
+  devices: deviceTests,
+  audit: auditTests,
+  storage: storageTests,
+} satisfies Record<RecordPart, (open: OpenForTest) => void>;
+
+/** Registers the tests of all parts, and those of a whole store, in a suite of this name. */
 export function recordStoreSuite(name: string, open: OpenForTest): void {
   suite(name, () => {
-    sessionTests(open);
-    listTests(open);
-    openingTests(open);
-    limitTests(open);
-    finishingTests(open);
-    turnTests(open);
-    mailboxTests(open);
-    headTests(open);
-    purgingTests(open);
-    forestTests(open);
-    importTests(open);
-    searchTests(open);
-    runTests(open);
-    leaseTests(open);
-    peopleTests(open);
-    deviceTests(open);
-    contextTests(open);
+    for (const tests of Object.values(recordPartSuites)) tests(open);
     processTests(open);
   });
 }

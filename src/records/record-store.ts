@@ -3,7 +3,7 @@
  * rules that must hold across processes and machines.
  *
  * A store is an object of parts. Each part is an interface in a file of its own beside this one, with what its driver must do,
- * may ignore and returns on failure; `suite/` has a folder of tests for each part, and each driver a file of the same name.
+ * may ignore and returns on failure; its tests in `suite/` and each driver have a file of the same name.
  *
  * Every method of every part keeps these promises.
  * - It is one transaction, durable when it resolves (B3), and safe beside other processes on the same data (B4).

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { excerptOf, foldedText, foldedWords, placesToTell, storableText, type Place } from "./search-text.ts";
+import { excerptOf, foldedText, foldedWords, placesToShow, storableText, type MatchPlace } from "./search-text.ts";
 
 test("[S8] folding keeps every character in its place, and is done when it was done once", () => {
   for (let code = 0; code <= 0x10ffff; code += 1) {
@@ -28,16 +28,20 @@ test("[S8] an excerpt begins and ends with whole characters, and is cut only whe
   assert.equal(excerptOf("a\n\tneedle\r\n", ["needle"]), "a needle");
 });
 
-test("[S8] of the places of a session those are told that have a word for the first time, then the newest", () => {
-  const place = (where: Place["where"], sequence: number, words: number): Place => ({ where, sequence, words });
+test("[S8] of the places of a session those are shown that have a word for the first time, then the newest", () => {
+  const place = (where: MatchPlace["where"], sequence: number, words: number): MatchPlace => ({
+    where,
+    sequence,
+    words,
+  });
   const [name, old, answer, newest] = [
     place("name", Infinity, 0b01),
     place("instruction", 1, 0b10),
     place("answer", 7, 0b01),
     place("instruction", 7, 0b01),
   ];
-  assert.deepEqual(placesToTell([old, answer, name, newest], 2), [name, newest, old]);
-  assert.deepEqual(placesToTell([answer, newest], 1), [newest, answer]);
-  assert.equal(placesToTell([answer, name, newest], 2), null);
-  assert.equal(placesToTell([], 1), null);
+  assert.deepEqual(placesToShow([old, answer, name, newest], 2), [name, newest, old]);
+  assert.deepEqual(placesToShow([answer, newest], 1), [newest, answer]);
+  assert.equal(placesToShow([answer, name, newest], 2), null);
+  assert.equal(placesToShow([], 1), null);
 });

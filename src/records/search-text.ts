@@ -1,48 +1,48 @@
 /**
- * Search by words (S8), as every driver does it: what counts as the same text, which places of a session are
- * told, and what is shown of them. A driver only has to find the words, in its own way.
+ * Search by words (S8), as every driver does it: which texts are the same, which places of a session are shown, and which
+ * excerpt of them. A driver only has to find the words, in its own way.
  */
 
-/** Places that are told of a session, unless its words are spread over more. */
+/** How many places of a session are shown, unless its words are spread over more. */
 const placesShown = 3;
 const excerptBefore = 60;
 const excerptAfter = 120;
 
-/** Text as any database can hold it; canonically the same as it was, but for NULs and lone surrogates. */
+/** Returns the text as any database can hold it: canonically the same, except for NULs and lone surrogates. */
 export function storableText(text: string): string {
   return text.toWellFormed().replaceAll("\u0000", "\uFFFD").normalize("NFC");
 }
 
 /**
- * What is compared. As long as the storable text, so that a place in one is the same place in the other. Drivers keep
- * it in rows: another way of folding needs a migration.
+ * Returns the text as it is compared. It is as long as the storable text, so that a position in one is the same position in
+ * the other. Drivers store it in rows: another way of folding needs a migration.
  */
 export function foldedText(storable: string): string {
   // The one letter that would grow, and the one whose lower case depends on its neighbours.
   return storable.replaceAll("İ", "I").toLowerCase().replaceAll("ς", "σ");
 }
 
-/** The words as they are looked for, each once. */
+/** Returns the words as they are searched, each once. */
 export function foldedWords(words: readonly string[]): string[] {
   return [...new Set(words.map((word) => foldedText(storableText(word))))].filter((word) => word !== "");
 }
 
-/** Which of the words a folded text has: bit n stands for the word n. `limits.searchWordsMax` bits fit. */
+/** Returns which of the words a folded text contains: bit n is the word n. `limits.searchWordsMax` bits fit. */
 export function wordsIn(folded: string, words: readonly string[]): number {
   return words.reduce((found, word, bit) => (folded.includes(word) ? found | (1 << bit) : found), 0);
 }
 
 /** A part of a session that has some of the words. */
-export interface Place {
+export interface MatchPlace {
   where: "name" | "instruction" | "answer";
-  /** Of the turn; Infinity for the name. */
+  /** The sequence number of the turn. Infinity for the name. */
   sequence: number;
-  /** As `wordsIn` tells them. */
+  /** The words in it, as `wordsIn` returns them. */
   words: number;
 }
 
-/** What to tell of a session with these places; null where they do not have all of so many words. */
-export function placesToTell<P extends Place>(places: readonly P[], wordCount: number): P[] | null {
+/** Selects the places to show. Returns null if the places do not contain all of the words. */
+export function placesToShow<P extends MatchPlace>(places: readonly P[], wordCount: number): P[] | null {
   const inOrder = places.toSorted((a, b) => byNewest(a, b));
   let missing = (1 << wordCount) - 1;
   const needed = new Set<P>();
@@ -55,7 +55,7 @@ export function placesToTell<P extends Place>(places: readonly P[], wordCount: n
   return inOrder.filter((place) => needed.has(place) || more.includes(place));
 }
 
-function byNewest(a: Place, b: Place): number {
+function byNewest(a: MatchPlace, b: MatchPlace): number {
   if (a.sequence !== b.sequence) return b.sequence - a.sequence;
   return Number(a.where === "answer") - Number(b.where === "answer");
 }

@@ -57,7 +57,7 @@ export interface TurnOpening {
   /** The head that the caller saw; null for none. The turn is refused if the head is another one (S5). A subagent's turn ignores it. */
   expectedHead: string | null;
   idempotency: IdempotentRequest | null;
-  /** For a subagent's turn: the subagent's newest turn as the caller saw it, null for none, and the bounds of the session (A1). */
+  /** Given for a subagent's turn: its newest turn as the caller saw it, null for none, and the bounds of the session (A1). */
   subagent?: SubagentBounds & { seenTurnId: string | null };
   /** The messages of the session's mailbox that the turn takes, by their turns. Refused unless all of them wait (A2). */
   mail?: readonly string[];

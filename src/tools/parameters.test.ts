@@ -24,7 +24,7 @@ function fault(args: Record<string, unknown>): string {
   return "";
 }
 
-test("[P5] a call with wrong arguments is told all that is wrong, and what there is", () => {
+test("[P5] a call with wrong arguments gets every fault by name, and the arguments that there are", () => {
   const unknown = fault({ file_path: "a", content: "" });
   assert.match(
     unknown,

@@ -7,7 +7,10 @@ import { UsageError } from "./failure.ts";
 export async function confirm(call: CliInvocation, question: string): Promise<boolean> {
   const { io } = call;
   if (io.stdin.isTTY !== true) {
-    throw new UsageError(`there is no terminal to ask on: ${question}`, "if that is what you want, give --yes");
+    throw new UsageError(
+      `there is no terminal to ask for confirmation: ${question}`,
+      "to confirm in advance, give --yes",
+    );
   }
   const reader = createInterface({ input: io.stdin, output: io.stderr });
   try {

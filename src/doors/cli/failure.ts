@@ -42,41 +42,41 @@ export class CommandFailed extends Error {
 
 /** How to fix an error whose own text does not say it. */
 const fixes: Partial<Record<ErrorCode | "unreachable" | "stream_cut" | "answer_invalid", string>> = {
-  instruction_empty: 'say what you want: aptove ask "…"',
+  instruction_empty: 'give one: aptove ask "…"',
   session_busy: "wait for the running turn, or give --queue, --interrupt or --steer",
-  session_archived: "take it out again: aptove session unarchive, or start another with --new",
-  head_moved: "look at the session (aptove session log) and ask again",
-  mailbox_empty: "look at it, also at what was delivered: aptove session mailbox --all",
-  turn_not_running: 'say it as the next instruction: aptove ask --continue "…"',
+  session_archived: "unarchive it: aptove session unarchive, or start another with --new",
+  head_moved: "check the session (aptove session log) and ask again",
+  mailbox_empty: "list all messages, also delivered ones: aptove session mailbox --all",
+  turn_not_running: 'send it as the next instruction: aptove ask --continue "…"',
   turn_not_continuable: "continue another turn: aptove session log --graph",
-  import_conflict: "look at what is here: aptove session verify",
-  index_missing: "index the repository first, on the machine of the server if one answers: aptove index",
+  import_conflict: "check the session that is here: aptove session verify",
+  index_missing: "index the repository first, at a server on its own machine: aptove index",
   index_mismatch: "build the index again: aptove index --rebuild",
   provider_unauthenticated: "check the key: aptove config check",
   provider_unknown: "check the provider and its key: aptove config check",
   provider_unavailable: "check the network and the provider's address: aptove config show",
-  provider_rate_limited: "wait a little and ask again",
+  provider_rate_limited: "wait a moment and ask again",
   provider_quota_exhausted: "check the account at the provider, or use another one: aptove config show",
   context_window_exceeded: "start another session, or name fewer files",
   config_invalid: "correct it and run: aptove config check",
   storage_full: "free some disk space and try again",
   data_newer: "update aptove, or set APTOVE_DATA_DIR to another folder",
-  unauthenticated: "give a key that is valid there: --key, or APTOVE_KEY",
+  unauthenticated: "give a key that is valid at this server: --key, or APTOVE_KEY",
   user_exists: "see who it is: aptove user list",
-  last_admin: "make somebody else an admin first: aptove user role <user> admin",
+  last_admin: "make another user an admin first: aptove user role <user> admin",
   identity_unavailable: "try again in a moment, or use an API key",
-  pairing_refused: "make another code: aptove device pair",
+  pairing_refused: "create another code: aptove device pair",
   runner_lost: "ask again: the session continues from its last finished turn",
   interrupted: "ask again when you like",
   unreachable: "check that the server runs and that --server names its address",
-  stream_cut: "the turn goes on at the server: aptove session log",
+  stream_cut: "the turn continues at the server: aptove session log",
   answer_invalid: "check that --server names an aptove server",
   internal: "please report this; APTOVE_DEBUG=1 shows where it happened",
 };
 
 /** The fix for a missing index at another server. Only the server's own machine can build its index (Q1). */
 export const indexThereFix =
-  "ask whoever runs the server to index it there (aptove index --org <your org>), or ask outside of a git repository";
+  "ask the operator of the server to index it there (aptove index --org <your org>), or ask outside of a git repository";
 
 /**
  * Returns the fix for an error code. `server` is the address of the server that the error came from; null for this
@@ -87,7 +87,7 @@ export function fixOf(code: string, server: string | null): string | null {
   return Object.hasOwn(fixes, code) ? (fixes[code as ErrorCode] ?? null) : null;
 }
 
-interface Told {
+interface FailureReport {
   code: string;
   message: string;
   fix: string | null;
@@ -95,7 +95,7 @@ interface Told {
 }
 
 /** Describes an error. Errors of the engine and of the client both carry `code` and `detail`. */
-export function writeFailure(error: unknown, server: string | null): Told {
+export function writeFailure(error: unknown, server: string | null): FailureReport {
   if (error instanceof UsageError) {
     return { code: "usage", message: error.message, fix: error.fix, exit: exitCodes.wrongUse };
   }
@@ -137,9 +137,9 @@ export function reportFailure(
   return exit;
 }
 
-export function printFailure(told: { code: string; message: string; fix: string | null }, output: CliOutput): void {
+export function printFailure(failure: { code: string; message: string; fix: string | null }, output: CliOutput): void {
   const { red, cyan, dim } = output.noteStyle;
-  const message = output.safeNote(told.message.replaceAll(/\s*\n\s*/g, " "));
-  output.note(`${red("error:")} ${message} ${dim(`(${told.code})`)}`);
-  if (told.fix !== null) output.note(`${cyan("fix:")} ${told.fix}`);
+  const message = output.safeNote(failure.message.replaceAll(/\s*\n\s*/g, " "));
+  output.note(`${red("error:")} ${message} ${dim(`(${failure.code})`)}`);
+  if (failure.fix !== null) output.note(`${cyan("fix:")} ${failure.fix}`);
 }

@@ -32,7 +32,7 @@ test("[L1] columns are aligned, the last one ragged", () => {
   );
 });
 
-test("[L1] durations are told in the unit that fits", () => {
+test("[L1] durations are printed in a suitable unit", () => {
   assert.deepEqual([duration(12.4), duration(1_250), duration(125_000)], ["12 ms", "1.3 s", "2 min 5 s"]);
 });
 

@@ -16,7 +16,7 @@ test("[L1] help and version are exit code 0, on standard output", async (t) => {
   const help = await world.run(["--help"]);
   assert.equal(help.exit, 0);
   assert.match(help.stdout, /Examples:\n {2}aptove ask/);
-  assert.match(help.stdout, /Exit codes: 0 fine, 1 failed, 2 wrong use, 130 interrupted/);
+  assert.match(help.stdout, /Exit codes: 0 success, 1 failed, 2 wrong use, 130 interrupted/);
   assert.deepEqual(await world.run(["--version"]), { exit: 0, stdout: "0.0.0-test\n", stderr: "" });
   assert.equal((await world.run(["session", "log", "--help"])).exit, 0);
 });
@@ -40,7 +40,7 @@ test("[L1] an unknown command or option, and a missing argument, are exit code 2
   }
 });
 
-test("[L1] with --json a wrong call is told as every failure is", async (t) => {
+test("[L1] with --json a usage error is reported like every failure", async (t) => {
   const world = await cliWorld(t);
   const cases: [string[], { message: string; fix: string }][] = [
     [["frob"], { message: "unknown command 'frob'", fix: "see aptove --help" }],
@@ -54,7 +54,7 @@ test("[L1] with --json a wrong call is told as every failure is", async (t) => {
   }
 });
 
-test("[L1] whoever reads only the first lines ends the command quietly", async (t) => {
+test("[L1] a reader that stops after the first lines ends the command without an error", async (t) => {
   const dataDir = await temporaryFolder(t);
   const env = { ...process.env, APTOVE_DATA_DIR: dataDir };
   const child = spawn(process.execPath, [main, "config", "show"], { env, stdio: ["ignore", "pipe", "pipe"] });

@@ -54,7 +54,7 @@ function configure(
   for (const child of command.commands) configure(child, { ...to, name: `${to.name} ${child.name()}` });
 }
 
-interface ToldTo {
+interface ReportTarget {
   output: CliOutput;
   json: boolean;
   debug: boolean;
@@ -64,17 +64,17 @@ interface ToldTo {
  * Reports why parsing ended. `words` is what commander wrote: `error: …`, perhaps a suggestion, and a line that names
  * the help.
  */
-function endOfParsing(error: unknown, words: string, told: ToldTo): ExitCode {
-  if (!(error instanceof CommanderError)) return reportFailure(error, told.output, told);
+function endOfParsing(error: unknown, words: string, target: ReportTarget): ExitCode {
+  if (!(error instanceof CommanderError)) return reportFailure(error, target.output, target);
   // Help and version end in the same way as a wrong option. Only the exit code tells them apart.
   if (error.exitCode === 0) return exitCodes.fine;
   if (error.code !== "commander.help") {
     const [message = "", fix = null] = words.trim().split("\nfix: ");
-    return reportFailure(new UsageError(message.replace(/^error: /, ""), fix), told.output, told);
+    return reportFailure(new UsageError(message.replace(/^error: /, ""), fix), target.output, target);
   }
   // A group of commands was named without one of its commands. Then commander wrote the help.
-  if (told.json) return reportFailure(new UsageError("no command was given", "see --help"), told.output, told);
-  told.output.noteRaw(words);
+  if (target.json) return reportFailure(new UsageError("no command was given", "see --help"), target.output, target);
+  target.output.noteRaw(words);
   return exitCodes.wrongUse;
 }
 

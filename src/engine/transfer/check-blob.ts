@@ -5,10 +5,10 @@ import { limits } from "../../domain/limits.ts";
 import type { StateFile } from "../../domain/lineage.ts";
 import { mediaKey } from "../turn/kept/kept-parts.ts";
 import type { OpeningBlob } from "../turn/kept/turn-blobs.ts";
-import { openingShape, partShape, requestShape, runShape, stateShape } from "./blob-shapes.ts";
+import { blobSchemas } from "./blob-schemas.ts";
 import { blobBytes, type BlobLine, type PartLine } from "./format.ts";
+import { checkedValue } from "./schema.ts";
 import type { SpoolPlace } from "./spool.ts";
-import type { Check } from "./shape.ts";
 
 export interface CheckedBlob {
   key: string;
@@ -25,15 +25,7 @@ export interface CheckedBlob {
   places: SpoolPlace[];
 }
 
-type BlobKind = keyof typeof shapes;
-
-const shapes = {
-  part: partShape,
-  opening: openingShape,
-  request: requestShape,
-  run: runShape,
-  state: stateShape,
-} satisfies Record<string, Check>;
+type BlobKind = keyof typeof blobSchemas;
 
 const keyPattern = /^turns\/([0-9a-f-]{36})\/(part|opening|request|run|state)(?:-[0-9a-z-]+)?\.json$/;
 
@@ -45,11 +37,9 @@ export function checkBlob(line: BlobLine, parts: readonly PartLine[]): CheckedBl
   if (bytes.length !== line.bytes || sha256(bytes) !== line.sha256)
     return { fault: `${key} does not have its SHA-256` };
   if (bytes.length > limits.blobBytesMax) return { fault: `${key} is larger than ${limits.blobBytesMax} bytes` };
-  const content = parsed(bytes);
-  const shape: Check = shapes[kind as BlobKind];
-  const fault = shape(content, key);
-  if (fault !== null) return { fault };
-  const { turnId: owner, base = null, entries = [] } = content as Partial<OpeningBlob & StateFile>;
+  const content = checkedValue(blobSchemas[kind as BlobKind], parsed(bytes), key);
+  if ("fault" in content) return content;
+  const { turnId: owner, base = null, entries = [] } = content.value as Partial<OpeningBlob & StateFile>;
   if (owner !== turnId) return { fault: `${key} belongs to another turn` };
   return {
     key,
@@ -58,7 +48,7 @@ export function checkBlob(line: BlobLine, parts: readonly PartLine[]): CheckedBl
     hash: line.sha256,
     base,
     entries: entries.map((entry) => ({ turnId: entry.turnId, depth: entry.depth })),
-    parts: namedParts(content as Partial<OpeningBlob & StateFile>),
+    parts: namedParts(content.value as Partial<OpeningBlob & StateFile>),
     places: [],
   };
 }

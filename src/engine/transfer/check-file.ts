@@ -13,12 +13,13 @@ import {
   exportFormat,
   LineSeal,
   type BlobLine,
-  type EndLine,
   type ExportedSession,
   type PartLine,
+  type SessionLine,
   type TurnLine,
 } from "./format.ts";
-import { endShape, headerFault, lineShapes } from "./line-shapes.ts";
+import { checkedLine, endSchema, headerSchema } from "./line-schemas.ts";
+import { checkedValue } from "./schema.ts";
 import type { Spool, SpoolPlace } from "./spool.ts";
 
 /** A turn of the file, as much of it as fits into memory for every turn. */
@@ -130,26 +131,24 @@ class FileCheck {
         { facts: { found: format, known: exportFormat } },
       );
     }
-    const fault = headerFault(header);
-    if (fault !== null) throw this.#fault(`this is not an export of aptove: ${fault}`);
+    const line = checkedValue(headerSchema, header, "header");
+    if ("fault" in line) throw this.#fault(`this is not an export of aptove: ${line.fault}`);
     this.#made = String(version);
   }
 
-  async #takeContent(content: Record<string, unknown>, line: string): Promise<void> {
-    const kind = String(content.kind);
-    const shape = Object.hasOwn(lineShapes, kind) ? lineShapes[kind as keyof typeof lineShapes] : undefined;
-    if (shape === undefined) throw this.#fault(`lines of the kind ${JSON.stringify(kind)} are not known`);
-    const fault = shape(content, kind);
-    if (fault !== null) throw this.#fault(fault);
-    if ((kind === "part") !== (this.#parted !== null)) throw this.#fault("the parts of a blob do not follow it");
-    if (kind === "session") return this.#takeSession(content as unknown as { session: ExportedSession });
-    const place = await this.#source.spool.add(line);
-    if (kind === "blob") this.#takeBlob(content as unknown as BlobLine, place);
-    else if (kind === "part") this.#takePart(content as unknown as PartLine, place);
-    else await this.#takeTurn(content as unknown as TurnLine, place);
+  async #takeContent(content: Record<string, unknown>, text: string): Promise<void> {
+    const line = checkedLine(content);
+    if ("fault" in line) throw this.#fault(line.fault);
+    const { value } = line;
+    if ((value.kind === "part") !== (this.#parted !== null)) throw this.#fault("the parts of a blob do not follow it");
+    if (value.kind === "session") return this.#takeSession(value);
+    const place = await this.#source.spool.add(text);
+    if (value.kind === "blob") this.#takeBlob(value, place);
+    else if (value.kind === "part") this.#takePart(value, place);
+    else await this.#takeTurn(value, place);
   }
 
-  #takeSession({ session }: { session: ExportedSession }): void {
+  #takeSession({ session }: SessionLine): void {
     if (this.#file.turns.size > 0 || this.#blobs.size > 0) throw this.#fault("sessions stand before all turns");
     if (this.#file.sessions.has(session.id)) throw this.#fault(`the session ${session.id} is there twice`);
     this.#file.sessions.set(session.id, session);
@@ -224,9 +223,9 @@ class FileCheck {
   }
 
   async #takeEnd(content: Record<string, unknown>): Promise<void> {
-    const fault = endShape(content, "end");
-    if (fault !== null) throw this.#fault(fault);
-    const end = content as unknown as EndLine;
+    const line = checkedValue(endSchema, content, "end");
+    if ("fault" in line) throw this.#fault(line.fault);
+    const end = line.value;
     const { sessions, turns } = this.#file;
     const isWhole = end.sessions === sessions.size && end.turns === turns.size && end.blobs === this.#blobCount;
     if (!isWhole || this.#parted !== null || this.#blobs.size > 0 || end.sha256 !== this.#seal.digest()) {

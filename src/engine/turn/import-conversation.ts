@@ -9,13 +9,14 @@ import { newId } from "../../domain/ids.ts";
 import { emptyState } from "../../domain/lineage.ts";
 import type { Session } from "../../domain/session.ts";
 import type { TranscribedTurn, TranscriptMessage } from "../../domain/transcript.ts";
+import type { FinishedTurn } from "../../domain/turn.ts";
 import type { Provider } from "../../providers/provider.ts";
 import { acceptRequest } from "./prepare/accept.ts";
 import type { AcceptedRequest } from "./prepare/accepted-request.ts";
 import { noProvider } from "./prepare/chain.ts";
 import { placeInput } from "./kept/kept-parts.ts";
 import type { EngineCore } from "./live/engine-core.ts";
-import type { SessionStart } from "../engine.ts";
+import type { SessionStart, TurnRequest } from "../engine.ts";
 import { openTurn } from "./open-turn.ts";
 import { newRoot } from "./place-turn.ts";
 import { bareManifest, gatheredContext } from "./prepare/plan-turn.ts";
@@ -25,71 +26,88 @@ import { visibleSession } from "../access/visible.ts";
 import { settleTurn } from "./settle-turn.ts";
 import { transcriptOf } from "./transcribe.ts";
 import type { TurnPlan } from "./prepare/turn-plan.ts";
+import type { OpenedTurn } from "./live/turn-stages.ts";
 
 export interface ImportedConversation {
   session: Session;
   transcribed: TranscribedTurn;
 }
 
+type ConversationStart = SessionStart & { messages: readonly TranscriptMessage[] };
+
 export async function importConversation(
   core: EngineCore,
   caller: Caller,
-  { messages, ...start }: SessionStart & { messages: readonly TranscriptMessage[] },
+  { messages, ...start }: ConversationStart,
 ): Promise<ImportedConversation> {
-  const spoken = messages.filter(({ text }) => text.trim() !== "");
-  const [first, ...rest] = beginningWithUser(spoken);
+  const [first, ...rest] = beginningWithUser(messages.filter(({ text }) => text.trim() !== ""));
   if (first === undefined) throw new AptoveError("instruction_empty", "the conversation has no message");
+  const request = requestOf(start, first.text);
+  const { subagentTools, deps } = core;
+  const known = { caller, request, session: null, subagentTools, inherited: new Map() };
+  const accepted: AcceptedRequest = { ...(await acceptRequest(deps, known)), provider: noModel, model: "" };
+  const turnId = newId();
+  const live = core.live.begin({ turnId, sessionId: turnId, visibleBy: turnId, startedBy: caller.userId });
+  try {
+    const plan = planOf(turnId, accepted);
+    const prepared = { plan, warnings: [] };
+    const result = await openTurn(core, { live, place: newRoot, request, accepted, prepared });
+    if ("repeats" in result) throw new AptoveError("internal", "an import has no idempotency key");
+    const turn = await recordAndSettle(core, result.opened, { plan, rest });
+    if (turn.status === "failed") throw new AptoveError(turn.failures[0].code, turn.failures[0].message);
+    const session = await visibleSession(deps, caller, turnId);
+    const items = [...plan.newItems, ...result.opened.recorder.items];
+    return { session, transcribed: transcribedTurn(turn, session, items) };
+  } finally {
+    core.live.end(live);
+  }
+}
+
+function requestOf(start: SessionStart, instruction: string): TurnRequest {
   const { workspaceId, repo, agentContextId, conversationContextId, ...session } = start;
-  const request = {
-    instruction: first.text,
+  return {
+    instruction,
     session,
     ...(workspaceId !== undefined && { workspaceId }),
     ...(repo !== undefined && { repo }),
     ...(agentContextId !== undefined && { agentContextId }),
     ...(conversationContextId !== undefined && { conversationContextId }),
   };
-  const { subagentTools } = core;
-  const asked = await acceptRequest(core.deps, {
-    caller,
-    request,
-    session: null,
-    subagentTools,
-    inherited: new Map(),
-  });
-  const accepted: AcceptedRequest = { ...asked, provider: noModel, model: "" };
-  const turnId = newId();
-  const live = core.live.begin({ turnId, sessionId: turnId, visibleBy: turnId, startedBy: caller.userId });
-  try {
-    const plan = planOf(turnId, accepted);
-    const result = await openTurn(core, { live, place: newRoot, request, accepted, prepared: { plan, warnings: [] } });
-    if ("repeats" in result) throw new AptoveError("internal", "an import has no idempotency key");
-    const { opened } = result;
-    const { recorder } = opened;
-    live.run(opened);
-    recordConversation(recorder, { sessionId: turnId, plan, rest });
-    const answer = { ended: "answered", stopReason: "stop", responseId: null, step: 0 } as const;
-    const outcome = { plan, answer, deferredCalls: [], isTranscribed: true };
-    const { turn, logDropped } = await settleTurn(core, { ...opened, ...outcome });
-    live.finish(turn);
-    await logDropped;
-    if (turn.status === "failed") throw new AptoveError(turn.failures[0].code, turn.failures[0].message);
-    const imported = await visibleSession(core.deps, caller, turnId);
-    return {
-      session: imported,
-      transcribed: {
-        sessionId: turnId,
-        turnId,
-        parentTurnId: null,
-        provider: turn.provider,
-        model: turn.model,
-        sessionCreatedAt: imported.createdAt,
-        messages: transcriptOf([...plan.newItems, ...recorder.items]),
-        earlier: async () => [],
-      },
-    };
-  } finally {
-    core.live.end(live);
-  }
+}
+
+interface ConversationRun {
+  plan: TurnPlan;
+  /** The messages behind the first. */
+  rest: readonly TranscriptMessage[];
+}
+
+async function recordAndSettle(
+  core: EngineCore,
+  opened: OpenedTurn,
+  { plan, rest }: ConversationRun,
+): Promise<FinishedTurn> {
+  const { live, recorder } = opened;
+  live.run(opened);
+  recordConversation(recorder, { sessionId: live.sessionId, plan, rest });
+  const answer = { ended: "answered", stopReason: "stop", responseId: null, step: 0 } as const;
+  const outcome = { plan, answer, deferredCalls: [], isTranscribed: true };
+  const { turn, logDropped } = await settleTurn(core, { ...opened, ...outcome });
+  live.finish(turn);
+  await logDropped;
+  return turn;
+}
+
+function transcribedTurn(turn: FinishedTurn, session: Session, items: readonly HistoryItem[]): TranscribedTurn {
+  return {
+    sessionId: session.id,
+    turnId: turn.id,
+    parentTurnId: null,
+    provider: turn.provider,
+    model: turn.model,
+    sessionCreatedAt: session.createdAt,
+    messages: transcriptOf(items),
+    earlier: async () => [],
+  };
 }
 
 /** A history begins with the person, on every provider's wire. */

@@ -4,15 +4,9 @@ import { limits } from "../../domain/limits.ts";
 import type { MailboxMessage } from "../../domain/mailbox.ts";
 import type { Turn } from "../../domain/turn.ts";
 import type { EngineCore } from "./live/engine-core.ts";
+import type { MailboxDelivery } from "./prepare/turn-placement.ts";
 import { shareRoom, type DeliveredMessage } from "./request/mailbox-block.ts";
 import { turnReader } from "./turn-reader.ts";
-
-export interface MailboxDelivery {
-  /** What the model is given, oldest first. */
-  messages: DeliveredMessage[];
-  /** Those of them that leave the mailbox with this turn, by the subagents' turns. */
-  takes: string[];
-}
 
 export const noDelivery: MailboxDelivery = { messages: [], takes: [] };
 

@@ -18,7 +18,7 @@ import { RunRecorder } from "./live/run-recorder.ts";
 import { bareManifest } from "./prepare/plan-turn.ts";
 import { recoverTurn } from "./recover-turns.ts";
 import { blankSession } from "./new-session.ts";
-import type { OpenedTurn, PreparedTurn } from "./turn-stages.ts";
+import type { OpenedTurn, PreparedTurn } from "./live/turn-stages.ts";
 import { blobKeys, encodeBlob, type OpeningBlob } from "./kept/turn-blobs.ts";
 
 /** `repeats`: another request with the same idempotency key was quicker (T13). */

@@ -4,12 +4,11 @@
  */
 import type { Caller } from "../../domain/caller.ts";
 import { AptoveError } from "../../domain/errors.ts";
-import type { Session } from "../../domain/session.ts";
-import type { SubagentRef } from "../../domain/subagent.ts";
 import { mayBeParent, type Turn } from "../../domain/turn.ts";
 import type { EngineCore } from "./live/engine-core.ts";
 import type { TurnRequest } from "../engine.ts";
-import { noDelivery, repeatedMail, waitingMail, type MailboxDelivery } from "./mailbox-delivery.ts";
+import { noDelivery, repeatedMail, waitingMail } from "./mailbox-delivery.ts";
+import type { TurnPlacement } from "./prepare/turn-placement.ts";
 import { fireInstruction } from "./request/mailbox-block.ts";
 import type { Parent } from "./prepare/turn-plan.ts";
 import { mayContinue } from "../access/visible.ts";
@@ -18,32 +17,6 @@ import { visibleTurn } from "../access/visible.ts";
 import { visibleSession } from "../access/visible.ts";
 import { readBlob, type OpeningBlob } from "./kept/turn-blobs.ts";
 import { inputAgain } from "./kept/kept-parts.ts";
-
-export interface TurnPlacement {
-  /** Null: the turn begins a new session. */
-  session: Session | null;
-  /** The session whose contexts, workspace and repository count where the request names none. */
-  model: Session | null;
-  parent: Parent | null;
-  /** The head as the caller saw it; the turn becomes the head only from there (S5). */
-  head: string | null;
-  /** Of a new session: the turn that it was forked from. */
-  originTurnId: string | null;
-  rerunOf: string | null;
-  /** Null: the turn is the session's agent's. */
-  subagent: SubagentPlace | null;
-  mail: MailboxDelivery;
-}
-
-/** Beside the agent's turns, and never the head (A1). */
-export interface SubagentPlace {
-  turnId: string;
-  ref: SubagentRef;
-  /** The turn that began it or continued it. */
-  spawnedBy: string;
-  /** Its newest turn as it was seen; null: this is its first. */
-  seenTurnId: string | null;
-}
 
 /** The request with what a rerun takes over from the turn that it repeats. */
 export interface PlacedRequest {

@@ -11,14 +11,15 @@ import type { EngineCore } from "./live/engine-core.ts";
 import type { RunningTurn, TurnRequest } from "../engine.ts";
 import type { LiveTurn } from "./live/live-turn.ts";
 import { openTurn } from "./open-turn.ts";
-import { placeTurn, type TurnPlacement } from "./place-turn.ts";
+import { placeTurn } from "./place-turn.ts";
+import type { TurnPlacement } from "./prepare/turn-placement.ts";
 import { answerOpenCalls, gatheredContext, tryToPlan } from "./prepare/plan-turn.ts";
 import { findRepeated, repeatedTurn } from "./repeated-request.ts";
 import { runSteps } from "./run/run-steps.ts";
 import { settleTurn } from "./settle-turn.ts";
 import { eventsOf, shuttingDown } from "./live/turn-events.ts";
 import { TurnWatch } from "./live/turn-watch.ts";
-import type { AcceptedTurn, OpenedTurn, RegisteredTurn } from "./turn-stages.ts";
+import type { AcceptedTurn, OpenedTurn, RegisteredTurn } from "./live/turn-stages.ts";
 
 /** Resolves once the turn is open and durable; the run goes on by itself (R5). */
 export async function startTurn(core: EngineCore, caller: Caller, asked: TurnRequest): Promise<RunningTurn> {

@@ -31,7 +31,7 @@ import { hasLostLease } from "./live/live-turn.ts";
 import type { TurnPlan } from "./prepare/turn-plan.ts";
 import type { RunRecorder } from "./live/run-recorder.ts";
 import { transcribe } from "./transcribe.ts";
-import type { AnsweredTurn } from "./turn-stages.ts";
+import type { AnsweredTurn } from "./live/turn-stages.ts";
 import { turnDigest } from "./kept/turn-digest.ts";
 import { blobKeys, encodeBlob } from "./kept/turn-blobs.ts";
 

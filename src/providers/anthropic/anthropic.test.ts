@@ -101,7 +101,7 @@ test("[C6] [E6] where the beginning has changed, thinking is dropped and nothing
       Array.from({ length: 3 }, () => "prefix_binding_mismatch"),
     );
   }
-  const summary = user("summary of what was said before");
+  const summary = user("summary of the conversation before");
   const compacted = [summary, ...history.slice(4), user("sure?")];
   itemsOf(await ask(wire.provider, callOf(compacted)));
   assert.equal(wire.fake.requests.at(-1)?.seen?.dropped.length, 2);
@@ -205,7 +205,7 @@ test("[C7] rate limits, money, faults, refusals: each with its code and its wait
   }
 });
 
-test("[E4] where a model takes no forced tool, that is what the failure says", async (context) => {
+test("[E4] if a model takes no forced tool, the failure says so", async (context) => {
   const { provider } = await wired(context);
   const { failure } = failedOf(await ask(provider, callOf([user("a")], { toolChoice: "look" })), "provider_rejected");
   assert.match(failure.message, /type "tool" and "any" are not supported for this model/);
@@ -238,7 +238,7 @@ test("[C7] an error in the middle of a stream keeps what came before it", async 
   assert.ok(events.some((event) => event.type === "item"));
 });
 
-test("[C7] an answer that is none is told apart from one that was cut", async (context) => {
+test("[C7] a body that is not an answer is distinguished from an answer that was cut", async (context) => {
   const { fake, provider } = await wired(context);
   const stream = "text/event-stream; charset=utf-8";
   const cases: [body: string, type: string, code: ErrorCode][] = [
@@ -258,7 +258,7 @@ test("[C7] an answer that is none is told apart from one that was cut", async (c
   }
 });
 
-test("[C7] a provider that says nothing, or falls silent, is given up", patience, async (context) => {
+test("[C7] a provider that sends nothing, or stops sending, is given up", patience, async (context) => {
   const { fake, provider } = await wired(context, { firstByteMs: 40, idleMs: 40 });
   const released = Promise.withResolvers<void>();
   context.after(() => released.resolve());

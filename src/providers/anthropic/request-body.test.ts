@@ -106,9 +106,9 @@ test("[C1] [C5] a whole history, byte for byte: thinking as it came, results fir
 });
 
 test("[C5] reasoning goes back only to its provider and model family, and only with its signature", () => {
-  const said: HistoryItem = { type: "assistant", text: "a" };
+  const assistant: HistoryItem = { type: "assistant", text: "a" };
   const droppedOf = (item: HistoryItem, model = "claude-opus-5-5"): number => {
-    const call = { ...first, model, items: [question, item, said, question] };
+    const call = { ...first, model, items: [question, item, assistant, question] };
     check(JSON.parse(provider.prepare(call).body));
     return provider.prepare(call).dropped[0]?.count ?? 0;
   };
@@ -166,7 +166,7 @@ function choiceOf(call: Partial<ModelCall>): unknown {
   return (JSON.parse(provider.prepare({ ...first, ...call }).body) as MessagesBody).tool_choice;
 }
 
-test("[E5] a mode leaves the list as it is; where it allows none, that is said", () => {
+test("[E5] a mode leaves the list as it is; if it allows no tool, the request says so", () => {
   assert.equal(choiceOf({ allowedTools: ["look-up", "not there"] }), undefined);
   assert.equal(choiceOf({ allowedTools: null }), undefined);
   assert.deepEqual(choiceOf({ allowedTools: [] }), { type: "none" });
@@ -192,23 +192,23 @@ test("there is always a limit of tokens: of the settings, of the provider, or on
   assert.deepEqual([limitOf(), limitOf(500), limitOf(undefined, 700), limitOf(0, 700)], [32_000, 500, 700, 1]);
 });
 
-test("what the model shall go on from does not end with white space", () => {
+test("an assistant message that the model must continue does not end with white space", () => {
   const last = messagesOf([question, { type: "assistant", text: "So \n" }]).at(-1);
   assert.deepEqual(last, { role: "assistant", content: [{ type: "text", text: "So" }] });
 });
 
-const anyText = fc.oneof(fc.string(), fc.constantFrom("", " ", "\n", "\ud83d", "a \udc00", "said \n"));
+const anyText = fc.oneof(fc.string(), fc.constantFrom("", " ", "\n", "\ud83d", "a \udc00", "spoken \n"));
 const anyCall = fc.record({ name: anyText, arguments: fc.oneof(fc.json(), anyText, fc.constant('{"\\ud800":1}')) });
 const anyReasoning = fc.record({
   provider: fc.constantFrom("anthropic", "other"),
   opaque: fc.constantFrom(undefined, { type: "thinking", thinking: "hm", signature: "s" }, { type: "x" }),
 });
 
-/** One turn of any provider: an instruction, then answers with calls, each with its result, and what is said last. */
+/** One turn of any provider: an instruction, then answers with calls, each with its result, and a last text. */
 const anyTurn = fc.record({
   instruction: fc.tuple(fc.string({ minLength: 1 }), anyText).map(([word, rest]) => [`do ${word}`, rest]),
   steps: fc.array(
-    fc.record({ reasoning: fc.array(anyReasoning, { maxLength: 2 }), said: anyText, calls: fc.array(anyCall) }),
+    fc.record({ reasoning: fc.array(anyReasoning, { maxLength: 2 }), text: anyText, calls: fc.array(anyCall) }),
     { maxLength: 3 },
   ),
   steer: fc.option(anyText, { nil: undefined }),
@@ -227,10 +227,10 @@ function historyOf(turns: (typeof anyTurn extends fc.Arbitrary<infer Turn> ? Tur
           text: "hm",
           ...each,
         })),
-        { type: "assistant", text: step.said },
+        { type: "assistant", text: step.text },
         ...made.map((call): HistoryItem => ({ type: "tool_call", ...call })),
         ...(steer === undefined ? [] : [{ type: "user" as const, parts: [steer] }]),
-        ...made.map(({ callId }): HistoryItem => ({ type: "tool_result", callId, output: step.said })),
+        ...made.map(({ callId }): HistoryItem => ({ type: "tool_result", callId, output: step.text })),
       ];
     }),
   ]);

@@ -95,7 +95,7 @@ test("[V1] [C5] every kind of block comes in deltas, then whole; thinking keeps 
   assert.equal(eventOrderFault([{ type: "bytes", bytes: bytesOf("x") }, ...events]), null);
 });
 
-test("[T4] the input counts what the cache gave and took; thinking is part of the output", () => {
+test("[T4] the input includes what was read from and written to the cache; thinking is part of the output", () => {
   const last = readPieces([wireBytes(rich)]).at(-1);
   assert.ok(last?.type === "finished");
   const { input, cached, output, reasoning, total } = last.usage;
@@ -229,7 +229,7 @@ test("[C7] what comes after the end is not read; blocks and events that were not
   );
 });
 
-test("[C7] pieces that belong to no block, or lack what their type promises, are no answer", () => {
+test("[C7] deltas that belong to no block, or lack a required field, make the answer invalid", () => {
   const start = { type: "content_block_start", index: 0, content_block: { type: "text", text: "" } };
   const bad: unknown[][] = [
     [{ type: "content_block_delta", index: 0, delta: { type: "text_delta", text: "lost" } }],

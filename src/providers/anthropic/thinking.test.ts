@@ -63,25 +63,25 @@ test("[E4] a tool can be forced wherever the model takes it; elsewhere the provi
   assert.ok(refused.includes("claude-opus-5-5") && !refused.includes("claude-opus-5"));
 });
 
-test("thinking is said in the way of the model's generation", () => {
-  const said = (model: string, effort?: ModelSettings["reasoningEffort"]): unknown[] => {
+test("thinking is requested in the form of the model's generation", () => {
+  const requested = (model: string, effort?: ModelSettings["reasoningEffort"]): unknown[] => {
     const { thinking, output_config: output } = bodyFor(model, effort);
     return [thinking?.type, thinking?.type === "enabled" ? thinking.budget_tokens : output?.effort];
   };
-  assert.deepEqual(said("claude-haiku-4-5-20251001", "high"), ["enabled", 16_000]);
-  assert.deepEqual(said("claude-haiku-4-5-20251001", "minimal"), ["enabled", 1_024]);
-  assert.deepEqual(said("claude-opus-4-20250514", "low"), ["enabled", 2_048]);
-  assert.deepEqual(said("claude-haiku-4-5"), [undefined, undefined]);
-  assert.deepEqual(said("claude-opus-4-6"), [undefined, undefined]);
-  assert.deepEqual(said("claude-opus-4-8", "minimal"), ["adaptive", "low"]);
-  assert.deepEqual(said("claude-sonnet-5"), ["adaptive", undefined]);
-  assert.deepEqual(said("claude-fable-5-2", "medium"), ["adaptive", "medium"]);
-  assert.deepEqual(said("claude-opus-6"), ["adaptive", undefined]);
-  assert.deepEqual(said("some-other-model"), [undefined, undefined]);
-  assert.deepEqual(said("some-other-model", "high"), ["adaptive", "high"]);
+  assert.deepEqual(requested("claude-haiku-4-5-20251001", "high"), ["enabled", 16_000]);
+  assert.deepEqual(requested("claude-haiku-4-5-20251001", "minimal"), ["enabled", 1_024]);
+  assert.deepEqual(requested("claude-opus-4-20250514", "low"), ["enabled", 2_048]);
+  assert.deepEqual(requested("claude-haiku-4-5"), [undefined, undefined]);
+  assert.deepEqual(requested("claude-opus-4-6"), [undefined, undefined]);
+  assert.deepEqual(requested("claude-opus-4-8", "minimal"), ["adaptive", "low"]);
+  assert.deepEqual(requested("claude-sonnet-5"), ["adaptive", undefined]);
+  assert.deepEqual(requested("claude-fable-5-2", "medium"), ["adaptive", "medium"]);
+  assert.deepEqual(requested("claude-opus-6"), ["adaptive", undefined]);
+  assert.deepEqual(requested("some-other-model"), [undefined, undefined]);
+  assert.deepEqual(requested("some-other-model", "high"), ["adaptive", "high"]);
 });
 
-test("[C6] models that bind thinking to its conversation are told to drop what no longer fits", () => {
+test("[C6] models that bind thinking to its conversation are requested to drop what no longer matches", () => {
   for (const model of knownModels) {
     const { thinking } = bodyFor(model, "low");
     const binding = thinking?.type === "adaptive" ? thinking.block_binding?.prefix_mismatch_behavior : undefined;

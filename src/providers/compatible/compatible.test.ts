@@ -126,7 +126,7 @@ test("[E8] the key is sent as a header and is nowhere else; without one none is 
   assert.equal(failure.message, "bad key [secret] of [secret] (HTTP 400)");
 });
 
-test("[C7] a model that is not there, a wrong address and no server at all: each says what to do", async (context) => {
+test("[C7] a missing model, a wrong path and an unreachable server: each failure says what to do", async (context) => {
   const { fake, provider } = await wired(context);
   const missing = failedOf(await ask(provider, callOf([user("a")], { model: "llama4" })), "provider_rejected");
   assert.match(missing.failure.message, /model "llama4" not found.*ollama pull llama4/);
@@ -197,7 +197,7 @@ test("[C7] a stream is whole with its finish reason, also without usage and [DON
   }
 });
 
-test("[C7] an answer that is none is told apart from one that was cut", async (context) => {
+test("[C7] a body that is not an answer is distinguished from an answer that was cut", async (context) => {
   const { fake, provider } = await wired(context);
   const stream = "text/event-stream; charset=utf-8";
   const cases: [body: string, type: string, code: ErrorCode][] = [

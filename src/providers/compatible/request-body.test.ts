@@ -85,7 +85,7 @@ function messagesOf(items: HistoryItem[], model = first.model): unknown[] {
   return messages.slice(1);
 }
 
-test("[T8] arguments that are no object go as text within one, so that the server takes the history", () => {
+test("[T8] arguments that are not an object are sent as a text within one, so that the server takes the history", () => {
   for (const written of ['{"a": ', "[1]", "null", "look there"]) {
     const items: HistoryItem[] = [
       question,
@@ -99,8 +99,8 @@ test("[T8] arguments that are no object go as text within one, so that the serve
 });
 
 test("[C5] neighbours of one role are one message", () => {
-  const said = (text: string): HistoryItem => ({ type: "assistant", text });
-  assert.deepEqual(messagesOf([question, said("a"), said("b"), { type: "user", parts: ["c"] }, question]), [
+  const assistant = (text: string): HistoryItem => ({ type: "assistant", text });
+  assert.deepEqual(messagesOf([question, assistant("a"), assistant("b"), { type: "user", parts: ["c"] }, question]), [
     JSON.parse(asked),
     { role: "assistant", content: "a\n\nb" },
     { role: "user", content: "c\n\n[MODE: ask]\n\n[INSTRUCTION]\nWhere?\n\n[CONTEXT]\n\n…" },
@@ -130,7 +130,7 @@ function toolsOf(call: Partial<ModelCall>): { tools: string[]; choice: unknown }
   return { tools: (body.tools ?? []).map((tool) => tool.function.name), choice: body.tool_choice };
 }
 
-test("[E5] a mode leaves the list as it is: there is a word for none of the tools, and none for some", () => {
+test("[E5] a mode leaves the list as it is: the wire can allow no tool, but not only some", () => {
   const all = ["look-up", "write"];
   assert.deepEqual(toolsOf({}), { tools: all, choice: undefined });
   assert.deepEqual(toolsOf({ allowedTools: ["write", "not there"] }), { tools: all, choice: undefined });

@@ -30,8 +30,8 @@ function wireBytes(answer: FakeAnswer): Uint8Array {
   return bytesOf(answerChunks(answer, { id: "chatcmpl_1", newCallId, body }).join(""));
 }
 
-const delta = (said: object, finish_reason: string | null = null): object => ({
-  choices: [{ index: 0, delta: said, finish_reason }],
+const delta = (fields: object, finish_reason: string | null = null): object => ({
+  choices: [{ index: 0, delta: fields, finish_reason }],
 });
 
 const source = { wire: compatibleAnswers, providerName: "local", request };
@@ -132,20 +132,20 @@ test("[T8] however a server writes its calls, and with or without ids, they are 
         return { type: "call" as const, name, arguments: args, id: ids === "given" ? `id_${index}` : null };
       });
       const items = itemsOf(answered(wireBytes({ output, ...manner })));
-      const told = JSON.stringify([manner, ids]);
+      const label = JSON.stringify([manner, ids]);
       assert.deepEqual(
         items.map((item) => (item.type === "tool_call" ? [item.name, item.arguments] : [])),
         calls.map((call) => [...call]),
-        told,
+        label,
       );
       const callIds = items.map((item) => (item.type === "tool_call" ? item.callId : ""));
-      if (ids === "given") assert.deepEqual(callIds, ["id_0", "id_1", "id_2"], told);
-      else assert.equal(new Set(callIds).size, 3, told);
+      if (ids === "given") assert.deepEqual(callIds, ["id_0", "id_1", "id_2"], label);
+      else assert.equal(new Set(callIds).size, 3, label);
     }
   }
 });
 
-test("[T8] ids that the server gives again, or not at all, are made up: the same for the same request", () => {
+test("[T8] ids that the server repeats or leaves out are generated: the same for the same request", () => {
   const output = [
     { type: "call" as const, name: "a", arguments: "{}", id: "content" },
     { type: "call" as const, name: "a", arguments: "{}", id: null },
@@ -194,7 +194,7 @@ test("text, thoughts and calls in any order become items in that order", () => {
   );
 });
 
-test("[T10] what the length limit cut is given as far as it came, but for a call that nobody could run", () => {
+test("[T10] what the length limit cut is given as far as it came, except a call that cannot be run", () => {
   const output: FakeAnswer["output"] = [
     { type: "text", text: "half a sen" },
     { type: "call", name: "f", arguments: '{"a": 1}' },
@@ -210,8 +210,8 @@ test("[T10] what the length limit cut is given as far as it came, but for a call
 });
 
 test("[C7] how an answer ends decides what it is", () => {
-  const endOf = (said: object, reason: string): string => {
-    const last = answered(eventBytes(delta(said), delta({}, reason))).at(-1);
+  const endOf = (fields: object, reason: string): string => {
+    const last = answered(eventBytes(delta(fields), delta({}, reason))).at(-1);
     return last?.type === "finished" ? last.stopReason : failureOf([last as ProviderEvent]);
   };
   const text = { content: "a" };
@@ -248,14 +248,14 @@ test("[C7] after the finish reason only the usage is read", () => {
   assert.deepEqual(last.usage, { input: 7, output: 0, cached: 0, reasoning: 0, total: 7 });
 });
 
-test("usage that no server told is estimated, and says so", () => {
+test("usage that the server does not send is estimated, and marked as an estimate", () => {
   const [...events] = answered(wireBytes({ ...rich, usage: null }));
   const last = events.at(-1);
   assert.ok(last?.type === "finished" && last.isUsageEstimated === true);
   assert.equal(last.usage.input, Math.ceil(request.body.length / 4));
   assert.ok(last.usage.output > last.usage.reasoning && last.usage.reasoning > 0);
-  const told = answered(wireBytes(rich)).at(-1);
-  assert.ok(told?.type === "finished" && !("isUsageEstimated" in told));
+  const reported = answered(wireBytes(rich)).at(-1);
+  assert.ok(reported?.type === "finished" && !("isUsageEstimated" in reported));
 });
 
 test("[C7] no bytes make the reader throw, or finish an answer that has not ended", () => {

@@ -159,7 +159,7 @@ test("[E8] the key is sent as a header: it is in no address, body or error", asy
   failedOf(await ask(wrongKey, callOf([user("a")])), "provider_unauthenticated");
 });
 
-test("[C7] a model that is not there, and one in another collection, are asked for by their own address", async (context) => {
+test("[C7] a missing model, and a model in another collection, are requested by their own URL", async (context) => {
   const { fake, provider } = await wired(context);
   const missing = failedOf(await ask(provider, callOf([user("a")], { model: "gemini-9 x/y" })), "provider_rejected");
   assert.match(missing.failure.message, /was not found on this server/);
@@ -208,7 +208,7 @@ test("[C7] a stream that is cut anywhere before its finish reason is a failure t
   failedOf(await ask(provider, callOf([user("a")])), "provider_stream_cut");
 });
 
-test("[C7] an answer that is none is told apart from one that was cut", async (context) => {
+test("[C7] a body that is not an answer is distinguished from an answer that was cut", async (context) => {
   const { fake, provider } = await wired(context);
   const stream = "text/event-stream";
   const cases: [body: string, type: string, code: ErrorCode][] = [

@@ -108,13 +108,13 @@ test("[C5] calls of another model are taken: the first of each answer says that 
   assert.deepEqual(earlier?.parts, [wire("toolu_1"), wire("toolu_2")]);
 });
 
-test("[T8] arguments that are no object go as text within one", () => {
+test("[T8] arguments that are not an object are sent as a text within one", () => {
   const [, content] = contentsOf([question, call("c1", '{"a": '), result("c1")]);
   const [part] = (content?.parts ?? []) as { functionCall: object }[];
   assert.deepEqual(part?.functionCall, { id: "c1", name: "write", args: { invalid_arguments: '{"a": ' } });
 });
 
-test("[C5] roles alternate: what stands side by side is one content, results before words", () => {
+test("[C5] roles alternate: neighbours of one role are one content, results before texts", () => {
   const contents = contentsOf([question, call("c1"), result("c1"), question, { type: "user", parts: ["b"] }]);
   assert.deepEqual(
     contents.map(({ role }) => role),
@@ -133,7 +133,7 @@ test("[C5] roles alternate: what stands side by side is one content, results bef
 
 test("[C5] signed text that came in parts of its own goes back in them", () => {
   const partsOf = (...items: HistoryItem[]): object[] => contentsOf([question, ...items, question])[1]?.parts ?? [];
-  const said: HistoryItem = { type: "assistant", text: "so" };
+  const spoken: HistoryItem = { type: "assistant", text: "so" };
   const signed = (signs: "text" | "thought", characters: number, text: string): object => ({
     signs,
     characters,
@@ -141,20 +141,20 @@ test("[C5] signed text that came in parts of its own goes back in them", () => {
   });
   const signatureOf = (opaque: object): string => (opaque as { thoughtSignature: string }).thoughtSignature;
   const apart = signed("text", 0, "");
-  assert.deepEqual(partsOf(said, reasoning("", apart)), [
+  assert.deepEqual(partsOf(spoken, reasoning("", apart)), [
     { text: "so" },
     { text: "", thoughtSignature: signatureOf(apart) },
   ]);
   const whole = signed("text", 2, "so");
-  assert.deepEqual(partsOf(said, reasoning("", whole)), [{ text: "so", thoughtSignature: signatureOf(whole) }]);
+  assert.deepEqual(partsOf(spoken, reasoning("", whole)), [{ text: "so", thoughtSignature: signatureOf(whole) }]);
   const thought = signed("thought", 2, "mm");
-  assert.deepEqual(partsOf(reasoning("hm mm", thought), said), [
+  assert.deepEqual(partsOf(reasoning("hm mm", thought), spoken), [
     { text: "hm ", thought: true },
     { text: "mm", thought: true, thoughtSignature: signatureOf(thought) },
     { text: "so" },
   ]);
-  assert.deepEqual(partsOf(reasoning("", signed("text", 9, "so")), said), [{ text: "so" }]);
-  assert.deepEqual(partsOf(reasoning("hm", { signs: "nothing" }), said), [
+  assert.deepEqual(partsOf(reasoning("", signed("text", 9, "so")), spoken), [{ text: "so" }]);
+  assert.deepEqual(partsOf(reasoning("hm", { signs: "nothing" }), spoken), [
     { text: "hm", thought: true },
     { text: "so" },
   ]);
@@ -191,7 +191,7 @@ test("[E4] a forced tool is never left out in silence", () => {
   assert.deepEqual(configOf({ toolChoice: "gone", allowedTools: [] }), forced);
 });
 
-test("an effort becomes a level, or a budget where the model knows no levels", () => {
+test("an effort becomes a level, or a budget if the model knows no levels", () => {
   const thinkingOf = (reasoningEffort: "minimal" | "high", model: string): unknown => {
     const body = bodyOf({ ...plain, model, settings: { reasoningEffort } });
     return (JSON.parse(body) as { generationConfig: { thinkingConfig: unknown } }).generationConfig.thinkingConfig;

@@ -215,7 +215,7 @@ function signText(parts: Part[], own: Extract<SignedReasoning, { characters: num
   parts.push({ text: text.slice(text.length - characters), ...kind, thoughtSignature });
 }
 
-/** Only the first of several calls that were made together carries a signature. */
+/** The first of several calls that were made together carries the signature. The others have none. */
 function signFirstCall(parts: Part[]): void {
   const first = parts.find((part) => part.functionCall !== undefined);
   if (first !== undefined) first.thoughtSignature ??= noSignature;

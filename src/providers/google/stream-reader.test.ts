@@ -125,7 +125,7 @@ test("[C5] a thought carries the signature that follows it; a text's own has an 
   assert.deepEqual(thought, [reasoning("a b", { signs: "thought", thoughtSignature: ofThought, characters: 1 })]);
 });
 
-test("[T8] calls without an id, or with one that was there before, get one that is the same every time", () => {
+test("[T8] calls without an id, or with one that was used before, get one that is the same every time", () => {
   const output = [
     { type: "call" as const, name: "a", args: {}, id: null },
     { type: "call" as const, name: "a", args: {}, id: "contents" },
@@ -162,7 +162,7 @@ test("[C7] how an answer ends decides what it is", () => {
   assert.equal(endOf({ output: [], blockReason: "PROHIBITED_CONTENT" }), "provider_refused_content");
 });
 
-test("[C7] a mistake of the model may be tried again, a block may not, and both say why", () => {
+test("[C7] a mistake of the model may be retried, a block may not, and both name the reason", () => {
   const failureOf = (answer: Partial<FakeAnswer>) => {
     const last = answered(wireBytes({ output: [], ...answer })).at(-1);
     assert.ok(last?.type === "failed" && last.usage.input > 0);
@@ -186,8 +186,8 @@ test("[C7] an error in the place of a chunk, and a call without a name, end the 
 });
 
 test("[C7] after the finish reason only the usage is read, and unknown chunks and parts are skipped", () => {
-  const text = (said: string, more: object = {}): object => ({
-    candidates: [{ content: { parts: [{ text: said }] }, ...more }],
+  const text = (delta: string, more: object = {}): object => ({
+    candidates: [{ content: { parts: [{ text: delta }] }, ...more }],
   });
   const events = answered(
     eventBytes(

@@ -1,33 +1,27 @@
-/** What the offline model answers (L3). Pure: the same call gets the same answer. */
+/** Makes the answers of the offline model (L3). Pure: the same call gets the same answer. */
 import type { HistoryItem, ToolCallItem, ToolResultItem } from "../../domain/history.ts";
 import type { ToolDefinition } from "../../domain/tool.ts";
 import type { ModelCall } from "../provider.ts";
 import { bestQuotes, type SourceQuote } from "./rank.ts";
-import { type Conversation, readConversation, type QuotableSource } from "./read-messages.ts";
-import { editCalls, simpleEdit } from "./simple-edit.ts";
+import { type OfflineConversation, readConversation, type QuotableSource } from "./read-messages.ts";
+import { editCalls, type OfflineToolCall, simpleEdit } from "./simple-edit.ts";
 
-/** How every text of it begins: nobody shall take it for a model that thinks. */
+/** The beginning of every text, so that no reader takes this for a model that thinks. */
 export const offlineNotice =
   "This is aptove's built-in offline model: it does not think, it only quotes what retrieval found.";
 
 const quotesMax = 3;
 const shownOutputCharactersMax = 2_000;
 
-/** A call that the answer makes; its id is given by the driver. */
-export interface WantedCall {
-  name: string;
-  arguments: string;
-}
-
-export type OfflineAnswer = { calls: WantedCall[] } | { text: string };
+export type OfflineAnswer = { calls: OfflineToolCall[] } | { text: string };
 
 export function offlineAnswer(call: ModelCall): OfflineAnswer {
   const conversation = readConversation(call.items);
-  const results = newResults(call.items).map((result) => tellResult(result, call.items));
-  // Whoever brings results and asks nothing gets them told: to call again would never end.
+  const results = newResults(call.items).map((result) => describeResult(result, call.items));
+  // Results without a new instruction are only described: calling tools again would never end.
   if (call.items.at(-1)?.type === "tool_result") return { text: joined([offlineNotice, ...results]) };
   const instruction = conversation.last?.instruction ?? "";
-  const { calls, faults } = wantedCalls(instruction, call);
+  const { calls, faults } = requestedCalls(instruction, call);
   if (calls.length > 0) return { calls };
   const isEdit = conversation.last?.mode === "edit";
   const edits = isEdit ? editCalls(instruction, offeredTools(call)) : [];
@@ -38,14 +32,14 @@ export function offlineAnswer(call: ModelCall): OfflineAnswer {
   };
 }
 
-/** The results that came with the last message, or in its place. */
+/** Returns the results that came with the last message, or in its place. */
 function newResults(items: readonly HistoryItem[]): ToolResultItem[] {
   const end = items.at(-1)?.type === "user" ? items.length - 1 : items.length;
   const start = items.slice(0, end).findLastIndex((item) => item.type !== "tool_result") + 1;
   return items.slice(start, end).filter((item) => item.type === "tool_result");
 }
 
-function tellResult({ callId, output, isError }: ToolResultItem, items: readonly HistoryItem[]): string {
+function describeResult({ callId, output, isError }: ToolResultItem, items: readonly HistoryItem[]): string {
   const call = items.findLast((item): item is ToolCallItem => item.type === "tool_call" && item.callId === callId);
   const shown =
     output.length > shownOutputCharactersMax
@@ -54,8 +48,8 @@ function tellResult({ callId, output, isError }: ToolResultItem, items: readonly
   return `The tool \`${call?.name ?? callId}\` ${isError === true ? "failed" : "answered"}:\n${fenced(shown, "text")}`;
 }
 
-/** The forced tool, or the lines that say `call <tool> {json}`. */
-function wantedCalls(instruction: string, call: ModelCall): { calls: WantedCall[]; faults: string[] } {
+/** Returns the call of the forced tool, or the calls in lines of the form `call <tool> {json}`. */
+function requestedCalls(instruction: string, call: ModelCall): { calls: OfflineToolCall[]; faults: string[] } {
   if (call.toolChoice !== null) {
     const tool = call.tools.find(({ name }) => name === call.toolChoice);
     return {
@@ -64,7 +58,7 @@ function wantedCalls(instruction: string, call: ModelCall): { calls: WantedCall[
     };
   }
   const offered = offeredTools(call);
-  const calls: WantedCall[] = [];
+  const calls: OfflineToolCall[] = [];
   const faults: string[] = [];
   for (const line of instruction.matchAll(/^[ \t]*call[ \t]+([\w-]+)[ \t]*(\{.*\})?[ \t]*$/gm)) {
     const [, name = "", written = "{}"] = line;
@@ -78,7 +72,7 @@ function offeredTools({ tools, allowedTools }: ModelCall): string[] {
   return tools.map(({ name }) => name).filter((name) => allowedTools?.includes(name) !== false);
 }
 
-/** Something for each property that must be there: of the right type, and the instruction for a text. */
+/** Returns a value of the right type for each required property. A text gets the instruction. */
 function exampleArguments(tool: ToolDefinition | undefined, instruction: string): Record<string, unknown> {
   const { properties, required } = (tool?.parameters ?? {}) as { properties?: unknown; required?: unknown };
   const names = Array.isArray(required) ? required.filter((name) => typeof name === "string") : [];
@@ -103,8 +97,8 @@ function exampleValue(schema: { type?: unknown; enum?: unknown[] } | undefined, 
   }
 }
 
-/** A bundle for an instruction of a plain form; null for any other. */
-function editAnswer(instruction: string, { sources }: Conversation): string[] | null {
+/** Returns the texts for an instruction in one of the simple forms; null for any other. */
+function editAnswer(instruction: string, { sources }: OfflineConversation): string[] | null {
   const edit = simpleEdit(instruction, sources);
   if (edit === null) return null;
   const faults = edit.faults.map((fault) => `I leave something out. ${fault}.`);
@@ -115,7 +109,7 @@ function editAnswer(instruction: string, { sources }: Conversation): string[] | 
 const editForms =
   'In edit mode I know these forms: `replace "a" with "b" in path`, `replace all "a" with "b" in path`, `delete path`, `create path with: text`.';
 
-function quotingAnswer(instruction: string, conversation: Conversation): string[] {
+function quotingAnswer(instruction: string, conversation: OfflineConversation): string[] {
   const { sources, earlier, last } = conversation;
   const isEdit = last?.mode === "edit";
   const parts = isEdit ? [editForms] : [];
@@ -124,15 +118,15 @@ function quotingAnswer(instruction: string, conversation: Conversation): string[
   parts.push(inventory(sources, earlier));
   const quotes = bestQuotes(instruction, sources, quotesMax);
   if (quotes.length === 0) return [...parts, "None of it holds a word of the instruction."];
-  // An answer in edit mode must not hold a json block that could be taken for a bundle.
+  // An answer in edit mode must not contain a json block that could be taken for a bundle.
   return [
     ...parts,
     "This fits best:",
-    ...quotes.map((quote) => tellQuote(quote, isEdit ? "text" : quote.source.language)),
+    ...quotes.map((quote) => formatQuote(quote, isEdit ? "text" : quote.source.language)),
   ];
 }
 
-/** What there is to quote from, and what of it came with earlier messages. */
+/** States how many sources there are, and how many of them came with earlier messages. */
 function inventory(sources: readonly QuotableSource[], earlier: number): string {
   const chunks = sources.filter((source) => source.kind === "chunk").length;
   const counts = `${counted(chunks, "chunk")} and ${counted(sources.length - chunks, "file")}`;
@@ -144,12 +138,12 @@ function counted(count: number, noun: string): string {
   return `${count} ${noun}${count === 1 ? "" : "s"}`;
 }
 
-function tellQuote({ source, startLine, endLine, text }: SourceQuote, language: string): string {
+function formatQuote({ source, startLine, endLine, text }: SourceQuote, language: string): string {
   const ofChunk = source.kind === "chunk" ? chunkRange(source) : null;
   const own = `${startLine}-${endLine}`;
-  const place =
+  const location =
     ofChunk === null || ofChunk === own ? `\`${source.path}:${own}\`` : `\`${source.path}:${ofChunk}\`, lines ${own}`;
-  return `${place}\n${fenced(text, language)}`;
+  return `${location}\n${fenced(text, language)}`;
 }
 
 function chunkRange({ startLine, text }: QuotableSource): string {

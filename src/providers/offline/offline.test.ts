@@ -225,12 +225,12 @@ test("[X7] edit mode: plain forms become one file bundle with the hashes of the 
   });
 });
 
-test("[X7] edit mode: what cannot be done is said and left out", async () => {
+test("[X7] edit mode: what cannot be done is named and left out", async () => {
   const files = [{ path: "a.ts", text: "one one\n" }];
   const instruction =
     'replace "one" with "two" in a.ts\nreplace "three" with "x" in a.ts\ndelete ../up.ts\nreplace all "one" with "two" in a.ts';
   const answer = await answerTo([message(instruction, { mode: "edit", files })]);
-  assert.match(answer, /contains "one" 2 times; say "replace all"/);
+  assert.match(answer, /contains "one" 2 times; write "replace all"/);
   assert.match(answer, /does not contain "three"/);
   assert.match(answer, /`\.\.\/up\.ts`: the path leaves the repository/);
   const parsed = parseFileBundle(answer);

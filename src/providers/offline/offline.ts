@@ -1,7 +1,7 @@
 /**
- * The built-in offline model (L3): deterministic, needs no key and no network, and says in every answer what it
- * is. It quotes what retrieval found, calls tools and proposes file bundles on plain words, so that everything
- * can be tried without a provider.
+ * The built-in offline model (L3). It is deterministic, needs no key and no network, and states in every answer what it
+ * is. It quotes what retrieval found, and calls tools and proposes file bundles for simple instructions, so that
+ * everything can be tried without a provider.
  */
 import { setTimeout as sleep } from "node:timers/promises";
 import { sha256 } from "../../domain/ids.ts";
@@ -12,7 +12,7 @@ import { estimateUsage } from "../usage-estimate.ts";
 import { offlineAnswer } from "./answer.ts";
 
 export interface OfflineOptions {
-  /** Before each word, for demonstrations; 0, if absent. */
+  /** The pause before each word in milliseconds, for demonstrations; 0 by default. */
   tokenDelayMs?: number;
 }
 
@@ -42,7 +42,7 @@ async function* paced(
 
 function* speak(request: PreparedRequest): Generator<ProviderEvent, void, undefined> {
   const call = readLocalCall(request.body);
-  // The body holds the whole history, so no two requests of a session make the same ids.
+  // The body contains the whole history, so no two requests of a session make the same ids.
   const tag = sha256(request.body).slice(0, 16);
   const answer = offlineAnswer(call);
   const items: (AssistantItem | ToolCallItem)[] =

@@ -1,18 +1,19 @@
-/** Which sources fit an instruction best, and which of their lines (L3). Plain counting of words, no model. */
+/** Finds the sources that match an instruction best, and the best of their lines (L3). It only counts words. */
 import type { QuotableSource } from "./read-messages.ts";
 
 export interface SourceQuote {
   source: QuotableSource;
-  /** Lines in the file, from 1, both ends included. */
+  /** The first line in the file, counted from 1. */
   startLine: number;
+  /** The last line, which is part of the quote. */
   endLine: number;
   text: string;
 }
 
-/** At most this much of a source is quoted. */
+/** The most lines of a source that are quoted. */
 const quoteLinesMax = 12;
 
-/** Of a very long session only the newest are looked at. */
+/** The most sources that are ranked. In a very long session these are the newest ones. */
 const sourcesMax = 400;
 
 const emptyWords = new Set(
@@ -21,7 +22,7 @@ const emptyWords = new Set(
   ),
 );
 
-/** Words in lower case; `camelCase` and `snake_case` give their parts and the whole. */
+/** Returns the words of a text in lower case; `camelCase` and `snake_case` give their parts and the whole. */
 function termsOf(text: string): string[] {
   return namesIn(text).flatMap(termsOfName);
 }
@@ -35,7 +36,7 @@ function termsOfName(name: string): string[] {
   return (parts.length > 1 ? [name, ...parts] : [name]).map(stem);
 }
 
-/** Endings that mean the same word often enough. */
+/** Removes endings: words that differ only in their ending usually mean the same. */
 function stem(word: string): string {
   const lower = word.toLowerCase();
   return lower.length > 4 ? lower.replace(/(?:ing|ed|es|s|e)$/, "") : lower;
@@ -49,7 +50,7 @@ function wantedTerms(instruction: string): Set<string> {
   );
 }
 
-/** The best sources first, each with its best lines; those that hold no word of the instruction are left out. */
+/** Returns the best sources first, each with its best lines. Sources without a word of the instruction are left out. */
 export function bestQuotes(instruction: string, sources: readonly QuotableSource[], most: number): SourceQuote[] {
   const wanted = wantedTerms(instruction);
   const recent = sources.slice(0, sourcesMax);
@@ -65,7 +66,7 @@ export function bestQuotes(instruction: string, sources: readonly QuotableSource
     .map(({ source }) => quoteOf(source, weights));
 }
 
-/** A word that few sources hold says more. */
+/** Returns the weight of each word. A word that few sources contain weighs more. */
 function weightsOf(wanted: ReadonlySet<string>, held: readonly ReadonlySet<string>[]): Map<string, number> {
   return new Map(
     [...wanted].map((term) => {
@@ -79,7 +80,7 @@ function sum(terms: ReadonlySet<string>, weights: ReadonlyMap<string, number>): 
   return [...terms].reduce((total, term) => total + (weights.get(term) ?? 0), 0);
 }
 
-/** The window of lines that holds the most of the words. */
+/** Returns the window of lines with the greatest weight of words. */
 function quoteOf(source: QuotableSource, weights: ReadonlyMap<string, number>): SourceQuote {
   const lines = source.text.split("\n");
   if (lines.at(-1) === "") lines.pop();

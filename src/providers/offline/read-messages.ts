@@ -1,6 +1,6 @@
 /**
- * Reads user messages back into what they were made from (E2, E3): mode, instruction, chunks and files. A fence
- * is closed only by its own length, so whatever text a chunk or a file holds, it is read as text.
+ * Reads the parts of user messages (E2, E3): mode, instruction, chunks and files. Only a fence of the same length closes
+ * a fence, so the content of a chunk or file is always read as text.
  */
 import type { HistoryItem } from "../../domain/history.ts";
 
@@ -8,22 +8,22 @@ import type { HistoryItem } from "../../domain/history.ts";
 export interface QuotableSource {
   kind: "chunk" | "file";
   path: string;
-  /** Of the first line of `text` in its file; from 1. */
+  /** The number of the first line of `text` in its file, counted from 1. */
   startLine: number;
   language: string;
-  /** Files only. */
+  /** The hash of a file; null for chunks. */
   sha256: string | null;
   text: string;
 }
 
-export interface Message {
-  /** Null where the message does not have our form. */
+export interface UserMessage {
+  /** The mode; null if the message does not have our form. */
   mode: string | null;
   instruction: string;
   sources: QuotableSource[];
 }
 
-function readMessage(parts: readonly string[]): Message {
+function readMessage(parts: readonly string[]): UserMessage {
   const [first = "", ...others] = parts;
   const form = /^\[MODE: ([^\n]*)\]\n\n\[INSTRUCTION\]\n/.exec(first);
   if (form === null) return { mode: null, instruction: parts.join("\n\n"), sources: [] };
@@ -49,7 +49,7 @@ function readContext(block: string): QuotableSource[] {
   return sources;
 }
 
-/** From the line after the header to the closing fence; null where there is no fence. */
+/** Reads from the line after the header to the closing fence. Returns null if there is no fence. */
 function readBlock(
   lines: readonly string[],
   start: number,
@@ -76,26 +76,26 @@ function readBlock(
   return { source, end };
 }
 
-export interface Conversation {
-  /** The last message; null where there is none. */
-  last: Message | null;
+export interface OfflineConversation {
+  /** The last message; null if there is none. */
+  last: UserMessage | null;
   /**
-   * The sources of the whole conversation that still count: of each file its newest version, and no chunk of a
-   * path whose file is there (X6). Those of the last message stand first.
+   * The sources of the whole conversation that are still valid: the newest version of each file, and no chunk of a path
+   * whose file is there (X6). The sources of the last message come first.
    */
   sources: QuotableSource[];
-  /** How many of them came with earlier messages. */
+  /** The number of sources that came with earlier messages. */
   earlier: number;
 }
 
-export function readConversation(items: readonly HistoryItem[]): Conversation {
+export function readConversation(items: readonly HistoryItem[]): OfflineConversation {
   const messages = items.flatMap((item) => (item.type === "user" ? [readMessage(item.parts)] : []));
-  const byPlace = new Map<string, QuotableSource>();
+  const byLocation = new Map<string, QuotableSource>();
   for (const source of messages.toReversed().flatMap((message) => message.sources)) {
-    const place = source.kind === "file" ? source.path : `${source.path}:${source.startLine}:${source.text}`;
-    if (!byPlace.has(place)) byPlace.set(place, source);
+    const location = source.kind === "file" ? source.path : `${source.path}:${source.startLine}:${source.text}`;
+    if (!byLocation.has(location)) byLocation.set(location, source);
   }
-  const all = [...byPlace.values()];
+  const all = [...byLocation.values()];
   const files = new Set(all.flatMap((source) => (source.kind === "file" ? [source.path] : [])));
   const sources = all.filter((source) => source.kind === "file" || !files.has(source.path));
   const last = messages.at(-1) ?? null;

@@ -230,7 +230,7 @@ test("[C7] a stream that is cut anywhere is a failure that keeps what came", asy
   }
 });
 
-test("[C7] an answer that is none is told apart from one that was cut", async (context) => {
+test("[C7] a body that is not an answer is distinguished from an answer that was cut", async (context) => {
   const { fake, provider } = await wired(context);
   const stream = "text/event-stream; charset=utf-8";
   const cases: [body: string, type: string, code: ErrorCode][] = [
@@ -252,7 +252,7 @@ test("[C7] an answer that is none is told apart from one that was cut", async (c
   }
 });
 
-test("[C7] a provider that says nothing, or falls silent, is given up", patience, async (context) => {
+test("[C7] a provider that sends nothing, or stops sending, is given up", patience, async (context) => {
   const { fake, provider } = await wired(context, { firstByteMs: 40, idleMs: 40 });
   const released = Promise.withResolvers<void>();
   context.after(() => released.resolve());

@@ -47,7 +47,10 @@ export function openaiBody(call: ModelCall, providerName: string): HttpBody<Resp
   return { body, droppedReasoning: call.items.length - input.length };
 }
 
-/** Of other reasoning the server says: "Item of type 'reasoning' was provided without its required following item". */
+/**
+ * The server refuses reasoning that is not followed by its outcome: "Item of type 'reasoning' was provided without its
+ * required following item".
+ */
 function roleOf(item: ResponseInputItem): ReasoningRole {
   if (item.type === "reasoning") return "reasoning";
   const isOutcome = item.type === "function_call" || ("role" in item && item.role === "assistant");

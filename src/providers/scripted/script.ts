@@ -1,4 +1,4 @@
-/** What a scripted model can be told to do, and its doing as events. */
+/** The actions of a scripted model, and the events that they give. */
 import { setTimeout as sleep } from "node:timers/promises";
 import { type ErrorCode, failure } from "../../domain/errors.ts";
 import type { StopReason } from "../../domain/events.ts";
@@ -8,34 +8,37 @@ import { itemEvents, splitWords } from "../local-wire.ts";
 import type { ModelCall, ProviderEvent } from "../provider.ts";
 import { failedEvent } from "../terminal-event.ts";
 
-/** One thing that the model does. They are done in order. */
+/** One action of the model. Actions are performed in order. */
 export type ScriptedPart =
-  /** A message: a text comes word by word, a list as it is, and a promise in it is waited for. `everyMs`: before each piece; 0, if absent. */
+  /**
+   * Sends a message. A text is sent word by word, a list piece by piece, and a promise in the list is awaited. `everyMs`
+   * is the pause before each piece in milliseconds; 0 by default.
+   */
   | { says: string | readonly (string | Promise<unknown>)[]; phase?: string; everyMs?: number }
   | { thinks: string; opaque?: unknown }
-  /** A text of arguments goes as it is, anything else as JSON. */
+  /** Calls a tool. Arguments that are a text are sent as they are, all others as JSON. */
   | { calls: string; with?: unknown; callId?: string }
-  /** Nothing comes until the promise resolves. */
+  /** Sends nothing until the promise resolves. */
   | { waits: Promise<unknown> }
   | { fails: ErrorCode; message?: string; retryAfterMs?: number }
-  /** The answer breaks off here, without a last event. */
+  /** Breaks the answer off, without a last event. */
   | { cuts: true }
-  /** How the answer ends, in place of `stop` or `tool_calls`; or what it cost, in place of an estimate. */
+  /** Ends the answer with this reason in place of `stop` or `tool_calls`, and with this usage in place of an estimate. */
   | { stops: StopReason; usage?: Usage };
 
-/** A text is the short form of an answer with one message. */
+/** The actions of one answer. A text is the short form of one message. */
 export type ScriptedAnswer = string | readonly ScriptedPart[];
 
-/** Makes the answer to the n-th call, from 1; or the very events. */
+/** Makes the answer to the n-th call, counted from 1. It may also give the events themselves. */
 export type Script = (call: ModelCall, n: number) => ScriptedAnswer | AsyncIterable<ProviderEvent>;
 
 export interface ScriptedSpeaker {
   /** The provider's name and the model, as they are kept with reasoning. */
   name: string;
   model: string;
-  /** Part of every id that is made. */
+  /** A part of every generated id. */
   tag: string;
-  /** Where the whole items are put. */
+  /** The whole items of the answer are added to this list. */
   output: HistoryItem[];
 }
 
@@ -44,7 +47,7 @@ export interface ScriptedEnd {
   usage: Usage | null;
 }
 
-/** Plays the parts. Gives how the answer ended, or null where it failed or broke off. */
+/** Performs the actions. Returns how the answer ended, or null if it failed or broke off. */
 export async function* playScript(
   answer: ScriptedAnswer,
   speaker: ScriptedSpeaker,
@@ -55,7 +58,7 @@ export async function* playScript(
     if ("cuts" in part) return null;
     if ("stops" in part) return { stopReason: part.stops, usage: part.usage ?? null };
     if ("fails" in part) {
-      yield failedEvent(failure(part.fails, part.message ?? "the script says so"), {
+      yield failedEvent(failure(part.fails, part.message ?? "the script fails here"), {
         retryAfterMs: part.retryAfterMs ?? null,
       });
       return null;

@@ -95,7 +95,7 @@ test("[T8] a call without its result is refused, in a chain and in a replay", as
   assert.equal((await exchange(provider, callOf([result, more], chained))).at(-1)?.type, "finished");
 });
 
-test("a script says in order: thoughts, pieces, calls, its own end and cost", async () => {
+test("a script is performed in order: thoughts, pieces, calls, its own end and usage", async () => {
   const usage = { input: 1, output: 2, cached: 0, reasoning: 0, total: 3 };
   const gate = Promise.withResolvers<void>();
   const provider = scriptedProvider({
@@ -131,7 +131,7 @@ test("a script says in order: thoughts, pieces, calls, its own end and cost", as
   ]);
 });
 
-test("a script fails with the code it names, or gives the very events", async () => {
+test("a script fails with the code that it names, or gives the events themselves", async () => {
   const provider = scriptedProvider({
     script: (_call, n) =>
       n === 1 ? [{ says: "a" }, { fails: "provider_rate_limited", message: "slow", retryAfterMs: 5 }] : raw(),

@@ -1,7 +1,7 @@
 /**
- * The scripted provider: a model that does what a test tells it, without a wire, and without waiting for
- * anything but what the test holds back (Y1). It keeps the contract, remembers responses if it is told to, and
- * refuses what every real one refuses: an unknown earlier response, and a tool call without its result.
+ * The scripted provider: a model that does what a test prescribes, without a wire. It waits only for what the test holds
+ * back (Y1). It keeps the contract, and remembers responses if an option says so. It refuses what every real provider
+ * refuses: an unknown earlier response, and a tool call without its result.
  */
 import { AptoveError } from "../../domain/errors.ts";
 import { type HistoryItem, openToolCalls } from "../../domain/history.ts";
@@ -13,29 +13,29 @@ import { playScript, type Script } from "./script.ts";
 export type { Script, ScriptedAnswer, ScriptedPart } from "./script.ts";
 
 export interface ScriptedOptions {
-  /** Without one it says "answer n". */
+  /** The answers; "answer n" by default. */
   script?: Script;
-  /** Whether responses can be continued by their ids (C1); false, if absent. */
+  /** True if responses can be continued by their ids (C1); false by default. */
   remembers?: boolean;
   name?: string;
   account?: string;
   model?: string;
-  /** False: `exchanges` stays empty, for long runs. */
+  /** False if `exchanges` must stay empty, for long runs; true by default. */
   isRecording?: boolean;
 }
 
-/** A call as it was sent, refused ones too. */
+/** A call that was sent. Refused calls are included. */
 export interface ScriptedExchange {
   request: PreparedRequest;
   call: ModelCall;
-  /** All that the model saw: what it remembered, then the call's own items. */
+  /** Everything that the model saw: what it remembered, then the items of the call itself. */
   context: HistoryItem[];
-  /** The system message that it worked under: the call's, or that of the start of the chain. */
+  /** The system message in force: the one of the call, or the one of the start of the chain. */
   prompt: string | null;
 }
 
 export interface ScriptedProvider extends Provider {
-  /** In the order of sending. */
+  /** The calls in the order of sending. */
   readonly exchanges: readonly ScriptedExchange[];
   /** Forgets one response, or all. */
   forget(responseId?: string): void;

@@ -13,32 +13,32 @@ import type { DeviceOwner, HeadMove, IdempotentRequest, Runner, TurnControl, Tur
 export interface Rows {
   sessions: Map<string, Session>;
   turns: Map<string, Turn>;
-  /** Those of the turns that were imported; they give nobody a part in their session. */
+  /** The ids of imported turns. Their authors do not take part in the session for them. */
   imported: Map<string, true>;
-  /** By session and user. */
+  /** The key is the session and the user. */
   participants: Map<string, { sessionId: string; userId: string }>;
-  /** By user and key. */
+  /** The key is the user and the idempotency key. */
   idempotency: Map<string, IdempotentRequest>;
-  /** By turn and number. */
+  /** The key is the turn and the step number. */
   steps: Map<string, Step>;
-  /** By turn. */
+  /** The key is the turn. */
   texts: Map<string, TurnText>;
-  /** By session and number. */
+  /** The key is the session and the number of the move. */
   headMoves: Map<string, HeadMove>;
-  /** By the subagent's turn. */
+  /** The key is the subagent's turn. */
   mailbox: Map<string, MailboxMessage>;
   controls: Map<string, TurnControl>;
   runners: Map<string, Runner>;
   orgs: Map<string, Org>;
   users: Map<string, User>;
   keys: Map<string, ApiKey>;
-  /** By what they call themselves. */
+  /** The key is the id by which a device names itself. */
   devices: Map<string, DeviceOwner>;
   pairingCodes: Map<string, PairingCode>;
-  /** By scope. */
   storeFacts: Map<string, string>;
+  /** The key is the scope. */
   rates: Map<string, { slot: number; used: number; previous: number }>;
-  /** By org, kind and id: all versions, oldest first. */
+  /** All versions of a context, oldest first. The key is the org, the kind and the id. */
   contexts: Map<string, ContextVersion[]>;
   audit: Map<string, AuditEntry>;
 }

@@ -1,7 +1,15 @@
 /** Search in memory (S8): every text of every session that the caller sees. */
 import type { Session } from "../../domain/session.ts";
 import type { SearchRecords, TextHit, TextQuery } from "../search.ts";
-import { excerptOf, foldedText, foldedWords, placesToTell, storableText, wordsIn, type Place } from "../search-text.ts";
+import {
+  excerptOf,
+  foldedText,
+  foldedWords,
+  placesToShow,
+  storableText,
+  wordsIn,
+  type MatchPlace,
+} from "../search-text.ts";
 import type { Rows } from "./rows.ts";
 import { isVisible, newestFirst } from "./sessions.ts";
 
@@ -21,15 +29,15 @@ function search(rows: Rows, query: TextQuery): TextHit[] {
     (session) => isVisible(rows, session, query) && (workspaceId === undefined || session.workspaceId === workspaceId),
   );
   const hits = visible.toSorted(newestFirst).flatMap((session): TextHit[] => {
-    const told = placesToTell(placesIn(rows, session, words), words.length);
-    if (told === null) return [];
-    const matches = told.map(({ where, turnId, text }) => ({ where, turnId, excerpt: excerptOf(text, words) }));
+    const shown = placesToShow(placesIn(rows, session, words), words.length);
+    if (shown === null) return [];
+    const matches = shown.map(({ where, turnId, text }) => ({ where, turnId, excerpt: excerptOf(text, words) }));
     return [{ session, matches }];
   });
   return hits.slice(0, query.limit);
 }
 
-interface TextPlace extends Place {
+interface TextPlace extends MatchPlace {
   turnId: string | null;
   text: string;
 }

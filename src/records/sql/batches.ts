@@ -2,7 +2,7 @@
 
 const batchSize = 1_000;
 
-/** What `ask` answers for each batch, in one list. */
+/** Calls `ask` for each batch and returns all answers in one list. */
 export async function inBatches<Id, Answer>(
   ids: readonly Id[],
   ask: (batch: Id[]) => Promise<Answer[]>,

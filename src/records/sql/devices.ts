@@ -10,7 +10,7 @@ import type { PairingCodeRow, Tables } from "./tables.ts";
 export function deviceRecords(db: Kysely<Tables>, dialect: SqlDialect): DeviceRecords {
   return {
     async register(device) {
-      // Nearly always somebody's already, and looking does not take the lock for writing.
+      // Nearly always the device has an owner already, and a read does not take the lock for writing.
       return (await findOwner(db, device)) ?? (await db.transaction().execute((tx) => ownDevice(tx, device)));
     },
     insertCode: (code) =>

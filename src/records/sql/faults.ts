@@ -1,4 +1,4 @@
-/** What an engine's errors mean: the few that the store acts on, and the rest as catalogued errors. */
+/** Classifies an engine's errors: the few that the store acts on, and the rest as catalogued errors. */
 import { AptoveError } from "../../domain/errors.ts";
 import { storageFault } from "../../domain/storage-fault.ts";
 import { systemCode } from "../../system/system-error.ts";
@@ -8,17 +8,17 @@ const uniqueViolations = ["SQLITE_CONSTRAINT_UNIQUE", "SQLITE_CONSTRAINT_PRIMARY
 const fullDevice = ["SQLITE_FULL", "53100"];
 const undefinedTable = "42P01";
 
-/** True when another row holds a place that this one wanted: somebody else was first. */
+/** Returns whether a unique index refused the row: another process was first. */
 export function isUniqueViolation(error: unknown): boolean {
   return uniqueViolations.includes(systemCode(error));
 }
 
-/** True where PostgreSQL has no such table yet. */
+/** Returns whether PostgreSQL has no such table yet. */
 export function isUndefinedTable(error: unknown): boolean {
   return systemCode(error) === undefinedTable;
 }
 
-/** An engine's error as `storage_full` or `storage_failed`. `what` says what was being done. */
+/** Returns an engine's error as `storage_full` or `storage_failed`. `what` says what failed. */
 export function recordsFault(what: string, error: unknown): AptoveError {
   if (!fullDevice.includes(systemCode(error))) return storageFault(what, error);
   return new AptoveError("storage_full", `${what}: there is no room left`, { cause: error });

@@ -1,4 +1,4 @@
-/** What is counted over all servers in SQL: the turns that run, and what was asked in a span of time (H5). */
+/** Counters across servers in SQL: running turns, and requests per window of time (H5). */
 import { sql, type Kysely, type Transaction } from "kysely";
 import type { LimitRecords, RateTaken } from "../limits.ts";
 import type { OpenResult, TurnOpening } from "../turns.ts";

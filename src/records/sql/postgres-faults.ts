@@ -1,4 +1,4 @@
-/** What PostgreSQL's errors mean for whoever wants to ask again. */
+/** Classifies PostgreSQL's errors for a caller that may try again. */
 import { AptoveError } from "../../domain/errors.ts";
 import { systemCode } from "../../system/system-error.ts";
 

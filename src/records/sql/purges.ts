@@ -46,7 +46,7 @@ async function sharedTurnIds(db: Kysely<Tables>, sessionId: string): Promise<str
 }
 
 /**
- * Holds the session, then its turns: nobody can open a turn in it, and a fork that holds one of its turns is
+ * Locks the session, then its turns: no process can open a turn in it, and a fork that locks one of its turns is
  * waited for and seen.
  */
 async function purgeSession(
@@ -102,7 +102,7 @@ async function deleteSession(tx: Transaction<Tables>, sessionId: string): Promis
   await tx.deleteFrom("sessions").where("id", "=", sessionId).execute();
 }
 
-/** What names a turn that went, goes too. */
+/** Removes what names a deleted turn. */
 async function trimSession(tx: Transaction<Tables>, sessionId: string, gone: readonly GoneTurn[]): Promise<void> {
   const authors = tx.selectFrom("turns").select("created_by").where("session_id", "=", sessionId);
   await tx.deleteFrom("participants").where("session_id", "=", sessionId).where("user_id", "not in", authors).execute();

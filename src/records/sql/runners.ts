@@ -80,7 +80,7 @@ function lostTurns(db: Kysely<Tables>, dialect: SqlDialect, { deadRunnerIds, lim
   return select.orderBy("lease_expires_at").orderBy("id").limit(limit);
 }
 
-/** What another runner is just taking, or its own is just ending, is passed over; so each goes to one, and nobody waits. */
+/** Skips turns that another runner is taking or that their own runner is ending. So each goes to one runner, and none waits. */
 async function take(db: Kysely<Tables>, dialect: SqlDialect, taking: LostTurnsTaking): Promise<PendingTurn[]> {
   const rows = await db
     .with(

@@ -4,7 +4,7 @@
  */
 import { sql, type Expression, type Kysely, type RawBuilder } from "kysely";
 import type { SearchRecords, TextHit, TextMatch, TextQuery } from "../search.ts";
-import { excerptOf, foldedWords, placesToTell, storableText, type Place } from "../search-text.ts";
+import { excerptOf, foldedWords, placesToShow, storableText, type MatchPlace } from "../search-text.ts";
 import { inBatches } from "./batches.ts";
 import { rowToSession } from "./rows/session-row.ts";
 import { isVisible } from "./sessions.ts";
@@ -16,18 +16,22 @@ export function searchRecords(db: Kysely<Tables>, dialect: SqlDialect): SearchRe
     async find(query) {
       const words = foldedWords(query.words);
       if (words.length === 0) return [];
-      const told = new Map<string, Place[]>();
+      const shown = new Map<string, MatchPlace[]>();
       for (const [sessionId, places] of await findPlaces(db, dialect, { ...query, words })) {
-        const best = told.size < query.limit ? placesToTell(places, words.length) : null;
-        if (best !== null) told.set(sessionId, best);
+        const best = shown.size < query.limit ? placesToShow(places, words.length) : null;
+        if (best !== null) shown.set(sessionId, best);
       }
-      return await readHits(db, { ...query, words }, told);
+      return await readHits(db, { ...query, words }, shown);
     },
   };
 }
 
 /** Every place that has any of the words, by session, newest activity first. */
-async function findPlaces(db: Kysely<Tables>, dialect: SqlDialect, query: TextQuery): Promise<Map<string, Place[]>> {
+async function findPlaces(
+  db: Kysely<Tables>,
+  dialect: SqlDialect,
+  query: TextQuery,
+): Promise<Map<string, MatchPlace[]>> {
   const has = (text: Expression<string>, folded: Expression<string | null>): RawBuilder<number> => {
     const bits = query.words.map(
       (word, bit) => sql`case when ${dialect.has({ text, folded }, word)} then ${sql.lit(1 << bit)} else 0 end`,
@@ -63,7 +67,7 @@ async function findPlaces(db: Kysely<Tables>, dialect: SqlDialect, query: TextQu
     .orderBy("active_at", "desc")
     .orderBy("id", "desc")
     .execute();
-  const found = new Map<string, Place[]>();
+  const found = new Map<string, MatchPlace[]>();
   for (const { id, sequence, first, second } of rows) {
     const places = found.get(id) ?? [];
     found.set(id, places);
@@ -76,9 +80,9 @@ async function findPlaces(db: Kysely<Tables>, dialect: SqlDialect, query: TextQu
   return found;
 }
 
-/** The sessions in the order of `told`; one that is gone or hidden by now is left out. */
-async function readHits(db: Kysely<Tables>, query: TextQuery, told: Map<string, Place[]>): Promise<TextHit[]> {
-  const ids = [...told.keys()];
+/** The sessions in the order of `shown`; a session that was deleted or hidden meanwhile is left out. */
+async function readHits(db: Kysely<Tables>, query: TextQuery, shown: Map<string, MatchPlace[]>): Promise<TextHit[]> {
+  const ids = [...shown.keys()];
   if (ids.length === 0) return [];
   const sessions = await db
     .selectFrom("sessions as s")
@@ -86,11 +90,11 @@ async function readHits(db: Kysely<Tables>, query: TextQuery, told: Map<string, 
     .where(isVisible(query))
     .where("s.id", "in", ids)
     .execute();
-  const texts = await readTexts(db, told);
+  const texts = await readTexts(db, shown);
   const hits = new Map<string, TextHit>();
   for (const row of sessions) {
     const session = rowToSession(row);
-    const matches = (told.get(row.id) ?? []).flatMap(({ where, sequence }): TextMatch[] => {
+    const matches = (shown.get(row.id) ?? []).flatMap(({ where, sequence }): TextMatch[] => {
       if (where === "name")
         return [{ where, turnId: null, excerpt: excerptOf(storableText(session.name), query.words) }];
       const text = texts.get(`${row.id} ${sequence}`);
@@ -102,8 +106,8 @@ async function readHits(db: Kysely<Tables>, query: TextQuery, told: Map<string, 
 }
 
 /** The texts of these places, by session and sequence number. */
-async function readTexts(db: Kysely<Tables>, told: Map<string, Place[]>) {
-  const turns = [...told].flatMap(([sessionId, places]) => {
+async function readTexts(db: Kysely<Tables>, shown: Map<string, MatchPlace[]>) {
+  const turns = [...shown].flatMap(([sessionId, places]) => {
     const sequences = places.filter(({ where }) => where !== "name").map(({ sequence }) => sequence);
     return sequences.length === 0 ? [] : [{ sessionId, sequences }];
   });

@@ -87,14 +87,14 @@ export async function takeMail(tx: Transaction<Tables>, { turn, mail = [] }: Tur
   });
 }
 
-/** What a turn had taken is delivered by its good end, and waits again after a bad one. */
+/** Delivers the messages that the turn took if it ended well. Otherwise they wait again. */
 export async function settleMail(tx: Transaction<Tables>, turn: FinishedTurn): Promise<void> {
   if (turn.manifest.mailbox === undefined) return;
   const end = mayBeParent(turn) ? { delivered_at: turn.statusAt } : { taken_by: null };
   await tx.updateTable("mailbox").set(end).where("taken_by", "=", turn.id).where("delivered_at", "is", null).execute();
 }
 
-/** Behind all others: whoever puts one there holds the session's row. */
+/** Appends a message. The caller has locked the session's row. */
 export async function putMessage(tx: Transaction<Tables>, message: MailboxDraft): Promise<void> {
   await tx
     .insertInto("mailbox")

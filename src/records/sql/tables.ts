@@ -67,10 +67,10 @@ export interface TurnRow {
   status: TurnStatus;
   created_by: string;
   created_at: number;
-  /** Of a pending turn only. */
+  /** These two are set only for a pending turn. */
   runner_id: string | null;
   lease_expires_at: number | null;
-  /** Of a subagent's turn only. */
+  /** Set only for a subagent's turn. */
   subagent_id: string | null;
   doc: string;
 }
@@ -94,20 +94,20 @@ export interface StepRow {
   doc: string;
 }
 
-/** What a turn is found by (S8). */
+/** The texts by which search finds a turn (S8). */
 export interface TextRow {
   session_id: string;
   sequence: number;
   instruction: string;
   answer: string;
-  /** As search compares it; null where lowering A to Z gives the same, so that most text is stored once. */
+  /** The text as search compares it. Null if lowering A to Z gives the same, so that most text is stored once. */
   folded_instruction: string | null;
   folded_answer: string | null;
 }
 
 export interface HeadMoveRow {
   session_id: string;
-  /** From 1. */
+  /** The number of the move, from 1. */
   move: number;
   from_turn_id: string | null;
   to_turn_id: string;
@@ -116,7 +116,7 @@ export interface HeadMoveRow {
 }
 
 export interface DeviceRow {
-  /** What the device calls itself. */
+  /** The id by which the device names itself. */
   id: string;
   org_id: string;
   user_id: string;

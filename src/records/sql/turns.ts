@@ -69,7 +69,7 @@ async function openTurn(db: Kysely<Tables>, dialect: SqlDialect, opening: TurnOp
     if (tried?.outcome === "limited") return (await repeatOf(db, opening)) ?? tried;
     const refusal = await refusalOf(db, opening);
     if (refusal !== null) return refusal;
-    // What stood in the way is gone by now.
+    // The reason for the refusal is gone: try again.
   }
   throw new AptoveError(
     "storage_failed",
@@ -79,7 +79,7 @@ async function openTurn(db: Kysely<Tables>, dialect: SqlDialect, opening: TurnOp
 
 type Tried = Extract<OpenResult, { outcome: "opened" | "limited" }>;
 
-/** Null when the session or a unique index did not let the turn in. Then, or over a limit, nothing was written. */
+/** Returns null if the session or a unique index refused the turn. Then, or over a limit, nothing was written. */
 async function tryToOpen(db: Kysely<Tables>, dialect: SqlDialect, opening: TurnOpening): Promise<Tried | null> {
   try {
     return await db.transaction().execute(async (tx): Promise<Tried | null> => {
@@ -90,7 +90,7 @@ async function tryToOpen(db: Kysely<Tables>, dialect: SqlDialect, opening: TurnO
       const place = opening.newSession === null ? await takePlace(tx, opening) : await makePlace(tx, opening);
       if (place === null) return null;
       const turn = await insertTurn(tx, dialect, { ...opening, sequence: place.sequence });
-      // Anybody else takes part already, or was dismissed a moment ago.
+      // Every other author takes part already, or was dismissed a moment ago.
       if (place.ownerId === turn.createdBy) await addParticipants(tx, turn.sessionId, [turn.createdBy]);
       await takeMail(tx, opening);
       if (opening.idempotency !== null) {
@@ -127,7 +127,7 @@ async function holdParent(tx: Transaction<Tables>, dialect: SqlDialect, { turn }
   return (await select.modifyEnd(dialect.hold("key share")).executeTakeFirst()) !== undefined;
 }
 
-/** Where it matters, the session is held first: whoever else opens a turn in it waits, so what is found stays true. */
+/** Locks the session first if the answer depends on it: another process that opens a turn in it waits, so the answer stays true. */
 async function fitsBeside(tx: Transaction<Tables>, dialect: SqlDialect, opening: TurnOpening): Promise<boolean> {
   if (opening.subagent === undefined && opening.mail === undefined) return true;
   const session = tx.selectFrom("sessions").select("id").where("id", "=", opening.turn.sessionId);
@@ -135,8 +135,8 @@ async function fitsBeside(tx: Transaction<Tables>, dialect: SqlDialect, opening:
   return (await besideRefusal(tx, opening)) === null;
 }
 
-/** Of the turn in its session. */
-interface Place {
+/** The position of a turn in its session. */
+interface TurnPlace {
   sequence: number;
   ownerId: string;
 }
@@ -145,7 +145,7 @@ interface Place {
  * The next sequence number of a session that is open for turns of this person, and has the expected head (T1, S5, S7).
  * As text: this and the growth at a turn's end are long, run with every turn, and cost more to build than to carry out.
  */
-async function takePlace(tx: Transaction<Tables>, { turn, expectedHead }: TurnOpening): Promise<Place | null> {
+async function takePlace(tx: Transaction<Tables>, { turn, expectedHead }: TurnOpening): Promise<TurnPlace | null> {
   const { sessionId, createdBy: userId, createdAt, status } = turn;
   const atHead = turn.subagent === undefined ? sql`and head_turn_id is not distinct from ${expectedHead}` : sql``;
   const { rows } = await sql<{ last_sequence: number; user_id: string }>`
@@ -166,7 +166,7 @@ async function takePlace(tx: Transaction<Tables>, { turn, expectedHead }: TurnOp
 async function makePlace(
   tx: Transaction<Tables>,
   { turn, newSession, expectedHead }: TurnOpening,
-): Promise<Place | null> {
+): Promise<TurnPlace | null> {
   if (newSession === null || newSession.headTurnId !== expectedHead) return null;
   const sequence = newSession.lastSequence + 1;
   const row = sessionToRow({
@@ -221,7 +221,7 @@ async function refusalBySession(db: Kysely<Tables>, opening: TurnOpening): Promi
 
 async function finishTurn(tx: Transaction<Tables>, dialect: SqlDialect, finish: TurnFinish): Promise<FinishResult> {
   const { turn, steps, text, runnerId } = finish;
-  // Held before controls are looked for, so that nobody sends one between that and the end (R3).
+  // The turn is locked before the controls are read, so that no process sends one between that and the end (R3).
   const own = await tx
     .selectFrom("turns")
     .select("id")
@@ -248,7 +248,7 @@ async function finishTurn(tx: Transaction<Tables>, dialect: SqlDialect, finish: 
   return { outcome: "finished" };
 }
 
-/** What its session has of a finished turn: its tokens and its cost, when it was last used, and maybe its head (S5). */
+/** Updates the session of a finished turn: its tokens and its cost, its last use, and maybe its head (S5). */
 async function growSession(tx: Transaction<Tables>, { turn, head }: TurnFinish): Promise<void> {
   const { usage } = turn.run;
   const ofNewest = (column: string, value: string | number) =>

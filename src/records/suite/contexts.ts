@@ -4,6 +4,9 @@ import { test } from "node:test";
 import { contextHash, type AgentContext, type ContextVersion } from "../../domain/context.ts";
 import { ada, awkwardText, noon, org, type OpenForTest } from "./samples.ts";
 
+/** The parts that these tests need. */
+type Parts = "contexts";
+
 const content: AgentContext = { id: "review", name: awkwardText, provider: "offline", index: "local" };
 
 function versionOf(version: number, over: Partial<ContextVersion> = {}): ContextVersion {
@@ -15,7 +18,7 @@ function factsOf({ content: said, ...facts }: ContextVersion) {
   return { ...facts, isRetired: said === null };
 }
 
-export function contextTests(open: OpenForTest): void {
+export function contextTests(open: OpenForTest<Parts>): void {
   test("[G1] every edit of a context is a version that stays as it was, and the newest counts", async (context) => {
     const { store } = await open(context);
     const versions = [versionOf(1), versionOf(2, { content: { ...content, name: "two" } }), versionOf(3)];

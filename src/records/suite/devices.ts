@@ -4,13 +4,17 @@ import { test } from "node:test";
 import type { ApiKey } from "../../domain/caller.ts";
 import type { PairingCode } from "../../domain/device.ts";
 import { newId } from "../../domain/ids.ts";
-import type { ClaimResult, PairingClaim, RecordStore } from "../record-store.ts";
-import { ada, awkwardText, noon, openTwice, org, userOf, type OpenForTest } from "./samples.ts";
+import type { ClaimResult, PairingClaim } from "../record-store.ts";
+import { ada, awkwardText, noon, openTwice, org, userOf, type OpenForTest, type RecordsWith } from "./samples.ts";
+
+/** The parts that these tests need. */
+type Parts = "people" | "keys" | "devices";
+type Records = RecordsWith<Parts>;
 
 const bob = "user-bob";
 const life = 300_000;
 
-async function withPeople(store: RecordStore): Promise<void> {
+async function withPeople(store: Records): Promise<void> {
   for (const id of [ada, bob]) {
     await store.people.insertUser(userOf({ id }));
   }
@@ -38,25 +42,25 @@ function claimOf(hash: string, over: Partial<PairingClaim> = {}): PairingClaim {
   return { hash, at: noon + 1, key, deviceIds: [`made ${id}`], ...over };
 }
 
-async function claimed(store: RecordStore, claim: PairingClaim): Promise<ApiKey> {
+async function claimed(store: Records, claim: PairingClaim): Promise<ApiKey> {
   const result = await store.devices.claimCode(claim);
   assert.equal(result.outcome, "claimed");
   return result.key;
 }
 
-async function triesLeft(store: RecordStore, { id }: PairingCode): Promise<number | undefined> {
+async function triesLeft(store: Records, { id }: PairingCode): Promise<number | undefined> {
   return (await store.devices.getCode(id))?.triesLeft;
 }
 
 const outcomes = (results: readonly ClaimResult[]): string[] => results.map(({ outcome }) => outcome).toSorted();
 
-export function deviceTests(open: OpenForTest): void {
+export function deviceTests(open: OpenForTest<Parts>): void {
   codeTests(open);
   guessTests(open);
   deviceIdTests(open);
 }
 
-function codeTests(open: OpenForTest): void {
+function codeTests(open: OpenForTest<Parts>): void {
   test("[P3] a code gives one device a token of the user who made it", async (context) => {
     const { store } = await open(context);
     await withPeople(store);
@@ -108,7 +112,7 @@ function codeTests(open: OpenForTest): void {
   });
 }
 
-function guessTests(open: OpenForTest): void {
+function guessTests(open: OpenForTest<Parts>): void {
   test("[P3] a wrong guess costs every open code a try, and no other; the last try is the end of it", async (context) => {
     const { store } = await open(context);
     await withPeople(store);
@@ -142,7 +146,7 @@ function guessTests(open: OpenForTest): void {
   });
 }
 
-function deviceIdTests(open: OpenForTest): void {
+function deviceIdTests(open: OpenForTest<Parts>): void {
   test("[P3] [W2] a device id belongs to the first who is named with it, for ever", async (context) => {
     const { store } = await open(context);
     await withPeople(store);

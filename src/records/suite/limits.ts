@@ -1,14 +1,27 @@
-/** What a store must do about limits: count what all of its users do together, and let nobody through between two looks. */
+/** What a store must do about limits: count what all processes do together, and admit no turn between the count and the write. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { newId } from "../../domain/ids.ts";
-import type { OpenResult, RecordStore, TurnOpening } from "../record-store.ts";
-import { completed, draftOf, finish, openingOf, org, sessionOf, type OpenForTest } from "./samples.ts";
+import type { OpenResult, TurnOpening } from "../record-store.ts";
+import {
+  completed,
+  draftOf,
+  finish,
+  openingOf,
+  org,
+  sessionOf,
+  type OpenForTest,
+  type RecordsWith,
+} from "./samples.ts";
+
+/** The parts that these tests need. */
+type Parts = "sessions" | "turns" | "limits";
+type Records = RecordsWith<Parts>;
 
 const ada = "user-ada";
 const bob = "user-bob";
 
-export function limitTests(open: OpenForTest): void {
+export function limitTests(open: OpenForTest<Parts>): void {
   test("[H5] of many openings at once, through every store on the records, as many get in as there is room for", async (context) => {
     const { store, reopen } = await open(context);
     const other = reopen === null ? store : await reopen();
@@ -65,8 +78,7 @@ export function limitTests(open: OpenForTest): void {
     if (reopen !== null) context.after(() => other.close());
     // Long enough for no window to end meanwhile, whenever this runs.
     const windowMs = 1_000 * 365 * 24 * 3_600_000;
-    const take = (from: RecordStore, scope: string, amount: number) =>
-      from.limits.takeRate({ scope, amount, windowMs });
+    const take = (from: Records, scope: string, amount: number) => from.limits.takeRate({ scope, amount, windowMs });
     await Promise.all(Array.from({ length: 10 }, (_, n) => take(n % 2 === 0 ? store : other, "a", 2)));
     const taken = await take(store, "a", 1);
     assert.deepEqual([taken.used, taken.previous], [21, 0]);

@@ -44,17 +44,6 @@ export function processTests(open: OpenForTest): void {
     assert.equal((await read(here, session.id)).headTurnId, turn.id);
   });
 
-  test("[B4] the blob store that was claimed first stays the records', whoever comes later", async (context) => {
-    const stores = await openTwice(context, open);
-    if (stores === null) return;
-    const [here, there] = stores;
-    assert.equal(await here.storage.blobStoreId(), null);
-    const claimed = await Promise.all([here.storage.claimBlobStore("one"), there.storage.claimBlobStore("two")]);
-    const kept = await there.storage.blobStoreId();
-    assert.deepEqual(claimed, [kept, kept]);
-    assert.equal(await here.storage.claimBlobStore("three"), kept);
-  });
-
   test("[T5] [B4] over two processes too, one turn of a session runs", async (context) => {
     const stores = await openTwice(context, open);
     if (stores === null) return;

@@ -24,19 +24,29 @@ import {
 import { noUsage } from "../../domain/usage.ts";
 import type { IdempotentRequest, OpenResult, RecordStore, TurnFinish, TurnOpening } from "../record-store.ts";
 
-export interface OpenRecords {
+/** The name of a part of a store. */
+export type RecordPart = Exclude<keyof RecordStore, "close">;
+/** A store of which only these parts are needed. */
+export type RecordsWith<Part extends RecordPart> = Pick<RecordStore, Part | "close">;
+
+export interface OpenRecords<Part extends RecordPart = RecordPart> {
   /** A new, empty store. */
-  store: RecordStore;
-  /** The same records through a second store, as another process has them. Null where they live in this process only. */
-  reopen: (() => Promise<RecordStore>) | null;
+  store: RecordsWith<Part>;
+  /** Opens the same records a second time, as another process does. Null if they live in this process only. */
+  reopen: (() => Promise<RecordsWith<Part>>) | null;
 }
-/** Opens a store for one test, and registers with `context.after` whatever must be closed and cleared away. */
-export type OpenForTest = (context: TestContext) => OpenRecords | Promise<OpenRecords>;
+/** Opens a store for one test, and registers with `context.after` whatever must be closed and deleted. */
+export type OpenForTest<Part extends RecordPart = RecordPart> = (
+  context: TestContext,
+) => OpenRecords<Part> | Promise<OpenRecords<Part>>;
 
 export const needsReopen = "these records live in this process only";
 
-/** Two stores on the same records; null, and the test is skipped, where that cannot be. */
-export async function openTwice(context: TestContext, make: OpenForTest): Promise<[RecordStore, RecordStore] | null> {
+/** Opens two stores on the same records. Skips the test and returns null if that is not possible. */
+export async function openTwice<Part extends RecordPart>(
+  context: TestContext,
+  make: OpenForTest<Part>,
+): Promise<[RecordsWith<Part>, RecordsWith<Part>] | null> {
   const { store, reopen } = await make(context);
   if (reopen === null) {
     context.skip(needsReopen);
@@ -184,7 +194,7 @@ export function failed(turn: PendingTurn, over: Partial<RunEnd> = {}): FailedTur
   return failTurn(turn, failure("provider_unavailable", "nobody answers"), endOf(turn, over));
 }
 
-export async function open(store: RecordStore, opening: TurnOpening): Promise<PendingTurn> {
+export async function open(store: Pick<RecordStore, "turns">, opening: TurnOpening): Promise<PendingTurn> {
   const result = await store.turns.open(opening);
   assert.equal(result.outcome, "opened", JSON.stringify(result));
   return (result as Extract<OpenResult, { outcome: "opened" }>).turn;
@@ -196,26 +206,33 @@ export function finishOf(turn: FinishedTurn, over: Partial<TurnFinish> = {}): Tu
   return { turn, steps: [], text: null, runnerId: runner, head, controls: "drop", ...over };
 }
 
-export async function finish(store: RecordStore, turn: FinishedTurn, over: Partial<TurnFinish> = {}): Promise<void> {
+export async function finish(
+  store: Pick<RecordStore, "turns">,
+  turn: FinishedTurn,
+  over: Partial<TurnFinish> = {},
+): Promise<void> {
   const result = await store.turns.finish(finishOf(turn, over));
   assert.equal(result.outcome, "finished");
 }
 
 /** A session that is stored, without a turn. */
-export async function startSession(store: RecordStore, over: Partial<Session> = {}): Promise<Session> {
+export async function startSession(
+  store: Pick<RecordStore, "sessions">,
+  over: Partial<Session> = {},
+): Promise<Session> {
   const session = sessionOf(over);
   await store.sessions.insert(session);
   return session;
 }
 
-/** Lets somebody who is not its owner run turns in the session. */
-export async function invite(store: RecordStore, sessionId: string, userId: string): Promise<void> {
+/** Lets a user who is not the owner run turns in the session. */
+export async function invite(store: Pick<RecordStore, "sessions">, sessionId: string, userId: string): Promise<void> {
   await store.sessions.changeParticipants(sessionId, { invited: [userId], dismissed: [] });
 }
 
 /** Opens and completes a turn on the session's head. */
 export async function runTurn(
-  store: RecordStore,
+  store: Pick<RecordStore, "sessions" | "turns">,
   sessionId: string,
   over: Partial<TurnDraft> = {},
 ): Promise<CompletedTurn> {
@@ -233,7 +250,7 @@ export function forkOf(origin: Turn, over: Partial<TurnDraft> = {}): TurnOpening
 }
 
 /** Opens and completes the first turn of a fork. */
-export async function runFork(store: RecordStore, origin: Turn): Promise<CompletedTurn> {
+export async function runFork(store: Pick<RecordStore, "turns">, origin: Turn): Promise<CompletedTurn> {
   const end = completed(await open(store, forkOf(origin)));
   await finish(store, end, { head: { from: null } });
   return end;
@@ -257,7 +274,7 @@ export function stepOf(turnId: string, index: number, over: Partial<Step> = {}):
 }
 
 /** The session as it is stored now; it must be there. */
-export async function read(store: RecordStore, sessionId: string): Promise<Session> {
+export async function read(store: Pick<RecordStore, "sessions">, sessionId: string): Promise<Session> {
   const session = await store.sessions.get(sessionId);
   assert.ok(session !== null, `session ${sessionId} is not stored`);
   return session;

@@ -1,11 +1,59 @@
-/** What a store must do with sessions themselves. */
+/** What a store must do with sessions: their rows, and by other files their lists and their tree. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { AptoveError } from "../../domain/errors.ts";
 import { newId } from "../../domain/ids.ts";
-import { awkwardText, noon, read, sessionOf, startSession, type OpenForTest } from "./samples.ts";
+import { sessionListTests } from "./session-lists.ts";
+import { sessionTreeTests } from "./session-tree.ts";
+import {
+  ada,
+  draftOf,
+  openingOf,
+  org,
+  runTurn,
+  awkwardText,
+  noon,
+  read,
+  sessionOf,
+  startSession,
+  type OpenForTest,
+} from "./samples.ts";
 
-export function sessionTests(open: OpenForTest): void {
+/** The parts that these tests need. */
+type Parts = "sessions" | "turns";
+
+export function sessionTests(open: OpenForTest<Parts>): void {
+  sessionRowTests(open);
+  sessionListTests(open);
+  sessionTreeTests(open);
+}
+
+function sessionRowTests(open: OpenForTest<Parts>): void {
+  test("[S6] a session is archived and brought back, and is listed as what it is", async (context) => {
+    const { store } = await open(context);
+    const session = await startSession(store);
+    const listed = async (archived: boolean): Promise<number> =>
+      (await store.sessions.list({ orgId: org, userId: ada, limit: 10, archived })).sessions.length;
+    const archived = await store.sessions.update(session.id, { archivedAt: noon + 5 }, noon + 5);
+    assert.deepEqual(archived, { ...session, archivedAt: noon + 5, updatedAt: noon + 5 });
+    assert.deepEqual(await read(store, session.id), archived);
+    assert.deepEqual([await listed(true), await listed(false)], [1, 0]);
+    assert.deepEqual(await store.turns.open(openingOf(draftOf(session))), { outcome: "archived" });
+    await store.sessions.update(session.id, { archivedAt: null }, noon + 6);
+    assert.deepEqual(await read(store, session.id), { ...session, updatedAt: noon + 6 });
+    assert.deepEqual([await listed(true), await listed(false)], [0, 1]);
+    await runTurn(store, session.id);
+    assert.equal(await store.sessions.update(newId(), { archivedAt: noon }, noon), null);
+  });
+
+  test("[S6] marking changes the times that it names and no other", async (context) => {
+    const { store } = await open(context);
+    const session = await startSession(store, { archivedAt: noon + 1, deletedAt: noon + 2 });
+    const marked = await store.sessions.update(session.id, { deletedAt: null }, noon + 3);
+    assert.deepEqual(marked, { ...session, deletedAt: null, updatedAt: noon + 3 });
+    assert.deepEqual(await store.sessions.update(session.id, {}, noon + 4), { ...marked, updatedAt: noon + 4 });
+  });
+
   test("[S2] a name that the program proposes never replaces one that a user set", async (context) => {
     const { store } = await open(context);
     const session = await startSession(store, { name: "Untitled", nameIsSet: false });

@@ -1,4 +1,4 @@
-/** What a store must do when turns are read: give back every member of the union as it was written. */
+/** What a store must do when turns and steps are read; by other files, when turns open and finish. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { failure } from "../../domain/errors.ts";
@@ -19,10 +19,17 @@ import {
   pendingOf,
   plainManifest,
   runTurn,
+  runner,
   startSession,
+  stepOf,
   type OpenForTest,
   invite,
 } from "./samples.ts";
+import { turnFinishingTests } from "./turn-finishing.ts";
+import { turnOpeningTests } from "./turn-opening.ts";
+
+/** The parts that these tests need. */
+type Parts = "sessions" | "turns";
 
 /** A turn with something in every field. */
 function richDraft(session: Session): TurnDraft {
@@ -98,7 +105,30 @@ function endsOf(turn: PendingTurn): FinishedTurn[] {
   ];
 }
 
-export function turnTests(open: OpenForTest): void {
+export function turnTests(open: OpenForTest<Parts>): void {
+  turnOpeningTests(open);
+  turnFinishingTests(open);
+
+  test("[R2] the steps of a turn come back in order, while it runs", async (context) => {
+    const { store } = await open(context);
+    const session = await startSession(store);
+    const turn = await opened(store, openingOf(draftOf(session)));
+    const other = await opened(store, openingOf(draftOf(session, { kind: "async_subagent" })));
+    const broken = stepOf(turn.id, 1, {
+      outcome: { status: "failed", failure: failure("provider_stream_cut", awkwardText) },
+      previousResponseId: awkwardText,
+      responseId: "r",
+    });
+    const steps = [broken, stepOf(turn.id, 2), stepOf(turn.id, 10)];
+    for (const step of [...steps.toReversed(), stepOf(other.id, 1)]) await store.turns.insertStep(step, runner);
+    assert.deepEqual(await store.turns.listSteps(turn.id), steps);
+    assert.deepEqual(await store.turns.listSteps(newId()), []);
+    await assert.rejects(store.turns.insertStep(stepOf(turn.id, 2, { model: "another" }), runner), {
+      code: "storage_failed",
+    });
+    assert.deepEqual(await store.turns.listSteps(turn.id), steps);
+  });
+
   test("[T3] a pending turn comes back as it was opened, plain or rich", async (context) => {
     const { store } = await open(context);
     const session = await startSession(store);

@@ -13,7 +13,7 @@ const context: ToolContext = {
   readOutput: async () => null,
 };
 
-test("[P4] [P5] a plan is told to the person, and changes nothing: nobody is asked", async () => {
+test("[P4] [P5] a plan is shown to the person, changes nothing, and needs no approval", async () => {
   const plan = planTool();
   const steps = [
     { content: "read", status: "completed" },
@@ -32,7 +32,7 @@ test("[P4] [P5] a plan is told to the person, and changes nothing: nobody is ask
   assert.equal((await plan.view?.({ steps }))?.title, "Plan: 1 of 2 done");
 });
 
-test("[P5] a plan that is none is told so, step by step", async () => {
+test("[P5] a wrong plan gets its faults, step by step", async () => {
   const faults: [unknown, RegExp][] = [
     [undefined, /"steps" is missing/],
     ["read, then write", /"steps" must be a list, and is the text "read, then write"/],

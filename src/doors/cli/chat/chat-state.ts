@@ -48,9 +48,9 @@ export interface RunningChatTurn {
 /** The subagents that turns of this chat started. */
 export interface SubagentWatch {
   /** The ids of subagents' turns whose end was shown. */
-  told: Set<string>;
+  shownEnds: Set<string>;
   /** The names of subagents that have ended and were not reported yet. */
-  untold: string[];
+  unreported: string[];
   /** Aborts when the person leaves the chat. The subagents then continue without it, or end with its process. */
   left: AbortController;
 }

@@ -95,7 +95,7 @@ test("[V5] [T9] [L2] what only reads runs unasked, and its result is the next tu
   );
 });
 
-test("[P5] [L2] a call that cannot do anything is told so, and nobody is asked about it", async (t) => {
+test("[P5] [L2] a call that cannot succeed gets an error, and the person is not asked about it", async (t) => {
   const written: string[] = [];
   const view: Tool["view"] = () => Promise.reject(new ToolFault("out is not open to this session"));
   const on = await world(t, [{ ...writes(written), view }]);
@@ -108,7 +108,7 @@ test("[P5] [L2] a call that cannot do anything is told so, and nobody is asked a
   assert.doesNotMatch(await chat.screen(), /allow\?/);
 });
 
-test("[P4] [V5] [L2] what writes is shown and asked for; always is remembered in the workspace, by the next chat too", async (t) => {
+test('[P4] [V5] [L2] a write is shown and needs permission; "always" is stored in the workspace, also for the next chat', async (t) => {
   const written: string[] = [];
   const on = await world(t, [writes(written)]);
   const first = chatting(on);
@@ -140,7 +140,7 @@ test("[P4] [V5] [L2] what writes is shown and asked for; always is remembered in
   assert.match((await on.run(["workspace", "permissions", "default"])).stdout, /write here/);
 });
 
-test("[P4] [G2] in mode ask nothing is written, and nobody is asked", async (t) => {
+test("[P4] [G2] in mode ask nothing is written, and the person is not asked", async (t) => {
   const written: string[] = [];
   const on = await world(t, [reads, writes(written)]);
   const chat = chatting(on);
@@ -154,13 +154,13 @@ test("[P4] [G2] in mode ask nothing is written, and nobody is asked", async (t) 
   assert.doesNotMatch(await chat.screen(), /allow\? \[/);
 });
 
-test("[T10] [V5] [L2] Ctrl-C ends the tool and the turn; what it did is told with the next line", async (t) => {
+test("[T10] [V5] [L2] Ctrl-C ends the tool and the turn; the tool's result is sent with the next line", async (t) => {
   const on = await world(t, [lasting]);
   const chat = chatting(on);
   chat.type("run a");
   await chat.saw("line 2");
   chat.input.write("\u0003");
-  await chat.saw("stopped; say what to do instead");
+  await chat.saw("stopped; type what to do instead");
   chat.type("go on");
   await chat.saw("ok");
   chat.type("/quit");
@@ -177,7 +177,7 @@ test("[T10] [V5] [L2] Ctrl-C ends the tool and the turn; what it did is told wit
   assert.match(sent.stdout, /ended early/);
 });
 
-test("[V5] [L2] a line that is typed while a tool of the chat runs is told to the model with its result", async (t) => {
+test("[V5] [L2] a line that is typed while a tool of the chat runs is sent to the model with its result", async (t) => {
   const [started, gate] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
   const slow: Tool = {
     ...reads,
@@ -192,7 +192,7 @@ test("[V5] [L2] a line that is typed while a tool of the chat runs is told to th
   chat.type("read a");
   await started.promise;
   chat.type("be brief");
-  await chat.saw("will be told: be brief");
+  await chat.saw("will be sent: be brief");
   gate.resolve();
   await chat.saw("ok");
   chat.type("/quit");
@@ -204,7 +204,7 @@ test("[V5] [L2] a line that is typed while a tool of the chat runs is told to th
   );
 });
 
-test("[V5] [R2] a call that a dead chat left open is run again only after asking, also where it only reads", async (t) => {
+test("[V5] [R2] a call that a killed chat left open is run again only after asking, even if it only reads", async (t) => {
   const on = await world(t, [reads]);
   const request = { instruction: "read a", tools: [reads.definition], workspaceId: "default", repo: "copy" };
   const server = on.start(["serve", "--port", "0"]);
@@ -218,7 +218,7 @@ test("[V5] [R2] a call that a dead chat left open is run again only after asking
   assert.equal(((await answer.json()) as { kind: string }).kind, "tool_calls");
   const chat = chatting(on, "--continue");
   await chat.saw("allow? [y/N]");
-  assert.match(await chat.screen(), /left open by an earlier chat, and may have run/);
+  assert.match(await chat.screen(), /this call is from an earlier chat and may have run already/);
   chat.type("y");
   await chat.saw("it said: contents of a");
   chat.type("/quit");
@@ -232,7 +232,7 @@ async function serverOf(on: CliWorld): Promise<{ url: string; key: string }> {
   return JSON.parse(await readFile(`${on.dataDir}/server.json`, "utf8")) as { url: string; key: string };
 }
 
-test("[V5] [L2] --no-tools brings none, and a pipe has nobody to ask", async (t) => {
+test("[V5] [L2] --no-tools offers no tools, and a pipe cannot be asked", async (t) => {
   const offered: string[][] = [];
   const on = await world(t, [reads], (call) => {
     offered.push(call.tools.map(({ name }) => name));
@@ -255,7 +255,7 @@ function opened(tool: Tool): { tools: ChatTools; run(signal?: AbortSignal): Retu
   return { tools, run: (signal = new AbortController().signal) => tools.run(tool, {}, { ...context, signal }) };
 }
 
-test("[P5] a long output is cut in the middle, and the whole can be had again by later calls", async () => {
+test("[P5] a long output is cut in the middle, and later calls can read the whole", async () => {
   const whole = `begin${"x".repeat(limits.toolResultCharactersMax)}end`;
   let context: ToolContext | null = null;
   const tool: Tool = {
@@ -268,7 +268,7 @@ test("[P5] a long output is cut in the middle, and the whole can be had again by
   const { run } = opened(tool);
   const { output } = await run();
   assert.ok(output.length < limits.toolResultCharactersMax + 200);
-  assert.match(output, /^begin[^]*all of it is kept as output:c[^]*end$/);
+  assert.match(output, /^begin[^]*the whole output can be read as output:c[^]*end$/);
   assert.equal(await (context as ToolContext | null)?.readOutput("c"), whole);
   assert.equal(await (context as ToolContext | null)?.readOutput("other"), null);
 });

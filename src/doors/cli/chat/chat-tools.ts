@@ -96,7 +96,7 @@ export class ChatTools {
   #bounded(callId: string, result: ToolResult): ToolResult {
     const output = outputForModel(result.output, (whole) => {
       this.#keep(callId, whole);
-      return `all of it is kept as output:${callId} while this chat goes on`;
+      return `the whole output can be read as output:${callId} while this chat runs`;
     });
     return { ...result, output };
   }

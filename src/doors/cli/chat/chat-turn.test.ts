@@ -47,7 +47,7 @@ const launcher: Script = (call) => {
   return JSON.stringify(last).includes("launch") ? [{ calls: "launch", with: { at: 1 } }] : "ok";
 };
 
-test("[V5] [L2] a call that needs approval is asked for at once; yes runs it, folded", async (t) => {
+test("[V5] [L2] a call that needs approval is asked about at once; yes runs it, folded", async (t) => {
   const world = await scripted(t, launcher);
   const chat = chatting(world);
   chat.type("launch it");
@@ -71,7 +71,7 @@ test("[V5] [T9] [L2] anything but yes denies the call and may say why; Ctrl-C le
   first.type("launch it");
   await first.saw("[y/N]");
   first.input.write("\u0003");
-  await first.saw("it goes on waiting");
+  await first.saw("the call waits until");
   first.type("/quit");
   assert.equal((await first.finished).exit, 0);
   const second = chatting(world, "--continue");
@@ -94,11 +94,11 @@ test("[V5] [L1] ask says how a waiting call is answered; piped, a chat asks noth
   );
   const piped = await world.run(["chat"], { stdin: "launch it\n" });
   assert.equal(piped.exit, 0);
-  assert.match(piped.stderr, /not answered; it goes on waiting/);
+  assert.match(piped.stderr, /not answered; the call waits until/);
   assert.doesNotMatch(piped.stdout + piped.stderr, /allow\?|y: yes/);
 });
 
-test("[V4] [L2] a line that is typed while a turn runs is told to it; typed too late it is the next instruction", async (t) => {
+test("[V4] [L2] a line that is typed while a turn runs steers it; typed too late, it is the next instruction", async (t) => {
   const gate = Promise.withResolvers<void>();
   const world = await scripted(t, (call) => {
     const text = JSON.stringify(call.items.at(-1));
@@ -110,7 +110,7 @@ test("[V4] [L2] a line that is typed while a turn runs is told to it; typed too 
   await chat.saw("slowly begins");
   chat.type("an aside");
   chat.type("/steer a second aside");
-  await chat.saw("told: a second aside");
+  await chat.saw("sent: a second aside");
   // A command waits for the end of the turn.
   chat.type("/session");
   gate.resolve();
@@ -128,11 +128,11 @@ test("[V4] [L2] a line that is typed while a turn runs is told to it; typed too 
   );
 });
 
-test("[L2] [T6] /fork goes on in another session, below the last turn or a numbered one", async (t) => {
+test("[L2] [T6] /fork continues in another session, below the last turn or a numbered one", async (t) => {
   const world = await scripted(t, () => "ok");
   const stdin = "one\ntwo\n/fork 1\nthree\n/fork\nfour\n/fork 7\n/fork x\n";
   const { stderr } = await world.run(["chat"], { stdin });
-  assert.equal(stderr.match(/the chat goes on in session [0-9a-f]{8}, a fork of turn/g)?.length, 2);
+  assert.equal(stderr.match(/the chat continues in session [0-9a-f]{8}, a fork of turn/g)?.length, 2);
   assert.match(stderr, /has no turn 7 \(not_found\)/);
   assert.match(stderr, /"x" is not the number of a turn \(usage\)/);
   const listed = JSON.parse((await world.run(["session", "list", "--json"])).stdout) as { sessions: WireSession[] };
@@ -149,7 +149,7 @@ test("[L2] [T7] [D1] /rerun repeats the last turn, and /diff compares it with th
   const world = await scripted(t, () => `answer ${(answers += 1)}`);
   const stdin = "/rerun\n/diff\none\n/rerun\n/diff\n/rerun another\n/diff 1 3\n/diff 1\n";
   const { stdout, stderr } = await world.run(["chat"], { stdin });
-  assert.match(stderr, /^nothing was asked yet\nthere are no two turns to compare yet\n/);
+  assert.match(stderr, /^there is no turn yet\nthere are no two turns to compare yet\n/);
   assert.match(stdout, /^answer 1\nanswer 2\n- turn [0-9a-f]{8}, 1 of [^]*\n-answer 1\n\+answer 2\n/);
   assert.match(stdout, /\n-one\n\+another\n/);
   assert.match(stderr, /give two turns, or none \(usage\)/);
@@ -160,13 +160,13 @@ test("[L2] [T7] [D1] /rerun repeats the last turn, and /diff compares it with th
 test("[L2] [C5] /model calls another model from now on", async (t) => {
   const world = await scripted(t, () => "ok");
   const { stderr } = await world.run(["chat"], { stdin: "/model big\none\n/model\n/model -\ntwo\n" });
-  assert.match(stderr, /big is called\n[^]*big is called\nthe configured model is called\n/);
+  assert.match(stderr, /uses the model big\n[^]*uses the model big\nuses the configured model\n/);
   const models = (await turns(world)).map(({ model }) => model);
   assert.equal(models[0], "big");
   assert.notEqual(models[1], "big");
 });
 
-test("[T9] [L2] a call of the caller's own tool is explained, and the next line goes on without its result", async (t) => {
+test("[T9] [L2] a call of a client's tool is explained, and the next line continues without its result", async (t) => {
   const world = await scripted(t, (call) => {
     const isFirst = !call.items.some(({ type }) => type === "tool_call");
     return isFirst ? [{ calls: "theirs", with: {} }] : "went on";
@@ -176,6 +176,6 @@ test("[T9] [L2] a call of the caller's own tool is explained, and the next line 
     '[[conversation_contexts.default.tools]]\nname = "theirs"\nparameters = { type = "object" }\n',
   );
   const { stdout, stderr } = await world.run(["chat"], { stdin: "call it\ngo on\n" });
-  assert.match(stderr, /theirs {} waits for its result \(call .*\)[^]*a tool of the caller's own: send its result/);
+  assert.match(stderr, /theirs {} waits for its result \(call .*\)[^]*a tool of the client: send its result/);
   assert.equal(stdout, "went on\n");
 });

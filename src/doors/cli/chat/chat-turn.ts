@@ -96,7 +96,7 @@ function follow(state: ChatState, answer: ExecuteAnswer): void {
   if (call.json) call.output.json(answer);
   else if (answer.kind === "error") printTurnFailure(call, answer);
   if (state.sessionId !== null && answer.sessionId !== state.sessionId) {
-    call.output.note(`the chat goes on in session ${shortId(answer.sessionId)}`);
+    call.output.note(`the chat continues in session ${shortId(answer.sessionId)}`);
   }
   state.sessionId = answer.sessionId;
   state.lastTurnId = answer.turnId;
@@ -128,10 +128,11 @@ async function steer(state: ChatState, { turnId }: RunningChatTurn, line: string
   if (turnId === null || text.startsWith("/")) return lines.keep(line);
   try {
     await client.turns.steer(turnId, text);
-    call.output.note(call.output.noteStyle.dim(`told: ${call.output.safeNote(firstLine(text, 100))}`));
+    call.output.note(call.output.noteStyle.dim(`sent: ${call.output.safeNote(firstLine(text, 100))}`));
   } catch (error) {
     const isOver = error instanceof Error && "code" in error && error.code === "turn_not_running";
-    if (!isOver) call.output.note(`warning: the turn could not be told: ${call.output.safeNote(String(error))}`);
+    if (!isOver)
+      call.output.note(`warning: the message could not be sent to the turn: ${call.output.safeNote(String(error))}`);
     lines.keep(text);
   }
 }

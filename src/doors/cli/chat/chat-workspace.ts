@@ -67,7 +67,7 @@ async function editedSession(
     ...(repo !== null && { repo }),
   });
   const begins =
-    session.originTurnId === null ? "could not be read, and was put aside" : "was edited: it begins with that";
+    session.originTurnId === null ? "could not be read and was moved aside" : "was edited; the session begins with it";
   call.output.note(`session.md of workspace ${workspaceId} ${begins}`);
   return session;
 }

@@ -32,7 +32,7 @@ test("[L2] /clear starts a new session, /session and /context tell, /quit leaves
   const stdin = "/session\n/context\ngreet\n/session\n/context\n/clear\nonce more\n/quit\nnever said\n";
   const { exit, stdout, stderr } = await world.run(["chat"], { stdin });
   assert.equal(exit, 0);
-  assert.match(stderr, /^no session yet.*\nnothing was asked yet\n/);
+  assert.match(stderr, /^no session yet.*\nthere is no turn yet\n/);
   assert.match(stdout, /repository +copy/);
   assert.match(stdout, /turn 1 .*\n.*completed[^]*retrieved\n +sent +src\/greet.ts:1-3/);
   assert.match(stderr, /the next line starts a new session/);
@@ -42,7 +42,7 @@ test("[L2] /clear starts a new session, /session and /context tell, /quit leaves
   );
 });
 
-test("[L2] /help tells every command; an unknown one is said to be unknown", async (t) => {
+test("[L2] /help lists every command; an unknown command is reported", async (t) => {
   const world = await indexed(t);
   const { stderr } = await world.run(["chat"], { stdin: "/help\n/frob\n" });
   const named = ["/context", "/session", "/fork", "/rerun", "/diff", "/model", "/steer", "/clear", "/help", "/quit"];
@@ -52,7 +52,7 @@ test("[L2] /help tells every command; an unknown one is said to be unknown", asy
   assert.match(stderr, /there is no command \/frob/);
 });
 
-test("[L2] a refused line is told and the chat goes on; piped, the exit code tells of the last one", async (t) => {
+test("[L2] a refused line is reported and the chat continues; in a pipe, the exit code is that of the last line", async (t) => {
   const world = await indexed(t);
   const failed = await world.run(["chat", "--context", "none"], { stdin: "a\nb\n" });
   assert.equal(failed.exit, 1);
@@ -63,7 +63,7 @@ test("[G2] [L2] an unknown mode is refused where it is named, with those that th
   const world = await indexed(t);
   const config = `[conversation_contexts.default.modes.sing]\n[conversation_contexts.other.modes.hum]\n`;
   await writeFile(join(world.dataDir, "config.toml"), config);
-  const known = /there is no mode "snig"; known are: "ask", "edit", "sing"/;
+  const known = /there is no mode "snig"; known modes: "ask", "edit", "sing"/;
   for (const command of ["chat", "acp"]) {
     const { exit, stdout, stderr } = await world.run([command, "--mode", "snig"], { stdin: "a\n" });
     assert.deepEqual([exit, stdout], [1, ""]);
@@ -85,7 +85,7 @@ test("[G2] [L2] an unknown mode is refused where it is named, with those that th
   }
 });
 
-test("[L2] --continue goes on with the newest session of the repository", async (t) => {
+test("[L2] --continue continues the newest session of the repository", async (t) => {
   const world = await indexed(t);
   await world.run(["ask", "first"]);
   await world.run(["chat", "--continue"], { stdin: "second\n" });
@@ -95,7 +95,7 @@ test("[L2] --continue goes on with the newest session of the repository", async 
   );
 });
 
-test("[L2] [T10] Ctrl-C stops the running turn, and the chat goes on", async (t) => {
+test("[L2] [T10] Ctrl-C stops the running turn, and the chat continues", async (t) => {
   const world = await indexed(t);
   const chat = world.start(["chat"], { env: { APTOVE_OFFLINE_DELAY_MS: "40" } });
   chat.input.write("how is somebody greeted?\n");
@@ -134,7 +134,7 @@ test("[L2] a line between two Ctrl-C takes the first one back", async (t) => {
   assert.equal((await chat.finished).exit, 0);
 });
 
-test("[L2] a chat whose server goes away says so, and goes on without it", async (t) => {
+test("[L2] a chat whose server stops prints a note and continues without it", async (t) => {
   const world = await indexed(t);
   const server = world.start(["serve", "--port", "0"]);
   await server.saw("http://127.0.0.1:");
@@ -144,7 +144,7 @@ test("[L2] a chat whose server goes away says so, and goes on without it", async
   server.signals.emit("SIGTERM");
   assert.equal((await server.finished).exit, 0);
   chat.input.write("greet again\n");
-  await chat.saw("the server has gone; the chat goes on without it");
+  await chat.saw("the server has stopped; the chat continues without it");
   chat.input.end("greet once more\n");
   assert.equal((await chat.finished).exit, 0);
   assert.deepEqual(
@@ -156,7 +156,7 @@ test("[L2] a chat whose server goes away says so, and goes on without it", async
 test("[L2] on a terminal it greets and prompts", async (t) => {
   const world = await indexed(t);
   const chat = world.start(["chat"], { isTerminal: true, env: { TERM: "xterm", NO_COLOR: "1" } });
-  await chat.saw("/help tells the commands");
+  await chat.saw("/help lists the commands");
   await chat.saw("› ");
   chat.input.end("/quit\n");
   assert.equal((await chat.finished).exit, 0);

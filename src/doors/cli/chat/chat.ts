@@ -70,7 +70,7 @@ export async function chat(call: CliInvocation, options: ChatOptions): Promise<E
   }
 }
 
-interface Told {
+interface ChatLineOptions {
   onInterrupt(): void;
   status(): string;
 }
@@ -78,23 +78,23 @@ interface Told {
 async function openChat(
   call: CliInvocation,
   isTerminal: boolean,
-  told: Told,
+  options: ChatLineOptions,
 ): Promise<{ lines: ChatInput; view: ChatView }> {
   const { output, io } = call;
   if (!isTerminal || !output.canRedraw) {
     const prompt = isTerminal ? output.style.cyan("› ") : null;
-    return { lines: new PipedLines({ io, prompt, onInterrupt: told.onInterrupt }), view: plainView(output) };
+    return { lines: new PipedLines({ io, prompt, onInterrupt: options.onInterrupt }), view: plainView(output) };
   }
   const { openTerminal } = await import("./open-terminal.ts");
   const historyFile = join(call.folder().dir, "chat-history");
-  return openTerminal(call, { ...told, commands: commandNames, folder: io.cwd, historyFile });
+  return openTerminal(call, { ...options, commands: commandNames, folder: io.cwd, historyFile });
 }
 
 async function greet(state: ChatState): Promise<void> {
   const { call, client, sessionId, tools } = state;
   const where = sessionId === null ? "a new session" : `session ${shortId(sessionId)}`;
-  const asks = tools === null ? [] : ["nothing is written or run unasked"];
-  const parts = [where, ...asks, "/help tells the commands"];
+  const asks = tools === null ? [] : ["nothing is written or run without your permission"];
+  const parts = [where, ...asks, "/help lists the commands"];
   call.output.note(call.output.noteStyle.dim(parts.join(" · ")));
   const head = sessionId === null ? null : (await client.sessions.get(sessionId)).headTurnId;
   if (sessionId === null || head === null) return;
@@ -149,7 +149,7 @@ async function leaveServer(state: ChatState, error: unknown): Promise<void> {
   const own = await state.call.withoutServer();
   if (own === null || own === state.client) return;
   state.client = own;
-  state.call.output.note("the server has gone; the chat goes on without it: say that again");
+  state.call.output.note("the server has stopped; the chat continues without it: send that again");
 }
 
 function onInterrupt(state: ChatState): void {

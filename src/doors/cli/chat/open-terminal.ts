@@ -43,7 +43,8 @@ export function openTerminal(
     print: (text) => terminal.printLines(text),
     changed: () => terminal.changed(),
   });
-  const showDetails = (): void => terminal.printLines(board.unfolded(1) ?? [style.dim("no call to unfold")]);
+  const showDetails = (): void =>
+    terminal.printLines(board.unfolded(1) ?? [style.dim("there is no tool call to show")]);
   call.output.showOn((text) => terminal.print(text));
   return {
     lines,

@@ -38,13 +38,13 @@ export async function askPersonForPermission(
   if (!isOld && permission !== null && (await isPermitted(state, tools, permission.key))) {
     return { isGiven: true, wasAsked: false };
   }
-  tellCall(state, own, { isOld });
+  showCall(state, own, { isOld });
   for (;;) {
     const answer = await state.lines.ask(permission === null ? "allow? [y/N] " : "allow? [y/a/N] ");
     if (answer === null) return { isGiven: false, answer };
     if (isYes(answer)) return { isGiven: true, wasAsked: true };
     if (!/^a(lways)?$/i.test(answer.trim())) return { isGiven: false, answer };
-    if (permission === null) state.call.output.note("this cannot be allowed for ever; y allows it once");
+    if (permission === null) state.call.output.note("this cannot be allowed permanently; y allows it once");
     else {
       await remember(state, tools, permission.key);
       return { isGiven: true, wasAsked: true };
@@ -52,7 +52,7 @@ export async function askPersonForPermission(
   }
 }
 
-function tellCall(
+function showCall(
   state: ChatState,
   { waiting, tools, permission }: LocalToolCall,
   { isOld }: { isOld: boolean },
@@ -60,8 +60,8 @@ function tellCall(
   const { output } = state.call;
   const { callId, name, arguments: given } = waiting;
   const always = permission === null ? [] : [`a: always ${cut(permission.label, 50)} ${tools.permits.scope}`];
-  const words = ["y: yes", ...always, "n: no, or say why not"].join(" · ");
-  const again = isOld ? ["this call was left open by an earlier chat, and may have run"] : [];
+  const words = ["y: yes", ...always, "n: no, or type the reason"].join(" · ");
+  const again = isOld ? ["this call is from an earlier chat and may have run already"] : [];
   const hints = [...again, words].map((line) => output.style.dim(output.safe(line)));
   // The call is shown where the question is, also if notes go elsewhere.
   output.line([...state.view.board.asked(callId, name, given), ...hints].join("\n"));
@@ -72,7 +72,7 @@ async function isPermitted({ call }: ChatState, { permits }: ChatTools, key: str
   try {
     return await permits.isAllowed(key);
   } catch (error) {
-    call.output.note(`warning: what was allowed cannot be read: ${call.output.safeNote(String(error))}`);
+    call.output.note(`warning: the permissions cannot be read: ${call.output.safeNote(String(error))}`);
     return false;
   }
 }
@@ -81,6 +81,8 @@ async function remember({ call }: ChatState, { permits }: ChatTools, key: string
   try {
     await permits.allow(key);
   } catch (error) {
-    call.output.note(`warning: allowed this once; it cannot be kept: ${call.output.safeNote(String(error))}`);
+    call.output.note(
+      `warning: allowed this once; the permission could not be saved: ${call.output.safeNote(String(error))}`,
+    );
   }
 }

@@ -28,11 +28,11 @@ export async function settleCalls(
   how: { isOld: boolean },
 ): Promise<ExecuteRequest | null> {
   const toolResults: CallResult[] = [];
-  const said: string[] = [];
+  const typedLines: string[] = [];
   /** Results of tools that ran are sent with the next line. Decisions about calls that did not run yet are not. */
   const leave = (why: string): null => {
     state.unsent = toolResults.filter(({ approved }) => approved == null);
-    for (const text of said) state.lines.keep(text);
+    for (const text of typedLines) state.lines.keep(text);
     state.call.output.note(why);
     return null;
   };
@@ -41,24 +41,24 @@ export async function settleCalls(
     const settled =
       waiting.waitsFor === "approval"
         ? await askWord(state, waiting)
-        : await settleOwn(state, waiting, { ...how, said });
+        : await settleOwn(state, waiting, { ...how, typedLines });
     if (settled === "not ours") areAllOurs = false;
-    else if (settled === "left") return leave("not answered; it goes on waiting, until a line is said without it");
+    else if (settled === "left") return leave("not answered; the call waits until you send a line without answering");
     else {
       toolResults.push(settled.result);
-      if ("isStopped" in settled) return leave("stopped; say what to do instead");
+      if ("isStopped" in settled) return leave("stopped; type what to do instead");
     }
   }
   if (!areAllOurs) state.call.output.note(clientCallNote);
   if (toolResults.length === 0) return null;
-  return { toolResults, ...(said.length === 0 ? {} : { instruction: said.join("\n") }) };
+  return { toolResults, ...(typedLines.length === 0 ? {} : { instruction: typedLines.join("\n") }) };
 }
 
 /** Asks about a call of a tool of the engine. */
 async function askWord({ call, lines, view }: ChatState, waiting: WaitingCall): Promise<Settled> {
   const { callId, name, arguments: given } = waiting;
   if (!lines.isTerminal) return "left";
-  const hint = call.output.style.dim("y: yes · n: no, or say why not");
+  const hint = call.output.style.dim("y: yes · n: no, or type the reason");
   // The call is shown where the question is, also if notes go elsewhere.
   call.output.line([...view.board.asked(callId, name, given), hint].join("\n"));
   const answer = await lines.ask("allow? [y/N] ");
@@ -76,7 +76,7 @@ function reasonOf(answer: string): { reason?: string } {
 async function settleOwn(
   state: ChatState,
   waiting: WaitingCall,
-  { isOld, said }: { isOld: boolean; said: string[] },
+  { isOld, typedLines }: { isOld: boolean; typedLines: string[] },
 ): Promise<Settled> {
   const { callId, name, arguments: given } = waiting;
   const tool = (await state.tools?.find(name)) ?? null;
@@ -86,13 +86,13 @@ async function settleOwn(
   const args = parseArguments(given);
   const refusal = args === null ? failed("the arguments are not a JSON object") : refusalOf(state, tool);
   if (args === null || refusal !== null)
-    return ended(state, callId, { ...(refusal ?? failed("it cannot be run")), wasSeen: false });
+    return ended(state, callId, { ...(refusal ?? failed("the tool cannot be run")), wasSeen: false });
   const { view, refusal: fault } = await lookAt(tool, args);
   const own = { waiting, tools: state.tools, tool, args, permission: view.permission };
   board.view(callId, view);
   if (fault !== null && tool.needsApproval(args)) return ended(state, callId, { ...fault, wasSeen: false });
   const permission = await askPersonForPermission(state, own, { isOld });
-  if (permission.isGiven) return await runOwn(state, own, { wasAsked: permission.wasAsked, said });
+  if (permission.isGiven) return await runOwn(state, own, { wasAsked: permission.wasAsked, typedLines });
   if (permission.answer === null) {
     board.drop(callId);
     return "left";
@@ -114,7 +114,7 @@ function refusalOf({ options }: ChatState, tool: Tool): ToolResult | null {
 async function runOwn(
   state: ChatState,
   { waiting: { callId }, tools, tool, args }: LocalToolCall,
-  { wasAsked, said }: { wasAsked: boolean; said: string[] },
+  { wasAsked, typedLines }: { wasAsked: boolean; typedLines: string[] },
 ): Promise<Settled> {
   const { lines, view } = state;
   const running: RunningChatTurn = { interrupt: new AbortController(), turnId: null, steers: [] };
@@ -128,7 +128,7 @@ async function runOwn(
       signal: running.interrupt.signal,
       showOutput: (text) => view.board.output(callId, text),
     });
-    const result = await view.during(lines.during(run, (line) => typedMeanwhile(state, said, line)));
+    const result = await view.during(lines.during(run, (line) => typedMeanwhile(state, typedLines, line)));
     const settled = ended(state, callId, { ...result, wasSeen: wasAsked });
     return running.interrupt.signal.aborted ? { ...settled, isStopped: true } : settled;
   } finally {
@@ -136,12 +136,12 @@ async function runOwn(
   }
 }
 
-function typedMeanwhile({ lines, call }: ChatState, said: string[], line: string): void {
+function typedMeanwhile({ lines, call }: ChatState, typedLines: string[], line: string): void {
   const text = line.trim().replace(/^\/steer\s+/, "");
   if (text.startsWith("/")) return lines.keep(line);
   if (text === "") return;
-  said.push(text);
-  call.output.note(call.output.noteStyle.dim(`will be told: ${call.output.safeNote(firstLine(text, 100))}`));
+  typedLines.push(text);
+  call.output.note(call.output.noteStyle.dim(`will be sent: ${call.output.safeNote(firstLine(text, 100))}`));
 }
 
 /** Shows the outcome of a call. `wasSeen`: the change was already shown with the question. */

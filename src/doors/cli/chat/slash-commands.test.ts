@@ -58,7 +58,7 @@ test("[L2] [W4] /clear starts a new session with an empty transcript; the old on
   );
 });
 
-test("[W5] [L2] a chat begins with what a person wrote into session.md, once, and says so", async (t) => {
+test("[W5] [L2] a chat begins with the person's edit of session.md, once, and prints a note", async (t) => {
   const provider = scriptedProvider({ name: "offline" });
   const on = await cliWorld(t, { providers: [provider] });
   const file = join(on.dataDir, "workspaces/default/session.md");
@@ -66,7 +66,7 @@ test("[W5] [L2] a chat begins with what a person wrote into session.md, once, an
   await on.run(["chat"], { stdin: "first words\n", cwd });
   await writeFile(file, "## User\n\nWho am I?\n\n## Assistant\n\nYou are Ada.\n");
   const edited = await on.run(["chat"], { stdin: "go on\n", cwd });
-  assert.match(edited.stderr, /session\.md of workspace default was edited: it begins with that/);
+  assert.match(edited.stderr, /session\.md of workspace default was edited; the session begins with it/);
   const given = JSON.stringify(provider.exchanges.at(-1)?.context);
   assert.ok(given.includes("You are Ada.") && !given.includes("first words"));
   const next = await on.run(["chat"], { stdin: "anew\n", cwd });
@@ -74,11 +74,11 @@ test("[W5] [L2] a chat begins with what a person wrote into session.md, once, an
   assert.doesNotMatch(JSON.stringify(provider.exchanges.at(-1)?.context), /Ada/);
   await writeFile(file, Buffer.from([0xff, 0xfe, 0x00]));
   const damaged = await on.run(["chat"], { stdin: "and now\n", cwd });
-  assert.match(damaged.stderr, /could not be read, and was put aside/);
+  assert.match(damaged.stderr, /could not be read and was moved aside/);
   assert.equal(damaged.exit, 0);
 });
 
-test("[L2] --continue in a workspace goes on with its newest session, and outside of git with one about no repository", async (t) => {
+test("[L2] --continue in a workspace continues its newest session, and outside of git one without a repository", async (t) => {
   const on = await world(t);
   const id = (await on.run(["workspace", "create"])).stdout.trim();
   await on.run(["chat", "-w", id], { stdin: "there\n" });
@@ -107,8 +107,8 @@ test("[L2] /context says how much the model holds; /mode says what a mode means;
   const { stdout, stderr } = await on.run(["chat"], { stdin });
   assert.match(stdout, /^4 messages in context · [\d,]+ tokens · \d+ snippets? and 0 files sent by the last turn$/m);
   assert.match(stderr, /^mode ask: nothing is written or run$/m);
-  assert.match(stderr, /^mode edit: answers may bring changes, for aptove apply$/m);
-  assert.match(stderr, /there is no such call any more/);
+  assert.match(stderr, /^mode edit: answers may propose changes, for aptove apply$/m);
+  assert.match(stderr, /that call is no longer kept/);
   assert.match(stderr, /"x" is not the number of a call \(usage\)/);
 });
 

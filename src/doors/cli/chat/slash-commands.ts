@@ -20,39 +20,46 @@ interface ChatCommand {
 const commands: Record<string, ChatCommand> = {
   "/context": {
     usage: "",
-    about: "what the model has: messages, tokens, and what the last turn was given",
+    about: "what the model has: messages, tokens, and what the last turn sent",
     run: showContext,
   },
   "/details": {
     usage: "[n]",
-    about: "unfold the last call of a tool, or the one n before it; Ctrl-O does too",
+    about: "show all of the last tool call, or of the one n before it; also Ctrl-O",
     run: unfold,
   },
-  "/workspace": { usage: "", about: "the workspace that this chat is in", run: showWorkspace },
-  "/session": { usage: "", about: "the session that this chat is in", run: showSession },
-  "/fork": { usage: "[n]", about: "go on in a new session below turn n, or below the last one", run: fork },
-  "/rerun": { usage: "[text]", about: "the last turn again, with the same instruction or another", run: rerun },
-  "/diff": { usage: "[n m]", about: "what two turns saw and said differently; the last and the one before", run: diff },
-  "/model": { usage: "[name]", about: "call another model from now on; - for the configured one", run: chooseModel },
-  "/mode": { usage: "[name]", about: "ask: nothing is written or run; edit: after you allowed it", run: chooseMode },
-  "/fire": { usage: "[text]", about: "hand over the answers of subagents that wait in the mailbox", run: fire },
-  "/steer": { usage: "<text>", about: "tell the running turn something; a plain line does too", run: notRunning },
-  "/clear": { usage: "", about: "start anew, with an empty transcript; the old session stays in the list", run: clear },
-  "/help": { usage: "", about: "these lines", run: help },
+  "/workspace": { usage: "", about: "show the workspace of this chat", run: showWorkspace },
+  "/session": { usage: "", about: "show the session of this chat", run: showSession },
+  "/fork": { usage: "[n]", about: "continue in a new session below turn n, or below the last turn", run: fork },
+  "/rerun": { usage: "[text]", about: "run the last turn again, with the same instruction or another", run: rerun },
+  "/diff": {
+    usage: "[n m]",
+    about: "compare what two turns saw and answered; without numbers: the last two",
+    run: diff,
+  },
+  "/model": { usage: "[name]", about: "use another model from now on; - for the configured one", run: chooseModel },
+  "/mode": {
+    usage: "[name]",
+    about: "ask: nothing is written or run; edit: only with your permission",
+    run: chooseMode,
+  },
+  "/fire": { usage: "[text]", about: "send the waiting answers of subagents to the model", run: fire },
+  "/steer": { usage: "<text>", about: "send the running turn a message; a plain line does the same", run: notRunning },
+  "/clear": { usage: "", about: "start again with an empty transcript; the old session stays in the list", run: clear },
+  "/help": { usage: "", about: "show this help", run: help },
 };
 
 /** All names that Tab completes. */
 export const commandNames: readonly string[] = [...Object.keys(commands), "/quit"];
 
-export async function runSlashCommand(state: ChatState, line: string): Promise<"quit" | "go on"> {
+export async function runSlashCommand(state: ChatState, line: string): Promise<"quit" | "continue"> {
   const [name = "", ...rest] = line.split(/\s+/);
   if (name === "/quit" || name === "/exit") return "quit";
   const command = Object.hasOwn(commands, name) ? commands[name] : undefined;
   const { output } = state.call;
-  if (command === undefined)
-    output.note(`there is no command ${output.safeNote(line)}; /help tells those that there are`);
+  if (command === undefined) output.note(`there is no command ${output.safeNote(line)}; /help lists the commands`);
   else await command.run(state, rest.join(" "));
-  return "go on";
+  return "continue";
 }
 
 function help({ call }: ChatState): void {
@@ -60,7 +67,7 @@ function help({ call }: ChatState): void {
   call.output.note(`${lines.join("\n")}
 /quit           leave (Ctrl-D does too)
 
-A line that is typed while a turn runs is told to it.
+A line that is typed while a turn runs is sent to it.
 Ctrl-C stops the turn or the tool; pressed twice it leaves.
 @path in a line sends that file with it.
 Alt-Enter, or \\ at the end of a line, begins another one.
@@ -82,7 +89,7 @@ function goTo(state: ChatState, sessionId: string | null, turnId: string | null)
 }
 
 function notRunning({ call }: ChatState): void {
-  call.output.note("no turn is running; say it as the next line");
+  call.output.note("no turn is running; send it as the next line");
 }
 
 async function showSession({ client, call, sessionId }: ChatState): Promise<void> {
@@ -98,14 +105,14 @@ async function showWorkspace(state: ChatState): Promise<void> {
 function unfold({ call, view }: ChatState, rest: string): void {
   if (!/^([1-9]\d?)?$/.test(rest)) throw new UsageError(`"${rest}" is not the number of a call`, "/details 2");
   const lines = view.board.unfolded(Number(rest || 1));
-  if (lines === null) call.output.note("there is no such call any more");
+  if (lines === null) call.output.note("that call is no longer kept");
   else for (const line of lines) call.output.line(line);
 }
 
 async function showContext(state: ChatState): Promise<void> {
   const turnId = await lastTurn(state);
   const { output } = state.call;
-  if (turnId === null) return output.note("nothing was asked yet");
+  if (turnId === null) return output.note("there is no turn yet");
   const { turnLines } = await import("../show/explain.ts");
   const turn = await state.client.turns.get(turnId);
   output.line(contextSum(turn));
@@ -139,21 +146,21 @@ async function turnOfNumber({ client, sessionId }: ChatState, text: string): Pro
 
 async function fork(state: ChatState, rest: string): Promise<void> {
   const turnId = rest === "" ? await lastTurn(state) : await turnOfNumber(state, rest);
-  if (turnId === null) return state.call.output.note("nothing was asked yet");
+  if (turnId === null) return state.call.output.note("there is no turn yet");
   const { workspaceId } = state;
   const session = await state.client.sessions.create({
     forkOf: turnId,
     ...(workspaceId === null ? {} : { workspaceId }),
   });
   goTo(state, session.id, turnId);
-  state.call.output.note(`the chat goes on in session ${shortId(session.id)}, a fork of turn ${shortId(turnId)}`);
+  state.call.output.note(`the chat continues in session ${shortId(session.id)}, a fork of turn ${shortId(turnId)}`);
 }
 
 async function rerun(state: ChatState, rest: string): Promise<void> {
   const turnId = await lastTurn(state);
-  if (turnId === null) return state.call.output.note("nothing was asked yet");
+  if (turnId === null) return state.call.output.note("there is no turn yet");
   await runChatTurn(state, { rerun: { turnId }, ...(rest === "" ? {} : { instruction: rest }) });
-  state.call.output.note("/diff tells what it saw and said differently");
+  state.call.output.note("/diff shows what it saw and answered differently");
 }
 
 async function fire(state: ChatState, rest: string): Promise<void> {
@@ -184,7 +191,7 @@ function chooseModel({ options, call }: ChatState, rest: string): void {
   else if (rest !== "") options.model = rest;
   const { output } = call;
   output.note(
-    options.model === undefined ? "the configured model is called" : `${output.safeNote(options.model)} is called`,
+    options.model === undefined ? "uses the configured model" : `uses the model ${output.safeNote(options.model)}`,
   );
 }
 
@@ -204,8 +211,8 @@ async function chooseMode(
     ask: ": nothing is written or run",
     edit:
       tools === null
-        ? ": answers may bring changes, for aptove apply"
-        : ": files are changed and commands run once you allow it",
+        ? ": answers may propose changes, for aptove apply"
+        : ": files are changed and commands run with your permission",
   };
   output.note(`mode ${output.safeNote(mode)}${Object.hasOwn(means, mode) ? means[mode] : ""}`);
 }

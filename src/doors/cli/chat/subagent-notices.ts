@@ -4,26 +4,26 @@ import { mailboxLine } from "../show/subagent-lines.ts";
 import type { ChatState, SubagentWatch } from "./chat-state.ts";
 
 export function newWatch(): SubagentWatch {
-  return { told: new Set(), untold: [], left: new AbortController() };
+  return { shownEnds: new Set(), unreported: [], left: new AbortController() };
 }
 
 /** Records what an event of a shown turn reports about subagents. */
 export function noteSubagentEvent(state: ChatState, event: AgUiEvent): void {
   if (event.type !== "CUSTOM") return;
-  if (event.name === "aptove.subagent_ended") state.subagents.told.add(event.value.turnId);
+  if (event.name === "aptove.subagent_ended") state.subagents.shownEnds.add(event.value.turnId);
   if (event.name === "aptove.subagent_started") void watch(state, event.value);
 }
 
 async function watch(state: ChatState, { turnId, name }: { turnId: string; name: string }): Promise<void> {
-  const { told, untold, left } = state.subagents;
+  const { shownEnds, unreported, left } = state.subagents;
   try {
     for await (const _event of state.client.events(turnId, { signal: left.signal }));
   } catch {
     // The person has left the chat, or its server has gone. The mailbox keeps the answer.
     return;
   }
-  if (told.has(turnId)) return;
-  untold.push(name);
+  if (shownEnds.has(turnId)) return;
+  unreported.push(name);
   if (state.running !== null) return;
   noteEndedSubagents(state);
   state.lines.prompt();
@@ -32,8 +32,8 @@ async function watch(state: ChatState, { turnId, name }: { turnId: string; name:
 /** Prints which subagents have ended. Called between two turns. */
 export function noteEndedSubagents({ call, subagents }: ChatState): void {
   const { output } = call;
-  for (const name of subagents.untold.splice(0)) {
-    const line = `subagent "${output.safeNote(name)}" has ended; its answer waits in the mailbox: /fire hands it over`;
+  for (const name of subagents.unreported.splice(0)) {
+    const line = `subagent "${output.safeNote(name)}" has ended; its answer waits in the mailbox: /fire sends it to the model`;
     output.note(output.noteStyle.dim(line));
   }
 }

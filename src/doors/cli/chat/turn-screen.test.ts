@@ -111,7 +111,7 @@ const answer: ExecuteAnswer = {
   errorMessage: null,
 };
 
-test("[L2] text is set as it comes; a call is a line while it runs, with the end of its output, and a line when it has ended", async (t) => {
+test("[L2] text is set as it streams; a call has a line with the end of its output while it runs, and one line when it has ended", async (t) => {
   const { turn, chat, terminal } = shown(t);
   const now = async (): Promise<string> => {
     chat.type({ as: "steering" });
@@ -229,7 +229,7 @@ test("[L2] [E8] nothing that a model, a tool or a server says has power over the
   await fc.assert(property, { numRuns: 60 });
 });
 
-test("[L2] on a terminal of any width everything that is said is there once", async (t) => {
+test("[L2] on a terminal of any width every printed line is there once", async (t) => {
   const words = fc.array(fc.constantFrom("word", "**bold**", "漢字", "`code`", "longer-than-some-terminals"), {
     minLength: 1,
     maxLength: 40,

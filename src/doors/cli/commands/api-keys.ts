@@ -16,7 +16,7 @@ export interface KeyOptions extends OrgOption {
 export async function createKey(call: CliInvocation, name: string, options: KeyOptions): Promise<ExitCode> {
   const expiresAt = expiryOf(options);
   if (options.org !== undefined && options.user === undefined) {
-    throw new UsageError("with --org it must be said whose key it is to be", "add --user <user>: see aptove user list");
+    throw new UsageError("--org needs the user whose key it is", "add --user <user>: see aptove user list");
   }
   const client = await clientOf(call, options);
   const userId = options.user === undefined ? undefined : (await findUser(client, options.user)).id;
@@ -31,7 +31,7 @@ export async function createKey(call: CliInvocation, name: string, options: KeyO
     return exitCodes.fine;
   }
   output.line(created.secret);
-  output.note("this is the only time that the key is shown; use it as: Authorization: Bearer <key>");
+  output.note("the key is shown only this once; use it as: Authorization: Bearer <key>");
   return exitCodes.fine;
 }
 
@@ -39,7 +39,7 @@ function expiryOf({ days, expires }: KeyOptions): string | null {
   if (days !== undefined) return new Date(Date.now() + days * 86_400_000).toISOString();
   if (expires === undefined) return null;
   const at = Date.parse(expires);
-  if (Number.isNaN(at)) throw new UsageError(`--expires ${expires}: is no time`, "write it as 2027-01-31");
+  if (Number.isNaN(at)) throw new UsageError(`--expires ${expires}: is not a time`, "write it as 2027-01-31");
   if (at <= Date.now())
     throw new UsageError(`--expires ${expires}: is past`, "give a later time; a date is its 00:00 UTC");
   return new Date(at).toISOString();
@@ -83,7 +83,7 @@ export async function revokeKey(call: CliInvocation, text: string, options: OrgO
     throw new CommandFailed("not_found", `there is no key "${text}"`, "see: aptove key list");
   }
   if (second !== undefined) {
-    throw new UsageError(`"${text}" fits ${found.length} keys`, "give the id as aptove key list shows it");
+    throw new UsageError(`"${text}" matches ${found.length} keys`, "give the id as aptove key list shows it");
   }
   await client.keys.revoke(key.id);
   if (call.json) call.output.json({ revoked: key.id });

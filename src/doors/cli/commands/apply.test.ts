@@ -44,12 +44,12 @@ test("[X7] [L1] apply shows the changes of the last turn and writes them", async
   assert.equal(world.git("status", "--porcelain", "--ignored").includes("aptove"), false);
 });
 
-test("[X7] without a terminal apply does not write unless told so", async (t) => {
+test("[X7] without a terminal apply writes only with --yes", async (t) => {
   const world = await cliWorld(t);
   const file = await bundleFile(world, [{ path: "a", operation: "create", content: "x" }]);
   const { exit, stderr } = await world.run(["apply", file]);
   assert.equal(exit, 2);
-  assert.match(stderr, /there is no terminal to ask on.*\nfix: .*--yes/);
+  assert.match(stderr, /there is no terminal to ask for confirmation.*\nfix: .*--yes/);
   assert.ok(!existsSync(join(world.copy, "a")));
 });
 
@@ -93,7 +93,7 @@ test("[X7] a file that the model did not get whole is refused when it was writte
   assert.equal((await world.run(["apply", "--yes"])).exit, 0);
 });
 
-test("[X7] a bundle that is in place already is nothing to do", async (t) => {
+test("[X7] a bundle whose content is already there changes nothing", async (t) => {
   const world = await cliWorld(t);
   const files = [{ path: "README.md", operation: "replace", content: "# Done\n" }];
   const file = await bundleFile(world, files);
@@ -123,13 +123,13 @@ test("[X5] [X7] nothing outside of the working copy, by dots or by links, and no
   const attempts: [string, RegExp][] = [
     ["../outside/victim.txt", /leaves the repository/],
     ["/etc/passwd", /is absolute/],
-    ["way-out/victim.txt", /leads out of the working copy by a symbolic link/],
-    ["way-out/deeper/new.txt", /leads out of the working copy by a symbolic link/],
+    ["way-out/victim.txt", /leads out of the working copy through a symbolic link/],
+    ["way-out/deeper/new.txt", /leads out of the working copy through a symbolic link/],
     ["link.txt", /link.txt is a symbolic link/],
     [".git/hooks/pre-commit", /is inside .git/],
     ["git-link/hooks/pre-commit", /leads out of the working copy/],
     ["src", /src is not a file/],
-    ["README.md/below", /README.md\/below lies below a file/],
+    ["README.md/below", /README.md\/below is below a file/],
   ];
   for (const [path, expected] of attempts) {
     for (const operation of ["create", "replace"]) {
@@ -181,7 +181,7 @@ test("[X7] [L1] apply takes a turn by its id or the end of it, and speaks JSON",
   assert.deepEqual(JSON.parse(done.stdout), { applied: [{ path: "one.txt", change: "created" }] });
 });
 
-test("[X7] an apply that was cut short is put back before the next one", async (t) => {
+test("[X7] an interrupted apply is rolled back before the next one", async (t) => {
   const world = await cliWorld(t);
   const staging = join(world.copy, ".aptove-apply");
   mkdirSync(staging);
@@ -195,7 +195,7 @@ test("[X7] an apply that was cut short is put back before the next one", async (
   const file = await bundleFile(world, [{ path: "a", operation: "create", content: "x" }]);
   const { exit, stderr } = await world.run(["apply", file, "--yes"]);
   assert.equal(exit, 0);
-  assert.match(stderr, /an earlier apply was cut short; 1 file of it put back as before/);
+  assert.match(stderr, /an earlier apply was interrupted; 1 file restored/);
   assert.equal(textOf(world, "README.md"), old);
   assert.equal(textOf(world, "a"), "x");
 });

@@ -40,13 +40,13 @@ export async function apply(call: CliInvocation, from: string, options: ApplyOpt
   const { root } = await call.copy();
   const repaired = repairWorkingCopy(root);
   if (repaired !== null) {
-    call.output.note(`an earlier apply was cut short; ${plural(repaired.length, "file")} of it put back as before`);
+    call.output.note(`an earlier apply was interrupted; ${plural(repaired.length, "file")} restored`);
   }
   const proposal = await readProposal(call, from);
   const changes = planOrRefuse(root, proposal);
   const { output } = call;
   if (changes.length === 0) {
-    report(call, "nothing to do: every file is as the bundle wants it", { applied: [] });
+    report(call, "nothing to do: every file has the proposed content", { applied: [] });
     return exitCodes.fine;
   }
   if (!call.json) for (const change of changes) for (const line of await diffLines(change, output)) output.line(line);
@@ -160,7 +160,7 @@ function readTarget(root: string, path: string): Target {
     const target = join(realExisting(dirname(full)), full.slice(dirname(full).length + 1));
     const inside = relative(top, target);
     if (inside.startsWith("..") || inside.split(sep).some((part) => part.toLowerCase() === ".git")) {
-      return { reason: "leads out of the working copy by a symbolic link" };
+      return { reason: "leads out of the working copy through a symbolic link" };
     }
     const stat = lstatSync(target, { throwIfNoEntry: false });
     if (stat === undefined) return { target, file: null, modifiedAt: 0 };
@@ -170,7 +170,7 @@ function readTarget(root: string, path: string): Target {
     return { target, file: { content, sha256: sha256(content) }, modifiedAt: stat.mtimeMs };
   } catch (error) {
     const code = systemCode(error);
-    return { reason: code === "ENOTDIR" ? "lies below a file" : `cannot be read (${code})` };
+    return { reason: code === "ENOTDIR" ? "is below a file" : `cannot be read (${code})` };
   }
 }
 

@@ -48,7 +48,7 @@ test("[X1] what git says is modified is an active file, also when it is staged; 
   assert.ok(turn.manifest.activeFiles.every((file) => file.isTouched));
 });
 
-test("[X1] --file names further files, from wherever one stands; --no-modified leaves git's out", async (t) => {
+test("[X1] --file names more files, relative to the current folder; --no-modified leaves out those of git", async (t) => {
   const world = await indexed(t);
   await world.write("src/greet.ts", "changed\n");
   await world.write("notes ü.txt", "a note\n");
@@ -94,7 +94,7 @@ test("[X5] [L1] a named file that cannot be sent is wrong use", async (t) => {
   symlinkSync("../outside.txt", join(world.copy, "link.txt"));
   await world.write("binary.bin", Uint8Array.of(0, 255));
   const cases: [string, RegExp][] = [
-    ["../outside.txt", /--file ..\/outside.txt: is outside of/],
+    ["../outside.txt", /--file ..\/outside.txt is outside of/],
     ["/etc/passwd", /is outside of/],
     ["link.txt", /--file link.txt: is a symbolic link/],
     ["absent.txt", /--file absent.txt: does not exist/],
@@ -109,7 +109,7 @@ test("[X5] [L1] a named file that cannot be sent is wrong use", async (t) => {
   assert.match((await world.run(["session", "list"])).stderr, /there are no sessions yet/);
 });
 
-test("[L1] what is piped in is the instruction, or stands below it", async (t) => {
+test("[L1] piped input is the instruction, or follows it", async (t) => {
   const world = await indexed(t);
   const instructionOf = async (argv: string[], stdin: string): Promise<string> => {
     const { exit, stderr } = await world.run(["ask", ...argv], { stdin });
@@ -155,17 +155,17 @@ test("[L1] [G2] a refused turn is exit code 1 with one error, a fix and a code, 
   assert.match(debug.stderr, /\n {4}at /);
 });
 
-test("[L1] [Q5] a turn that fails is exit code 1 and tells the mend", async (t) => {
+test("[L1] [Q5] a failed turn is exit code 1 and names the fix", async (t) => {
   const world = await cliWorld(t);
   const { exit, stderr } = await world.run(["ask", "--repo", "elsewhere", "anything"]);
   assert.equal(exit, 1);
   assert.match(
     stderr,
-    /error: .*\(index_missing\)\nfix: index the repository first, on the machine of the server if one answers: aptove index\n$/,
+    /error: .*\(index_missing\)\nfix: index the repository first, at a server on its own machine: aptove index\n$/,
   );
 });
 
-test("[L1] what a server tells whoever collects its log is not told to whoever gives a command", async (t) => {
+test("[L1] information for the log of a server is not printed by a command", async (t) => {
   const world = await cliWorld(t);
   mkdirSync(world.dataDir, { mode: 0o700 });
   writeFileSync(join(world.dataDir, "config.toml"), '[log]\nformat = "json"\nlevel = "debug"\n');
@@ -193,13 +193,13 @@ test("[L1] [L2] chat indexes the repository first too; --repo means an index tha
   assert.equal(stderr.match(/^indexing /gm)?.length, 1);
 });
 
-test("[L1] [Q3] outside of a git repository nothing is looked up, and the session goes on all the same", async (t) => {
+test("[L1] [Q3] outside of a git repository no code is searched, and the session continues", async (t) => {
   const world = await cliWorld(t);
   const cwd = await temporaryFolder(t);
   writeFileSync(join(cwd, "notes.txt"), "buy milk\n");
   const first = await world.run(["ask", "-f", "notes.txt", "what is to do?"], { cwd });
   assert.equal(first.exit, 0, first.stderr);
-  assert.match(first.stderr, /^not in a git repository: no code is looked up; name files with --file\n/);
+  assert.match(first.stderr, /^not in a git repository, so no code is searched; name files with --file\n/);
   assert.equal((await world.run(["ask", "--continue", "and then?"], { cwd })).exit, 0);
   const shown = JSON.parse((await world.run(["session", "show", "--json"], { cwd })).stdout) as {
     session: WireSession;
@@ -230,7 +230,7 @@ test("[L1] --session takes an id, its end, its beginning where only one fits, an
   assert.equal((await ask("--session", "last", "again")).sessionId, first.sessionId);
   const unclear = await world.run(["ask", "--session", first.sessionId.slice(0, 4), "again"]);
   assert.equal(unclear.exit, 2);
-  assert.match(unclear.stderr, /fits 2 sessions/);
+  assert.match(unclear.stderr, /matches 2 sessions/);
   const missing = await world.run(["ask", "--session", "ffff0000", "again"]);
   assert.equal(missing.exit, 1);
   assert.match(missing.stderr, /there is no session "ffff0000" \(not_found\)/);
@@ -247,7 +247,7 @@ test("[L1] --continue without a session says how to start one", async (t) => {
   assert.match(stderr, /there is no session about copy yet .*\nfix: start one/);
 });
 
-test("[L1] [T10] Ctrl-C interrupts the turn, keeps what was said, and ends with 130", async (t) => {
+test("[L1] [T10] Ctrl-C interrupts the turn, keeps its output, and ends with 130", async (t) => {
   const world = await indexed(t);
   const call = world.start(["ask", "greet"], { env: { APTOVE_OFFLINE_DELAY_MS: "40" } });
   await call.saw("built-in");
@@ -318,7 +318,7 @@ test("[I1] [L1] --attach gives files by path or name, --inline puts them into th
   }
   assert.match((await world.run(["session", "show"])).stdout, /input\n +outside\.txt|input\n +notes\/log\.txt/);
   assert.match((await world.run(["ask", "x", "--attach", "gone.txt"])).stderr, /--attach gone\.txt: does not exist/);
-  assert.match((await world.run(["ask", "x", "--inline"])).stderr, /--inline is for what is attached/);
+  assert.match((await world.run(["ask", "x", "--inline"])).stderr, /--inline needs an attachment/);
   await world.write("fake.png", "text");
   assert.match((await world.run(["ask", "x", "--attach", "fake.png"])).stderr, /\(input_part_invalid\)/);
   const refused = await world.run(["--json", "ask", "x", "--attach", "http://127.0.0.1:9/"]);

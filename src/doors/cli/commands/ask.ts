@@ -65,7 +65,7 @@ function attachments(
   { attach: named = [], inline }: AskOptions,
 ): ExecuteRequest {
   if (named.length > 0) return { input: attachedParts({ ...at, named, mode: inline === true ? "inline" : "file" }) };
-  if (inline === true) throw new UsageError("--inline is for what is attached", "name it: --attach <file>");
+  if (inline === true) throw new UsageError("--inline needs an attachment", "attach one: --attach <file>");
   return {};
 }
 

@@ -29,7 +29,7 @@ export async function showAudit(call: CliInvocation, options: AuditOptions): Pro
     output.json({ entries });
     return exitCodes.fine;
   }
-  if (entries.length === 0) output.note("the log has no such entry");
+  if (entries.length === 0) output.note("no entry of the log matches");
   const names = new Map(entries.length === 0 ? [] : (await allUsers(client)).map(({ id, name }) => [id, name]));
   for (const line of columns(entries.map((entry) => rowOf(entry, names)))) output.line(output.safe(line));
   if (entries.length === options.limit) output.note(`there may be more: --limit ${options.limit * 2}`);
@@ -67,13 +67,13 @@ function rowOf(entry: WireAuditEntry, names: ReadonlyMap<string, string>): strin
     const text = String(value);
     return names.get(text) ?? (isId(text) ? shortId(text) : text);
   };
-  const said = Object.entries(facts).map(([name, value]) => `${name}=${shown(value)}`);
+  const factTexts = Object.entries(facts).map(([name, value]) => `${name}=${shown(value)}`);
   return [
     localTime(at),
     userId === null ? "operator" : shown(userId),
     action,
     targetId === null ? "-" : shown(targetId),
     outcome,
-    [...(keyId === null ? [] : [`key=${shortId(keyId)}`]), ...said].join(" "),
+    [...(keyId === null ? [] : [`key=${shortId(keyId)}`]), ...factTexts].join(" "),
   ];
 }

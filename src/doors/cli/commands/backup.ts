@@ -11,7 +11,7 @@ export async function backup(call: CliInvocation, dir: string): Promise<ExitCode
   const report = await withProgress(call, "copying", (onBlob) =>
     call.backup({ copy: resolve(call.io.cwd, dir), onBlob }),
   );
-  return tell(call, report, `${call.output.safe(report.folder)} is a whole copy: ${contents(report)}`);
+  return tell(call, report, `${call.output.safe(report.folder)} is a complete copy: ${contents(report)}`);
 }
 
 export async function restore(call: CliInvocation, dir: string): Promise<ExitCode> {
@@ -31,11 +31,11 @@ function refuseElsewhere(call: CliInvocation): void {
   }
   const { records, blobs } = call.loaded().configuration;
   if (blobs.url !== null) {
-    const fix = "copy the rows first, then the bucket with its own tools: docs/backup.md says how";
+    const fix = "copy the rows first, then the bucket with its own tools: see docs/backup.md";
     throw new CommandFailed("backup_invalid", "the blobs are in S3", fix);
   }
   if (records.url !== null) {
-    const fix = "copy them with pg_dump, then the blobs: docs/backup.md says in which order";
+    const fix = "copy them with pg_dump, then the blobs: the order is in docs/backup.md";
     throw new CommandFailed("backup_invalid", "the records are in PostgreSQL", fix);
   }
 }

@@ -29,7 +29,7 @@ test("[T6] [L1] session fork without an instruction makes an empty session below
   const { exit, stdout, stderr } = await world.run(["session", "fork", "last", "--at", "2"]);
   assert.equal(exit, 0, stderr);
   const id = stdout.slice(0, 36);
-  assert.match(stderr, /^a fork of turn [0-9a-f]{8}; go on in it: aptove ask -s [0-9a-f]{8} "…"\n$/);
+  assert.match(stderr, /^a fork of turn [0-9a-f]{8}; continue it: aptove ask -s [0-9a-f]{8} "…"\n$/);
   const answer = await json<ExecuteAnswer>(world, ["ask", "-s", id, "another way"]);
   const { turn } = await shown(world, id);
   assert.deepEqual([answer.sessionId, turn.depth], [id, 3]);
@@ -59,7 +59,7 @@ test("[T6] [S4] [L1] session fork takes a session for its head, a turn, and sess
   assert.match(missing.stderr, /has no turn 9 \(not_found\)\nfix: it has 1 to 3/);
 });
 
-test("[T7] [L1] session rerun of the head stands beside it and becomes the head; the old turn stays as it was", async (t) => {
+test("[T7] [L1] session rerun of the head becomes the new head; the old turn stays unchanged", async (t) => {
   const world = await withTurns(t);
   const { session, turn: old } = await shown(world, "last");
   const rerun = await world.run(["session", "rerun", "last"]);
@@ -129,7 +129,7 @@ test("[L1] [T6] session log --graph draws branches and forks, also from the fork
   assert.deepEqual([graph.turns.length, graph.forks.length], [4, 1]);
 });
 
-test("[L1] contradictions between places of a turn are wrong use", async (t) => {
+test("[L1] contradicting options for the position of a turn are a usage error", async (t) => {
   const world = await withTurns(t);
   const cases: [string[], RegExp][] = [
     [["--fork", "last", "--rerun", "last"], /--fork and --rerun contradict/],

@@ -23,7 +23,7 @@ export async function forkSession(call: CliInvocation, where: ForkPoint, words: 
     return exitCodes.fine;
   }
   output.line(`${session.id} ${output.safe(session.name)}`);
-  output.note(`a fork of turn ${shortId(turnId)}; go on in it: aptove ask -s ${shortId(session.id)} "…"`);
+  output.note(`a fork of turn ${shortId(turnId)}; continue it: aptove ask -s ${shortId(session.id)} "…"`);
   return exitCodes.fine;
 }
 

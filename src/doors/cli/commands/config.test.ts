@@ -25,7 +25,7 @@ async function workspacesWorld(t: TestContext): Promise<WorkspacesWorld> {
   return { ...world, configOf: (id) => join(world.dataDir, "workspaces", id, "config.toml") };
 }
 
-test("[L1] [W7] [E8] config show --workspace tells each value with its layer and its place", async (t) => {
+test("[L1] [W7] [E8] config show --workspace prints each value with its layer and its source", async (t) => {
   const world = await workspacesWorld(t);
   const file = world.configOf(first);
   writeFileSync(file, 'providers.openai.api_key = "sk-of-the-workspace"\nproviders.anthropic.model = "mine"\n');
@@ -69,15 +69,15 @@ test("[L1] [W7] config show and check refuse what is no workspace, and one that 
   }
 });
 
-test("[L1] [W7] config check looks at every workspace, and one's fault is told as that one's", async (t) => {
+test("[L1] [W7] config check checks every workspace, and reports a fault with its workspace", async (t) => {
   const world = await workspacesWorld(t);
   const env = { ANTHROPIC_API_KEY: "a" };
   const built = await world.run(["config", "check"], { env });
-  assert.match(built.stdout, /the environment count; 2 workspaces are fine; anthropic answers$/m);
+  assert.match(built.stdout, /the environment apply; 2 workspaces checked, no fault; anthropic answers$/m);
   writeFileSync(join(world.dataDir, "config.toml"), "", { mode: 0o600 });
   const fine = await world.run(["config", "check"], { env });
   assert.equal(fine.exit, 0, fine.stderr);
-  assert.match(fine.stdout, /config.toml is fine, and so are 2 workspaces; anthropic answers$/m);
+  assert.match(fine.stdout, /config.toml and 2 workspaces checked, no fault; anthropic answers$/m);
 
   // A key that is missing for both is no news about a workspace; the first one's own provider is.
   writeFileSync(join(world.dataDir, "config.toml"), 'provider = "openai"\n', { mode: 0o600 });
@@ -99,10 +99,10 @@ test("[L1] [W7] config check looks at every workspace, and one's fault is told a
   assert.match(wrong.stderr, /provders is not known; did you mean "providers"\?/);
   const one = await world.run(["config", "check", "--workspace", first], { env });
   assert.equal(one.exit, 0);
-  assert.equal(one.stdout, `workspace ${first} is fine; anthropic answers\n`);
+  assert.equal(one.stdout, `workspace ${first} checked, no fault; anthropic answers\n`);
 });
 
-test("[L1] [W7] what the environment says over a workspace is a warning, with both places", async (t) => {
+test("[L1] [W7] a value of the environment that overrides a workspace gives a warning that names both", async (t) => {
   const world = await workspacesWorld(t);
   writeFileSync(world.configOf(first), 'providers.openai.api_key = "sk-mine"\n', { mode: 0o600 });
   const env = { OPENAI_API_KEY: "sk-theirs", ANTHROPIC_API_KEY: "a" };
@@ -150,7 +150,7 @@ const qdrantServers = [
   ['url = "https://q.example.org"', { QDRANT_API_KEY: "secret-key" }, null],
 ] as const;
 
-test("[E8] [W7] config check tells what keeps a Qdrant server from being asked, a key over plain http above all", async (t) => {
+test("[E8] [W7] config check reports why a Qdrant server cannot be used, for example a key over plain http", async (t) => {
   const world = await cliWorld(t);
   mkdirSync(world.dataDir, { recursive: true, mode: 0o700 });
   for (const [words, env, fault] of qdrantServers) {

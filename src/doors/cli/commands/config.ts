@@ -66,19 +66,18 @@ export async function checkConfig(call: CliInvocation, options: ConfigOptions): 
     output.json({ file, hasFile, workspace: options.workspace ?? null, warnings, problems });
   } else {
     for (const problem of problems) output.note(`${output.noteStyle.red("problem:")} ${output.safeNote(problem)}`);
-    const fine =
+    const checked =
       options.workspace === undefined
-        ? fineText(file, hasFile, others.count)
-        : `workspace ${options.workspace} is fine`;
-    if (problems.length === 0) output.line(`${fine}; ${answering(configuration)}`);
+        ? checkedText(file, hasFile, others.count)
+        : `workspace ${options.workspace} checked, no fault`;
+    if (problems.length === 0) output.line(`${checked}; ${answering(configuration)}`);
   }
   return problems.length === 0 ? exitCodes.fine : exitCodes.failed;
 }
 
-function fineText(file: string, hasFile: boolean, count: number): string {
+function checkedText(file: string, hasFile: boolean, count: number): string {
   const workspaces = plural(count, "workspace");
-  const are = count === 1 ? "is" : "are";
-  if (hasFile) return `${file} is fine${count === 0 ? "" : `, and so ${are} ${workspaces}`}`;
-  const built = `there is no ${file} (aptove config init writes one), so the built-in values and the environment count`;
-  return count === 0 ? built : `${built}; ${workspaces} ${are} fine`;
+  if (hasFile) return `${file}${count === 0 ? "" : ` and ${workspaces}`} checked, no fault`;
+  const built = `there is no ${file} (aptove config init writes one), so the built-in values and the environment apply`;
+  return count === 0 ? built : `${built}; ${workspaces} checked, no fault`;
 }

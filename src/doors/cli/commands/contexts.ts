@@ -55,7 +55,7 @@ export async function showContext(
     call.output.json(context);
     return exitCodes.fine;
   }
-  if (context.content === null) call.output.note(`version ${context.version} retired the context`);
+  if (context.content === null) call.output.note(`retired by version ${context.version}`);
   else call.output.line(call.output.safe(contextToml(toFileKeys(context.content)).trimEnd()));
   return exitCodes.fine;
 }
@@ -85,11 +85,11 @@ function refuseOfOther(kind: WireContext["kind"], fields: Omit<SetOptions, "file
   const [other] = Object.keys(ofConversation);
   if (kind === "agent" && other !== undefined) {
     const option = other.replaceAll(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
-    throw new UsageError(`--${option} is of a conversation context`, "an agent context has --name and --provider");
+    throw new UsageError(`--${option} is for conversation contexts only`, "an agent context has --name and --provider");
   }
   if (kind === "conversation" && provider !== undefined) {
     throw new UsageError(
-      "--provider is of an agent context",
+      "--provider is for agent contexts only",
       "set it there: aptove context set agent <id> --provider …",
     );
   }

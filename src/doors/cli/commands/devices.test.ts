@@ -41,7 +41,7 @@ async function pairing(
   return { call, code: /^code +(\S{4}-\S{4}) /m.exec(shown)?.[1] ?? assert.fail(shown) };
 }
 
-test("[P3] [L1] device pair shows a code and tells who came; list and revoke know the device", async (t) => {
+test("[P3] [L1] device pair shows a code and reports the device; list and revoke find it", async (t) => {
   const world = await cliWorld(t);
   const { url, stranger } = await serving(t, world);
   const { call, code } = await pairing(t, world);
@@ -51,7 +51,7 @@ test("[P3] [L1] device pair shows a code and tells who came; list and revoke kno
   assert.match(stdout, new RegExp(`^address +${url}/pair#${code}$`, "m"));
   assert.match(stdout, /^paired +my phone \(pixel-7\)$/m);
   assert.ok(!/[▀▄█]/.test(stdout), "a square is for a terminal");
-  assert.match(stderr, /no other machine reaches that address; .*--url <address>/);
+  assert.match(stderr, /no other machine can reach that address; .*--url <address>/);
   assert.ok(!stdout.includes(token));
 
   const client = createClient({ url, key: token });
@@ -73,7 +73,7 @@ test("[P3] [L1] device pair shows a code and tells who came; list and revoke kno
   const again = await world.run(["device", "revoke", "pixel-7"]);
   assert.equal(again.exit, 1);
   assert.match(again.stderr, /there is no device "pixel-7" \(not_found\)\nfix: see: aptove device list/);
-  assert.match((await world.run(["device", "list"])).stderr, /there are no devices; let one in: aptove device pair/);
+  assert.match((await world.run(["device", "list"])).stderr, /there are no devices; pair one: aptove device pair/);
 });
 
 test("[P3] [L1] on a terminal there is a square that a camera reads, light on dark", async (t) => {
@@ -86,15 +86,18 @@ test("[P3] [L1] on a terminal there is a square that a camera reads, light on da
   for (const line of square) assert.match(line, /^\u001b\[40m\u001b\[97m[ ▀▄█]+\u001b\[39m\u001b\[49m$/);
 });
 
-test("[P3] [L1] the address of a tunnel can be named; without TLS it is warned about; what is none is refused", async (t) => {
+test("[P3] [L1] the address of a tunnel can be named; one without TLS gives a warning; an invalid one is refused", async (t) => {
   const world = await cliWorld(t);
   await serving(t, world);
   const pair = (url: string) => world.run(["device", "pair", "--no-wait", "--url", url]);
   const secure = await pair("https://aptove.example.org/base/");
   assert.match(secure.stdout, /^address +https:\/\/aptove\.example\.org\/base\/pair#\S{4}-\S{4}$/m);
   assert.equal(secure.stderr, "");
-  assert.match((await pair("http://192.168.1.5:4270")).stderr, /warning: without TLS everybody on the way/);
-  assert.match((await pair("http://0.0.0.0:4270")).stderr, /no other machine reaches that address/);
+  assert.match(
+    (await pair("http://192.168.1.5:4270")).stderr,
+    /warning: without TLS, the code and the token can be read/,
+  );
+  assert.match((await pair("http://0.0.0.0:4270")).stderr, /no other machine can reach that address/);
   for (const wrong of ["aptove.example.org", "ftp://x", "http://"]) assert.equal((await pair(wrong)).exit, 2);
 });
 
@@ -113,7 +116,7 @@ test("[P3] [L1] [W2] a device is given a workspace to share, named by a part of 
   assert.equal((await world.run(["workspace", "show", "default"])).exit, 0);
 });
 
-test("[P3] [L1] whoever does not wait to the end leaves with 130, and the code stays good", async (t) => {
+test("[P3] [L1] Ctrl-C while waiting ends with 130, and the code stays valid", async (t) => {
   const world = await cliWorld(t);
   const { stranger } = await serving(t, world);
   const { call, code } = await pairing(t, world);
@@ -122,7 +125,7 @@ test("[P3] [L1] whoever does not wait to the end leaves with 130, and the code s
   await stranger.devices.pair({ code, name: "phone" });
 });
 
-test("[P3] [L1] a code that was guessed at too often is said to be worthless", async (t) => {
+test("[P3] [L1] a code with too many wrong guesses is reported as refused", async (t) => {
   const world = await cliWorld(t);
   const { stranger } = await serving(t, world);
   const { call } = await pairing(t, world);
@@ -131,16 +134,16 @@ test("[P3] [L1] a code that was guessed at too often is said to be worthless", a
   }
   const { exit, stderr } = await call.finished;
   assert.equal(exit, 1);
-  assert.match(stderr, /too many wrong guesses \(pairing_refused\)\nfix: make another code: aptove device pair/);
+  assert.match(stderr, /too many wrong codes \(pairing_refused\)\nfix: create another code: aptove device pair/);
 });
 
-test("[P3] [L1] without a server a code is of no use, and it is said how to start one", async (t) => {
+test("[P3] [L1] without a server no code is created, and the fix explains how to start one", async (t) => {
   const world = await cliWorld(t);
   const { exit, stderr } = await world.run(["device", "pair"]);
   assert.equal(exit, 1);
   assert.match(
     stderr,
-    /no server of this data folder runs \(no_server\)\nfix: start it in another terminal: aptove serve/,
+    /no server runs on this data folder \(no_server\)\nfix: start it in another terminal: aptove serve/,
   );
 });
 

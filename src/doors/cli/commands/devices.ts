@@ -62,7 +62,7 @@ async function serverAddress(call: CliInvocation): Promise<string> {
   if (running !== null && (await answersAt(running.url))) return running.url;
   throw new CommandFailed(
     "no_server",
-    "no server of this data folder runs",
+    "no server runs on this data folder",
     "start it in another terminal: aptove serve",
   );
 }
@@ -70,14 +70,14 @@ async function serverAddress(call: CliInvocation): Promise<string> {
 async function showCode(call: CliInvocation, { code, expiresAt }: WirePairingCode, url: string): Promise<void> {
   const { output } = call;
   const { bold } = output.style;
-  output.line(`code     ${bold(code)} (good once, until ${localTime(expiresAt).slice(11, 19)})`);
+  output.line(`code     ${bold(code)} (valid once, until ${localTime(expiresAt).slice(11, 19)})`);
   output.line(`address  ${output.safe(url)}`);
   if (output.isTerminal) output.line(await squareOf(call, url));
   const { hostname, protocol } = new URL(url);
   if (isLoopback(hostname) || everyAddress.includes(hostname)) {
-    output.note("no other machine reaches that address; where a tunnel or proxy leads to the server: --url <address>");
+    output.note("no other machine can reach that address; if a tunnel or proxy leads to the server: --url <address>");
   } else if (protocol === "http:") {
-    output.note("warning: without TLS everybody on the way can read the code and the token; see docs/devices.md");
+    output.note("warning: without TLS, the code and the token can be read on the network; see docs/devices.md");
   }
 }
 
@@ -95,14 +95,18 @@ async function squareOf(call: CliInvocation, url: string): Promise<string> {
 async function untilPaired(call: CliInvocation, client: AptoveClient, made: WirePairingCode): Promise<ExitCode> {
   const { output } = call;
   const stopping = listenForStop(call.io.signals);
-  output.note("waiting for the device; Ctrl-C leaves, and the code stays good");
+  output.note("waiting for the device; Ctrl-C stops waiting, and the code stays valid");
   try {
     const pairing = await Promise.race([outcome(client, made.id, stopping.first), stopping.second]);
     if (pairing === null) return exitCodes.interrupted;
     const { device } = pairing;
     if (device === null) {
-      const fix = "make another code: aptove device pair";
-      throw new CommandFailed("pairing_refused", "no device came in time, or there were too many wrong guesses", fix);
+      const fix = "create another code: aptove device pair";
+      throw new CommandFailed(
+        "pairing_refused",
+        "no device connected in time, or there were too many wrong codes",
+        fix,
+      );
     }
     output.line(output.safe(`paired   ${device.name} (${device.deviceId})`));
     return exitCodes.fine;
@@ -127,7 +131,7 @@ export async function listDevices(call: CliInvocation): Promise<ExitCode> {
     call.output.json({ devices });
     return exitCodes.fine;
   }
-  if (devices.length === 0) call.output.note("there are no devices; let one in: aptove device pair");
+  if (devices.length === 0) call.output.note("there are no devices; pair one: aptove device pair");
   const short = shortIds(devices.map((device) => device.id));
   const rows = devices.map((device) => [
     short.get(device.id) ?? device.id,
@@ -148,7 +152,7 @@ export async function revokeDevice(call: CliInvocation, text: string): Promise<E
     throw new CommandFailed("not_found", `there is no device "${text}"`, "see: aptove device list");
   }
   if (second !== undefined) {
-    throw new UsageError(`"${text}" fits ${found.length} devices`, "give the id as aptove device list shows it");
+    throw new UsageError(`"${text}" matches ${found.length} devices`, "give the id as aptove device list shows it");
   }
   await client.devices.revoke(device.id);
   if (call.json) call.output.json({ revoked: device.id });

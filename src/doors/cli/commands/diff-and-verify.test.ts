@@ -13,7 +13,7 @@ async function withTurns(t: TestContext): Promise<CliWorld> {
   return world;
 }
 
-test("[D1] [L1] session diff tells what a rerun with a changed file saw and said differently", async (t) => {
+test("[D1] [L1] session diff shows what a rerun with a changed file saw and answered differently", async (t) => {
   const world = await withTurns(t);
   await world.write("README.md", "# Greets loudly\n");
   await world.run(["session", "rerun", "last"]);
@@ -22,9 +22,9 @@ test("[D1] [L1] session diff tells what a rerun with a changed file saw and said
   const [a, b, ...rest] = stdout.split("\n");
   assert.match(a ?? "", /^- turn [0-9a-f]{8}, 2 of /);
   assert.match(b ?? "", /^\+ turn [0-9a-f]{8}, 3 of /);
-  assert.match(rest.join("\n"), /^history: 1 turn in common, to [0-9a-f]{8}\nthe same: boot prompt, tools, model/);
+  assert.match(rest.join("\n"), /^history: 1 turn in common, to [0-9a-f]{8}\nunchanged: boot prompt, tools, model/);
   assert.match(stdout, /^files: 1 difference\n\+ README.md [0-9a-f]{8}$/m);
-  assert.match(stdout, /^instruction: the same$/m);
+  assert.match(stdout, /^instruction: unchanged$/m);
   const beside = await world.run(["session", "diff", "last:1", "last:2", "--side-by-side"]);
   assert.match(beside.stdout, /^first greet +\| second greet$/m);
   const json = await world.run(["session", "diff", "last:2", "last", "--json"]);
@@ -47,12 +47,12 @@ function flipByte(world: CliWorld, turnId: string): void {
 test("[D2] [L1] session verify proves a session, and names the turn in which a byte is flipped", async (t) => {
   const world = await withTurns(t);
   const fine = await world.run(["session", "verify"]);
-  assert.deepEqual([fine.exit, fine.stdout], [0, "2 turns verified: each is as it was when it ended\n"]);
+  assert.deepEqual([fine.exit, fine.stdout], [0, "2 turns verified: unchanged since they ended\n"]);
   const { turn } = JSON.parse((await world.run(["session", "show", "--json"])).stdout) as { turn: WireTurn };
   flipByte(world, turn.id);
   const broken = await world.run(["session", "verify"]);
   assert.equal(broken.exit, 1);
-  assert.match(broken.stdout, new RegExp(`^turn 2 \\(${turn.id}\\) does not hold: `));
+  assert.match(broken.stdout, new RegExp(`^turn 2 \\(${turn.id}\\) failed verification: `));
   const json = await world.run(["session", "verify", "--json"]);
   assert.equal(json.exit, 1);
   assert.equal((JSON.parse(json.stdout) as WireVerifyReport).fault?.turnId, turn.id);

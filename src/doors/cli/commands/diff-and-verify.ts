@@ -27,12 +27,12 @@ export async function checkSessionSeals(call: CliInvocation, id: string | undefi
   if (call.json) {
     output.json(report);
   } else if (fault === null) {
-    output.line(`${plural(turnsChecked, "turn")} verified: each is as it was when it ended`);
-    if (turnsUnsealed > 0) output.note(`${plural(turnsUnsealed, "turn")} without a digest, so nothing proves them`);
+    output.line(`${plural(turnsChecked, "turn")} verified: unchanged since they ended`);
+    if (turnsUnsealed > 0) output.note(`${plural(turnsUnsealed, "turn")} without a digest cannot be verified`);
   } else {
     const { red } = output.style;
-    output.line(red(output.safe(`turn ${fault.sequence} (${fault.turnId}) does not hold: ${fault.reason}`)));
-    output.note("what continues this turn rests on it");
+    output.line(red(output.safe(`turn ${fault.sequence} (${fault.turnId}) failed verification: ${fault.reason}`)));
+    output.note("the turns that continue it depend on it");
   }
   return fault === null ? exitCodes.fine : exitCodes.failed;
 }

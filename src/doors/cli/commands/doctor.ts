@@ -16,7 +16,7 @@ interface Check {
 
 /** The oldest Node that runs the sources of the program directly. */
 const nodeMajorMin = 26;
-const storesFix = "check the disk, and that what records.url and blobs.url name runs: aptove config show";
+const storesFix = "check the disk, and that the servers in records.url and blobs.url run: aptove config show";
 
 export async function doctor(call: CliInvocation): Promise<ExitCode> {
   const checks: Check[] = [];
@@ -45,9 +45,9 @@ export async function doctor(call: CliInvocation): Promise<ExitCode> {
 function failed(name: string, error: unknown, before: readonly Check[]): Check {
   const { message, code, fix } = writeFailure(error, null);
   const cause = before.find(({ state, detail }) => state === "failed" && message.endsWith(detail));
-  if (cause !== undefined) return { name, state: "note", detail: `not looked at, because of: ${cause.name}` };
-  const mend = fix ?? (code === "storage_failed" ? storesFix : null);
-  return { name, state: "failed", detail: message, ...(mend !== null && { fix: mend }) };
+  if (cause !== undefined) return { name, state: "note", detail: `not checked, because of: ${cause.name}` };
+  const knownFix = fix ?? (code === "storage_failed" ? storesFix : null);
+  return { name, state: "failed", detail: message, ...(knownFix !== null && { fix: knownFix }) };
 }
 
 function report(call: CliInvocation, checks: Check[]): void {
@@ -68,7 +68,7 @@ function report(call: CliInvocation, checks: Check[]): void {
 function checkNode(): Check {
   const { node } = process.versions;
   if (Number.parseInt(node, 10) >= nodeMajorMin) return { name: "node", state: "ok", detail: node };
-  const fix = "start aptove by npm start or npx aptove: they bring the right one";
+  const fix = "start aptove with npm start or npx aptove: they install the right version";
   return { name: "node", state: "failed", detail: `${node} is too old`, fix };
 }
 
@@ -77,14 +77,14 @@ function checkFolder(call: CliInvocation): Check {
   accessSync(dir, constants.R_OK | constants.W_OK);
   const isPrivate = process.platform === "win32" || (statSync(dir).mode & 0o077) === 0;
   if (isPrivate) return { name: "data folder", state: "ok", detail: dir };
-  const detail = `${dir} can be read by others`;
+  const detail = `${dir} can be read by other users`;
   return { name: "data folder", state: "note", detail, fix: `chmod 700 "${dir}"` };
 }
 
 function checkConfiguration(call: CliInvocation): Check {
   const { configuration } = call.loaded();
   const [problem] = configurationProblems(configuration, call.io.env);
-  const fix = "correct it, and see all that is wrong: aptove config check";
+  const fix = "correct it; all faults are in: aptove config check";
   if (problem !== undefined) return { name: "configuration", state: "failed", detail: problem, fix };
   if (configuration.provider !== "offline") {
     return { name: "configuration", state: "ok", detail: answering(configuration) };
@@ -112,7 +112,7 @@ async function checkGit(call: CliInvocation): Promise<Check> {
   const { root, repo, hasGit } = await call.copy();
   if (hasGit) return { name: "git", state: "ok", detail: `${repo} at ${root}` };
   const detail = `${root} is not in a git repository`;
-  return { name: "git", state: "note", detail, fix: "go into a repository, so that its files can be indexed" };
+  return { name: "git", state: "note", detail, fix: "change to a repository, so that its files can be indexed" };
 }
 
 async function checkStores(call: CliInvocation): Promise<Check> {
@@ -134,38 +134,43 @@ async function checkStores(call: CliInvocation): Promise<Check> {
 
 /** Reports which programs can use the data. An upgrade of several servers depends on it. */
 async function checkRecords(call: CliInvocation): Promise<Check> {
-  if (call.server() !== null) return { name: "records", state: "note", detail: "are the server's own matter" };
-  const { product, version, oldest, known } = await (await call.local("looking at the records")).recordsAbout();
+  if (call.server() !== null) return { name: "records", state: "note", detail: "are checked on the server's machine" };
+  const { product, version, oldest, known } = await (await call.local("checking the records")).recordsAbout();
   const used = oldest === version ? "" : `, for programs from version ${oldest} on`;
   const detail = `${product}, data of version ${version}${used}`;
   if (version === known) return { name: "records", state: "ok", detail };
   const fix = "it can be used; install the newer aptove here too";
-  return { name: "records", state: "note", detail: `${detail}; this program knows ${known}`, fix };
+  return { name: "records", state: "note", detail: `${detail}; this program writes version ${known}`, fix };
 }
 
 /** Checks how the events of running turns are distributed. If Redis does not answer, the records distribute them. */
 async function checkLive(call: CliInvocation): Promise<Check> {
-  if (call.server() !== null) return { name: "live log", state: "note", detail: "is the server's own matter" };
+  if (call.server() !== null) return { name: "live log", state: "note", detail: "is checked on the server's machine" };
   const { records, live } = call.loaded().configuration;
   const behind = records.url === null ? "in files" : "in PostgreSQL";
   // It was opened with the records. If they do not answer, it does not either.
-  if (records.url !== null) await call.local("looking at the live log");
+  if (records.url !== null) await call.local("checking the live log");
   if (live.redis === null) return { name: "live log", state: "ok", detail: behind };
   const { host } = new URL(live.redis);
   const fault = await call.redisFault(live.redis);
   if (fault === null) return { name: "live log", state: "ok", detail: `in Redis at ${host}, behind it ${behind}` };
   const detail = `${behind}, for Redis at ${host} cannot be used: ${fault}`;
-  return { name: "live log", state: "note", detail, fix: "check that it runs, and live.redis: aptove config show" };
+  return {
+    name: "live log",
+    state: "note",
+    detail,
+    fix: "check that Redis runs, and the address in live.redis: aptove config show",
+  };
 }
 
 async function checkIndex(call: CliInvocation): Promise<Check> {
-  if (call.server() !== null) return { name: "index", state: "note", detail: "is the server's own matter" };
+  if (call.server() !== null) return { name: "index", state: "note", detail: "is checked on the server's machine" };
   const { repo, root, hasGit } = await call.copy();
   const { store, qdrant } = call.loaded().configuration.retrieval;
   const isShared = store === "qdrant";
   const where = isShared ? ` in Qdrant at ${qdrant.url ?? "no address"}` : "";
-  if (!hasGit) return { name: "index", state: "note", detail: "no code is looked up outside of a git repository" };
-  const { indexes } = await call.local("looking at the index");
+  if (!hasGit) return { name: "index", state: "note", detail: "code is searched only in a git repository" };
+  const { indexes } = await call.local("checking the index");
   const found = (await indexes.list()).find((index) => index.repo === repo);
   if (found !== undefined) {
     const head = await headCommit(root);
@@ -176,7 +181,7 @@ async function checkIndex(call: CliInvocation): Promise<Check> {
   }
   if (isShared)
     return { name: "index", state: "note", detail: `${repo} is not indexed${where}`, fix: "aptove index --commit" };
-  return { name: "index", state: "note", detail: `${repo} is not indexed yet; the first question does it` };
+  return { name: "index", state: "note", detail: `${repo} is not indexed yet; the first instruction indexes it` };
 }
 
 async function checkServer(call: CliInvocation): Promise<Check> {

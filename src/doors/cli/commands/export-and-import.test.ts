@@ -30,7 +30,7 @@ test("[L1] a session that is exported here can be imported elsewhere, twice, and
   const first = await other.run(["session", "import", file]);
   assert.equal(first.exit, 0, first.stderr);
   assert.equal(first.stdout, `${session.id} how is somebody greeted?\n`);
-  assert.match(first.stderr, /^2 turns in \d+ files taken over, 0 known\n$/);
+  assert.match(first.stderr, /^2 turns in \d+ files imported, 0 already here\n$/);
   assert.match((await other.run(["session", "verify", session.id])).stdout, /^2 turns verified/);
   const again = await other.run(["session", "import", "-", "--json"], { stdin: readFileSync(file, "utf8") });
   const report = JSON.parse(again.stdout) as WireImportReport;

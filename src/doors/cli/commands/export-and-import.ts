@@ -23,7 +23,7 @@ export async function exportSession(
   options: ExportOptions,
 ): Promise<ExitCode> {
   if (options.markdown === true && options.turn !== undefined) {
-    throw new UsageError("--markdown and --turn contradict each other", "Markdown is made of whole sessions");
+    throw new UsageError("--markdown and --turn contradict each other", "Markdown is exported for whole sessions only");
   }
   const client = await call.client();
   const session = await namedSession(client, id, (await call.copy()).repo);
@@ -88,10 +88,12 @@ export async function importSessions(call: CliInvocation, from: string): Promise
     return exitCodes.fine;
   }
   for (const { id, name, isNew } of report.sessions) {
-    output.line(`${id} ${output.safe(name)}${isNew ? "" : " (was here already)"}`);
+    output.line(`${id} ${output.safe(name)}${isNew ? "" : " (already here)"}`);
   }
   const { turnsImported, turnsKnown, blobsImported } = report;
-  output.note(`${plural(turnsImported, "turn")} in ${plural(blobsImported, "file")} taken over, ${turnsKnown} known`);
+  output.note(
+    `${plural(turnsImported, "turn")} in ${plural(blobsImported, "file")} imported, ${turnsKnown} already here`,
+  );
   return exitCodes.fine;
 }
 

@@ -21,11 +21,11 @@ export async function indexCommand(
   path: string | undefined,
   options: IndexOptions,
 ): Promise<ExitCode> {
-  if (call.server() !== null) throw new UsageError("an index is made on the machine of its server", indexThereFix);
+  if (call.server() !== null) throw new UsageError("the index of a server is built on its own machine", indexThereFix);
   const copy = path === undefined ? await call.copy() : await findWorkingCopy(existingFolder(call.io.cwd, path));
   // A shared index is not built from the uncommitted work of one person.
   if (options.commit === undefined && call.loaded().configuration.retrieval.store !== "local") {
-    throw new UsageError("the index is shared, so it is made from a commit", "aptove index --commit");
+    throw new UsageError("the index is shared, so it is built from a commit", "aptove index --commit");
   }
   const org = options.org === undefined ? {} : { org: await orgIdOf(call, options.org) };
   const named = options.repo === undefined ? copy : { ...copy, repo: options.repo };
@@ -37,7 +37,7 @@ export async function indexCommand(
     return exitCodes.fine;
   } catch (error) {
     if (!stopping.first.aborted) throw error;
-    call.output.note("stopped; the former index is unchanged");
+    call.output.note("stopped; the old index is unchanged");
     return exitCodes.interrupted;
   } finally {
     stopping.release();

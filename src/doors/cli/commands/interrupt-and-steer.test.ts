@@ -48,7 +48,7 @@ test("[T5] [L1] a busy session refuses, and names the ways; --queue waits for th
   );
 });
 
-test("[T5] [T10] [L1] ask --interrupt stops the running turn first, which keeps what it said", async (t) => {
+test("[T5] [T10] [L1] ask --interrupt stops the running turn first, which keeps its output", async (t) => {
   const slow = held("slowly");
   const world = await scripted(t, slow.script);
   t.after(slow.release);
@@ -64,7 +64,7 @@ test("[T5] [T10] [L1] ask --interrupt stops the running turn first, which keeps 
   assert.match((await world.run(["session", "log"])).stdout, /^ +2 +[0-9a-f]{8} +interrupted .* slowly$/m);
 });
 
-test("[T5] [V4] [R3] [L1] ask --steer tells the running turn of another process, and gives its answer", async (t) => {
+test("[T5] [V4] [R3] [L1] ask --steer sends a message to the running turn of another process, and prints its answer", async (t) => {
   const slow = held("slowly");
   const world = await scripted(t, slow.script);
   await world.run(["ask", "first"]);
@@ -91,17 +91,17 @@ test("[V4] [L1] session steer and session interrupt reach the running turn; with
   assert.match(nobody.stderr, /\(turn_not_running\)/);
   const nothing = await world.run(["session", "interrupt"]);
   assert.equal(nothing.exit, 0);
-  assert.match(nothing.stderr, /^nothing runs in [0-9a-f]{8}\n$/);
+  assert.match(nothing.stderr, /^no turn is running in [0-9a-f]{8}\n$/);
   const running = world.start(["ask", "-c", "slowly"]);
   await running.saw("slowly begins");
   const steered = await world.run(["session", "steer", "-s", "last", "an", "aside"]);
-  assert.match(steered.stdout, /^turn [0-9a-f]{8} gets it at its next step\n$/);
+  assert.match(steered.stdout, /^turn [0-9a-f]{8} gets the message at its next step\n$/);
   const stopped = await world.run(["session", "interrupt"]);
-  assert.match(stopped.stdout, /^turn [0-9a-f]{8} is being stopped; what it has said is kept\n$/);
+  assert.match(stopped.stdout, /^turn [0-9a-f]{8} is being stopped; its output so far is kept\n$/);
   assert.equal((await running.finished).exit, 130);
 });
 
-test("[A1] [A2] [L1] [L2] session mailbox, session fire and /fire hand over what subagents left; log --graph draws them", async (t) => {
+test("[A1] [A2] [L1] [L2] session mailbox lists messages of subagents, session fire and /fire send them to the model; log --graph draws them", async (t) => {
   const script: Script = (call) => {
     const text = JSON.stringify(call.items.at(-1));
     if (text.includes("begin one")) return [{ calls: "spawn_subagent", with: { instruction: "work", name: "worker" } }];
@@ -111,10 +111,10 @@ test("[A1] [A2] [L1] [L2] session mailbox, session fire and /fire hand over what
   const world = await cliWorld(t, { overrides, providers: [scriptedProvider({ name: "offline", script })] });
   await world.run(["index"]);
   const begun = await world.run(["ask", "begin one"]);
-  assert.match(begun.stderr, /^subagent "worker" works in turn [0-9a-f]{8}$/m);
+  assert.match(begun.stderr, /^subagent "worker" runs in turn [0-9a-f]{8}$/m);
   const waits = await world.run(["session", "mailbox"]);
   assert.match(waits.stdout, /^[0-9a-f]{8} 1 "worker" has ended, waits /);
-  assert.match(waits.stderr, /^1 answer in the mailbox; hand over: aptove session fire [0-9a-f]{8}$/m);
+  assert.match(waits.stderr, /^1 answer in the mailbox; send them to the model: aptove session fire [0-9a-f]{8}$/m);
   const fired = await world.run(["session", "fire", "last"]);
   assert.deepEqual([fired.exit, fired.stdout], [0, "it is handed over\n"]);
   const again = await world.run(["session", "fire", "last"]);

@@ -9,8 +9,8 @@ export async function interruptSession(call: CliInvocation, id: string | undefin
   const interruptedTurnId = await client.sessions.interrupt(session.id);
   const { output } = call;
   if (call.json) output.json({ interruptedTurnId });
-  else if (interruptedTurnId === null) output.note(`nothing runs in ${shortId(session.id)}`);
-  else output.line(`turn ${shortId(interruptedTurnId)} is being stopped; what it has said is kept`);
+  else if (interruptedTurnId === null) output.note(`no turn is running in ${shortId(session.id)}`);
+  else output.line(`turn ${shortId(interruptedTurnId)} is being stopped; its output so far is kept`);
   return exitCodes.fine;
 }
 
@@ -23,6 +23,6 @@ export async function steerSession(
   const session = await namedSession(client, options.session, (await call.copy()).repo);
   const steeredTurnId = await client.sessions.steer(session.id, words.join(" "));
   if (call.json) call.output.json({ steeredTurnId });
-  else call.output.line(`turn ${shortId(steeredTurnId)} gets it at its next step`);
+  else call.output.line(`turn ${shortId(steeredTurnId)} gets the message at its next step`);
   return exitCodes.fine;
 }

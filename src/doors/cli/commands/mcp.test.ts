@@ -12,7 +12,7 @@ function stdio(name: string, mode: string): string {
   return `[mcp_servers.${name}]\ncommand = ${JSON.stringify(process.execPath)}\nargs = ${JSON.stringify([hostile, mode])}\n`;
 }
 
-test("[P5] mcp list shows the configured servers and where each comes from, and connects to none", async (context) => {
+test("[P5] mcp list shows the configured servers and where each is configured, and connects to none", async (context) => {
   const world = await cliWorld(context);
   assert.match((await world.run(["mcp", "list"])).stderr, /no MCP server is configured/);
   const { stdout: made } = await world.run(["workspace", "create"]);

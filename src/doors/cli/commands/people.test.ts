@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { test } from "node:test";
 import { cliWorld, type CliRun, type CliWorld } from "../../../../testing/cli.ts";
 
-test("[H4] [L1] the operator makes an org and its admin, who goes on from anywhere with a key", async (t) => {
+test("[H4] [L1] the operator creates an org and its admin, who continues from another machine with a key", async (t) => {
   const world = await cliWorld(t);
   const json = async <T>(...argv: string[]): Promise<T> =>
     JSON.parse((await world.run([...argv, "--json"])).stdout) as T;
@@ -79,7 +79,7 @@ test("[H4] [L1] the operator makes an org and its admin, who goes on from anywhe
     ...there,
   );
   assert.deepEqual(shared.participants.map(({ userId }) => userId).toSorted(), [ada.id, grace.id].toSorted());
-  assert.match((await world.run(["session", "share", session.id, ...there])).stdout, /all of the org/);
+  assert.match((await world.run(["session", "share", session.id, ...there])).stdout, /everyone in the org/);
   assert.match((await world.run(["session", "unshare", session.id, ...there])).stdout, /private/);
 
   await saysWhoHelps(world, there, fails);
@@ -107,8 +107,8 @@ type Fails = (code: string, ...argv: string[]) => Promise<string>;
 async function saysWhoHelps(world: CliWorld, there: string[], fails: Fails): Promise<void> {
   // Only on the server's own machine is its index made, and only to those who run it is told what works behind it.
   const unindexed = await world.run(["ask", "hello", "--repo", "elsewhere", ...there]);
-  assert.match(unindexed.stderr, /fix: ask whoever runs the server to index it there \(aptove index --org/);
-  assert.match(await fails("usage", "index", ...there), /^ask whoever runs the server/);
+  assert.match(unindexed.stderr, /fix: ask the operator of the server to index it there \(aptove index --org/);
+  assert.match(await fails("usage", "index", ...there), /^ask the operator of the server/);
   const doctor = await world.run(["doctor", ...there]);
   assert.match(doctor.stdout, /^ok stores +the server is ready$/m);
   assert.equal(doctor.exit, 0, doctor.stdout);
@@ -125,9 +125,9 @@ async function listsKeys(world: CliWorld, there: string[]): Promise<void> {
   const keyMade = await world.run(["audit", "--action", "key.create", "--limit", "1", ...there]);
   assert.match(keyMade.stdout, /Ada +key\.create +[0-9a-f]{8} +done +key=[0-9a-f]{8} userId=Grace\n$/);
   const second = await world.run(["user", "add", "Grace", ...there]);
-  assert.match(second.stderr, /^warning: there is another user "Grace"; name both by their ids/);
+  assert.match(second.stderr, /^warning: there is another user "Grace"; use their ids/);
   const ada = await world.run(["audit", "--action", "user.create", "--limit", "1", "--user", "Ada", ...there]);
   assert.match(ada.stdout, /Ada +user\.create +Grace +done/);
   const none = await world.run(["audit", "--action", "user.disable", "--user", "ada@example.org", ...there]);
-  assert.deepEqual([none.stdout, none.stderr], ["", "the log has no such entry\n"]);
+  assert.deepEqual([none.stdout, none.stderr], ["", "no entry of the log matches\n"]);
 }

@@ -10,7 +10,7 @@ import { columns } from "../output.ts";
 import { allOrgs, allUsers, clientOf, findOrg, findUser, theOnly, type OrgOption } from "../lookup/find-people.ts";
 
 export async function createOrg(call: CliInvocation, name: string): Promise<ExitCode> {
-  const { operator } = await call.local("making an org");
+  const { operator } = await call.local("creating an org");
   const isTaken = (await allOrgs(operator)).some((other) => other.name === name);
   const org = toWireOrg(await operator.createOrg(name));
   if (isTaken) warnOfName(call, "org", name);
@@ -24,7 +24,7 @@ export async function createOrg(call: CliInvocation, name: string): Promise<Exit
 
 /** Names need not be unique, but a name that exists twice finds neither. */
 function warnOfName({ output }: CliInvocation, what: "org" | "user", name: string): void {
-  output.note(`warning: there is another ${what} "${output.safeNote(name)}"; name both by their ids from now on`);
+  output.note(`warning: there is another ${what} "${output.safeNote(name)}"; use their ids from now on`);
 }
 
 export async function listOrgs(call: CliInvocation): Promise<ExitCode> {
@@ -55,7 +55,7 @@ export async function renameOrg(call: CliInvocation, text: string, name: string)
 export async function suspendOrg(call: CliInvocation, text: string, isSuspended: boolean): Promise<ExitCode> {
   const { operator } = await call.local(isSuspended ? "suspending an org" : "resuming an org");
   const org = toWireOrg(await operator.suspendOrg((await findOrg(operator, text)).id, isSuspended));
-  const what = isSuspended ? "suspended: nobody of it is let in, until: aptove org resume" : "its people are let in";
+  const what = isSuspended ? "suspended: its users have no access until: aptove org resume" : "its users have access";
   if (call.json) call.output.json(org);
   else call.output.line(`${org.id} ${call.output.safe(org.name)}: ${what}`);
   return exitCodes.fine;
@@ -93,7 +93,7 @@ export async function addUser(call: CliInvocation, name: string, options: UserOp
   else {
     call.output.line(call.output.safe(`${user.id} ${user.name}, ${user.role}`));
     const where = options.org === undefined ? "" : ` --org ${JSON.stringify(options.org)}`;
-    call.output.note(`let them in: aptove key create "<what for>" --user ${user.id}${where}`);
+    call.output.note(`give them access: aptove key create "<what for>" --user ${user.id}${where}`);
   }
   return exitCodes.fine;
 }

@@ -18,7 +18,7 @@ test("[S8] [L1] search finds words that are spread over turns, and says where ea
   assert.ok(coloured.stdout.includes("\u001b[31mzebra\u001b[39m"));
   const none = await world.run(["search", "zebra", "100_"]);
   assert.deepEqual([none.exit, none.stdout], [0, ""]);
-  assert.match(none.stderr, /no session holds all of these words/);
+  assert.match(none.stderr, /no session contains all of these words/);
   const json = await world.run(["search", "zebra", "--json"]);
   assert.equal((JSON.parse(json.stdout) as WireSearchHits).hits.length, 1);
 });

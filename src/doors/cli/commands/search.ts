@@ -10,7 +10,7 @@ export async function search(call: CliInvocation, words: string[], options: { li
   const hits = await (await call.client()).search(words.join(" "), { limit: options.limit });
   const { output } = call;
   if (call.json) output.json({ hits });
-  else if (hits.length === 0) output.note("no session holds all of these words");
+  else if (hits.length === 0) output.note("no session contains all of these words");
   else for (const hit of hits) for (const line of hitLines(hit, words, output)) output.line(line);
   return exitCodes.fine;
 }

@@ -31,7 +31,7 @@ async function stop(server: RunningServer): Promise<number> {
   return (await server.call.finished).exit;
 }
 
-test("[L1] serve listens until it is told to stop, then ends with 0 and listens no more", async (t) => {
+test("[L1] serve listens until a stop signal, then ends with 0 and listens no more", async (t) => {
   const world = await cliWorld(t);
   const server = await serving(world);
   const health = await fetch(`${server.url}/healthz`);
@@ -43,7 +43,7 @@ test("[L1] serve listens until it is told to stop, then ends with 0 and listens 
 
 const slow = { env: { APTOVE_OFFLINE_DELAY_MS: "20" } };
 
-test("[L1] [R4] a turn that runs when the server is told to stop is finished first", async (t) => {
+test("[L1] [R4] a turn that runs at a stop signal is finished first", async (t) => {
   const world = await cliWorld(t);
   await world.run(["index"]);
   const server = await serving(world, ["serve", "--port", "0"], slow);
@@ -67,7 +67,7 @@ test("[L1] a second signal ends the server at once, with 130", async (t) => {
   await asked.finished;
 });
 
-test("[B6] [H4] the file that tells of the server is its owner's alone, and its key is one of the list", async (t) => {
+test("[B6] [H4] only its owner can read server.json, and its key is in the list of keys", async (t) => {
   const world = await cliWorld(t);
   const server = await serving(world);
   assert.equal(statSync(join(world.dataDir, "server.json")).mode & 0o777, 0o600);
@@ -129,7 +129,10 @@ test("[L1] --server with a key uses that server; what needs this machine's data 
   assert.match(listed.stdout, /greet$/m);
   const index = await world.run(["index", ...remote]);
   assert.equal(index.exit, 2);
-  assert.match(index.stderr, /an index is made on the machine of its server .*\nfix: ask whoever runs the server/);
+  assert.match(
+    index.stderr,
+    /the index of a server is built on its own machine .*\nfix: ask the operator of the server/,
+  );
   const wrong = await world.run(["session", "list", "--server", server.url, "--key", "nonsense"]);
   assert.equal(wrong.exit, 1);
   assert.match(wrong.stderr, /\(unauthenticated\)\nfix: give a key/);
@@ -181,7 +184,7 @@ test("[L1] [H4] the first start indexes and shows a key, once; the second says h
   await second.call.saw("Ctrl-C stops the server");
   await stop(second);
   const again = (await second.call.finished).stdout;
-  assert.match(again, /made at the first start and not kept; another one: .* key create <name>/);
+  assert.match(again, /shown at the first start only; create another one: .* key create <name>/);
   assert.ok(!again.includes(key));
   assert.match(again, /0 changed, 0 removed, 0 chunks written/);
 });
@@ -194,17 +197,17 @@ test("[L1] within npm start the commands to try are those of npx", async (t) => 
   assert.equal((await call.finished).exit, 0);
 });
 
-test("[L1] outside of a repository start serves all the same", async (t) => {
+test("[L1] outside of a repository start serves without an index", async (t) => {
   const world = await cliWorld(t);
   const call = world.start(["start", "--port", "0"], { cwd: world.dataDir.replace(/data$/, "") });
   await call.saw("Ctrl-C stops the server");
   call.signals.emit("SIGINT");
   const { exit, stderr } = await call.finished;
   assert.equal(exit, 0);
-  assert.match(stderr, /not in a git repository, so there is nothing to index/);
+  assert.match(stderr, /not in a git repository, so nothing is indexed/);
 });
 
-test("[L1] [B1] a command that would begin records beside those of the running server is refused, and doctor says so", async (t) => {
+test("[L1] [B1] a command that would create records beside those of the running server is refused, also by doctor", async (t) => {
   const world = await cliWorld(t);
   const server = await serving(world);
   assert.equal(serverFile(world).records, "SQLite in the data folder");

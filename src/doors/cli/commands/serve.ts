@@ -51,7 +51,7 @@ async function indexHere(call: CliInvocation): Promise<void> {
   if (call.loaded().configuration.retrieval.store !== "local") return;
   const copy = await call.copy();
   if (!copy.hasGit) {
-    output.note(`${output.safeNote(copy.root)} is not in a git repository, so there is nothing to index`);
+    output.note(`${output.safeNote(copy.root)} is not in a git repository, so nothing is indexed`);
     return;
   }
   try {
@@ -77,7 +77,7 @@ function welcome(call: CliInvocation, at: { url: string; key: string | null; rec
     provider === "offline"
       ? "the built-in offline model (set OPENAI_API_KEY for a real one)"
       : `${provider}, as configured`;
-  const key = at.key ?? dim(`made at the first start and not kept; another one: ${command} key create <name>`);
+  const key = at.key ?? dim(`shown at the first start only; create another one: ${command} key create <name>`);
   return [
     "",
     bold(`aptove ${call.version} is ready`),
@@ -122,7 +122,7 @@ async function serveUntilStopped(
   try {
     onReady(url);
     await Promise.race([whenAborted(stopping.first), whenAborted(call.output.closed)]);
-    if (!call.json) say(["stopping: running turns get a moment to finish; Ctrl-C again ends at once"]);
+    if (!call.json) say(["stopping: running turns get a moment to finish; a second Ctrl-C ends at once"]);
     markStopped(call.folder(), process.pid);
     await Promise.race([call.close(), stopping.second]);
     return exitCodes.fine;
@@ -134,8 +134,8 @@ async function serveUntilStopped(
 /** Warns that keys and tokens are sent in clear text, because this server has no TLS of its own. */
 function plainHttp(host: string): string[] {
   return [
-    `warning: ${host} is reached without TLS, and keys can be read on the way;`,
-    "put a tunnel or a reverse proxy with TLS before the server, and its name into serve.allowed_hosts",
+    `warning: ${host} is reached without TLS, so keys can be read on the network;`,
+    "put a tunnel or a reverse proxy with TLS in front of the server, and add its name to serve.allowed_hosts",
   ];
 }
 

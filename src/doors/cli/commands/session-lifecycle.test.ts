@@ -21,30 +21,33 @@ test("[S6] [L1] an archived session is readable and takes no turns, until it is 
   const refused = await world.run(["ask", "-s", id, "more"]);
   assert.equal(refused.exit, 1);
   assert.match(refused.stderr, /\(session_archived\)\nfix: .*aptove session unarchive/);
-  assert.match((await world.run(["session", "unarchive", id])).stdout, /: takes turns again/);
+  assert.match((await world.run(["session", "unarchive", id])).stdout, /: accepts turns again/);
   assert.equal((await world.run(["ask", "-s", id, "more"])).exit, 0);
 });
 
-test("[S6] [L1] a deleted session is gone from lists, can be restored, and is purged for ever", async (t) => {
+test("[S6] [L1] a deleted session is in no list, can be restored, and can be purged permanently", async (t) => {
   const world = await withTurn(t);
   const id = (await world.run(["session", "list"])).stdout.slice(0, 8);
   const unasked = await world.run(["session", "delete", id]);
   assert.equal(unasked.exit, 2);
-  assert.match(unasked.stderr, /no terminal to ask on: delete [0-9a-f]{8} "how is.*" with 1 turn\?.*\nfix: .*--yes/);
+  assert.match(
+    unasked.stderr,
+    /no terminal to ask for confirmation: delete [0-9a-f]{8} "how is.*" with 1 turn\?.*\nfix: .*--yes/,
+  );
   const deleted = await world.run(["session", "delete", id, "--yes"]);
   assert.match(deleted.stdout, /deleted; bring it back with: aptove session restore [0-9a-f]{8}\n$/);
   assert.match((await world.run(["session", "list"])).stderr, /there are no sessions yet/);
   assert.match((await world.run(["session", "list", "--removed"])).stdout, /how is somebody greeted\?$/m);
-  assert.match((await world.run(["session", "restore", id])).stdout, /: is back\n$/);
-  assert.match((await world.run(["session", "list", "--removed"])).stderr, /no session is removed/);
+  assert.match((await world.run(["session", "restore", id])).stdout, /: restored\n$/);
+  assert.match((await world.run(["session", "list", "--removed"])).stderr, /there are no deleted sessions/);
 
   const alive = await world.run(["session", "purge", id, "--yes"]);
   assert.equal(alive.exit, 1);
-  assert.match(alive.stderr, /there is no removed session/);
+  assert.match(alive.stderr, /there is no deleted session/);
   await world.run(["session", "delete", id, "--yes"]);
   const purged = await world.run(["session", "purge", id, "--yes"]);
   assert.match(purged.stdout, /^1 turn purged, [\d.]+ (B|KB) in \d files? freed\n$/);
-  assert.match((await world.run(["session", "list", "--removed"])).stderr, /no session is removed/);
+  assert.match((await world.run(["session", "list", "--removed"])).stderr, /there are no deleted sessions/);
   const left = readdirSync(join(world.dataDir, "blobs"), { recursive: true, withFileTypes: true });
   assert.deepEqual(
     // Boot prompts are no part of a session.
@@ -53,13 +56,13 @@ test("[S6] [L1] a deleted session is gone from lists, can be restored, and is pu
   );
 });
 
-test("[S6] [K4] [L1] a fork keeps what it shares with a purged session, and the purge says so", async (t) => {
+test("[S6] [K4] [L1] a fork keeps the turns that it shares with a purged session, and the purge reports that", async (t) => {
   const world = await withTurn(t);
   const id = (await world.run(["session", "list"])).stdout.slice(0, 8);
   await world.run(["session", "fork", id, "go on elsewhere"]);
   await world.run(["session", "delete", id, "--yes"]);
   const purged = await world.run(["session", "purge", id, "--yes"]);
-  assert.match(purged.stdout, /^0 turns purged, .*\n1 turn kept, which other sessions rest on\n$/);
+  assert.match(purged.stdout, /^0 turns purged, .*\n1 turn kept, because other sessions depend on them\n$/);
   assert.match((await world.run(["session", "verify"])).stdout, /^2 turns verified/);
 });
 
@@ -82,8 +85,8 @@ test("[L1] on a terminal delete asks, and no is no", async (t) => {
 test("[K4] [L1] gc --dry-run lists what gc deletes", async (t) => {
   const world = await withTurn(t);
   const nothing = await world.run(["gc", "--dry-run"]);
-  assert.deepEqual([nothing.exit, nothing.stdout], [0, "0 files that no turn needs, 0 B; nothing was deleted\n"]);
-  assert.equal((await world.run(["gc"])).stdout, "deleted 0 files that no turn needs, 0 B\n");
+  assert.deepEqual([nothing.exit, nothing.stdout], [0, "0 files not needed by any turn, 0 B; nothing was deleted\n"]);
+  assert.equal((await world.run(["gc"])).stdout, "deleted 0 files not needed by any turn, 0 B\n");
   const json = await world.run(["gc", "--dry-run", "--json"]);
   assert.deepEqual(JSON.parse(json.stdout), { keys: [], bytes: 0 });
 });

@@ -17,12 +17,12 @@ export async function renameSession(call: CliInvocation, id: string, name: strin
 export async function archiveSession(call: CliInvocation, id: string): Promise<ExitCode> {
   const client = await call.client();
   const session = await client.sessions.archive(await namedSessionId(call, id));
-  return tell(call, session, "archived; it stays readable and takes no turns");
+  return tell(call, session, "archived; it stays readable and accepts no turns");
 }
 
 export async function unarchiveSession(call: CliInvocation, id: string): Promise<ExitCode> {
   const client = await call.client();
-  return tell(call, await client.sessions.unarchive(await namedSessionId(call, id)), "takes turns again");
+  return tell(call, await client.sessions.unarchive(await namedSessionId(call, id)), "accepts turns again");
 }
 
 export async function deleteSession(call: CliInvocation, id: string, options: ConfirmOptions): Promise<ExitCode> {
@@ -36,13 +36,13 @@ export async function deleteSession(call: CliInvocation, id: string, options: Co
 export async function restoreSession(call: CliInvocation, id: string): Promise<ExitCode> {
   const client = await call.client();
   const session = await findRemoved(client, id);
-  return tell(call, await client.sessions.restore(session.id), "is back");
+  return tell(call, await client.sessions.restore(session.id), "restored");
 }
 
 export async function purgeRemovedSession(call: CliInvocation, id: string, options: ConfirmOptions): Promise<ExitCode> {
   const client = await call.client();
   const session = await findRemoved(client, id);
-  const question = `purge ${described(call, session)} for ever? nothing brings it back`;
+  const question = `purge ${described(call, session)} permanently? this cannot be undone`;
   if (!(await confirmUnlessYes(call, question, options))) return exitCodes.failed;
   const report = await client.sessions.purge(session.id);
   const { output } = call;
@@ -52,7 +52,7 @@ export async function purgeRemovedSession(call: CliInvocation, id: string, optio
   }
   const { turnsPurged, turnsKept, blobsDeleted, bytesFreed } = report;
   output.line(`${plural(turnsPurged, "turn")} purged, ${bytes(bytesFreed)} in ${plural(blobsDeleted, "file")} freed`);
-  if (turnsKept > 0) output.line(`${plural(turnsKept, "turn")} kept, which other sessions rest on`);
+  if (turnsKept > 0) output.line(`${plural(turnsKept, "turn")} kept, because other sessions depend on them`);
   return exitCodes.fine;
 }
 
@@ -65,7 +65,7 @@ export async function collectGarbage(call: CliInvocation, options: { dryRun?: bo
     return exitCodes.fine;
   }
   if (dryRun) for (const key of report.keys) output.line(key);
-  const what = `${plural(report.keys.length, "file")} that no turn needs, ${bytes(report.bytes)}`;
+  const what = `${plural(report.keys.length, "file")} not needed by any turn, ${bytes(report.bytes)}`;
   output.line(dryRun ? `${what}; nothing was deleted` : `deleted ${what}`);
   return exitCodes.fine;
 }

@@ -59,7 +59,7 @@ test("[L1] session log: a line per turn with status, time, counts and warnings; 
   assert.match(limited.stderr, /older turns are left out/);
 });
 
-test("[L1] session log tells of a failed turn why it failed", async (t) => {
+test("[L1] session log shows why a turn failed", async (t) => {
   const world = await cliWorld(t);
   const asked = await world.run(["ask", "--json", "--repo", "elsewhere", "no index there"]);
   const { sessionId } = JSON.parse(asked.stdout) as { sessionId: string };
@@ -67,7 +67,7 @@ test("[L1] session log tells of a failed turn why it failed", async (t) => {
   assert.match((await world.run(["session", "show", sessionId])).stdout, /failed: .*\(index_missing\)/);
 });
 
-test("[L1] [Q4] [X6] session show tells what was sent, and of what was not sent, why", async (t) => {
+test("[L1] [Q4] [X6] session show lists what was sent, and why other things were not sent", async (t) => {
   const world = await withTwoTurns(t);
   const { stdout } = await world.run(["session", "show"]);
   assert.match(stdout, /^how is somebody greeted\?\nsession +[0-9a-f-]{36}\n/);

@@ -20,7 +20,7 @@ export async function printSessionList(call: CliInvocation, options: ListOptions
     options.removed === true ? await removedSessions(client, options) : await someSessions(client, options);
   const { output } = call;
   if (call.json) output.json({ sessions, nextCursor });
-  else if (sessions.length === 0) output.note(options.removed === true ? "no session is removed" : noSessions);
+  else if (sessions.length === 0) output.note(options.removed === true ? "there are no deleted sessions" : noSessions);
   else for (const line of sessionTable(sessions)) output.line(output.safe(line));
   if (nextCursor !== null && !call.json) output.note(`there are more; see them with --limit ${options.limit * 2}`);
   return exitCodes.fine;

@@ -24,7 +24,7 @@ test("[L1] [W7] config init writes the commented file once, for its owner alone"
   assert.equal(readFileSync(file, "utf8"), starterConfig());
 });
 
-test("[L1] [W7] [E8] config show tells effective values and sources, without secrets", async (t) => {
+test("[L1] [W7] [E8] config show prints effective values and sources, without secrets", async (t) => {
   const world = await cliWorld(t);
   const env = { OPENAI_API_KEY: "sk-do-not-show-this-anywhere" };
   const shown = await world.run(["config", "show"], { env });
@@ -43,7 +43,7 @@ test("[L1] [W7] config check names every fault, and what cannot work", async (t)
   assert.equal(fine.exit, 0);
   assert.match(fine.stdout, /^there is no \S+config.toml \(aptove config init writes one\), so .*; offline answers$/m);
   writeFileSync(join(world.dataDir, "config.toml"), "");
-  assert.match((await world.run(["config", "check"])).stdout, /config.toml is fine; offline answers/);
+  assert.match((await world.run(["config", "check"])).stdout, /config.toml checked, no fault; offline answers/);
   writeFileSync(join(world.dataDir, "config.toml"), "[serve]\nprot = 1\nhost = 3\n");
   const wrong = await world.run(["config", "check"]);
   assert.equal(wrong.exit, 1);
@@ -54,7 +54,7 @@ test("[L1] [W7] config check names every fault, and what cannot work", async (t)
   assert.match(keyless.stderr, /the agent context "default" uses openai, which has no key: set OPENAI_API_KEY/);
 });
 
-test("[L1] [W7] config check tells who answers, who could, and which server is half configured", async (t) => {
+test("[L1] [W7] config check names the provider that answers, those that could, and a server that is half configured", async (t) => {
   const world = await cliWorld(t);
   const env = { OPENAI_API_KEY: "sk-1", ANTHROPIC_API_KEY: "a" };
   const fine = await world.run(["config", "check"], { env });
@@ -74,7 +74,7 @@ test("[L1] [H4] key create shows the secret once, key list never, key revoke mak
   const created = await world.run(["key", "create", "laptop", "--days", "7"]);
   const secret = created.stdout.trim();
   assert.match(secret, /^aptove_\S{20,}$/);
-  assert.match(created.stderr, /only time that the key is shown/);
+  assert.match(created.stderr, /the key is shown only this once/);
   await world.run(["key", "create", "phone"]);
   const listed = await world.run(["key", "list"]);
   assert.match(listed.stdout, /^[0-9a-f]{8} +aptove_\S+… +owner +until \d{4}-\d\d-\d\d +made .* +never used +laptop$/m);
@@ -85,10 +85,10 @@ test("[L1] [H4] key create shows the secret once, key list never, key revoke mak
   assert.equal(again.exit, 1);
   assert.match(again.stderr, /there is no key "laptop" \(not_found\)/);
   await world.run(["key", "create", "phone"]);
-  assert.match((await world.run(["key", "revoke", "phone"])).stderr, /"phone" fits 2 keys/);
+  assert.match((await world.run(["key", "revoke", "phone"])).stderr, /"phone" matches 2 keys/);
 });
 
-test("[L1] [Q1] [Q2] index tells what it did, and the second time that nothing changed", async (t) => {
+test("[L1] [Q1] [Q2] index reports what it did, and the second time that nothing changed", async (t) => {
   const world = await cliWorld(t);
   await world.write("picture.png", Uint8Array.of(0x89, 0x50, 0, 0));
   world.git("add", ".");
@@ -102,7 +102,7 @@ test("[L1] [Q1] [Q2] index tells what it did, and the second time that nothing c
   assert.equal(json.repo, "copy");
 });
 
-test("[L1] [Q1] index --commit takes what the commit holds, for whom it is told, and asks nothing", async (t) => {
+test("[L1] [Q1] index --commit indexes the content of a commit, for the named org, and asks nothing", async (t) => {
   const world = await cliWorld(t);
   await world.write("new.ts", "export const novel = 1;\n");
   world.git("add", ".");
@@ -124,7 +124,7 @@ test("[L1] [Q1] index --commit takes what the commit holds, for whom it is told,
   assert.match(shared.stderr, /the index is shared.*aptove index --commit/s);
 });
 
-test("[L1] a turn says where the index is older than the working copy, until it is made anew", async (t) => {
+test("[L1] a turn warns if the index is older than the working copy, until it is built again", async (t) => {
   const world = await cliWorld(t);
   await world.run(["index"]);
   assert.doesNotMatch((await world.run(["ask", "greet"])).stderr, /index of copy/);
@@ -150,20 +150,20 @@ test("[L1] index takes a path and a name, and warns when a name moves to another
   assert.match(missing.stderr, /nowhere is not a folder/);
 });
 
-test("[L1] on a terminal the index draws a bar, and takes it away", async (t) => {
+test("[L1] on a terminal index draws a progress bar, and clears it", async (t) => {
   const world = await cliWorld(t);
   const { stderr } = await world.run(["index"], { isTerminal: true, env: { NO_COLOR: "1" } });
   assert.match(stripVTControlCharacters(stderr), /\r\[=* *\] \w+ /);
   assert.ok(stderr.endsWith("\r\u001b[K"));
 });
 
-test("[L1] doctor tells what is there, and that what is missing is no fault", async (t) => {
+test("[L1] doctor reports what is there, and that missing options are no fault", async (t) => {
   const world = await cliWorld(t);
   const before = await world.run(["doctor"]);
   assert.equal(before.exit, 0, before.stdout);
-  assert.match(before.stdout, /^-- index +copy is not indexed yet; the first question does it$/m);
+  assert.match(before.stdout, /^-- index +copy is not indexed yet; the first instruction indexes it$/m);
   const outside = await world.run(["doctor"], { cwd: world.dataDir });
-  assert.match(outside.stdout, /^-- index +no code is looked up outside of a git repository$/m);
+  assert.match(outside.stdout, /^-- index +code is searched only in a git repository$/m);
   await world.run(["index"]);
   // Nobody listens there: what runs goes the other way.
   const env = { APTOVE_REDIS_URL: "redis://me:s3cret@127.0.0.1:1" };
@@ -194,7 +194,10 @@ test("[L1] doctor sees a damaged configuration, an open folder and a server", as
   const world = await cliWorld(t);
   await world.run(["index"]);
   chmodSync(world.dataDir, 0o755);
-  assert.match((await world.run(["doctor"])).stdout, /^-- data folder .* can be read by others\n {3}fix: chmod 700/m);
+  assert.match(
+    (await world.run(["doctor"])).stdout,
+    /^-- data folder .* can be read by other users\n {3}fix: chmod 700/m,
+  );
   const server = world.start(["serve", "--port", "0"]);
   await server.saw("http://127.0.0.1:");
   assert.match((await world.run(["doctor"])).stdout, /^ok server +http:\/\/127.0.0.1:\d+ \(pid \d+\)$/m);
@@ -223,7 +226,7 @@ test("[B2] [L1] a data folder of a newer version is refused by every command", a
   assert.ok(!existsSync(join(world.dataDir, "records.db")));
 });
 
-test("[L1] doctor tells a fault of a store once, with its mend, and what it does to other checks", async (t) => {
+test("[L1] doctor reports a fault of a store once, with its fix, and which checks it prevents", async (t) => {
   const world = await cliWorld(t);
   const faults: [env: Record<string, string>, line: RegExp][] = [
     [{ APTOVE_BLOBS_URL: "s3://ab/x" }, /^!! configuration +blobs.url: "ab" is no name of a bucket.*\n {3}fix: /m],
@@ -238,7 +241,7 @@ test("[L1] doctor tells a fault of a store once, with its mend, and what it does
     assert.equal(exit, 1);
     assert.match(stdout, line);
     assert.equal(stdout.match(/^!!/gm)?.length, 1, stdout);
-    assert.match(stdout, /^-- records +not looked at, because of: (?:stores|configuration)$/m);
-    if ("APTOVE_RECORDS_URL" in own) assert.match(stdout, /^-- live log +not looked at, because of: stores$/m);
+    assert.match(stdout, /^-- records +not checked, because of: (?:stores|configuration)$/m);
+    if ("APTOVE_RECORDS_URL" in own) assert.match(stdout, /^-- live log +not checked, because of: stores$/m);
   }
 });

@@ -40,8 +40,9 @@ function tell(call: CliInvocation, shared: WireShared): ExitCode {
     return exitCodes.fine;
   }
   const { session, participants } = shared;
-  const readers = session.isPublic ? "all of the org may read and fork it" : "it is private";
+  const readers = session.isPublic ? "everyone in the org can read and fork it" : "private";
   output.line(`${shortId(session.id)} ${output.safe(session.name)}: ${readers}`);
-  for (const { userId, name } of participants) output.line(output.safe(`  ${shortId(userId)} ${name} takes part`));
+  for (const { userId, name } of participants)
+    output.line(output.safe(`  ${shortId(userId)} ${name} can read and continue it`));
   return exitCodes.fine;
 }

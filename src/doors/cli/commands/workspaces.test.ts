@@ -59,7 +59,7 @@ test("[W1] [L1] a workspace is made, listed and shown", async (t) => {
   assert.deepEqual(list, { workspaces: [json] });
 });
 
-test("[W1] [L1] an id of a wrong form, of nothing or of several is told so, and touches nothing", async (t) => {
+test("[W1] [L1] an id that is malformed, unknown or ambiguous is refused and changes nothing", async (t) => {
   const world = await cliWorld(t);
   await create(world);
   for (const command of [["show"], ["delete", "--yes"], ["permissions"]]) {
@@ -81,7 +81,7 @@ test("[W1] [L1] an id of a wrong form, of nothing or of several is told so, and 
   assert.match(unnamed.stderr, /must be one line/);
 });
 
-test("[W1] [L1] a name, or an id that was mistyped, is told with the workspace that is like it", async (t) => {
+test("[W1] [L1] a name, or a mistyped id, is answered with the similar workspace", async (t) => {
   const world = await cliWorld(t);
   const id = await create(world, "project-x");
   const mistyped = `${id.slice(-8, -1)}${id.endsWith("0") ? "1" : "0"}`;
@@ -95,7 +95,7 @@ test("[W1] [L1] a name, or an id that was mistyped, is told with the workspace t
   }
 });
 
-test("[W1] [W2] [L1] damage is told with its place, and a damaged workspace can be deleted", async (t) => {
+test("[W1] [W2] [L1] damage is reported with its file, and a damaged workspace can be deleted", async (t) => {
   const world = await cliWorld(t);
   const id = await create(world);
   writeFileSync(join(world.dataDir, "workspaces", id, "workspace.toml"), "uuid = \n");
@@ -116,9 +116,9 @@ test("[W6] [L1] delete asks first, and takes devices and folder", async (t) => {
   const short = idOf("phone").slice(-8);
   const unasked = await world.run(["workspace", "delete", short]);
   assert.equal(unasked.exit, 2);
-  assert.match(unasked.stderr, /delete [0-9a-f]{8} "phone" for ever, and unbind 1 device\?.*\nfix: .*--yes/);
+  assert.match(unasked.stderr, /delete [0-9a-f]{8} "phone" permanently, and unbind 1 device\?.*\nfix: .*--yes/);
   const asking = world.start(["workspace", "delete", short], { isTerminal: true, env: { NO_COLOR: "1" } });
-  await asking.saw("nothing brings it back [y/N]");
+  await asking.saw("this cannot be undone [y/N]");
   asking.input.write("n\n");
   assert.equal((await asking.finished).exit, 1);
   assert.equal(readdirSync(folder.workspaces).length, 2);
@@ -131,9 +131,9 @@ test("[W6] [L1] delete asks first, and takes devices and folder", async (t) => {
   );
   await openWorkspaces(folder).workspaces.resolve(null);
   const standard = await world.run(["workspace", "delete", "default"]);
-  assert.match(standard.stderr, /delete transcripts and settings of default for ever\?/);
+  assert.match(standard.stderr, /delete transcripts and settings of default permanently\?/);
   const anew = await world.run(["workspace", "delete", "default", "--yes"]);
-  assert.match(anew.stdout, /^default deleted; it is made anew, empty, when it is next needed; its sessions are/);
+  assert.match(anew.stdout, /^default deleted; it is created again, empty, when it is next needed;  its sessions are/);
 });
 
 test("[W6] [L1] gc shows what it takes, asks, and takes just that; never default, or what was used lately", async (t) => {
@@ -144,10 +144,10 @@ test("[W6] [L1] gc shows what it takes, asks, and takes just that; never default
     lines.slice(0, -1).map((line) => line.slice(0, 8)),
     [idOf("old"), idOf("older")].map((id) => id.slice(-8)),
   );
-  assert.equal(lines.at(-1), "2 workspaces that nobody used for 90 days; nothing was deleted");
+  assert.equal(lines.at(-1), "2 workspaces not used for 90 days; nothing was deleted");
   const unasked = await world.run(["workspace", "gc"]);
   assert.equal(unasked.exit, 2);
-  assert.match(unasked.stderr, /delete 2 workspaces for ever\?/);
+  assert.match(unasked.stderr, /delete 2 workspaces permanently\?/);
   assert.equal(readdirSync(folder.workspaces).length, 4);
   const json = await world.run(["workspace", "gc", "--max-age", "250", "--yes", "--json"]);
   const { workspaces } = JSON.parse(json.stdout) as { workspaces: { id: string }[] };
@@ -156,7 +156,7 @@ test("[W6] [L1] gc shows what it takes, asks, and takes just that; never default
     [idOf("older")],
   );
   const taken = await world.run(["workspace", "gc", "--yes"]);
-  assert.equal(taken.stdout, "deleted 1 workspace that nobody used for 90 days\n");
+  assert.equal(taken.stdout, "deleted 1 workspace not used for 90 days\n");
   assert.deepEqual(readdirSync(folder.workspaces).toSorted(), [idOf("young"), "default"].toSorted());
   assert.equal((await world.run(["workspace", "gc"])).stdout, "deleted 0 workspaces that nobody used for 90 days\n");
   assert.equal((await world.run(["workspace", "gc", "--max-age", "0"])).exit, 2);
@@ -179,10 +179,10 @@ test("[W6] [L1] gc spares a workspace in which a turn is running, and delete ref
   assert.match((await world.run(["workspace", "gc", "--yes"])).stdout, /^deleted 1 workspace /);
 });
 
-test("[P4] [L1] what is allowed for ever is listed, and can be forgotten", async (t) => {
+test("[P4] [L1] permanent permissions are listed, and can be removed", async (t) => {
   const { world, folder } = await aged(t, { default: 0 });
   const { permissions } = openWorkspaces(folder);
-  assert.match((await world.run(["workspace", "permissions", "default"])).stderr, /nothing is allowed for ever/);
+  assert.match((await world.run(["workspace", "permissions", "default"])).stderr, /nothing is allowed permanently/);
   await permissions.allow("default", "run npm test");
   await permissions.allow("default", "edit");
   const listed = await world.run(["workspace", "permissions", "default"]);

@@ -84,7 +84,7 @@ export async function workspacePermissions(
   const { output } = call;
   if (call.json) output.json({ id, allowed });
   else if (forget !== undefined) output.line(`asks again before: ${output.safe(forget)}`);
-  else if (allowed.length === 0) output.note("nothing is allowed for ever: the tools ask each time");
+  else if (allowed.length === 0) output.note("nothing is allowed permanently: the tools ask each time");
   else {
     const rows = allowed.map(({ key, allowedAt }) => [localTime(allowedAt).slice(0, 16), JSON.stringify(key)]);
     for (const line of columns(rows)) output.line(output.safe(line));
@@ -98,10 +98,10 @@ export async function deleteWorkspace(call: CliInvocation, text: string, options
   const called = name === null ? "" : ` "${call.output.safeNote(name)}"`;
   const bound = devices.length === 0 ? "" : `, and unbind ${plural(devices.length, "device")}`;
   const what = id === defaultWorkspaceId ? "transcripts and settings of default" : shortId(id);
-  const question = `delete ${what}${called} for ever${bound}? nothing brings it back`;
+  const question = `delete ${what}${called} permanently${bound}? this cannot be undone`;
   if (!(await confirmUnlessYes(call, question, options))) return exitCodes.failed;
   await open.workspaces.delete(id, { isRunning: (each) => hasRunningTurn(call, each) });
-  const anew = id === defaultWorkspaceId ? "it is made anew, empty, when it is next needed; " : "";
+  const anew = id === defaultWorkspaceId ? "it is created again, empty, when it is next needed;  " : "";
   if (call.json) call.output.json({ deleted: id, devices });
   else call.output.line(`${shortId(id)} deleted; ${anew}its sessions are still there: aptove session list`);
   return exitCodes.fine;
@@ -117,7 +117,7 @@ export async function collectWorkspaces(call: CliInvocation, options: WorkspaceG
   const { output } = call;
   if (!dryRun && stale.length > 0) {
     for (const workspace of stale) output.note(output.safeNote(staleLine(workspace)));
-    if (!(await confirmUnlessYes(call, `delete ${plural(stale.length, "workspace")} for ever?`, options))) {
+    if (!(await confirmUnlessYes(call, `delete ${plural(stale.length, "workspace")} permanently?`, options))) {
       return exitCodes.failed;
     }
   }
@@ -127,7 +127,7 @@ export async function collectWorkspaces(call: CliInvocation, options: WorkspaceG
     return exitCodes.fine;
   }
   if (dryRun) for (const workspace of taken) output.line(output.safe(staleLine(workspace)));
-  const what = `${plural(taken.length, "workspace")} that nobody used for ${plural(maxAgeDays, "day")}`;
+  const what = `${plural(taken.length, "workspace")} not used for ${plural(maxAgeDays, "day")}`;
   output.line(dryRun ? `${what}; nothing was deleted` : `deleted ${what}`);
   return exitCodes.fine;
 }

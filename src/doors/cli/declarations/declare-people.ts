@@ -12,8 +12,8 @@ const someUser = "the user (an id, its end, an email, or a name)";
 const someOrg = "the org (an id, its end, or a name)";
 
 export function addPeopleCommands(program: Command, run: RunCommand): void {
-  addOrgCommands(program.command("org").description("orgs of this machine's data, or one's own at a server"), run);
-  const user = program.command("user").description("the people of an org");
+  addOrgCommands(program.command("org").description("orgs of this machine's data, or your own org at a server"), run);
+  const user = program.command("user").description("users of an org");
   addUserCommands(user, run);
   addUserChanges(user, run);
   addKeyCommands(program.command("key").description("API keys of the server"), run);
@@ -22,24 +22,24 @@ export function addPeopleCommands(program: Command, run: RunCommand): void {
 
 /** The option `--org`. It works on this machine's data only: at a server, every caller belongs to one org. */
 function orgOption(): Option {
-  return new Option("--org <id>", "an org of this machine's data; without it: one's own");
+  return new Option("--org <id>", "an org of this machine's data; default: your own");
 }
 
 function addOrgCommands(org: Command, run: RunCommand): void {
   const commands = () => import("../commands/people.ts");
   org
     .command("create")
-    .description("make an org, as the operator of this machine's data")
+    .description("create an org, as the operator of this machine's data")
     .argument("<name>", "its name")
     .action((name: string) => run(async (call) => (await commands()).createOrg(call, name)));
   org
     .command("list")
-    .description("the orgs that there are")
+    .description("list the orgs")
     .action(() => run(async (call) => (await commands()).listOrgs(call)));
   org
     .command("show")
-    .description("one org")
-    .argument("[org]", `${someOrg}; without it: one's own`)
+    .description("show an org")
+    .argument("[org]", `${someOrg}; default: your own`)
     .action((text: string | undefined) => run(async (call) => (await commands()).showOrg(call, text)));
   org
     .command("rename")
@@ -53,7 +53,7 @@ function addOrgCommands(org: Command, run: RunCommand): void {
   ] as const) {
     org
       .command(verb)
-      .description(isSuspended ? "let nobody of an org in any more" : "let the people of an org in again")
+      .description(isSuspended ? "block all users of an org" : "give the users of an org access again")
       .argument("<org>", someOrg)
       .action((text: string) => run(async (call) => (await commands()).suspendOrg(call, text, isSuspended)));
   }
@@ -62,21 +62,21 @@ function addOrgCommands(org: Command, run: RunCommand): void {
 function addUserCommands(user: Command, run: RunCommand): void {
   const commands = () => import("../commands/people.ts");
   withFacts(user.command("add"))
-    .description("add somebody; they come in by a key that is made for them")
-    .argument("<name>", "their name")
-    .addOption(new Option("--role <role>", "what they may").choices(roles).default("member"))
+    .description("add a user, who gets access with a key (aptove key create)")
+    .argument("<name>", "the user's name")
+    .addOption(new Option("--role <role>", "the role").choices(roles).default("member"))
     .addOption(orgOption())
     .action((name: string, options: UserOptions) =>
       run(async (call) => (await commands()).addUser(call, name, options)),
     );
   user
     .command("list")
-    .description("who there is")
+    .description("list the users")
     .addOption(orgOption())
     .action((options: OrgOption) => run(async (call) => (await commands()).listUsers(call, options)));
   user
     .command("show")
-    .description("one of them")
+    .description("show a user")
     .argument("<user>", someUser)
     .addOption(orgOption())
     .action((text: string, options: OrgOption) =>
@@ -86,25 +86,25 @@ function addUserCommands(user: Command, run: RunCommand): void {
 
 function withFacts(command: Command): Command {
   return command
-    .option("--email <address>", "their address, unique in the org")
-    .option("--external-id <id>", "who they are to the identity provider, unique in the org");
+    .option("--email <address>", "the user's address, unique in the org")
+    .option("--external-id <id>", "the user's id at the identity provider, unique in the org");
 }
 
 function addUserChanges(user: Command, run: RunCommand): void {
   const commands = () => import("../commands/people.ts");
   withFacts(user.command("change"))
-    .description("change a name or an address")
+    .description("change a user's name, address or external id")
     .argument("<user>", someUser)
-    .option("--name <name>", "their name")
+    .option("--name <name>", "the user's name")
     .addOption(orgOption())
     .action((text: string, options: UserOptions) =>
       run(async (call) => (await commands()).changeUser(call, text, options)),
     );
   user
     .command("role")
-    .description("change what somebody may")
+    .description("change a user's role")
     .argument("<user>", someUser)
-    .addArgument(new Argument("<role>", "what they may").choices(roles))
+    .addArgument(new Argument("<role>", "the role").choices(roles))
     .addOption(orgOption())
     .action((text: string, role: Role, options: OrgOption) =>
       run(async (call) => (await commands()).changeUser(call, text, { ...options, role })),
@@ -115,7 +115,7 @@ function addUserChanges(user: Command, run: RunCommand): void {
   ] as const) {
     user
       .command(verb)
-      .description(disabled ? "let somebody in no more, and end what they have open" : "let somebody in again")
+      .description(disabled ? "block a user and close the user's connections" : "give a user access again")
       .argument("<user>", someUser)
       .addOption(orgOption())
       .action((text: string, options: OrgOption) =>
@@ -128,25 +128,27 @@ function addKeyCommands(key: Command, run: RunCommand): void {
   const commands = () => import("../commands/api-keys.ts");
   key
     .command("create")
-    .description("make a key and print it, once")
+    .description("create a key and print it, once")
     .argument("<name>", "what it is for")
-    .option("--user <user>", `whose it is to be: ${someUser}; without it: one's own`)
-    .addOption(new Option("--days <n>", "how long it is valid").argParser(wholeNumber(1, 36_500)).conflicts("expires"))
-    .option("--expires <time>", "until when it is valid, for example 2027-01-31")
+    .option("--user <user>", `${someUser} of the key; default: yourself`)
+    .addOption(
+      new Option("--days <n>", "valid for so many days").argParser(wholeNumber(1, 36_500)).conflicts("expires"),
+    )
+    .option("--expires <time>", "valid until this time, for example 2027-01-31")
     .addOption(orgOption())
     .action((name: string, options: KeyOptions) =>
       run(async (call) => (await commands()).createKey(call, name, options)),
     );
   key
     .command("list")
-    .description("the keys that there are")
-    .option("--user <user>", `only of ${someUser}`)
+    .description("list the keys")
+    .option("--user <user>", `only those of ${someUser}`)
     .addOption(orgOption())
     .action((options: KeyOptions) => run(async (call) => (await commands()).listKeys(call, options)));
   key
     .command("revoke")
-    .description("make a key worthless, and end what it has open")
-    .argument("<key>", "its id, the first characters that the list shows, or its name")
+    .description("revoke a key and close its connections")
+    .argument("<key>", "the key (its id, its first characters in the list, or its name)")
     .addOption(orgOption())
     .action((text: string, options: OrgOption) =>
       run(async (call) => (await commands()).revokeKey(call, text, options)),
@@ -156,11 +158,11 @@ function addKeyCommands(key: Command, run: RunCommand): void {
 function addAudit(program: Command, run: RunCommand): void {
   program
     .command("audit")
-    .description("what people did, and were refused, newest first; for admins")
+    .description("show what users did and were refused, newest first; for admins")
     .addOption(new Option("--limit <n>", "how many").argParser(wholeNumber(1, 10_000)).default(50))
     .option("--user <user>", `only by ${someUser}`)
     .option("--action <action>", "only this, for example key.create")
-    .option("--target <id>", "only on this thing")
+    .option("--target <id>", "only on the thing with this id")
     .addOption(orgOption())
     .action((options: AuditOptions) =>
       run(async (call) => (await import("../commands/audit.ts")).showAudit(call, options)),

@@ -16,10 +16,10 @@ import { addWorkspaceCommands } from "./declare-workspaces.ts";
 
 export function buildProgram(version: string, run: RunCommand): Command {
   const program = new Command("aptove")
-    .description("Sessions with a language model about your code, that nothing can end.")
+    .description("Durable sessions with a language model about your code.")
     .version(version, "--version", "print the version")
     .option("--json", "print JSON instead of text")
-    .option("--server <url>", "use the server there (or APTOVE_SERVER) instead of this machine's data")
+    .option("--server <url>", "use the server at this address (or APTOVE_SERVER) instead of this machine's data")
     .option("--key <key>", "API key for that server (or APTOVE_KEY)")
     .option("--no-color", "print without colours (or NO_COLOR)")
     .helpOption("-h, --help", "print help")
@@ -33,16 +33,16 @@ Examples:
   aptove ask --mode edit "rename foo to bar" && aptove apply
   aptove session log
 
-Exit codes: 0 fine, 1 failed, 2 wrong use, 130 interrupted.`,
+Exit codes: 0 success, 1 failed, 2 wrong use, 130 interrupted.`,
     );
   addTurnCommands(program, run);
   addWorkCommands(program, run);
   addSessionCommands(program.command("session").description("sessions and their turns"), run);
-  addWorkspaceCommands(program.command("workspace").description("where devices and people work"), run);
+  addWorkspaceCommands(program.command("workspace").description("workspaces of this machine"), run);
   addPeopleCommands(program, run);
-  addDeviceCommands(program.command("device").description("devices with a token of their own"), run);
-  addContextCommands(program.command("context").description("contexts that the org keeps, in versions"), run);
-  addMcpCommands(program.command("mcp").description("servers of tools that speak MCP"), run);
+  addDeviceCommands(program.command("device").description("paired devices"), run);
+  addContextCommands(program.command("context").description("contexts and their versions"), run);
+  addMcpCommands(program.command("mcp").description("MCP servers"), run);
   addConfigCommands(program.command("config").description("the configuration"), run);
   addServerCommands(program, run);
   return program;
@@ -58,51 +58,51 @@ function addTurnOptions(command: Command): Command {
     .option("-c, --continue", "continue the newest session of this repository")
     .option("-n, --new", "start a new session (the default)")
     .option("-f, --file <path>", "send this file; may be repeated", collect, [])
-    .option("--no-modified", "do not send the files that git says are modified")
+    .option("--no-modified", "do not send the files that git reports as modified")
     .option("-m, --mode <mode>", "mode of the answer: ask, edit, or one of the configuration")
-    .option("--model <model>", "model to call")
+    .option("--model <model>", "model to use")
     .option("--context <id>", "conversation context of the configuration")
-    .option("--repo <name>", "repository to search; without it: the one of this folder")
+    .option("--repo <name>", "repository to search; default: the one of this folder")
     .option("--lang <language>", "search only code of this language");
 }
 
 function addTurnCommands(program: Command, run: RunCommand): void {
   addTurnOptions(program.command("ask"))
-    .description("ask once; the answer streams to standard output")
-    .argument("[instruction...]", "what you want; - waits for standard input")
-    .option("--fork <from>", "in a new session below this turn, or below the head of this session")
-    .option("--rerun <turn>", "again what this turn did, beside it")
-    .option("--queue", "if a turn is running: after it")
+    .description("send one instruction; the answer streams to standard output")
+    .argument("[instruction...]", "the instruction; - waits for standard input")
+    .option("--fork <from>", "start a new session below this turn, or below the head of this session")
+    .option("--rerun <turn>", "run this turn again, beside the old one")
+    .option("--queue", "if a turn is running: wait for it")
     .option("--interrupt", "if a turn is running: stop it first")
-    .option("--steer", "if a turn is running: tell it this, and wait for its answer")
-    .option("--attach <file>", "give this file, or the page at this address; may be repeated", collect, [])
-    .option("--inline", "put what is attached into the model's context; without it, the model reads it with a tool")
+    .option("--steer", "if a turn is running: send it this, and wait for its answer")
+    .option("--attach <file>", "attach this file, or the page at this address; may be repeated", collect, [])
+    .option("--inline", "put attachments into the model's context; default: the model reads them with a tool")
     .option("--events", "print every event as a line of JSON")
     .action((words: string[], options: AskOptions) =>
       run(async (call) => (await import("../commands/ask.ts")).ask(call, words, options)),
     );
   addTurnOptions(program.command("chat"))
-    .description("talk, line by line; /help tells its commands")
-    .option("-w, --workspace <id>", "workspace to talk in (an id, a part of one, or `default`)")
-    .option("--no-tools", "offer the model no files and commands of this machine")
+    .description("chat line by line; /help lists its commands")
+    .option("-w, --workspace <id>", "workspace of the chat (an id, a part of one, or `default`)")
+    .option("--no-tools", "offer the model no access to files and commands of this machine")
     .action((options: ChatOptions) => run(async (call) => (await import("../chat/chat.ts")).chat(call, options)));
 }
 
 function addWorkCommands(program: Command, run: RunCommand): void {
   program
     .command("index")
-    .description("read a repository into the index that answers are looked up in")
-    .argument("[path]", "a folder of the repository; without it: this one")
-    .option("--rebuild", "throw the index away and build it anew")
+    .description("index a repository, so that turns can search its code")
+    .argument("[path]", "a folder of the repository; default: this one")
+    .option("--rebuild", "delete the index and build it again")
     .option("--repo <name>", "name to index it under")
-    .option("--commit [name]", "index what a commit holds, and not the files as they are; without a name: HEAD")
-    .option("--org <id>", "organisation that the index is for, an id or a name; without it: this data folder's own")
+    .option("--commit [name]", "index a commit instead of the files as they are; default: HEAD")
+    .option("--org <id>", "the org that the index is for (an id or a name); default: the org of this data folder")
     .action((path: string | undefined, options: IndexOptions) =>
       run(async (call) => (await import("../commands/index-repository.ts")).indexCommand(call, path, options)),
     );
   program
     .command("search")
-    .description("sessions that hold all of the words")
+    .description("find sessions that contain all of the words")
     .argument("<words...>", "each may be anywhere in the session")
     .addOption(new Option("--limit <n>", "how many").argParser(wholeNumber(1, 200)).default(20))
     .action((words: string[], options: { limit: number }) =>
@@ -123,14 +123,14 @@ function addMcpCommands(mcp: Command, run: RunCommand): void {
   const commands = () => import("../commands/mcp.ts");
   mcp
     .command("list")
-    .description("the configured servers, and where each comes from; connects to none")
-    .option("--workspace <id>", "what counts in this workspace; without it: default")
+    .description("list the configured servers and where each is configured; connects to none")
+    .option("--workspace <id>", "the workspace whose configuration is used; default: default")
     .action((options: McpOptions) => run(async (call) => (await commands()).listMcpServers(call, options)));
   mcp
     .command("test")
     .description("start each server, or connect to it, and show what it offers")
     .argument("[name]", "only this one")
-    .option("--workspace <id>", "what counts in this workspace; without it: default")
+    .option("--workspace <id>", "the workspace whose configuration is used; default: default")
     .action((name: string | undefined, options: McpOptions) =>
       run(async (call) => (await commands()).testMcpServers(call, name, options)),
     );
@@ -140,18 +140,18 @@ function addConfigCommands(config: Command, run: RunCommand): void {
   const commands = () => import("../commands/config.ts");
   config
     .command("init")
-    .description("write a config.toml in which every key is explained")
-    .option("--force", "overwrite the one that is there")
+    .description("write a config.toml that explains every key")
+    .option("--force", "overwrite an existing file")
     .action((options: { force?: boolean }) => run(async (call) => (await commands()).initConfig(call, options)));
   config
     .command("show")
-    .description("the effective values, secrets masked, and where each comes from")
-    .option("--workspace <id>", "what counts in this workspace")
+    .description("show the effective values with secrets masked, and where each is set")
+    .option("--workspace <id>", "the workspace whose configuration is used")
     .action((options: ConfigOptions) => run(async (call) => (await commands()).showConfig(call, options)));
   config
     .command("check")
-    .description("whether the configuration is valid and can work, and that of every workspace")
-    .option("--workspace <id>", "only what counts in this workspace")
+    .description("check the configuration, and that of every workspace")
+    .option("--workspace <id>", "check this workspace only")
     .action((options: ConfigOptions) => run(async (call) => (await commands()).checkConfig(call, options)));
 }
 
@@ -166,16 +166,16 @@ function addServerCommands(program: Command, run: RunCommand): void {
       run(async (call) => (await import("../commands/serve.ts")).serve(call, options)),
     );
   at(program.command("start"))
-    .description("index this repository, make a first key, and serve (npm start)")
+    .description("index this repository, create a first key, and serve (npm start)")
     .action((options: ServeOptions) =>
       run(async (call) => (await import("../commands/serve.ts")).start(call, options)),
     );
   program
     .command("acp")
-    .description("the agent for an editor, over standard input and output (Agent Client Protocol)")
+    .description("run as the agent of an editor, over standard input and output (Agent Client Protocol)")
     .addOption(new Option("--fresh", "begin every new session empty").conflicts("continue"))
-    .option("--continue", "begin every new session where the workspace's last one was")
-    .option("--workspace <id>", "workspace of new sessions; without it: default")
+    .option("--continue", "continue the workspace's last session in every new one")
+    .option("--workspace <id>", "workspace of new sessions; default: default")
     .option("-m, --mode <mode>", "mode of new sessions: ask, edit (the default), or one of the configuration")
     .action((options: AcpOptions) => run(async (call) => (await import("../commands/acp.ts")).acp(call, options)));
   program
@@ -187,16 +187,16 @@ function addServerCommands(program: Command, run: RunCommand): void {
     );
   program
     .command("backup")
-    .description("copy this machine's sessions and workspaces, whole, while they are used")
-    .argument("<folder>", "a folder that is not there yet")
+    .description("copy all sessions and workspaces of this machine, also while they are in use")
+    .argument("<folder>", "a folder that does not exist yet")
     .action((folder: string) => run(async (call) => (await import("../commands/backup.ts")).backup(call, folder)));
   program
     .command("restore")
-    .description("bring a backup back, into a data folder without sessions")
-    .argument("<folder>", "what aptove backup made")
+    .description("restore a backup into a data folder without sessions")
+    .argument("<folder>", "the folder that aptove backup wrote")
     .action((folder: string) => run(async (call) => (await import("../commands/backup.ts")).restore(call, folder)));
   program
     .command("doctor")
-    .description("what works here, what does not, and how to mend it")
+    .description("check what works here, and how to fix what does not")
     .action(() => run(async (call) => (await import("../commands/doctor.ts")).doctor(call)));
 }

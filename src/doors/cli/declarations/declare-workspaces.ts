@@ -10,29 +10,29 @@ export function addWorkspaceCommands(workspace: Command, run: RunCommand): void 
   const commands = () => import("../commands/workspaces.ts");
   workspace
     .command("list")
-    .description("workspaces, the one that was used last first")
+    .description("list workspaces, most recently used first")
     .action(() => run(async (call) => (await commands()).listWorkspaces(call)));
   workspace
     .command("create")
-    .description("make a workspace and print its id")
-    .option("--name <name>", "what lists call it")
+    .description("create a workspace and print its id")
+    .option("--name <name>", "the name in lists")
     .action((options: { name?: string }) => run(async (call) => (await commands()).createWorkspace(call, options)));
   workspace
     .command("show")
-    .description("what is known of a workspace, its devices, and where it lies")
+    .description("show a workspace, its devices, and its folder")
     .argument("<id>", theWorkspace)
     .action((id: string) => run(async (call) => (await commands()).showWorkspace(call, id)));
   workspace
     .command("permissions")
-    .description("what the tools may do there without asking")
+    .description("list what the tools may do there without asking")
     .argument("<id>", theWorkspace)
-    .option("--forget <key>", "ask again before this")
+    .option("--forget <key>", "remove this permission")
     .action((id: string, options: { forget?: string }) =>
       run(async (call) => (await commands()).workspacePermissions(call, id, options)),
     );
   workspace
     .command("delete")
-    .description("delete a workspace for ever: its devices are unbound, its transcripts and settings go")
+    .description("delete a workspace permanently, with its transcripts and settings; its devices are unbound")
     .argument("<id>", theWorkspace)
     .option("-y, --yes", "do not ask")
     .action((id: string, options: ConfirmOptions) =>
@@ -40,8 +40,10 @@ export function addWorkspaceCommands(workspace: Command, run: RunCommand): void 
     );
   workspace
     .command("gc")
-    .description("delete workspaces that nobody has used for long")
-    .addOption(new Option("--max-age <days>", "since their last use").argParser(wholeNumber(1, 36_500)).default(90))
+    .description("delete workspaces that were not used for a long time")
+    .addOption(
+      new Option("--max-age <days>", "days since their last use").argParser(wholeNumber(1, 36_500)).default(90),
+    )
     .option("--dry-run", "list them and delete nothing")
     .option("-y, --yes", "do not ask")
     .action((options: WorkspaceGcOptions) => run(async (call) => (await commands()).collectWorkspaces(call, options)));

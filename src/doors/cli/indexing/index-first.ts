@@ -13,7 +13,7 @@ export async function indexFirst(call: CliInvocation, namedRepo: string | undefi
   const copy = await call.copy();
   const { output } = call;
   if (!copy.hasGit) {
-    output.note(output.noteStyle.dim("not in a git repository: no code is looked up; name files with --file"));
+    output.note(output.noteStyle.dim("not in a git repository, so no code is searched; name files with --file"));
     return true;
   }
   // The index of a team is built from commits, not from the working copy of one person.
@@ -27,7 +27,7 @@ export async function indexFirst(call: CliInvocation, namedRepo: string | undefi
     return true;
   } catch (error) {
     if (!stopping.first.aborted) throw error;
-    output.note("stopped; nothing was indexed, and nothing asked");
+    output.note("stopped; nothing was indexed and no turn was started");
     return false;
   } finally {
     stopping.release();

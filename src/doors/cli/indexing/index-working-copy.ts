@@ -52,7 +52,7 @@ export async function indexWorkingCopy(
 export function warnOfOtherRoot(call: CliInvocation, copy: LocalWorkingCopy, former: LocalIndexInfo | undefined): void {
   if (former === undefined || former.root === copy.root) return;
   call.output.note(
-    `warning: the index of ${call.output.safeNote(copy.repo)} was made from ${former.root} and now follows ${copy.root}; another name keeps both: --repo`,
+    `warning: the index of ${call.output.safeNote(copy.repo)} was made from ${former.root} and now follows ${copy.root}; to keep both, give one another name with --repo`,
   );
 }
 

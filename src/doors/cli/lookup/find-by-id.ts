@@ -120,7 +120,7 @@ export async function nullIfNotFound<T>(found: Promise<T>): Promise<T | null> {
 export async function findRemoved(client: AptoveClient, text: string): Promise<WireSession> {
   refuseShort(text);
   const found = (await client.sessions.listRemoved()).filter(({ id }) => matches(id, text));
-  return theOnly(found, { what: "removed session", text, list: "aptove session list --removed" });
+  return theOnly(found, { what: "deleted session", text, list: "aptove session list --removed" });
 }
 
 /** Finds the workspace of an id, of a part of an id, or of the word `default`. */
@@ -189,5 +189,5 @@ function theOnly<T extends { id: string }>(found: T[], asked: { what: string; te
   if (first === undefined) throw new CommandFailed("not_found", `there is no ${what} "${text}"`, `see: ${list}`);
   if (second === undefined) return first;
   const some = found.slice(0, 5).map((each) => each.id);
-  throw new UsageError(`"${text}" fits ${found.length} ${what}s: ${some.join(", ")}`, "give more of its end");
+  throw new UsageError(`"${text}" matches ${found.length} ${what}s: ${some.join(", ")}`, "give more of its end");
 }

@@ -90,6 +90,6 @@ export function theOnly<T extends { id: string; name: string }>(
   const [found, second] = all.filter(isMeant);
   if (found === undefined) throw new CommandFailed("not_found", `there is no ${what} "${text}"`, `see: ${list}`);
   if (second !== undefined)
-    throw new UsageError(`"${text}" fits more than one ${what}`, `give the id as ${list} shows it`);
+    throw new UsageError(`"${text}" matches more than one ${what}`, `give the id as ${list} shows it`);
   return found;
 }

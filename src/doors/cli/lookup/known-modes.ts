@@ -34,7 +34,7 @@ export async function refuseUnknownMode(call: CliInvocation, mode: string, place
   const modes = [...new Set([...(configured?.modes.map(({ id }) => id) ?? []), ...recorded])];
   if (modes.length === 0 || modes.includes(mode)) return;
   const others = modes.map((one) => JSON.stringify(one)).join(", ");
-  throw new CommandFailed("mode_unknown", `there is no mode ${JSON.stringify(mode)}; known are: ${others}`);
+  throw new CommandFailed("mode_unknown", `there is no mode ${JSON.stringify(mode)}; known modes: ${others}`);
 }
 
 /**

@@ -63,7 +63,7 @@ function inputRows({ input }: WireTurn): string[][] {
   return input.map(({ name, mediaType, bytes: size, mode }) => [
     name,
     mediaType,
-    size === null ? "only named" : bytes(size),
+    size === null ? "named only" : bytes(size),
     mode === "inline" ? "in the context" : "read with a tool",
   ]);
 }
@@ -125,7 +125,7 @@ function fileReason(file: WireTurn["manifest"]["activeFiles"][number]): string[]
 function skippedRows(turn: WireTurn): string[][] {
   return turn.manifest.skippedFiles.map(({ path, reason, sizeBytes }) => {
     const size = sizeBytes === null ? "" : bytes(sizeBytes);
-    const why = reason === "too_large" ? "larger than 100 KB" : "its content did not come with it, and was never sent";
+    const why = reason === "too_large" ? "larger than 100 KB" : "its content was not sent with it, and never before";
     return [path, size, why];
   });
 }

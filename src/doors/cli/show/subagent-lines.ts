@@ -8,7 +8,7 @@ type SubagentEvent = Extract<AptoveCustomEvent, { name: "aptove.subagent_started
 export function subagentLine(event: SubagentEvent): string {
   const { name, turnId } = event.value;
   const who = `subagent "${name}"`;
-  if (event.name === "aptove.subagent_started") return `${who} works in turn ${shortId(turnId)}`;
+  if (event.name === "aptove.subagent_started") return `${who} runs in turn ${shortId(turnId)}`;
   return `${who} ${event.value.status === "failed" ? "failed" : "has ended"}; its answer waits in the mailbox`;
 }
 
@@ -17,7 +17,7 @@ export function subagentLine(event: SubagentEvent): string {
  * here.
  */
 export function mailboxLine({ waiting, running }: { waiting: number; running: number }, way: string): string | null {
-  const works = running === 0 ? [] : [`${plural(running, "subagent")} at work`];
-  const waits = waiting === 0 ? [] : [`${plural(waiting, "answer")} in the mailbox; hand over: ${way}`];
+  const works = running === 0 ? [] : [`${plural(running, "subagent")} running`];
+  const waits = waiting === 0 ? [] : [`${plural(waiting, "answer")} in the mailbox; send them to the model: ${way}`];
   return [...works, ...waits].join(" · ") || null;
 }

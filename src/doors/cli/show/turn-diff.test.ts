@@ -29,19 +29,19 @@ function diffOf(more: Partial<WireTurnDiff> = {}): WireTurnDiff {
   return { a: side(2), b: side(3), same: allSame, chunks: [], files: [], history, ...more };
 }
 
-test("[D1] two turns that saw and said the same differ in nothing but their names", async () => {
+test("[D1] two turns that saw and answered the same differ only in their names", async () => {
   const lines = await turnDiffLines(diffOf(), null, plainOutput());
   assert.deepEqual(lines, [
     "- turn 00000002, 2 of 000f4241 · completed · offline offline-1 · mode ask",
     "+ turn 00000003, 3 of 000f4241 · completed · offline offline-1 · mode ask",
     "history: 1 turn in common, to 00000001",
-    "the same: boot prompt, tools, model, settings, mode, conversation context, agent context",
-    "instruction: the same",
-    "answer: the same",
+    "unchanged: boot prompt, tools, model, settings, mode, conversation context, agent context",
+    "instruction: unchanged",
+    "answer: unchanged",
   ]);
 });
 
-test("[D1] prompt, tools, model, settings, chunks, files, history and answers are told apart", async () => {
+test("[D1] differences of prompt, tools, model, settings, chunks, files, history and answers are found", async () => {
   const lines = await turnDiffLines(
     diffOf({
       a: side(2, { answer: "one\ntwo\nthree", settings: { temperature: 1 } }),
@@ -69,7 +69,7 @@ test("[D1] prompt, tools, model, settings, chunks, files, history and answers ar
   assert.deepEqual(lines.slice(2), [
     "history: no turn in common",
     "- 00000001 1 first",
-    "the same: tools, mode, conversation context, agent context",
+    "unchanged: tools, mode, conversation context, agent context",
     "boot prompt differs",
     "model differs:",
     "- offline offline-1",
@@ -80,11 +80,11 @@ test("[D1] prompt, tools, model, settings, chunks, files, history and answers ar
     "retrieved: 3 differences",
     "- src/a.ts:1-9",
     "+ src/b.ts:2-3",
-    "~ src/c.ts:4-5 has another content",
+    "~ src/c.ts:4-5 has different content",
     "files: 2 differences",
     "~ x aaaaaaaa → bbbbbbbb",
     "+ y cccccccc",
-    "instruction: the same",
+    "instruction: unchanged",
     "answer",
     "@@ -1,3 +1,3 @@",
     " one",

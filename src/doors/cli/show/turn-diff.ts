@@ -69,7 +69,7 @@ function givenLines(diff: WireTurnDiff, output: CliOutput): string[] {
   const { yellow } = output.style;
   const differing = things.filter(([, isSame]) => !isSame);
   return [
-    ...(equal.length === 0 ? [] : [heading("the same", equal.join(", "), output)]),
+    ...(equal.length === 0 ? [] : [heading("unchanged", equal.join(", "), output)]),
     ...differing.flatMap(([name, , values]) => [
       `${yellow(name)} ${values === undefined ? "differs" : "differs:"}`,
       ...(values === undefined ? [] : marked([values[0]], [values[1]], output)),
@@ -90,7 +90,7 @@ function chunkLines(chunks: WireTurnDiff["chunks"], output: CliOutput): string[]
   const lines = chunks.map(({ path, startLine, endLine, change }) => {
     const place = output.safe(`${path}:${startLine}-${endLine}`);
     if (change === "only_a") return red(`- ${place}`);
-    return change === "only_b" ? green(`+ ${place}`) : yellow(`~ ${place} has another content`);
+    return change === "only_b" ? green(`+ ${place}`) : yellow(`~ ${place} has different content`);
   });
   return [heading("retrieved", plural(chunks.length, "difference"), output), ...lines];
 }
@@ -114,7 +114,7 @@ interface Texts {
 }
 
 async function textSection({ title, a, b }: Texts, width: number | null, output: CliOutput): Promise<string[]> {
-  if (a === b) return [heading(title, "the same", output)];
+  if (a === b) return [heading(title, "unchanged", output)];
   const lines = width === null ? await patch(a, b, output) : await columnsOf(a, b, { width, output });
   return [heading(title, "", output), ...lines];
 }

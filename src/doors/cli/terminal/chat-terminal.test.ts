@@ -108,7 +108,7 @@ test("[L2] several lines: Alt-Enter, a backslash at the end, Ctrl-J, and a block
   assert.ok((await terminal.text()).includes("c␛[31m"));
 });
 
-test("[L2] Ctrl-C takes what is typed away, or interrupts; Ctrl-D leaves only an empty line; Ctrl-O unfolds", (t) => {
+test("[L2] Ctrl-C clears the typed line or interrupts; Ctrl-D leaves only from an empty line; Ctrl-O shows details", (t) => {
   const { keys, submitted, happened } = desk(t);
   keys(`typed${keyOf.ctrl("c")}`);
   assert.deepEqual(happened, []);
@@ -130,7 +130,7 @@ test("[L2] a question sets the line aside that is being typed, and its answer is
   assert.deepEqual(submitted, ["no", "half a line", "half a line"]);
 });
 
-test("[L2] what was said stays on the screen once, the state and the typed line beneath it", async (t) => {
+test("[L2] printed lines stay on the screen once, with the status and the typed line below them", async (t) => {
   const { chat, keys, terminal } = desk(t);
   keys("hello\r");
   chat.print("an answer\nof two ");
@@ -145,7 +145,7 @@ test("[L2] what was said stays on the screen once, the state and the typed line 
   assert.deepEqual(await terminal.lines(), ["", "› hello", "an answer", "of two lines"]);
 });
 
-test("[L2] the cursor stands behind what is before it, whatever is typed and however narrow it is", async (t) => {
+test("[L2] the cursor is after the text before it, for any text and any width", async (t) => {
   const key = fc.constantFrom(
     "a",
     "bc ",

@@ -115,7 +115,7 @@ const source = fc
   .tuple(fc.array(block, { maxLength: 8 }), fc.constantFrom("\n", "\n\n", "\n\n\n"))
   .map(([blocks, between]) => blocks.join(between));
 
-test("[L2] what stands in the end does not depend on the pieces in which it came", () => {
+test("[L2] the result does not depend on the pieces in which the text arrived", () => {
   fc.assert(
     fc.property(source, fc.array(fc.nat({ max: 20 })), (text, cuts) => {
       const pieces: string[] = [];

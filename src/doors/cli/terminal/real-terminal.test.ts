@@ -59,7 +59,7 @@ async function realTerminal(t: TestContext): Promise<RealTerminal> {
 
 const options = { skip: missing(), timeout: 60_000 };
 
-test("[L2] a chat in a real terminal: the prompt, an answer that is set, and leaving", options, async (t) => {
+test("[L2] a chat in a real terminal: the prompt, a formatted answer, and leaving", options, async (t) => {
   const { folder, keys, shows } = await realTerminal(t);
   const copy = join(folder, "copy");
   await mkdir(copy);

@@ -8,7 +8,7 @@ function screenOn(terminal: TestTerminal): LiveScreen {
   return new LiveScreen({ write: (text) => terminal.write(text), size: () => terminal.size() });
 }
 
-test("[L2] what stays goes up, what changes is painted anew beneath it", async () => {
+test("[L2] printed lines move up, and live lines are repainted below them", async () => {
   const terminal = new TestTerminal({ columns: 20, rows: 5 });
   const screen = screenOn(terminal);
   screen.paint({ done: [], live: ["one", "> "], cursor: { rowsUp: 0, column: 2 } });
@@ -32,7 +32,7 @@ const frame: fc.Arbitrary<ScreenFrame> = fc.record({
   cursor: fc.option(fc.record({ rowsUp: fc.nat(5), column: fc.nat(9) })),
 });
 
-test("[L2] whatever frames follow on each other, every line that stays is there once, and the last frame beneath", async () => {
+test("[L2] after any sequence of frames, every printed line is there once, with the last frame below", async () => {
   const property = fc.asyncProperty(
     fc.array(frame, { maxLength: 12 }),
     fc.integer({ min: 10, max: 14 }),
@@ -53,7 +53,7 @@ test("[L2] whatever frames follow on each other, every line that stays is there 
   await fc.assert(property, { numRuns: 200 });
 });
 
-test("[L2] live lines that the terminal has no room for are shown from their end, and stay whole once they are done", async () => {
+test("[L2] live lines that do not fit are shown from their end, and are complete once they are printed", async () => {
   const terminal = new TestTerminal({ columns: 20, rows: 4 });
   const screen = screenOn(terminal);
   const lines = Array.from({ length: 9 }, (_, at) => `line ${at}`);
@@ -63,7 +63,7 @@ test("[L2] live lines that the terminal has no room for are shown from their end
   assert.deepEqual(await terminal.lines(), [...lines, ">"]);
 });
 
-test("[L2] a terminal that gets narrower or wider keeps what was said", async () => {
+test("[L2] a terminal that becomes narrower or wider keeps the printed lines", async () => {
   for (const columns of [12, 33, 70]) {
     const terminal = new TestTerminal({ columns: 40, rows: 12 });
     const screen = screenOn(terminal);

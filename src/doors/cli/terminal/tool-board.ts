@@ -186,8 +186,8 @@ export class ToolBoard {
   /** Returns what the call changed or planned. Text of its view was for the question only. */
   #change({ view, outcome }: BoardCall, linesMax: number): string[] {
     const content = outcome?.content ?? view?.content ?? [];
-    const told = content.filter(({ type }) => type !== "text");
-    return contentLines(told, { style: this.#ports.style, linesMax });
+    const shown = content.filter(({ type }) => type !== "text");
+    return contentLines(shown, { style: this.#ports.style, linesMax });
   }
 }
 

@@ -51,7 +51,7 @@ test("[L1] a program's pipe that is written to, or ended, is read to its end", a
   assert.deepEqual([...written.notes, ...ended.notes], []);
 });
 
-test("[L1] standard input that is asked for is waited for, however long it takes", async (t) => {
+test("[L1] standard input that was requested is waited for without a limit", async (t) => {
   t.mock.timers.enable({ apis: ["setTimeout"] });
   for (const words of [["-"], [], ["ask this", "-"]]) {
     const { io, stdin, output } = surroundings("socket");

@@ -14,7 +14,7 @@ export async function readInstruction(io: CliIo, words: readonly string[], outpu
   const isGiven = words.some((word) => word !== "");
   const text = await readOptionalInstruction(io, isGiven || io.inputKind() === "none" ? words : ["-"], output);
   if (text !== "") return text;
-  throw new UsageError("there is no instruction", 'say what you want: aptove ask "…"');
+  throw new UsageError("there is no instruction", 'give one: aptove ask "…"');
 }
 
 /** Reads the instruction where none is needed, for example for a rerun. Returns an empty text if there is none. */
@@ -51,7 +51,7 @@ async function readSoon(io: CliIo, kind: ReturnType<CliIo["inputKind"]>, output:
   });
   if (hasStarted) return await readAll(stdin);
   stdin.destroy();
-  output.note("warning: standard input is open but empty, and is left out; to wait for it give the argument -");
+  output.note("warning: standard input is open but empty and is ignored; to wait for it, give the argument -");
   return "";
 }
 

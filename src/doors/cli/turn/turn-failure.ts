@@ -4,7 +4,7 @@ import { fixOf, printFailure } from "../failure.ts";
 import type { CliInvocation } from "../invocation.ts";
 
 export const clientCallNote =
-  "a tool of the caller's own: send its result as toolResults (docs/http.md), or go on; the model is then told that there was none";
+  "a tool of the client: send its result as toolResults (docs/http.md), or continue without it; the model then learns that there is no result";
 
 export function printTurnFailure(call: CliInvocation, answer: ExecuteAnswer): void {
   const code = answer.errorCode ?? "internal";

@@ -65,7 +65,7 @@ export async function gatherActiveFiles(choice: FileChoice): Promise<ActiveFileS
 function pathInCopy(root: string, cwd: string, name: string): string {
   const path = relative(root, resolve(cwd, name));
   if (path === "" || path === ".." || path.startsWith(`..${sep}`) || isAbsolute(path)) {
-    throw new UsageError(`--file ${name}: is outside of ${root}`, "name a file inside the repository");
+    throw new UsageError(`--file ${name} is outside of ${root}`, "name a file inside the repository");
   }
   return path.split(sep).join("/");
 }

@@ -37,8 +37,8 @@ export function attachedParts({ root, cwd, named, mode }: AttachmentRequest): Wi
     const base64 = readAttached(full, name);
     const path = relative(root, full).split(sep).join("/");
     const isInside = path !== ".." && !path.startsWith("../") && !isAbsolute(path);
-    const said = imageTypes[extname(full).toLowerCase()];
-    const mediaType = said === undefined ? {} : { mediaType: said };
+    const imageType = imageTypes[extname(full).toLowerCase()];
+    const mediaType = imageType === undefined ? {} : { mediaType: imageType };
     if (isInside) return { type: "file", path, contentBase64: base64, mode, ...mediaType };
     return { type: "binary", data: base64, name: basename(full), mode, ...mediaType };
   });

@@ -91,7 +91,7 @@ for (let at = 0; at < changes.length; at++) {
   });
 }
 
-test("[X7] a rollback leaves what somebody edited after the crash", async (t) => {
+test("[X7] a rollback leaves files that were edited after the crash", async (t) => {
   const root = await workingCopy(t);
   const child = fileURLToPath(new URL("../../../../testing/children/apply-and-die.ts", import.meta.url));
   spawnSync(process.execPath, [child, root, JSON.stringify(bundle), "3"]);
@@ -100,7 +100,7 @@ test("[X7] a rollback leaves what somebody edited after the crash", async (t) =>
   assert.deepEqual(treeOf(root), { ...files, "a.txt": "edited by hand\n" });
 });
 
-test("[X7] a crash after the last file is in place only leaves things to clear away", async (t) => {
+test("[X7] a crash after the last file was moved leaves only staged files to delete", async (t) => {
   const root = await workingCopy(t);
   writeChanges(root, changes);
   mkdirSync(join(root, ".aptove-apply"));
@@ -121,7 +121,7 @@ test("[X7] a file that changes while the bundle is written is refused, and nothi
   assert.deepEqual(treeOf(root), { ...files, "src/b.txt": "edited\n" });
 });
 
-test("[X7] a new file that somebody else makes meanwhile is not written over", async (t) => {
+test("[X7] a new file that another program creates meanwhile is not overwritten", async (t) => {
   const root = await workingCopy(t);
   const make = (index: number): void => {
     if (index !== 1) return;

@@ -76,7 +76,7 @@ function undo(staging: Staging): void {
   try {
     rollBack(staging);
   } catch (error) {
-    const detail = `the changes could not be undone; the old files are in ${staging.dir}, the next apply tries again`;
+    const detail = `the changes could not be undone; the old files are in ${staging.dir}, and the next apply tries again`;
     throw new AptoveError("storage_failed", detail, { cause: error });
   }
 }

@@ -15,13 +15,12 @@ import { nearsWindow } from "./history-size.ts";
 import { chunkBounds, gatherChunks, gatherFiles, sentWith, type GatheredChunks, type GatheredFiles } from "./gather.ts";
 import type { EngineDependencies } from "../../dependencies.ts";
 import type { Histories } from "../kept/histories.ts";
-import type { EngineCore } from "../live/engine-core.ts";
 import { contextBlock } from "../request/context-block.ts";
 import { mediaTexts, placeInput, type PlacedInput } from "../kept/kept-parts.ts";
 import { closeCalls, userMessage, type ClosedCalls } from "../request/envelope.ts";
 import { mailboxBlock, type DeliveredMessage } from "../request/mailbox-block.ts";
 import { makeRecipe, messageTexts } from "../request/recipe.ts";
-import type { RegisteredTurn } from "../turn-stages.ts";
+import type { TurnPlacement } from "./turn-placement.ts";
 import type { CallGround, HistoryDecision, Parent, Prepared, RequestBase, TurnPlan } from "./turn-plan.ts";
 
 /** Answers the calls that the parent waits for (T8, T9). Throws `tool_feedback_invalid`. */
@@ -29,10 +28,24 @@ export function answerOpenCalls(parent: Parent | null, accepted: AcceptedRequest
   return closeCalls(parent?.status === "awaiting_tool_results" ? parent.deferredCalls : [], accepted.toolResults);
 }
 
+/** The part of a registered turn that its plan is made from (live/turn-stages.ts). */
+interface TurnToPlan {
+  accepted: AcceptedRequest;
+  place: TurnPlacement;
+  /** The calls that its parent waits for, answered. */
+  closed: ClosedCalls;
+  live: { turnId: string; signal: AbortSignal };
+}
+
+interface PlanningStores {
+  histories: Histories;
+  deps: EngineDependencies;
+}
+
 /** Never throws: what fails here fails the turn. */
-export async function tryToPlan(core: EngineCore, turn: RegisteredTurn): Promise<Prepared> {
+export async function tryToPlan(stores: PlanningStores, turn: TurnToPlan): Promise<Prepared> {
   try {
-    return await planTurn(core, turn);
+    return await planTurn(stores, turn);
   } catch (error) {
     if (turn.live.signal.aborted)
       return { failure: failure("interrupted", "the turn was stopped before the model was called") };
@@ -40,7 +53,7 @@ export async function tryToPlan(core: EngineCore, turn: RegisteredTurn): Promise
   }
 }
 
-async function planTurn({ histories, deps }: EngineCore, turn: RegisteredTurn): Promise<Prepared> {
+async function planTurn({ histories, deps }: PlanningStores, turn: TurnToPlan): Promise<Prepared> {
   const { accepted, closed, place } = turn;
   const { parent } = place;
   const now = deps.now();
@@ -87,7 +100,7 @@ interface TurnContext {
 /** Everything that the message of the turn has beside the instruction, held against what the history has already. */
 async function gatherContext(
   deps: EngineDependencies,
-  { live, accepted }: RegisteredTurn,
+  { live, accepted }: TurnToPlan,
   state: State,
 ): Promise<TurnContext> {
   const sent = alreadySent(state);

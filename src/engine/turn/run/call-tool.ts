@@ -9,7 +9,7 @@ import type { Tool, ToolContext, ToolResult } from "../../../tools/tool.ts";
 import type { EngineCore } from "../live/engine-core.ts";
 import type { ApprovalAnswer } from "../../engine.ts";
 import { holdsLease } from "../live/leases.ts";
-import type { ModelRun } from "../turn-stages.ts";
+import type { ModelRun } from "./model-run.ts";
 import { readBlob } from "../kept/turn-blobs.ts";
 
 export interface ToolCall {

@@ -15,7 +15,7 @@ import {
 } from "../../../domain/lineage.ts";
 import type { ModelCall, ProviderEvent } from "../../../providers/provider.ts";
 import type { EngineCore } from "../live/engine-core.ts";
-import type { ModelRun } from "../turn-stages.ts";
+import type { ModelRun } from "./model-run.ts";
 import { failedCall, modelStep, type CallEnd } from "./model-step.ts";
 import type { TurnPlan } from "../prepare/turn-plan.ts";
 import { entryTokens, frameTokens, historyTokens, itemsTokens, itemText } from "../prepare/history-size.ts";

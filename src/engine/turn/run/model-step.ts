@@ -7,7 +7,7 @@ import { droppedWarnings } from "../prepare/build-call.ts";
 import type { EngineCore } from "../live/engine-core.ts";
 import type { EngineDependencies } from "../../dependencies.ts";
 import { holdsLease, runnerLost, lose } from "../live/leases.ts";
-import type { ModelRun } from "../turn-stages.ts";
+import type { ModelRun } from "./model-run.ts";
 import type { ModelRequest } from "./turn-requests.ts";
 
 export type CallEnd = Extract<ProviderEvent, { type: "finished" }> | ProviderFailed;

@@ -10,7 +10,7 @@ import type { ToolResult } from "../../../tools/tool.ts";
 import type { AcceptedRequest } from "../prepare/accepted-request.ts";
 import { callTool, type ToolCall } from "./call-tool.ts";
 import type { EngineCore } from "../live/engine-core.ts";
-import type { ModelRun } from "../turn-stages.ts";
+import type { ModelRun } from "./model-run.ts";
 import { storeStep } from "./model-step.ts";
 
 /** What becomes of a call: it waits outside, or it has a result now or soon. */

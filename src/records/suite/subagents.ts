@@ -1,4 +1,4 @@
-/** Subagents beside the turn that began them, and the mailbox where their ends are told (A1, A2). */
+/** What a store must do with subagents, and with the mailbox that receives their results (A1, A2). */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { newId } from "../../domain/ids.ts";
@@ -6,7 +6,7 @@ import type { MailboxMessage } from "../../domain/mailbox.ts";
 import type { Session } from "../../domain/session.ts";
 import type { SubagentRef } from "../../domain/subagent.ts";
 import { messageOf, type FinishedTurn, type PendingTurn, type TurnDraft } from "../../domain/turn.ts";
-import type { RecordStore, TurnOpening } from "../record-store.ts";
+import type { TurnOpening } from "../record-store.ts";
 import {
   awkwardText,
   completed,
@@ -25,7 +25,12 @@ import {
   sessionOf,
   startSession,
   type OpenForTest,
+  type RecordsWith,
 } from "./samples.ts";
+
+/** The parts that these tests need. */
+type Parts = "sessions" | "turns" | "subagents" | "imports" | "purges";
+type Records = RecordsWith<Parts>;
 
 const bounds = { runningMax: 3, turnsMax: 5 };
 
@@ -41,12 +46,12 @@ function subagentOpening(session: Session, over: Partial<TurnDraft> = {}, last?:
 }
 
 /** Ends a subagent's turn as the engine does: with its message. */
-async function end(store: RecordStore, turn: FinishedTurn): Promise<void> {
+async function end(store: Records, turn: FinishedTurn): Promise<void> {
   await finish(store, turn, { head: null, message: messageOf(turn) ?? assert.fail("it is no subagent's") });
 }
 
 /** A session with a head and so many messages in its mailbox. */
-async function sessionWithMail(store: RecordStore, count: number): Promise<{ session: Session; mail: string[] }> {
+async function sessionWithMail(store: Records, count: number): Promise<{ session: Session; mail: string[] }> {
   const { id } = await startSession(store);
   await runTurn(store, id);
   const session = await read(store, id);
@@ -69,17 +74,17 @@ function taking(session: Session, mail: readonly string[]): TurnOpening {
   return openingOf(draftOf(session, { manifest: { ...plainManifest, mailbox } }), { mail });
 }
 
-async function waiting(store: RecordStore, { id }: Session): Promise<string[]> {
+async function waiting(store: Records, { id }: Session): Promise<string[]> {
   const messages = await store.subagents.listMail(id, { waiting: true, limit: 100 });
   return messages.map(({ turnId }) => turnId);
 }
 
-export function mailboxTests(open: OpenForTest): void {
-  subagentTests(open);
+export function subagentTests(open: OpenForTest<Parts>): void {
+  subagentTurnTests(open);
   deliveryTests(open);
 }
 
-function subagentTests(open: OpenForTest): void {
+function subagentTurnTests(open: OpenForTest<Parts>): void {
   test("[A1] a subagent's turns are kept with what they say of it, whatever the head is meanwhile", async (context) => {
     const { store } = await open(context);
     const session = await startSession(store);
@@ -138,7 +143,7 @@ function subagentTests(open: OpenForTest): void {
   });
 }
 
-function deliveryTests(open: OpenForTest): void {
+function deliveryTests(open: OpenForTest<Parts>): void {
   test("[A2] the end of a subagent's turn and its message are one: in order, once, and none for a refused end", async (context) => {
     const { store } = await open(context);
     const session = await startSession(store);
@@ -208,7 +213,7 @@ function deliveryTests(open: OpenForTest): void {
       const results = await Promise.all(both.map((store) => store.turns.open(taking(now, want))));
       const turns = results.flatMap((result) => (result.outcome === "opened" ? [result.turn] : []));
       assert.equal(turns.length, 1);
-      // A process that dies between taking and the end: whoever recovers the turn gives its messages back.
+      // A process that dies between taking and the end: the process that recovers the turn gives its messages back.
       const lost = round === 2;
       for (const turn of turns) await finish(there, lost ? failed(turn) : completed(turn));
       if (!lost) delivered.push(...want);

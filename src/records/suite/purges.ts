@@ -1,9 +1,9 @@
-/** What a store must do when sessions are put away, removed, brought back and purged (S6, K4). */
+/** What a store must do when sessions are purged, and which turns and blobs are needed (S6, K4). */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { newId } from "../../domain/ids.ts";
 import type { CompletedTurn } from "../../domain/turn.ts";
-import type { RecordStore } from "../record-store.ts";
+import { purgeForestTests } from "./purge-forests.ts";
 import {
   ada,
   completed,
@@ -25,11 +25,16 @@ import {
   startSession,
   stepOf,
   type OpenForTest,
+  type RecordsWith,
   invite,
 } from "./samples.ts";
 
+/** The parts that these tests need. */
+type Parts = "sessions" | "turns" | "search" | "purges";
+type Records = RecordsWith<Parts>;
+
 /** A session with a line of turns, the oldest first. */
-async function startLine(store: RecordStore, length: number): Promise<CompletedTurn[]> {
+async function startLine(store: Records, length: number): Promise<CompletedTurn[]> {
   const { id } = await startSession(store);
   const turns: CompletedTurn[] = [];
   for (let count = 0; count < length; count += 1) turns.push(await runTurn(store, id));
@@ -40,69 +45,17 @@ function idsOf(turns: readonly { id: string }[]): string[] {
   return turns.map(({ id }) => id).toSorted();
 }
 
-async function shared(store: RecordStore, sessionId: string): Promise<string[]> {
+async function shared(store: Records, sessionId: string): Promise<string[]> {
   return (await store.purges.sharedTurnIds(sessionId)).toSorted();
 }
 
 /** Fails unless the store has exactly these turns of the line, unchanged. */
-async function hasOnly(
-  store: RecordStore,
-  line: readonly CompletedTurn[],
-  left: readonly CompletedTurn[],
-): Promise<void> {
+async function hasOnly(store: Records, line: readonly CompletedTurn[], left: readonly CompletedTurn[]): Promise<void> {
   for (const turn of line) assert.deepEqual(await store.turns.get(turn.id), left.includes(turn) ? turn : null);
 }
 
-export function purgingTests(open: OpenForTest): void {
-  test("[S6] a session is archived and brought back, and is listed as what it is", async (context) => {
-    const { store } = await open(context);
-    const session = await startSession(store);
-    const listed = async (archived: boolean): Promise<number> =>
-      (await store.sessions.list({ orgId: org, userId: ada, limit: 10, archived })).sessions.length;
-    const archived = await store.sessions.update(session.id, { archivedAt: noon + 5 }, noon + 5);
-    assert.deepEqual(archived, { ...session, archivedAt: noon + 5, updatedAt: noon + 5 });
-    assert.deepEqual(await read(store, session.id), archived);
-    assert.deepEqual([await listed(true), await listed(false)], [1, 0]);
-    assert.deepEqual(await store.turns.open(openingOf(draftOf(session))), { outcome: "archived" });
-    await store.sessions.update(session.id, { archivedAt: null }, noon + 6);
-    assert.deepEqual(await read(store, session.id), { ...session, updatedAt: noon + 6 });
-    assert.deepEqual([await listed(true), await listed(false)], [0, 1]);
-    await runTurn(store, session.id);
-    assert.equal(await store.sessions.update(newId(), { archivedAt: noon }, noon), null);
-  });
-
-  test("[S6] marking changes the times that it names and no other", async (context) => {
-    const { store } = await open(context);
-    const session = await startSession(store, { archivedAt: noon + 1, deletedAt: noon + 2 });
-    const marked = await store.sessions.update(session.id, { deletedAt: null }, noon + 3);
-    assert.deepEqual(marked, { ...session, deletedAt: null, updatedAt: noon + 3 });
-    assert.deepEqual(await store.sessions.update(session.id, {}, noon + 4), { ...marked, updatedAt: noon + 4 });
-  });
-
-  test("[S6] deleted sessions are listed to their owner alone, latest deletion first, until restored", async (context) => {
-    const { store } = await open(context);
-    const mine = (over = {}) => startSession(store, { name: "mine", ...over });
-    const deleted = [
-      await mine({ deletedAt: noon + 9 }),
-      ...[await mine({ deletedAt: noon + 5 }), await mine({ deletedAt: noon + 5 })].toSorted((a, b) =>
-        a.id > b.id ? -1 : 1,
-      ),
-      await mine({ deletedAt: noon }),
-    ];
-    await mine();
-    await mine({ deletedAt: noon, orgId: "org-2" });
-    const theirs = await mine({ deletedAt: noon, userId: "user-bob", isPublic: true });
-    const query = { orgId: org, userId: ada, limit: 10 };
-    assert.deepEqual(await store.sessions.listDeleted(query), deleted);
-    assert.deepEqual(await store.sessions.listDeleted({ ...query, limit: 2 }), deleted.slice(0, 2));
-    assert.deepEqual(await store.sessions.listDeleted({ ...query, userId: "user-bob" }), [theirs]);
-
-    const [first, ...rest] = deleted;
-    assert.ok(first !== undefined);
-    await store.sessions.update(first.id, { deletedAt: null }, noon);
-    assert.deepEqual(await store.sessions.listDeleted(query), rest);
-    assert.ok((await store.sessions.list(query)).sessions.some(({ id }) => id === first.id));
-  });
+export function purgeTests(open: OpenForTest<Parts>): void {
+  purgeForestTests(open);
 
   test("[S6] a purge that nobody shares takes everything of the session, and nothing of another", async (context) => {
     const { store } = await open(context);
@@ -245,7 +198,7 @@ export function purgingTests(open: OpenForTest): void {
   });
 }
 
-async function racePurgesAndForks([one, other]: [RecordStore, RecordStore]): Promise<void> {
+async function racePurgesAndForks([one, other]: [Records, Records]): Promise<void> {
   for (let round = 0; round < 20; round += 1) {
     const line = await startLine(one, 2);
     const { sessionId } = line[0] ?? assert.fail("there is no turn");

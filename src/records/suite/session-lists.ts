@@ -1,9 +1,9 @@
-/** What a store must do when it lists sessions (S7). */
+/** What a store must do when it lists sessions and those who take part (S6, S7). */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import * as fc from "fast-check";
 import type { Session } from "../../domain/session.ts";
-import type { RecordStore, SessionQuery } from "../record-store.ts";
+import type { SessionQuery } from "../record-store.ts";
 import {
   ada,
   noon,
@@ -12,20 +12,70 @@ import {
   sessionOf,
   startSession,
   type OpenForTest,
+  type RecordsWith,
   invite,
   openingOf,
   read,
   draftOf,
 } from "./samples.ts";
 
+/** The parts that these tests need. */
+type Parts = "sessions" | "turns";
+type Records = RecordsWith<Parts>;
+
 const bob = "user-bob";
 
-async function namesSeen(store: RecordStore, query: Partial<SessionQuery> = {}): Promise<string[]> {
+async function namesSeen(store: Records, query: Partial<SessionQuery> = {}): Promise<string[]> {
   const { sessions } = await store.sessions.list({ orgId: org, userId: ada, limit: 100, ...query });
   return sessions.map((session) => session.name);
 }
 
-export function listTests(open: OpenForTest): void {
+export function sessionListTests(open: OpenForTest<Parts>): void {
+  test("[S6] deleted sessions are listed to their owner alone, latest deletion first, until restored", async (context) => {
+    const { store } = await open(context);
+    const mine = (over = {}) => startSession(store, { name: "mine", ...over });
+    const deleted = [
+      await mine({ deletedAt: noon + 9 }),
+      ...[await mine({ deletedAt: noon + 5 }), await mine({ deletedAt: noon + 5 })].toSorted((a, b) =>
+        a.id > b.id ? -1 : 1,
+      ),
+      await mine({ deletedAt: noon }),
+    ];
+    await mine();
+    await mine({ deletedAt: noon, orgId: "org-2" });
+    const theirs = await mine({ deletedAt: noon, userId: "user-bob", isPublic: true });
+    const query = { orgId: org, userId: ada, limit: 10 };
+    assert.deepEqual(await store.sessions.listDeleted(query), deleted);
+    assert.deepEqual(await store.sessions.listDeleted({ ...query, limit: 2 }), deleted.slice(0, 2));
+    assert.deepEqual(await store.sessions.listDeleted({ ...query, userId: "user-bob" }), [theirs]);
+
+    const [first, ...rest] = deleted;
+    assert.ok(first !== undefined);
+    await store.sessions.update(first.id, { deletedAt: null }, noon);
+    assert.deepEqual(await store.sessions.listDeleted(query), rest);
+    assert.ok((await store.sessions.list(query)).sessions.some(({ id }) => id === first.id));
+  });
+
+  test("[S7] who is invited takes part and finds the session; who is dismissed does not", async (context) => {
+    const { store } = await open(context);
+    const session = await startSession(store, { orgId: org });
+    const change = async (invited: string[], dismissed: string[], id = session.id): Promise<string[]> => {
+      await store.sessions.changeParticipants(id, { invited, dismissed });
+      return await store.sessions.listParticipants(session.id);
+    };
+    assert.deepEqual(await change(["user-c", "user-b"], []), ["user-b", "user-c"]);
+    assert.deepEqual(await change(["user-b"], ["user-d"]), ["user-b", "user-c"]);
+    const found = await store.sessions.list({ orgId: org, userId: "user-b", limit: 9 });
+    assert.deepEqual(found.sessions, [session]);
+    assert.equal(await store.sessions.isParticipant(session.id, "user-b"), true);
+    assert.deepEqual(await change([], ["user-b"]), ["user-c"]);
+    assert.deepEqual(await store.sessions.list({ orgId: org, userId: "user-b", limit: 9 }), {
+      sessions: [],
+      next: null,
+    });
+    assert.deepEqual(await change(["user-b"], [], "no session"), ["user-c"]);
+  });
+
   test("[S7] a list has what one owns, took part in, or what is public in the org; never another org's", async (context) => {
     const { store } = await open(context);
     await startSession(store, { name: "own" });
@@ -138,7 +188,7 @@ type Activity = typeof activity extends fc.Arbitrary<infer Plan> ? Plan : never;
 let runs = 0;
 
 /** Each plan has an org of its own, so that one store serves them all. */
-async function checkPaging(store: RecordStore, { startTimes, limit, events }: Activity): Promise<void> {
+async function checkPaging(store: Records, { startTimes, limit, events }: Activity): Promise<void> {
   const orgId = `org-of-plan-${(runs += 1)}`;
   const atStart = startTimes.map((activeAt) => sessionOf({ orgId, activeAt, createdAt: activeAt }));
   for (const session of atStart) await store.sessions.insert(session);

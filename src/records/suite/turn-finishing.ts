@@ -2,7 +2,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { PendingTurn } from "../../domain/turn.ts";
-import type { RecordStore } from "../record-store.ts";
 import {
   completed,
   draftOf,
@@ -21,13 +20,18 @@ import {
   startSession,
   stepOf,
   type OpenForTest,
+  type RecordsWith,
 } from "./samples.ts";
 
-async function startTurn(store: RecordStore): Promise<PendingTurn> {
+/** The parts that these tests need. */
+type Parts = "sessions" | "turns";
+type Records = RecordsWith<Parts>;
+
+async function startTurn(store: Records): Promise<PendingTurn> {
   return await opened(store, openingOf(draftOf(await startSession(store))));
 }
 
-export function finishingTests(open: OpenForTest): void {
+export function turnFinishingTests(open: OpenForTest<Parts>): void {
   test("[T2] the second of two finishers changes nothing", async (context) => {
     const { store } = await open(context);
     const turn = await startTurn(store);

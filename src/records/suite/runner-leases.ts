@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { newId } from "../../domain/ids.ts";
 import type { PendingTurn } from "../../domain/turn.ts";
-import type { LostTurnsTaking, RecordStore } from "../record-store.ts";
+import type { LostTurnsTaking } from "../record-store.ts";
 import {
   completed,
   draftOf,
@@ -18,12 +18,17 @@ import {
   startSession,
   stepOf,
   type OpenForTest,
+  type RecordsWith,
 } from "./samples.ts";
+
+/** The parts that these tests need. */
+type Parts = "sessions" | "turns" | "runners";
+type Records = RecordsWith<Parts>;
 
 /** Long enough for any test; zero has run out as soon as it is given. */
 const leaseMs = 600_000;
 
-async function startTurn(store: RecordStore, lease: number, runnerId = runner): Promise<PendingTurn> {
+async function startTurn(store: Records, lease: number, runnerId = runner): Promise<PendingTurn> {
   const session = await startSession(store);
   return await opened(store, openingOf(draftOf(session, { runnerId }), { leaseMs: lease }));
 }
@@ -32,7 +37,7 @@ function takingOf(over: Partial<LostTurnsTaking> = {}): LostTurnsTaking {
   return { runnerId: "rescuer", leaseMs, deadRunnerIds: [], limit: 10, ...over };
 }
 
-export function leaseTests(open: OpenForTest): void {
+export function runnerLeaseTests(open: OpenForTest<Parts>): void {
   test("[R1] a lease is counted by the store's clock, whatever the times in a turn say", async (context) => {
     const { store } = await open(context);
     const session = await startSession(store);

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { newId } from "../../domain/ids.ts";
 import type { FinishedTurn, Turn } from "../../domain/turn.ts";
-import type { HeadMove, RecordStore } from "../record-store.ts";
+import type { HeadMove } from "../record-store.ts";
 import {
   ada,
   completed,
@@ -22,7 +22,12 @@ import {
   runTurn,
   startSession,
   type OpenForTest,
+  type RecordsWith,
 } from "./samples.ts";
+
+/** The parts that these tests need. */
+type Parts = "sessions" | "turns";
+type Records = RecordsWith<Parts>;
 
 interface Line {
   sessionId: string;
@@ -31,7 +36,7 @@ interface Line {
 }
 
 /** A session with two turns. */
-async function startLine(store: RecordStore): Promise<Line> {
+async function startLine(store: Records): Promise<Line> {
   const { id } = await startSession(store);
   return { sessionId: id, older: await runTurn(store, id), head: await runTurn(store, id) };
 }
@@ -40,7 +45,7 @@ function moveOf({ sessionId, head }: Line, to: Turn, over: Partial<HeadMove> = {
   return { sessionId, from: head.id, to: to.id, userId: ada, at: noon + 60_000, ...over };
 }
 
-export function headTests(open: OpenForTest): void {
+export function sessionTreeTests(open: OpenForTest<Parts>): void {
   test("[S5] [T6] the head moves to another turn of its session; each move is noted, in order", async (context) => {
     const { store } = await open(context);
     const line = await startLine(store);
@@ -235,7 +240,7 @@ export function headTests(open: OpenForTest): void {
   });
 }
 
-async function raceOpeningAndMoves([one, other]: [RecordStore, RecordStore]): Promise<void> {
+async function raceOpeningAndMoves([one, other]: [Records, Records]): Promise<void> {
   const line = await startLine(one);
   const { sessionId, older, head } = line;
   for (let round = 0; round < 30; round += 1) {

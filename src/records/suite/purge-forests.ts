@@ -7,7 +7,6 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import * as fc from "fast-check";
 import { mayBeParent, type FinishedTurn } from "../../domain/turn.ts";
-import type { RecordStore } from "../record-store.ts";
 import {
   ada,
   completed,
@@ -21,7 +20,12 @@ import {
   read,
   startSession,
   type OpenForTest,
+  type RecordsWith,
 } from "./samples.ts";
+
+/** The parts that these tests need. */
+type Parts = "sessions" | "turns" | "purges";
+type Records = RecordsWith<Parts>;
 
 const command = fc.record({
   does: fc.constantFrom("start", "go on", "go on", "fail", "fork", "fork", "fork empty", "go back", "purge"),
@@ -30,7 +34,7 @@ const command = fc.record({
 });
 type Command = typeof command extends fc.Arbitrary<infer Each> ? Each : never;
 
-export function forestTests(open: OpenForTest): void {
+export function purgeForestTests(open: OpenForTest<Parts>): void {
   test("[S6] in any forest of forks a purge takes what no other session needs, and nothing else", async (context) => {
     const { store } = await open(context);
     const property = fc.asyncProperty(fc.array(command, { minLength: 5, maxLength: 25 }), async (commands) => {
@@ -56,13 +60,13 @@ interface Tree {
 }
 
 class Forest {
-  readonly #store: RecordStore;
+  readonly #store: Records;
   readonly #copies = new Map<string, Copy>();
   readonly #trees = new Map<string, Tree>();
   /** Ids of all turns that there ever were. */
   readonly #all: string[] = [];
 
-  constructor(store: RecordStore) {
+  constructor(store: Records) {
     this.#store = store;
   }
 

@@ -1,7 +1,7 @@
 /** What a store must do when text is searched (S8). */
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { RecordStore, TextHit, TextQuery, TurnText } from "../record-store.ts";
+import type { TextHit, TextQuery, TurnText } from "../record-store.ts";
 import {
   ada,
   awkwardText,
@@ -16,28 +16,33 @@ import {
   read,
   startSession,
   type OpenForTest,
+  type RecordsWith,
   invite,
 } from "./samples.ts";
 
+/** The parts that these tests need. */
+type Parts = "sessions" | "turns" | "search";
+type Records = RecordsWith<Parts>;
+
 const bob = "user-bob";
 
-async function search(store: RecordStore, words: string[], over: Partial<TextQuery> = {}): Promise<TextHit[]> {
+async function search(store: Records, words: string[], over: Partial<TextQuery> = {}): Promise<TextHit[]> {
   return await store.search.find({ orgId: org, userId: ada, words, limit: 10, ...over });
 }
 
 /** The names of the sessions that were found. */
-async function found(store: RecordStore, words: string[], over: Partial<TextQuery> = {}): Promise<string[]> {
+async function found(store: Records, words: string[], over: Partial<TextQuery> = {}): Promise<string[]> {
   return (await search(store, words, over)).map(({ session }) => session.name);
 }
 
 /** Opens a turn on the head and finishes it with these texts; gives back its id. */
-async function say(store: RecordStore, sessionId: string, text: Partial<TurnText>): Promise<string> {
+async function say(store: Records, sessionId: string, text: Partial<TurnText>): Promise<string> {
   const turn = await opened(store, openingOf(draftOf(await read(store, sessionId))));
   await finish(store, completed(turn), { text: { instruction: "", answer: "", ...text } });
   return turn.id;
 }
 
-export function searchTests(open: OpenForTest): void {
+export function searchTests(open: OpenForTest<Parts>): void {
   test("[S8] words are found in names, instructions and answers, and each hit says where", async (context) => {
     const { store } = await open(context);
     const session = await startSession(store, { name: "About plums" });

@@ -1,9 +1,9 @@
-/** What a store must do with steps, runners and controls. */
+/** What a store must do with runners and controls, and by another file with leases. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { failure } from "../../domain/errors.ts";
 import { newId } from "../../domain/ids.ts";
 import type { Runner, TurnControl } from "../record-store.ts";
+import { runnerLeaseTests } from "./runner-leases.ts";
 import {
   ada,
   awkwardText,
@@ -16,30 +16,14 @@ import {
   openingOf,
   runner,
   startSession,
-  stepOf,
   type OpenForTest,
 } from "./samples.ts";
 
-export function runTests(open: OpenForTest): void {
-  test("[R2] the steps of a turn come back in order, while it runs", async (context) => {
-    const { store } = await open(context);
-    const session = await startSession(store);
-    const turn = await opened(store, openingOf(draftOf(session)));
-    const other = await opened(store, openingOf(draftOf(session, { kind: "async_subagent" })));
-    const broken = stepOf(turn.id, 1, {
-      outcome: { status: "failed", failure: failure("provider_stream_cut", awkwardText) },
-      previousResponseId: awkwardText,
-      responseId: "r",
-    });
-    const steps = [broken, stepOf(turn.id, 2), stepOf(turn.id, 10)];
-    for (const step of [...steps.toReversed(), stepOf(other.id, 1)]) await store.turns.insertStep(step, runner);
-    assert.deepEqual(await store.turns.listSteps(turn.id), steps);
-    assert.deepEqual(await store.turns.listSteps(newId()), []);
-    await assert.rejects(store.turns.insertStep(stepOf(turn.id, 2, { model: "another" }), runner), {
-      code: "storage_failed",
-    });
-    assert.deepEqual(await store.turns.listSteps(turn.id), steps);
-  });
+/** The parts that these tests need. */
+type Parts = "sessions" | "turns" | "runners";
+
+export function runnerTests(open: OpenForTest<Parts>): void {
+  runnerLeaseTests(open);
 
   test("[R1] runners are kept until they are deleted, and listed from the oldest", async (context) => {
     const { store } = await open(context);

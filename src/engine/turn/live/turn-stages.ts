@@ -2,18 +2,17 @@
  * A turn on its way through the engine. It is one value that grows from stage to stage; each function takes the stage that
  * it needs. `run-turn.ts` is the sequence.
  */
-import type { Failure } from "../../domain/errors.ts";
-import type { StopReason } from "../../domain/events.ts";
-import type { DeferredCall } from "../../domain/tool.ts";
-import type { PendingTurn } from "../../domain/turn.ts";
-import type { RunningTurn, TurnRequest } from "../engine.ts";
-import type { LiveTurn } from "./live/live-turn.ts";
-import type { RunRecorder } from "./live/run-recorder.ts";
-import type { TurnPlacement } from "./place-turn.ts";
-import type { AcceptedRequest } from "./prepare/accepted-request.ts";
-import type { Prepared, TurnPlan } from "./prepare/turn-plan.ts";
-import type { ClosedCalls } from "./request/envelope.ts";
-import type { TurnRequests } from "./run/turn-requests.ts";
+import type { Failure } from "../../../domain/errors.ts";
+import type { StopReason } from "../../../domain/events.ts";
+import type { DeferredCall } from "../../../domain/tool.ts";
+import type { PendingTurn } from "../../../domain/turn.ts";
+import type { RunningTurn, TurnRequest } from "../../engine.ts";
+import type { LiveTurn } from "./live-turn.ts";
+import type { RunRecorder } from "./run-recorder.ts";
+import type { TurnPlacement } from "../prepare/turn-placement.ts";
+import type { AcceptedRequest } from "../prepare/accepted-request.ts";
+import type { Prepared, TurnPlan } from "../prepare/turn-plan.ts";
+import type { ClosedCalls } from "../request/envelope.ts";
 
 /** A request that is fit to run, at its place in the tree. */
 export interface AcceptedTurn {
@@ -43,12 +42,6 @@ export interface OpenedTurn extends PreparedTurn {
   openingHash: string;
   session: RunningTurn["session"];
   recorder: RunRecorder;
-}
-
-/** Its model and its tools run. */
-export interface ModelRun extends OpenedTurn {
-  plan: TurnPlan;
-  requests: TurnRequests;
 }
 
 /** How the model's last call ended. */

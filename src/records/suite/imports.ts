@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { newId } from "../../domain/ids.ts";
 import { archiveTurn, type FinishedTurn, type PendingTurn } from "../../domain/turn.ts";
-import type { ImportedRecords, ImportedTurn, RecordStore, SessionGrowth } from "../record-store.ts";
+import type { ImportedRecords, ImportedTurn, SessionGrowth } from "../record-store.ts";
 import {
   ada,
   completed,
@@ -21,8 +21,13 @@ import {
   startSession,
   stepOf,
   type OpenForTest,
+  type RecordsWith,
   invite,
 } from "./samples.ts";
+
+/** The parts that these tests need. */
+type Parts = "sessions" | "turns" | "search" | "imports" | "purges";
+type Records = RecordsWith<Parts>;
 
 const eve = "user-eve";
 
@@ -60,11 +65,11 @@ function sample() {
   return { session: { ...session, headTurnId: second.id }, turns: [first, second, away, last] };
 }
 
-async function unchanged(store: RecordStore, attempt: ImportedRecords): Promise<void> {
+async function unchanged(store: Records, attempt: ImportedRecords): Promise<void> {
   assert.deepEqual(await store.imports.insert(attempt), { outcome: "changed" });
 }
 
-export function importTests(open: OpenForTest): void {
+export function importTests(open: OpenForTest<Parts>): void {
   test("[T3] [B1] imported turns are given back as they were given, with their steps", async (context) => {
     const { store } = await open(context);
     const { session, turns } = sample();

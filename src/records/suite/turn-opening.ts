@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { newId } from "../../domain/ids.ts";
-import type { OpenResult, RecordStore, TurnOpening } from "../record-store.ts";
+import type { OpenResult, TurnOpening } from "../record-store.ts";
 import {
   draftOf,
   finish,
@@ -16,13 +16,18 @@ import {
   sessionOf,
   startSession,
   type OpenForTest,
+  type RecordsWith,
   invite,
 } from "./samples.ts";
+
+/** The parts that these tests need. */
+type Parts = "sessions" | "turns";
+type Records = RecordsWith<Parts>;
 
 const bob = "user-bob";
 
 /** Opens all at once, and gives the one turn that was opened and how the others were refused. */
-async function race(store: RecordStore, openings: TurnOpening[]): Promise<{ winner: string; refusals: OpenResult[] }> {
+async function race(store: Records, openings: TurnOpening[]): Promise<{ winner: string; refusals: OpenResult[] }> {
   const results = await Promise.all(openings.map((opening) => store.turns.open(opening)));
   const winners = results.flatMap((result) => (result.outcome === "opened" ? [result.turn.id] : []));
   assert.equal(winners.length, 1, `${winners.length} turns were opened`);
@@ -30,7 +35,7 @@ async function race(store: RecordStore, openings: TurnOpening[]): Promise<{ winn
 }
 
 /** Runs the opening, and proves that neither the session nor its turns were touched. */
-async function refused(store: RecordStore, opening: TurnOpening): Promise<OpenResult> {
+async function refused(store: Records, opening: TurnOpening): Promise<OpenResult> {
   const { sessionId } = opening.turn;
   const look = async (): Promise<unknown> => [
     await store.sessions.get(sessionId),
@@ -44,7 +49,7 @@ async function refused(store: RecordStore, opening: TurnOpening): Promise<OpenRe
   return result;
 }
 
-export function openingTests(open: OpenForTest): void {
+export function turnOpeningTests(open: OpenForTest<Parts>): void {
   test("[T1] sequence numbers count up by one, through failures and subagents", async (context) => {
     const { store } = await open(context);
     const session = await startSession(store);
@@ -160,7 +165,7 @@ export function openingTests(open: OpenForTest): void {
   idempotencyTests(open);
 }
 
-function idempotencyTests(open: OpenForTest): void {
+function idempotencyTests(open: OpenForTest<Parts>): void {
   test("[T13] a key that was used gives the earlier request, while its turn runs and ever after", async (context) => {
     const { store } = await open(context);
     const session = await startSession(store);

@@ -1,0 +1,264 @@
+/** The schemas of sessions, turns and steps in an export. */
+import { z } from "zod";
+import { errorCatalogue, type ErrorCode, type Failure, type Warning, type WarningCode } from "../../domain/errors.ts";
+import { limits } from "../../domain/limits.ts";
+import type { Step } from "../../domain/step.ts";
+import type { StoredTurn } from "../turn/kept/turn-order.ts";
+import type { ExportedSession } from "./format.ts";
+import {
+  byName,
+  fieldText,
+  exactly,
+  jsonObject,
+  list,
+  nonEmptyList,
+  sha256Hex,
+  uuid,
+  wholeFromOne,
+  wholeFromZero,
+} from "./schema.ts";
+
+const labels = list(fieldText).refine(
+  ({ length }) => length <= limits.labelsPerSessionMax,
+  `has more than ${limits.labelsPerSessionMax} labels`,
+);
+
+const metadata = jsonObject.refine(
+  (value) => JSON.stringify(value).length <= limits.metadataCharactersMax,
+  `has more than ${limits.metadataCharactersMax} characters`,
+);
+
+export const sessionSchema = exactly<ExportedSession>()(
+  z.strictObject({
+    id: uuid,
+    name: fieldText,
+    nameIsSet: z.boolean(),
+    key: fieldText,
+    description: fieldText,
+    labels,
+    category: fieldText.nullable(),
+    rating: z.number().nullable(),
+    agentContextId: fieldText,
+    conversationContextId: fieldText,
+    workspaceId: fieldText.nullable(),
+    repo: fieldText.nullable(),
+    defaultLanguage: fieldText.nullable(),
+    metadata,
+    originTurnId: uuid.nullable(),
+    headTurnId: uuid.nullable(),
+    createdAt: wholeFromZero,
+    updatedAt: wholeFromZero,
+    archivedAt: wholeFromZero.nullable(),
+  }),
+);
+
+export const usageSchema = z.strictObject({
+  input: z.number(),
+  output: z.number(),
+  cached: z.number(),
+  reasoning: z.number(),
+  total: z.number(),
+  costUsd: z.number().exactOptional(),
+});
+
+export const stopReasonSchema = z.enum(["stop", "length", "tool_calls", "content_filter", "interrupted", "step_limit"]);
+
+export const failureSchema = exactly<Failure>()(
+  z.strictObject({
+    code: z.enum(Object.keys(errorCatalogue) as [ErrorCode, ...ErrorCode[]]),
+    message: z.string(),
+    retryable: z.boolean(),
+  }),
+);
+
+// A later version may have codes that this one does not know: a warning is only shown.
+const warningCode = z.custom<WarningCode>(
+  (value) => typeof value === "string" && /^[a-z_]{1,64}$/.test(value),
+  "is not a code",
+);
+
+export const warningSchema = exactly<Warning>()(z.strictObject({ code: warningCode, message: z.string() }));
+
+export const historySourceSchema = z.enum(["none", "chain", "replay"]);
+
+export const deferredCallSchema = z.strictObject({
+  callId: z.string(),
+  name: z.string(),
+  arguments: z.string(),
+  waitsFor: z.enum(["client", "approval"]),
+});
+
+const settings = z.strictObject({
+  temperature: z.number().exactOptional(),
+  maxOutputTokens: z.number().exactOptional(),
+  reasoningEffort: z.enum(["minimal", "low", "medium", "high"]).exactOptional(),
+});
+
+const chunkRef = z.strictObject({
+  id: z.string(),
+  path: z.string(),
+  startLine: z.number(),
+  endLine: z.number(),
+  contentHash: z.string(),
+  wasSent: z.boolean(),
+  notSentBecause: z.enum(["already_sent", "active_file"]).exactOptional(),
+});
+
+const activeFileRef = z.strictObject({
+  path: z.string(),
+  contentHash: z.string(),
+  sizeBytes: z.number().nullable(),
+  isTouched: z.boolean(),
+  wasSentToLLM: z.boolean(),
+  wasTooLargeToSend: z.boolean(),
+});
+
+const skippedFile = z.strictObject({
+  path: z.string(),
+  reason: z.enum(["too_large", "content_missing"]),
+  sizeBytes: z.number().nullable(),
+});
+
+const contextRef = z.strictObject({ id: z.string(), hash: z.string(), version: wholeFromOne.exactOptional() });
+
+const mailboxRef = z.strictObject({
+  turnId: uuid,
+  subagentId: uuid,
+  kind: z.enum(["subagent_result", "subagent_failed"]),
+  contentHash: z.string(),
+});
+
+const manifest = z.strictObject({
+  agentContext: contextRef,
+  conversationContext: contextRef,
+  promptHash: z.string(),
+  toolsHash: z.string(),
+  history: historySourceSchema,
+  settings,
+  chunks: list(chunkRef),
+  activeFiles: list(activeFileRef),
+  skippedFiles: list(skippedFile),
+  historyTurns: wholeFromZero,
+  mailbox: list(mailboxRef).exactOptional(),
+});
+
+const runSummary = z.strictObject({
+  durationMs: z.number(),
+  modelRequests: wholeFromZero,
+  usage: usageSchema,
+  byModel: byName(usageSchema),
+});
+
+const providerChain = z.strictObject({
+  account: z.string().nullable(),
+  responseId: z.string().nullable(),
+  previousResponseId: z.string().nullable(),
+  expiresAt: wholeFromZero.nullable(),
+});
+
+const partContent = { bytes: wholeFromZero, sha256: sha256Hex, blob: z.string() };
+
+export const partRefSchema = z.strictObject({ name: z.string(), mediaType: z.string(), ...partContent });
+
+const turnPart = z.strictObject({
+  type: z.enum(["url", "file", "binary"]),
+  mode: z.enum(["file", "inline"]),
+  source: z.string().nullable(),
+  name: z.string(),
+  mediaType: z.string(),
+  content: z.strictObject(partContent).nullable(),
+});
+
+const subagentRef = z.strictObject({
+  id: uuid,
+  name: fieldText,
+  owner: uuid.nullable(),
+  level: wholeFromOne,
+  tools: list(z.string()).nullable(),
+});
+
+/** The fields of every finished turn. */
+const finished = {
+  id: uuid,
+  sessionId: uuid,
+  parentId: uuid.nullable(),
+  depth: wholeFromOne,
+  sequence: wholeFromOne,
+  kind: z.enum(["agent", "async_subagent"]),
+  spawnedBy: uuid.nullable(),
+  subagent: subagentRef.exactOptional(),
+  rerunOf: uuid.nullable(),
+  createdAt: wholeFromZero,
+  createdBy: fieldText,
+  mode: z.string(),
+  provider: z.string(),
+  model: z.string(),
+  instructionSummary: z.string(),
+  input: list(turnPart).exactOptional(),
+  workspaceId: z.string().nullable(),
+  repo: z.string().nullable(),
+  manifest,
+  blobs: z.strictObject({ opening: z.string(), run: z.string().nullable(), state: z.string().nullable() }),
+  warnings: list(warningSchema),
+  answeredAt: wholeFromZero.nullable(),
+  statusAt: wholeFromZero,
+  run: runSummary,
+  chain: providerChain,
+  digest: sha256Hex.nullable(),
+};
+
+const completed = {
+  status: z.literal("completed"),
+  stopReason: stopReasonSchema,
+  answerSummary: z.string(),
+  finalMessage: z.string().nullable(),
+};
+
+const awaiting = {
+  status: z.literal("awaiting_tool_results"),
+  stopReason: z.literal("tool_calls"),
+  answerSummary: z.string(),
+  finalMessage: z.string().nullable(),
+  deferredCalls: list(deferredCallSchema),
+};
+
+const failed = {
+  status: z.literal("failed"),
+  failures: nonEmptyList(failureSchema),
+};
+
+const outcome = z.discriminatedUnion("status", [
+  z.strictObject(completed),
+  z.strictObject(awaiting),
+  z.strictObject(failed),
+]);
+
+export const turnSchema = exactly<StoredTurn>()(
+  z.discriminatedUnion("status", [
+    z.strictObject({ ...finished, ...completed }),
+    z.strictObject({ ...finished, ...awaiting }),
+    z.strictObject({ ...finished, ...failed }),
+    z.strictObject({ ...finished, status: z.literal("archived"), was: outcome }),
+  ]),
+);
+
+const stepOutcome = z.discriminatedUnion("status", [
+  z.strictObject({ status: z.literal("completed"), stopReason: stopReasonSchema }),
+  z.strictObject({ status: z.literal("failed"), failure: failureSchema }),
+]);
+
+export const stepSchema = exactly<Step>()(
+  z.strictObject({
+    turnId: uuid,
+    index: wholeFromOne,
+    provider: z.string(),
+    model: z.string(),
+    startedAt: wholeFromZero,
+    endedAt: wholeFromZero,
+    previousResponseId: z.string().nullable(),
+    responseId: z.string().nullable(),
+    request: z.strictObject({ blob: z.string(), bytes: wholeFromZero, sha256: sha256Hex }),
+    outcome: stepOutcome,
+    usage: usageSchema,
+  }),
+);
