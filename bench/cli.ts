@@ -33,7 +33,7 @@ async function makeSessions(dataDir: string): Promise<void> {
   const owner = await engine.keys.owner();
   for (let session = 0; session < 20; session += 1) {
     await (
-      await engine.runTurn(owner, { instruction: `question ${session}` })
+      await engine.turns.run(owner, { instruction: `question ${session}` })
     ).finished;
   }
   await engine.close();

@@ -53,14 +53,14 @@ async function converse({ engine }: Aptove, caller: Caller): Promise<Turns> {
   let head = "";
   for (let turn = 1; turn <= turnsTotal; turn += 1) {
     const instruction = text400(`instruction ${turn}`);
-    const running = await engine.runTurn(caller, { instruction, ...(sessionId !== undefined && { sessionId }) });
+    const running = await engine.turns.run(caller, { instruction, ...(sessionId !== undefined && { sessionId }) });
     await running.finished;
     sessionId = running.sessionId;
     head = running.turnId;
   }
-  const forked = await engine.runTurn(caller, { instruction: "early", fork: { turnId: sessionId ?? "" } });
+  const forked = await engine.turns.run(caller, { instruction: "early", fork: { turnId: sessionId ?? "" } });
   await forked.finished;
-  const again = await engine.runTurn(caller, { instruction: "", rerun: { turnId: head } });
+  const again = await engine.turns.run(caller, { instruction: "", rerun: { turnId: head } });
   await again.finished;
   return { sessionId: sessionId ?? "", head, rerun: again.turnId, early: forked.turnId };
 }

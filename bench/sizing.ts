@@ -78,7 +78,7 @@ async function ask({ engine }: Aptove, sessions: Map<number, string>, count: num
         repo: null,
         ...(sessionId !== undefined && { sessionId }),
       };
-      const running = await engine.runTurn(owner, request);
+      const running = await engine.turns.run(owner, request);
       sessions.set(number, running.sessionId);
       await running.finished;
     }

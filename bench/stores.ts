@@ -88,7 +88,7 @@ async function ask(setUp: SetUp, turn: number): Promise<void> {
   const { aptove, caller, sessionId, times, name } = setUp;
   const startedAt = performance.now();
   const instruction = text400(`instruction ${turn}`);
-  const running = await aptove.engine.runTurn(caller, { instruction, ...(sessionId !== null && { sessionId }) });
+  const running = await aptove.engine.turns.run(caller, { instruction, ...(sessionId !== null && { sessionId }) });
   const finished = await running.finished;
   if (turn > warmTurns) times.push(performance.now() - startedAt);
   if (finished.status !== "completed") throw new Error(`a turn of ${name} ended ${finished.status}`);

@@ -45,7 +45,7 @@ async function measure({ engine }: Aptove, caller: Caller, dataDir: string): Pro
   let sessionId: string | undefined;
   let head = "";
   for (let depth = 1; depth <= (depths.at(-1) ?? 0); depth += 1) {
-    const running = await engine.runTurn(caller, {
+    const running = await engine.turns.run(caller, {
       instruction: text400(`turn ${depth}`),
       ...(sessionId !== undefined && { sessionId }),
     });
@@ -65,9 +65,9 @@ interface Place {
 }
 
 async function measureAt({ engine }: Aptove, caller: Caller, { sessionId, head, dataDir }: Place): Promise<Marks> {
-  const parent = (await engine.getTurn(caller, head)).parentId ?? "";
+  const parent = (await engine.turns.get(caller, head)).parentId ?? "";
   const before = databaseBytes(dataDir);
-  const fork = await timed(() => engine.createSession(caller, { forkOf: head }));
+  const fork = await timed(() => engine.sessions.create(caller, { forkOf: head }));
   const forkBytes = (databaseBytes(dataDir) - before) / runs;
   const move: number[] = [];
   for (let run = 0; run < runs; run += 1) {
@@ -78,7 +78,7 @@ async function measureAt({ engine }: Aptove, caller: Caller, { sessionId, head, 
   for (let run = 0; run < runs; run += 1) {
     const startedAt = performance.now();
     // Of a turn that is not the head: the conversation itself stays as it is.
-    const running = await engine.runTurn(caller, { instruction: "", rerun: { turnId: parent } });
+    const running = await engine.turns.run(caller, { instruction: "", rerun: { turnId: parent } });
     rerun.push(performance.now() - startedAt);
     await running.finished;
   }

@@ -65,7 +65,7 @@ async function converse(history: "chain" | "replay"): Promise<Conversation> {
   for (let turn = 1; turn <= turnsTotal; turn += 1) {
     written.clear();
     const startedAt = performance.now();
-    const running = await aptove.engine.runTurn(caller, {
+    const running = await aptove.engine.turns.run(caller, {
       instruction: text400(`instruction ${turn}`),
       ...(sessionId !== undefined && { sessionId }),
     });
@@ -85,7 +85,7 @@ async function warmUp({ engine }: Aptove): Promise<void> {
   let sessionId: string | undefined;
   for (let turn = 0; turn < warmTurns; turn += 1) {
     const instruction = text400(`warm ${turn}`);
-    const running = await engine.runTurn(caller, { instruction, ...(sessionId !== undefined && { sessionId }) });
+    const running = await engine.turns.run(caller, { instruction, ...(sessionId !== undefined && { sessionId }) });
     await running.finished;
     sessionId = running.sessionId;
   }

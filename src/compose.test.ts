@@ -30,7 +30,7 @@ test("[W7] [L3] every provider that the configuration makes callable is there by
     ],
   );
   const owner = await engine.keys.owner();
-  await assert.rejects(engine.runTurn(owner, { instruction: "x", agentContextId: "claude" }), (error) => {
+  await assert.rejects(engine.turns.run(owner, { instruction: "x", agentContextId: "claude" }), (error) => {
     assert.match(
       String(error),
       /names the provider "anthropic"; configured are: "offline", "openai", "google", "work"/,

@@ -17,9 +17,9 @@ test("[Y1] an engine is built from parts, all of them optional, all of them repl
     agentContexts: [{ id: "default", name: "Mine", provider: "mine", index: "local" }],
   });
   const owner = await engine.keys.owner();
-  const turn = await engine.runTurn(owner, { instruction: "say something" });
+  const turn = await engine.turns.run(owner, { instruction: "say something" });
   assert.equal((await turn.finished).status, "completed");
-  assert.equal(await (await engine.readTurn(owner, turn.turnId)).answer(), "from my own model");
+  assert.equal(await (await engine.turns.read(owner, turn.turnId)).answer(), "from my own model");
   await engine.close();
 });
 
@@ -45,21 +45,21 @@ test("[Y1] [V5] a tool of the caller's own is offered to the model, and run", as
   });
   t.after(() => engine.close());
   const owner = await engine.keys.owner();
-  const turn = await engine.runTurn(owner, { instruction: "how is the weather?" });
+  const turn = await engine.turns.run(owner, { instruction: "how is the weather?" });
   await turn.finished;
-  assert.equal(await (await engine.readTurn(owner, turn.turnId)).answer(), "they say: rain in Bergen");
+  assert.equal(await (await engine.turns.read(owner, turn.turnId)).answer(), "they say: rain in Bergen");
 });
 
 test("[Y1] without any part it is embedded: what one engine stored the next one reads", async (t) => {
   const dataDir = await temporaryFolder(t);
   const first = await aptove.createAptove({ dataDir, env: {} });
   const owner = await first.engine.keys.owner();
-  const turn = await first.engine.runTurn(owner, { instruction: "hello" });
+  const turn = await first.engine.turns.run(owner, { instruction: "hello" });
   await turn.finished;
   await first.engine.close();
   const second = await aptove.createAptove({ dataDir, env: {} });
   t.after(() => second.engine.close());
-  const next = await second.engine.runTurn(owner, { instruction: "still there?", sessionId: turn.sessionId });
+  const next = await second.engine.turns.run(owner, { instruction: "still there?", sessionId: turn.sessionId });
   assert.equal((await next.finished).parentId, turn.turnId);
 });
 

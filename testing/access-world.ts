@@ -181,9 +181,9 @@ async function expiredKey(records: RecordStore, { orgId, userId }: { orgId: stri
 async function newTarget({ server, keys, ids, records }: World, { isPublic, isRemoved }: Wanted): Promise<Target> {
   const { engine } = server.aptove;
   const owner = (await engine.keys.authenticate(keys.owner ?? "")) ?? assert.fail("the owner has no key");
-  const first = await engine.runTurn(owner, { instruction: "hello" });
+  const first = await engine.turns.run(owner, { instruction: "hello" });
   await first.finished;
-  const second = await engine.runTurn(owner, { instruction: "more", sessionId: first.sessionId });
+  const second = await engine.turns.run(owner, { instruction: "more", sessionId: first.sessionId });
   await second.finished;
   const { sessionId } = first;
   await records.sessions.changeParticipants(sessionId, { invited: [ids.participant], dismissed: [] });

@@ -107,7 +107,7 @@ export async function testEngine(context: TestContext, options: TestEngineOption
   const engine = await createEngine(deps);
   context.after(() => engine.close({ graceMs: 0 }));
   const start = (instruction: string, more: Partial<TurnRequest> = {}) =>
-    engine.runTurn(alice, { instruction, ...more });
+    engine.turns.run(alice, { instruction, ...more });
   return {
     engine,
     deps,
@@ -116,7 +116,7 @@ export async function testEngine(context: TestContext, options: TestEngineOption
     reports,
     start,
     ask: async (instruction, more) => await (await start(instruction, more)).finished,
-    answer: async (turnId) => await (await engine.readTurn(alice, turnId)).answer(),
+    answer: async (turnId) => await (await engine.turns.read(alice, turnId)).answer(),
   };
 }
 

@@ -170,7 +170,7 @@ test("[I1] [K3] [D3] [C5] an image and a document go over every wire, are kept o
       !seesPdf,
       name,
     );
-    const reader = await world.engine.readTurn(world.caller, turn.id);
+    const reader = await world.engine.turns.read(world.caller, turn.id);
     assert.deepEqual(Buffer.from(await reader.request(1)), sent, name);
   }
   // Five turns, ten requests that hold both: each content once, and little beside.

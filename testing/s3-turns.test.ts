@@ -35,7 +35,7 @@ test("[B1] [W7] the configured bucket holds what was said, and another process r
   const { fake, env, dataDir, open } = await world(t);
   const { engine } = await open();
   const owner = await engine.keys.owner();
-  const turn = await (await engine.runTurn(owner, { instruction: "one" })).finished;
+  const turn = await (await engine.turns.run(owner, { instruction: "one" })).finished;
   assert.equal(turn.status, "completed");
   const names = [...fake.objects.keys()].filter((key) => key.startsWith("team/turns/"));
   assert.deepEqual(
@@ -43,16 +43,16 @@ test("[B1] [W7] the configured bucket holds what was said, and another process r
     ["opening", "run", "state"].map((kind) => `team/turns/${turn.id}/${kind}.json.zst`),
   );
   const other = await open();
-  const next = await other.engine.runTurn(owner, { instruction: "two", sessionId: turn.sessionId });
+  const next = await other.engine.turns.run(owner, { instruction: "two", sessionId: turn.sessionId });
   assert.equal((await next.finished).status, "completed");
   assert.equal((await other.engine.explain.verify(owner, turn.sessionId)).fault, null);
 
   // S3 that is gone for a moment is only slow; one that refuses for good fails the turn, which is told why.
   fake.next("PUT", { how: "refuse", status: 503 }, { how: "lost" });
-  const third = await other.engine.runTurn(owner, { instruction: "three", sessionId: turn.sessionId });
+  const third = await other.engine.turns.run(owner, { instruction: "three", sessionId: turn.sessionId });
   assert.equal((await third.finished).status, "completed");
   fake.next("PUT", { how: "refuse", status: 403, code: "AccessDenied" });
-  await assert.rejects(other.engine.runTurn(owner, { instruction: "four", sessionId: turn.sessionId }), (error) => {
+  await assert.rejects(other.engine.turns.run(owner, { instruction: "four", sessionId: turn.sessionId }), (error) => {
     assert.match(String(error), /opening\.json.* could not be written: S3 answered 403 AccessDenied/);
     return true;
   });
@@ -75,15 +75,15 @@ test("[B1] [B3] [R2] kill -9 between a blob in S3 and its row leaves garbage, ne
   // Later than garbage is old.
   const { engine } = await open(() => Date.now() + 2 * 3_600_000);
   const owner = await engine.keys.owner();
-  const [session] = (await engine.listSessions(owner, {})).sessions;
+  const [session] = (await engine.sessions.list(owner, {})).sessions;
   assert.ok(session !== undefined);
-  const [turn] = await engine.listTurns(owner, session.id, {});
+  const [turn] = await engine.turns.list(owner, session.id, {});
   assert.ok(turn?.status === "failed" && turn.failures[0].code === "runner_lost");
   assert.ok(fake.objects.has(`team/${turn.blobs.run}.zst`), "the row names what is there");
   assert.equal((await engine.explain.verify(owner, session.id)).fault, null);
   const orphan = `turns/${turn.id}/run.json`;
   const { keys } = await engine.tree.collectGarbage(owner, { dryRun: false });
   assert.ok(keys.includes(orphan) && keys.every((key) => !fake.objects.has(`team/${key}.zst`)), keys.join());
-  const next = await (await engine.runTurn(owner, { instruction: "two", sessionId: session.id })).finished;
+  const next = await (await engine.turns.run(owner, { instruction: "two", sessionId: session.id })).finished;
   assert.equal(next.status, "completed");
 });

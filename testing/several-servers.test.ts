@@ -94,7 +94,7 @@ test("[T5] [S5] of two servers that are asked at once one runs the turn, or move
     );
     assert.equal(running.length, 1);
     assert.deepEqual(refusals, [{ code: "session_busy", turnId: running[0]?.turnId }]);
-    await one.interrupt(alice, { sessionId });
+    await one.turns.interrupt(alice, { sessionId });
     await running[0]?.finished;
   }
   assert.deepEqual(await query("select count(*)::int as turns, max(sequence) as last from turns"), [
@@ -119,9 +119,9 @@ test("[R3] [V4] a turn that runs on one server is followed, steered and interrup
   const here = await start({ tools: [tool] });
   const there = await start();
   const running = await here.start("use the tool");
-  const followed = all(await there.engine.turnEvents(alice, running.turnId, { afterSeq: 0 }));
+  const followed = all(await there.engine.turns.events(alice, running.turnId, { afterSeq: 0 }));
   await called.promise;
-  await there.engine.steer(alice, { turnId: running.turnId, text: "and be quick" });
+  await there.engine.turns.steer(alice, { turnId: running.turnId, text: "and be quick" });
   goOn.resolve();
   assert.equal((await running.finished).status, "completed");
   const events = await followed;
@@ -133,7 +133,7 @@ test("[R3] [V4] a turn that runs on one server is followed, steered and interrup
 
   const endless = await here.start("wait for ever", { sessionId: running.sessionId });
   await reach(endless, "text_delta");
-  assert.equal(await there.engine.interrupt(alice, { sessionId: running.sessionId }), endless.turnId);
+  assert.equal(await there.engine.turns.interrupt(alice, { sessionId: running.sessionId }), endless.turnId);
   const turn = await endless.finished;
   assert.equal(turn.status === "completed" && turn.stopReason, "interrupted");
 });
@@ -160,12 +160,12 @@ test("[R1] [R2] [T11] a server that is cut off stops by itself, cannot write whe
 
   await query("update turns set lease_expires_at = 0 where status = 'pending'");
   const other = await start();
-  const failed = await other.engine.getTurn(alice, running.turnId);
+  const failed = await other.engine.turns.get(alice, running.turnId);
   assert.equal(failed.status === "failed" && failed.failures[0].code, "runner_lost");
   assert.equal(failed.status === "failed" && failed.run.modelRequests, 1, "the step that ended is kept");
   proxy.heal();
   assert.deepEqual(await running.finished, failed, "what it would write is refused, and it learns why");
-  assert.deepEqual(await other.engine.getTurn(alice, running.turnId), failed);
+  assert.deepEqual(await other.engine.turns.get(alice, running.turnId), failed);
   assert.equal((await cut.ask("again", { sessionId: running.sessionId })).status, "completed");
 });
 
@@ -177,7 +177,7 @@ test("[R2] servers that look for lost turns at once fail each of them once", asy
   const reports: string[] = [];
   const report = (message: string): void => void reports.push(message);
   const [one] = await Promise.all([start({ report }), start({ report }), start({ report })]);
-  for (const { turnId } of lost) assert.equal((await one.engine.getTurn(alice, turnId)).status, "failed");
+  for (const { turnId } of lost) assert.equal((await one.engine.turns.get(alice, turnId)).status, "failed");
   assert.deepEqual(reports, []);
 });
 
@@ -189,15 +189,15 @@ test("[R4] [V2] a server that ends lets go of streams of turns that run elsewher
   await reach(running, "text_delta");
   const had: SequencedEvent[] = [];
   const following = (async () => {
-    for await (const event of await ending.engine.turnEvents(alice, running.turnId, { afterSeq: 0 })) {
+    for await (const event of await ending.engine.turns.events(alice, running.turnId, { afterSeq: 0 })) {
       had.push(event);
       if (event.event.type === "text_delta") void ending.engine.close();
     }
   })();
   await following;
   assert.deepEqual(await codeOf(ending.start("more")), { code: "shutting_down", turnId: undefined });
-  const rest = all(await here.engine.turnEvents(alice, running.turnId, { afterSeq: had.at(-1)?.seq ?? 0 }));
-  await here.engine.interrupt(alice, { turnId: running.turnId });
+  const rest = all(await here.engine.turns.events(alice, running.turnId, { afterSeq: had.at(-1)?.seq ?? 0 }));
+  await here.engine.turns.interrupt(alice, { turnId: running.turnId });
   assert.deepEqual([...had, ...(await rest)], await all(running.events()));
 });
 
@@ -216,12 +216,12 @@ test("[S7] [T1] clocks that are minutes apart make no list repeat or skip, and t
   const listed: string[] = [];
   let from: SessionCursor | undefined;
   for (;;) {
-    const page = await slow.engine.listSessions(alice, { limit: 2, ...(from !== undefined && { after: from }) });
+    const page = await slow.engine.sessions.list(alice, { limit: 2, ...(from !== undefined && { after: from }) });
     listed.push(...page.sessions.map(({ id }) => id));
     if (page.next === null) break;
     from = page.next;
     // A server whose clock is behind adds one meanwhile: it stands where its time says.
-    await slow.engine.createSession(alice, {});
+    await slow.engine.sessions.create(alice, {});
   }
   assert.equal(new Set(listed).size, listed.length, "nothing is repeated");
   assert.deepEqual(

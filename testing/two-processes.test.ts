@@ -144,11 +144,11 @@ async function storedConversations(
     const conversations = new Map<string, string[]>();
     const turnIds = new Map<string, string[]>();
     for (const sessionId of new Set(answered.map((each) => each.sessionId))) {
-      const { headTurnId } = await engine.getSession(owner, sessionId);
-      const turns = await engine.lineage(owner, headTurnId ?? assert.fail());
+      const { headTurnId } = await engine.sessions.get(owner, sessionId);
+      const turns = await engine.turns.lineage(owner, headTurnId ?? assert.fail());
       const lines: string[] = [];
       for (const { id } of turns) {
-        const reader = await engine.readTurn(owner, id);
+        const reader = await engine.turns.read(owner, id);
         lines.push(`user: ${await reader.instruction()}`, `assistant: ${await reader.answer()}`);
       }
       conversations.set(sessionId, lines);

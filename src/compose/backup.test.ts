@@ -25,7 +25,7 @@ test("[B1] [B3] a backup that is made during turns and purges has every turn tha
   const { engine } = await open(t, join(dir, "data"));
   const owner = await engine.keys.owner();
   const ask = async (instruction: string, sessionId?: string) => {
-    const turn = await engine.runTurn(owner, {
+    const turn = await engine.turns.run(owner, {
       instruction,
       repo: null,
       ...(sessionId !== undefined && { sessionId }),
@@ -55,11 +55,11 @@ test("[B1] [B3] a backup that is made during turns and purges has every turn tha
   const restored = dataFolderAt(join(dir, "restored"));
   await restoreBackup({ folder: restored, copy, version });
   const again = (await open(t, restored.dir)).engine;
-  const { sessions } = await again.listSessions(owner, { limit: 100 });
+  const { sessions } = await again.sessions.list(owner, { limit: 100 });
   const found = new Set(sessions.map((session) => session.id));
   for (const { sessionId, id } of kept) {
     assert.ok(found.has(sessionId));
-    assert.equal((await again.getTurn(owner, id)).status, "completed");
+    assert.equal((await again.turns.get(owner, id)).status, "completed");
   }
   let verified = 0;
   for (const { id } of sessions) {

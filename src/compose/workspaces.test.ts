@@ -71,7 +71,7 @@ async function world(t: TestContext): Promise<World> {
       return aptove;
     },
     ask: async ({ engine }, request) => {
-      const turn = await engine.runTurn(await engine.keys.owner(), { instruction: "hello", ...request });
+      const turn = await engine.turns.run(await engine.keys.owner(), { instruction: "hello", ...request });
       return await turn.finished;
     },
     calls: () =>
@@ -168,7 +168,7 @@ test("[W7] a bad file costs the turns of its workspace a clear error, before any
   await ask(all, { workspaceId: second });
   assert.deepEqual(calls(), [callOf.second]);
   const owner = await all.engine.keys.owner();
-  assert.equal((await all.engine.listSessions(owner, {})).sessions.length, 1);
+  assert.equal((await all.engine.sessions.list(owner, {})).sessions.length, 1);
   writeConfig(first, "");
   await ask(all, { workspaceId: first });
   assert.deepEqual(calls(), [callOf.all]);
@@ -190,7 +190,7 @@ test("[G2] [G1] which context counts: request > session > workspace > what all h
   assert.deepEqual(named(begun), ["own", "b"]);
   assert.equal(begun.model, "model-b");
   const owner = await all.engine.keys.owner();
-  const made = await all.engine.createSession(owner, { workspaceId: first });
+  const made = await all.engine.sessions.create(owner, { workspaceId: first });
   assert.deepEqual([made.agentContextId, made.conversationContextId], ["own", "b"]);
   // What a session began with stays, whatever the workspace says later.
   writeConfig(first, `conversation_context = "c"\n${off}[agent_contexts.own]\n`);

@@ -4,7 +4,7 @@ import { AptoveError } from "../domain/errors.ts";
 import { engineCore, type EngineCore } from "./turn/live/engine-core.ts";
 import { noReader } from "./access/access.ts";
 import { resolveContexts } from "./contexts/resolve-contexts.ts";
-import type { Engine, Indexes } from "./engine.ts";
+import type { Engine, Indexes, Sessions, Turns } from "./engine.ts";
 import { contexts } from "./contexts/contexts.ts";
 import { auditLog } from "./access/audit.ts";
 import { devices } from "./people/devices.ts";
@@ -17,8 +17,7 @@ import { dropLeftLogs, recoverLostTurns } from "./turn/recover-turns.ts";
 import { runTurn } from "./turn/if-busy.ts";
 import { interrupt, steer } from "./turn/live/control.ts";
 import { createSession, listSessions, listTurns, readMailbox } from "./sessions/sessions.ts";
-import { visibleTurn } from "./access/visible.ts";
-import { visibleSession } from "./access/visible.ts";
+import { visibleSession, visibleTurn } from "./access/visible.ts";
 import { operator, people } from "./people/people.ts";
 import { sharing, updateOrShare } from "./people/sharing.ts";
 import { transfer } from "./transfer/transfer.ts";
@@ -38,22 +37,8 @@ export async function createEngine(deps: EngineDependencies): Promise<Engine> {
   const house = startBackgroundJobs(core);
   const watch = new KeyWatch(deps);
   return {
-    runTurn: (caller, request) => runTurn(core, caller, request),
-    turnEvents: async (caller, turnId, { afterSeq, signal }) => {
-      await checkPosition(core, await visibleTurn(deps, caller, turnId), afterSeq);
-      await checkEndIsKnown(core, turnId, afterSeq);
-      return eventsOf(core, turnId, { afterSeq, signal });
-    },
-    interrupt: (caller, target) => interrupt(core, caller, target),
-    steer: (caller, target) => steer(core, caller, target),
-    createSession: (caller, start) => createSession(deps, caller, start),
-    getSession: (caller, id) => visibleSession(deps, caller, id),
-    updateSession: (caller, id, patch) => updateOrShare(deps, caller, { id, patch }),
-    listSessions: (caller, page) => listSessions(deps, caller, page),
-    getTurn: (caller, id) => visibleTurn(deps, caller, id),
-    listTurns: (caller, sessionId, page) => listTurns(deps, caller, { ...page, sessionId }),
-    mailbox: (caller, sessionId, page) => readMailbox(deps, caller, { ...page, sessionId }),
-    readTurn: async (caller, id) => turnReader(core, await visibleTurn(deps, caller, id)),
+    turns: turns(core),
+    sessions: sessions(deps),
     keys: keyRing(deps, watch),
     devices: devices(deps, watch),
     people: people(deps, watch),
@@ -65,16 +50,12 @@ export async function createEngine(deps: EngineDependencies): Promise<Engine> {
     tree: tree(core),
     explain: {
       // Loaded when they are called, so that a command that does not call them starts quickly.
-      diff: async (caller, turns) => (await import("./explain/turn-diff.ts")).diffTurns(core, caller, turns),
+      diff: async (caller, pair) => (await import("./explain/turn-diff.ts")).diffTurns(core, caller, pair),
       verify: async (caller, sessionId, onTurn) =>
         (await import("./explain/verify.ts")).verifySession(core, caller, { sessionId, onTurn }),
     },
     transfer: transfer(core),
     workspaceSessions: workspaceSessions(core),
-    lineage: async (caller, turnId) => {
-      const { id } = await visibleTurn(deps, caller, turnId);
-      return await Array.fromAsync(lineage(deps.records, id));
-    },
     version: deps.version,
     health: healthWatch(core),
     recordsAbout: () => deps.records.storage.about(),
@@ -83,6 +64,37 @@ export async function createEngine(deps: EngineDependencies): Promise<Engine> {
       await close(core, house, options?.graceMs ?? deps.limits.shutdownGraceMs);
       watch.close();
     },
+  };
+}
+
+function turns(core: EngineCore): Turns {
+  const { deps } = core;
+  return {
+    run: (caller, request) => runTurn(core, caller, request),
+    events: async (caller, turnId, { afterSeq, signal }) => {
+      await checkPosition(core, await visibleTurn(deps, caller, turnId), afterSeq);
+      await checkEndIsKnown(core, turnId, afterSeq);
+      return eventsOf(core, turnId, { afterSeq, signal });
+    },
+    steer: (caller, target) => steer(core, caller, target),
+    interrupt: (caller, target) => interrupt(core, caller, target),
+    get: (caller, id) => visibleTurn(deps, caller, id),
+    list: (caller, sessionId, page) => listTurns(deps, caller, { ...page, sessionId }),
+    read: async (caller, id) => turnReader(core, await visibleTurn(deps, caller, id)),
+    lineage: async (caller, turnId) => {
+      const { id } = await visibleTurn(deps, caller, turnId);
+      return await Array.fromAsync(lineage(deps.records, id));
+    },
+  };
+}
+
+function sessions(deps: EngineDependencies): Sessions {
+  return {
+    create: (caller, start) => createSession(deps, caller, start),
+    get: (caller, id) => visibleSession(deps, caller, id),
+    update: (caller, id, patch) => updateOrShare(deps, caller, { id, patch }),
+    list: (caller, page) => listSessions(deps, caller, page),
+    mailbox: (caller, sessionId, page) => readMailbox(deps, caller, { ...page, sessionId }),
   };
 }
 

@@ -1,25 +1,15 @@
 /**
- * The program's whole API: what a door can ask for. Every call names the caller, and sees only what that
- * caller may see: anything else is `not_found` (H4). A refused call throws an AptoveError and has changed
- * nothing; a turn that was accepted always ends, and its failure is data in its outcome (T11).
+ * The engine's whole API: everything that a door or an embedding program can request. Every method that takes a caller
+ * acts with the rights of that caller alone. What the caller may not see does not exist for them: the method throws
+ * `not_found` (H4). A method that throws an AptoveError has changed nothing. Once a turn is accepted it always ends, and
+ * its failure is data in the finished turn, not an exception (T11).
  */
-import type { RunningTurn, TurnReader, TurnRequest } from "./api/turns.ts";
 import type { Explain, Transfer } from "./api/transfer.ts";
-import type {
-  Mailbox,
-  MailboxRequest,
-  SessionListRequest,
-  SessionStart,
-  Tree,
-  WorkspaceSessions,
-} from "./api/sessions.ts";
+import type { Turns } from "./api/turns.ts";
+import type { Sessions, Tree, WorkspaceSessions } from "./api/sessions.ts";
 import type { AuditLog, Devices, KeyRing, Operator, People, Sharing } from "./api/people.ts";
 import type { HealthReport, RecordsAbout } from "./api/health.ts";
 import type { Contexts, Indexes } from "./api/contexts.ts";
-import type { SessionPage } from "../records/record-store.ts";
-import type { Turn, TurnKind } from "../domain/turn.ts";
-import type { Session, SessionPatch } from "../domain/session.ts";
-import type { SequencedEvent } from "../domain/events.ts";
 import type { Caller } from "../domain/caller.ts";
 
 export type * from "./api/contexts.ts";
@@ -29,67 +19,51 @@ export type * from "./api/sessions.ts";
 export type * from "./api/transfer.ts";
 export type * from "./api/turns.ts";
 
+/** An engine that runs turns. `createEngine` makes one, and `close` ends it. */
 export interface Engine {
-  /**
-   * Runs a turn: a root without `sessionId`, else the next turn of that session. Resolves once the turn is
-   * open and durable; the run goes on whether or not anyone listens (R5).
-   */
-  runTurn(caller: Caller, request: TurnRequest): Promise<RunningTurn>;
-  /**
-   * Events after `afterSeq` (0 for all), while the turn runs and ever after; ends after the terminal event (V2).
-   * A place that the turn has not reached is `event_id_unknown`.
-   */
-  turnEvents(
-    caller: Caller,
-    turnId: string,
-    from: { afterSeq: number; signal?: AbortSignal },
-  ): Promise<AsyncIterable<SequencedEvent>>;
-  /** Gives the running turn a message, which the model gets at its next step (V4). Gives the id of the turn. */
-  steer(caller: Caller, target: ({ turnId: string } | { sessionId: string }) & { text: string }): Promise<string>;
-  /** Stops the turn, or the session's running turn. Idempotent: gives the id of the turn that it stopped, or null (V4, T10). */
-  interrupt(caller: Caller, target: { turnId: string } | { sessionId: string }): Promise<string | null>;
-
-  createSession(caller: Caller, start: SessionStart): Promise<Session>;
-  getSession(caller: Caller, id: string): Promise<Session>;
-  updateSession(caller: Caller, id: string, patch: SessionPatch): Promise<Session>;
-  listSessions(caller: Caller, page: SessionListRequest): Promise<SessionPage>;
-
-  /** What subagents left for the session's agent, oldest first, and their turns that run now (A2). `fire` in a request takes it. */
-  mailbox(caller: Caller, sessionId: string, page?: MailboxRequest): Promise<Mailbox>;
-
-  getTurn(caller: Caller, id: string): Promise<Turn>;
-  /** Newest first. */
-  listTurns(
-    caller: Caller,
-    sessionId: string,
-    page: { before?: number; limit?: number; kind?: TurnKind },
-  ): Promise<Turn[]>;
-  /** The parts of a turn that are kept as blobs, read back exactly. */
-  readTurn(caller: Caller, id: string): Promise<TurnReader>;
-
-  /** The parts of the program beside sessions. */
-  readonly keys: KeyRing;
-  readonly devices: Devices;
-  readonly people: People;
-  readonly operator: Operator;
-  readonly sharing: Sharing;
-  readonly audit: AuditLog;
-  readonly indexes: Indexes;
-  readonly contexts: Contexts;
+  /** Runs turns, controls running ones, and reads finished ones. */
+  readonly turns: Turns;
+  /** Creates, reads, changes and lists sessions. */
+  readonly sessions: Sessions;
+  /** Changes sessions as a whole: moves a head, archives, removes, purges, searches. */
   readonly tree: Tree;
-  readonly explain: Explain;
-  readonly transfer: Transfer;
+  /** Sessions that continue one another in a workspace. */
   readonly workspaceSessions: WorkspaceSessions;
-  /** The turns from the root to this one, oldest first, over forks (T6). Whoever may see the turn may see them: they are its history. */
-  lineage(caller: Caller, turnId: string): Promise<Turn[]>;
-  /** Counts a request of the caller over all servers. Throws `rate_limited` (H5). */
-  takeRequest(caller: Caller): Promise<void>;
-  /** Of the program. */
+  /** Who may read a session, and who takes part in it. */
+  readonly sharing: Sharing;
+  /** Agent contexts and conversation contexts. */
+  readonly contexts: Contexts;
+  /** The retrieval indexes of the caller's org. */
+  readonly indexes: Indexes;
+  /** Compares two turns, and verifies the digests of a session. */
+  readonly explain: Explain;
+  /** Exports and imports sessions. */
+  readonly transfer: Transfer;
+  /** API keys, and the authentication of a caller by a secret. */
+  readonly keys: KeyRing;
+  /** Devices, each of which has its own token. */
+  readonly devices: Devices;
+  /** The caller's org and its users. */
+  readonly people: People;
+  /** Orgs, as the operator of the data manages them. */
+  readonly operator: Operator;
+  /** The log of what the users of an org did. */
+  readonly audit: AuditLog;
+  /** The version of the program, for example `0.1.0`. */
   readonly version: string;
-  /** Cheap, however often it is called. */
+  /**
+   * Counts one request of the caller against the limits per minute of the user and of the org, over all servers that
+   * share the records. Throws `rate_limited` (H5).
+   */
+  takeRequest(caller: Caller): Promise<void>;
+  /** Returns whether the stores work. The answer is cached for a short time, so that any number of calls is cheap. Never throws. */
   health(): Promise<HealthReport>;
-  /** For the operator. */
+  /** Returns which database keeps the records, and the versions of its data. Has no caller: a door must give the answer to the operator only. */
   recordsAbout(): Promise<RecordsAbout>;
-  /** Lets running turns finish for `graceMs`, then interrupts the rest; nothing is left pending (R4). */
+  /**
+   * Refuses new turns with `shutting_down`, lets running turns finish for `graceMs` milliseconds (default: the limit
+   * `shutdownGraceMs`), interrupts the rest, and closes the stores. When it resolves, no turn of this engine is pending
+   * (R4). A second call does nothing. Rejects with the first failure of a store, after it has closed all of them.
+   */
   close(options?: { graceMs?: number }): Promise<void>;
 }

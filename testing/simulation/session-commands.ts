@@ -17,7 +17,7 @@ export const createSession: CommandMaker = (world) => {
   const mayRefuse = (code: ErrorCode): boolean =>
     origin !== undefined && (marksRefuse(code, session) || code === "turn_not_continuable");
   const make = async (): Promise<void> => {
-    const made = await here.engine.createSession(alice, origin === undefined ? {} : { forkOf: origin.id });
+    const made = await here.engine.sessions.create(alice, origin === undefined ? {} : { forkOf: origin.id });
     model.knowSession(made.id);
     if (origin !== undefined && model.endOf(origin.id)?.status === "failed")
       throw new Error("a failed turn was forked");
@@ -194,7 +194,7 @@ export const interrupt: CommandMaker = (world) => {
   const target = random.chance(0.5) ? { turnId: turn.id } : { sessionId: turn.sessionId };
   const stop = async (): Promise<void> => {
     for (const id of Object.values(target)) model.stopWishes.add(id);
-    const turnId = await here.engine.interrupt(alice, target);
+    const turnId = await here.engine.turns.interrupt(alice, target);
     if (turnId !== null) model.stopped.add(turnId);
   };
   const mayRefuse = (code: ErrorCode): boolean => marksRefuse(code, model.sessions.get(turn.sessionId));
@@ -212,7 +212,7 @@ export const steer: CommandMaker = (world) => {
   const target = random.chance(0.5) ? { turnId: turn.id } : { sessionId: turn.sessionId };
   const text = `note ${world.nextNote()}`;
   const send = async (): Promise<void> => {
-    const turnId = await here.engine.steer(alice, { ...target, text });
+    const turnId = await here.engine.turns.steer(alice, { ...target, text });
     model.steers.push({ turnId, text, isRemote: !isRunBy(world, here.process, turnId) });
   };
   const mayRefuse = (code: ErrorCode): boolean =>
@@ -224,12 +224,12 @@ export const steer: CommandMaker = (world) => {
 };
 
 const looks: readonly ((engine: Engine, turn: NaiveTurn) => Promise<unknown>)[] = [
-  (engine, { id }) => engine.getTurn(alice, id),
-  async (engine, { id }) => await (await engine.readTurn(alice, id)).answer(),
-  async (engine, { id }) => await (await engine.readTurn(alice, id)).request(1),
-  (engine, { sessionId }) => engine.listTurns(alice, sessionId, {}),
+  (engine, { id }) => engine.turns.get(alice, id),
+  async (engine, { id }) => await (await engine.turns.read(alice, id)).answer(),
+  async (engine, { id }) => await (await engine.turns.read(alice, id)).request(1),
+  (engine, { sessionId }) => engine.turns.list(alice, sessionId, {}),
   (engine, { sessionId }) => engine.tree.graph(alice, sessionId),
-  (engine) => engine.listSessions(alice, {}),
+  (engine) => engine.sessions.list(alice, {}),
   (engine) => engine.tree.search(alice, { text: "please 7" }),
   (engine) => engine.health(),
 ];
@@ -253,11 +253,11 @@ export const look: CommandMaker = (world) => {
 const stranger = { ...alice, role: "member" as const, userId: "00000000-0000-7000-8000-0000000000ff" };
 
 const intrusions: readonly ((engine: Engine, turn: NaiveTurn) => Promise<unknown>)[] = [
-  (engine, { sessionId }) => engine.runTurn(stranger, { sessionId, instruction: "mine" }),
-  (engine, { id }) => engine.runTurn(stranger, { fork: { turnId: id }, instruction: "mine" }),
-  (engine, { id }) => engine.runTurn(stranger, { rerun: { turnId: id }, instruction: "" }),
-  (engine, { id }) => engine.interrupt(stranger, { turnId: id }),
-  (engine, { sessionId }) => engine.steer(stranger, { sessionId, text: "mine" }),
+  (engine, { sessionId }) => engine.turns.run(stranger, { sessionId, instruction: "mine" }),
+  (engine, { id }) => engine.turns.run(stranger, { fork: { turnId: id }, instruction: "mine" }),
+  (engine, { id }) => engine.turns.run(stranger, { rerun: { turnId: id }, instruction: "" }),
+  (engine, { id }) => engine.turns.interrupt(stranger, { turnId: id }),
+  (engine, { sessionId }) => engine.turns.steer(stranger, { sessionId, text: "mine" }),
   (engine, { sessionId, id }) => engine.tree.moveHead(stranger, { sessionId, from: null, to: id }),
   (engine, { sessionId }) => engine.tree.purge(stranger, sessionId),
 ];

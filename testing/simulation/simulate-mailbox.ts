@@ -32,7 +32,7 @@ const refusals: readonly ErrorCode[] = [
 
 function run(world: World, process: Process, request: TurnRequest): void {
   const call = async (): Promise<void> => {
-    const running = await process.engine?.runTurn(alice, request);
+    const running = await process.engine?.turns.run(alice, request);
     await running?.finished;
   };
   const mayRefuse = (code: ErrorCode): boolean => refusals.includes(code);
@@ -111,7 +111,7 @@ const weights: readonly (readonly [number, CommandMaker])[] = [
   [
     2,
     inSession("interrupt", (world, process, sessionId) => {
-      const call = process.engine?.interrupt(alice, { sessionId }) ?? Promise.resolve();
+      const call = process.engine?.turns.interrupt(alice, { sessionId }) ?? Promise.resolve();
       follow(world, process, { what: "interrupting", call, mayRefuse: () => false });
     }),
   ],

@@ -40,7 +40,7 @@ function submit(world: World, submission: Submission): void {
   const run = onBehalf(asked, process, async () => {
     let running: RunningTurn;
     try {
-      running = await engine.runTurn(alice, asked.request);
+      running = await engine.turns.run(alice, asked.request);
     } catch (error) {
       return judgeRefusal(world, error, { submission, attempt });
     }

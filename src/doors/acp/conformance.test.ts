@@ -143,7 +143,7 @@ test("[P1] MODES-001 MODES-002 the modes are offered, and setting one holds for 
   assert.equal((await refused(connection.agent.request("session/set_mode", { sessionId, modeId: "no" }))).code, -32602);
   const { _meta } = await connection.prompt(sessionId, "hi");
   const owner = await aptove.engine.keys.owner();
-  assert.equal((await aptove.engine.getTurn(owner, String(_meta?.["aptove.dev/turnId"]))).mode, "ask");
+  assert.equal((await aptove.engine.turns.get(owner, String(_meta?.["aptove.dev/turnId"]))).mode, "ask");
 });
 
 test("[P1] AUTH-001 AUTH-002 no way to authenticate is offered, and nothing is refused for the lack of one", async (t) => {

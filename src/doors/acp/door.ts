@@ -96,7 +96,7 @@ export class AcpDoor {
     const around = { ports: this.#ports, opened };
     const from = await visibleSession(around, request.sessionId);
     const named = metaText(request._meta, metaKeys.turnId);
-    const turn = named === null ? null : await opened.engine.getTurn(opened.caller, named);
+    const turn = named === null ? null : await opened.engine.turns.get(opened.caller, named);
     // The turn of another session may be in the history of this one; a device may see it only in its own workspace.
     if (turn !== null) await visibleSession(around, turn.sessionId);
     const forkOf = turn?.id ?? from.headTurnId ?? from.originTurnId;
@@ -109,7 +109,7 @@ export class AcpDoor {
       ...repoOf(setup),
       ...(forkOf !== null && { forkOf }),
     };
-    const session = await opened.engine.createSession(opened.caller, start);
+    const session = await opened.engine.sessions.create(opened.caller, start);
     const open = await this.#open(opened, session, setup);
     this.#tellCommands(open);
     return { sessionId: session.id, ...setupAnswer(open) };
@@ -244,11 +244,11 @@ export class AcpDoor {
 
   /** Of a session that belongs to somebody else nothing is written: then it holds for this connection. */
   async #write(open: OpenSession, { engine, caller }: OpenedPorts, memory: Partial<SessionMemory>): Promise<void> {
-    const session = await engine.getSession(caller, open.facts.id);
+    const session = await engine.sessions.get(caller, open.facts.id);
     const metadata = withMemory(session.metadata, memory);
     if (JSON.stringify(metadata) === JSON.stringify(session.metadata)) return;
     try {
-      await engine.updateSession(caller, session.id, { metadata });
+      await engine.sessions.update(caller, session.id, { metadata });
     } catch (error) {
       if (!(error instanceof AptoveError) || error.code !== "forbidden") throw error;
     }

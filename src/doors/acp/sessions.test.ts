@@ -211,7 +211,7 @@ test("[P1] [T6] a fork goes on from the head, or from the turn that is named, an
 test("[P4] a session of another door is listed, loaded and gone on with", async (t) => {
   const world = await acpTest(t);
   const { engine, caller } = await owner(world);
-  const made = await engine.runTurn(caller, { instruction: "from the terminal" });
+  const made = await engine.turns.run(caller, { instruction: "from the terminal" });
   await made.finished;
   const connection = await world.connect();
   const listed = (await connection.agent.request("session/list", {})).sessions;
@@ -232,7 +232,7 @@ test("[P4] what other doors said in an open session is told before the next answ
   const { sessionId } = await connection.begin();
   await connection.prompt(sessionId, "one");
   await (
-    await engine.runTurn(caller, { sessionId, instruction: "two, from elsewhere" })
+    await engine.turns.run(caller, { sessionId, instruction: "two, from elsewhere" })
   ).finished;
   const before = connection.updates(sessionId).length;
   await connection.prompt(sessionId, "three");
@@ -252,7 +252,7 @@ test("[T5] [P4] a prompt waits for a turn of another door, and can be cancelled 
   const { engine, caller } = await owner(world);
   const connection = await world.connect();
   const { sessionId } = await connection.begin();
-  const other = await engine.runTurn(caller, { sessionId, instruction: "elsewhere" });
+  const other = await engine.turns.run(caller, { sessionId, instruction: "elsewhere" });
   const cancelled = connection.prompt(sessionId, "never mind");
   await connection.agent.notify("session/cancel", { sessionId });
   assert.equal((await cancelled).stopReason, "cancelled");
@@ -278,7 +278,7 @@ test("[P4] prompts of one session are answered one after the other, and none is 
 test("[S7] a list is cut into pages that neither repeat nor skip", async (t) => {
   const { connect, aptove } = await acpTest(t);
   const caller = await aptove.engine.keys.owner();
-  for (let n = 0; n < 120; n += 1) await aptove.engine.createSession(caller, { name: `session ${n}` });
+  for (let n = 0; n < 120; n += 1) await aptove.engine.sessions.create(caller, { name: `session ${n}` });
   const connection = await connect();
   const seen: string[] = [];
   let cursor: string | null | undefined;

@@ -21,7 +21,7 @@ export async function checkWorkspaces(call: CliInvocation): Promise<{ count: num
   return { count: found.length, problems };
 }
 
-export async function ownProblems(call: CliInvocation, id: string): Promise<string[]> {
+async function ownProblems(call: CliInvocation, id: string): Promise<string[]> {
   try {
     return configurationProblems((await call.loadedFor(id)).configuration, call.io.env);
   } catch (error) {

@@ -47,10 +47,10 @@ test("[L1] with --json a usage error is reported like every failure", async (t) 
     [["ask", "--bogus"], { message: "unknown option '--bogus'", fix: "see aptove ask --help" }],
     [["session"], { message: "no command was given", fix: "see --help" }],
   ];
-  for (const [argv, told] of cases) {
+  for (const [argv, expected] of cases) {
     const { exit, stdout, stderr } = await world.run([...argv, "--json"]);
     assert.deepEqual([exit, stderr], [2, ""], argv.join(" "));
-    assert.deepEqual(JSON.parse(stdout), { error: { code: "usage", ...told } });
+    assert.deepEqual(JSON.parse(stdout), { error: { code: "usage", ...expected } });
   }
 });
 

@@ -39,7 +39,7 @@ test(
     assert.ok(examples.length >= 16);
     for (const example of examples) {
       const waiting = example.includes("toolResults") ? { tools } : {};
-      const { sessionId, turnId, finished } = await door.engine.runTurn(door.admin, {
+      const { sessionId, turnId, finished } = await door.engine.turns.run(door.admin, {
         instruction: "before",
         ...waiting,
       });

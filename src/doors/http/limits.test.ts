@@ -224,7 +224,7 @@ test("[H3] [H5] [E4] [X5] bad requests are refused, each by its code, and nothin
     );
     assert.ok(detail.length > 0 && detail.length < 2_000, what);
   }
-  assert.deepEqual((await engine.listSessions(admin, {})).sessions, []);
+  assert.deepEqual((await engine.sessions.list(admin, {})).sessions, []);
   assert.deepEqual(await deps.blobs.list(""), []);
   assert.equal(provider.exchanges.length, 0);
 });

@@ -190,7 +190,7 @@ test("[H5] a client that goes away in the middle of its body leaves nothing behi
   socket.write(head, () => socket.destroy());
   await once(socket, "close");
   await isServing(door);
-  assert.deepEqual((await door.engine.listSessions(door.admin, {})).sessions, []);
+  assert.deepEqual((await door.engine.sessions.list(door.admin, {})).sessions, []);
   assert.deepEqual(door.reports, []);
 });
 

@@ -82,7 +82,7 @@ test("[S7] pages follow each other by a cursor, newest activity first, and filte
   const door = await testDoor(t);
   const ids: string[] = [];
   for (let n = 0; n < 5; n++)
-    ids.unshift((await door.engine.createSession(door.admin, { repo: n % 2 ? "odd" : "even" })).id);
+    ids.unshift((await door.engine.sessions.create(door.admin, { repo: n % 2 ? "odd" : "even" })).id);
   const seen: string[] = [];
   let next: string | null = "";
   while (next !== null) {
@@ -132,7 +132,7 @@ test("[T4] [H2] turns come newest first, as summaries; the last one is whole", a
   const last = await get<WireTurn>(door, `${at}/last`);
   assert.equal(last.instructionSummary, "three");
   assert.deepEqual(await get(door, `/api/turns/${last.id}`), last);
-  const empty = await door.engine.createSession(door.admin, {});
+  const empty = await door.engine.sessions.create(door.admin, {});
   await door.refused("not_found", `GET /api/sessions/${empty.id}/turns/last`);
   assert.deepEqual(await get(door, `/api/sessions/${empty.id}/turns`), { turns: [], nextBefore: null });
 });

@@ -54,8 +54,8 @@ test("[H5] two servers together run as many turns of a user, and of an org, as t
   const refused = await refusalOf(one.start("c"));
   assert.equal(refused.code, "runs_limited");
   assert.deepEqual(refused.facts, { limit: 2, of: "user", retryAfterSeconds: 1 });
-  running.push(await two.engine.runTurn(bob, { instruction: "d" }));
-  assert.equal((await refusalOf(one.engine.runTurn(bob, { instruction: "e" }))).facts["of"], "org");
+  running.push(await two.engine.turns.run(bob, { instruction: "d" }));
+  assert.equal((await refusalOf(one.engine.turns.run(bob, { instruction: "e" }))).facts["of"], "org");
 
   one.calls.clear();
   for (let n = 0; n < 20; n++) await refusalOf(one.start("again"));

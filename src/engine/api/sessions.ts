@@ -1,8 +1,8 @@
 /** Sessions, their tree and their mailbox, as a door sees them (S1, S5, S6, S7, S8, A2). */
-import type { SessionCursor, SessionQuery, TextHit } from "../../records/record-store.ts";
+import type { SessionCursor, SessionPage, SessionQuery, TextHit } from "../../records/record-store.ts";
 import type { Turn } from "../../domain/turn.ts";
 import type { TranscriptMessage } from "../../domain/transcript.ts";
-import type { Session } from "../../domain/session.ts";
+import type { Session, SessionPatch } from "../../domain/session.ts";
 import type { MailboxMessage } from "../../domain/mailbox.ts";
 import type { Caller } from "../../domain/caller.ts";
 
@@ -38,6 +38,33 @@ export interface MailboxRequest {
 export interface Mailbox {
   messages: MailboxMessage[];
   runningTurnIds: string[];
+}
+
+/** Creating, reading, changing and listing sessions. */
+export interface Sessions {
+  /**
+   * Creates a session without a turn, which the caller owns, and returns it. With `forkOf` it begins below that turn,
+   * and takes over the settings of the turn's session that `start` leaves out. Throws `forbidden` for a reader,
+   * `not_found` and `turn_not_continuable` for the turn, `workspace_unknown`, `context_unknown`.
+   */
+  create(caller: Caller, start: SessionStart): Promise<Session>;
+  /** Returns a session that the caller may see. Throws `not_found`. */
+  get(caller: Caller, id: string): Promise<Session>;
+  /**
+   * Changes the named fields of a session and returns the session. A change of `isPublic` is recorded in the audit log.
+   * The owner may do this, and an admin who may see the session. Throws `not_found`, `forbidden`.
+   */
+  update(caller: Caller, id: string, patch: SessionPatch): Promise<Session>;
+  /**
+   * Returns a page of the sessions that the caller owns or takes part in, and of those that are public in the caller's
+   * org: the newest activity first. `next` is the cursor of the next page, or null on the last one (S7).
+   */
+  list(caller: Caller, page: SessionListRequest): Promise<SessionPage>;
+  /**
+   * Returns the messages that subagents sent to the session's agent, oldest first, and the ids of the subagents' turns
+   * that are running (A2). A turn request with `fire` delivers the waiting messages. Throws `not_found`.
+   */
+  mailbox(caller: Caller, sessionId: string, page?: MailboxRequest): Promise<Mailbox>;
 }
 
 /** Sessions as a workspace has them: one after the other, each going on where the last one was (W3, W5). */

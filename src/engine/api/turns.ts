@@ -1,14 +1,69 @@
 /** A turn as a door asks for it and follows it (T5, T6, T7, V4, V5). */
 import type { SessionStart } from "./sessions.ts";
 import type { Tool } from "../../tools/tool.ts";
-import type { FinishedTurn, Turn } from "../../domain/turn.ts";
+import type { FinishedTurn, Turn, TurnKind } from "../../domain/turn.ts";
 import type { ToolCallView, ToolDefinition, ToolFeedback } from "../../domain/tool.ts";
 import type { Step } from "../../domain/step.ts";
 import type { Session } from "../../domain/session.ts";
 import type { InputPart } from "../../domain/input-part.ts";
 import type { SequencedEvent } from "../../domain/events.ts";
 import type { ModelSettings } from "../../domain/context.ts";
+import type { Caller } from "../../domain/caller.ts";
 import type { ActiveFile } from "../../domain/active-file.ts";
+
+/** Running, controlling and reading turns. */
+export interface Turns {
+  /**
+   * Runs a turn: the next turn of the session `sessionId`, or the first turn of a new session. Resolves as soon as the
+   * turn is open and durable. The turn then runs to its end whether or not a client listens (R5). Only the owner of a
+   * session and those who take part in it may run turns in it; who may only read it may fork it.
+   *
+   * Throws if the turn is refused, and then nothing is stored: `instruction_empty`, `context_unknown`, `session_busy`,
+   * `head_moved`, `session_archived`, `turn_not_continuable`, `runs_limited`, `shutting_down`, and other codes of
+   * docs/errors.md. A failure after that ends the turn, and is stored with it.
+   */
+  run(caller: Caller, request: TurnRequest): Promise<RunningTurn>;
+  /**
+   * Returns the events of a turn after position `afterSeq` (0 for all events), in order. Works while the turn runs and at
+   * any time later. The iterable ends after the terminal event, or when `signal` aborts (V2). Throws `not_found`, and
+   * `event_id_unknown` if the turn has no event at that position.
+   */
+  events(
+    caller: Caller,
+    turnId: string,
+    from: { afterSeq: number; signal?: AbortSignal },
+  ): Promise<AsyncIterable<SequencedEvent>>;
+  /**
+   * Sends a message to a running turn, and returns the id of the turn. The model receives the message at the turn's next
+   * step (V4). Throws `turn_not_running`, `not_found`, `forbidden`, `instruction_empty`.
+   */
+  steer(caller: Caller, target: ({ turnId: string } | { sessionId: string }) & { text: string }): Promise<string>;
+  /**
+   * Stops a turn, or everything that runs in a session, subagents included. Returns the id of the turn that it stopped,
+   * or null if none was running: a second call is harmless (T10). Who may continue the session may do this, and an admin
+   * who may see it. Throws `not_found`, `forbidden`.
+   */
+  interrupt(caller: Caller, target: { turnId: string } | { sessionId: string }): Promise<string | null>;
+  /** Returns a turn of a session that the caller may see. Throws `not_found`. */
+  get(caller: Caller, id: string): Promise<Turn>;
+  /** Returns a page of a session's turns, newest first. Throws `not_found`. */
+  list(caller: Caller, sessionId: string, page: TurnListRequest): Promise<Turn[]>;
+  /** Returns a reader of the turn's contents, which are kept as blobs. Throws `not_found`. */
+  read(caller: Caller, id: string): Promise<TurnReader>;
+  /**
+   * Returns the turns from the root of the tree to this turn, oldest first, across forks (T6). A caller who may see the
+   * turn may see all of them, because they are its history. Throws `not_found`.
+   */
+  lineage(caller: Caller, turnId: string): Promise<Turn[]>;
+}
+
+export interface TurnListRequest {
+  /** Only turns with a lower sequence number. */
+  before?: number;
+  /** The size of the page; a maximum applies. */
+  limit?: number;
+  kind?: TurnKind;
+}
 
 export interface TurnRequest {
   /** Absent, and neither `fork` nor `rerun`: a new session. */

@@ -37,7 +37,7 @@ test("[G1] [E6] [D1] an edit counts at the next turn on every server, and no pas
     const { version = 0, hash } = turn.manifest.conversationContext;
     const said = await one.engine.contexts.get(alice, { ...conversation, version });
     assert.equal(contextHash(said.content ?? assert.fail()), hash);
-    assert.ok((await (await one.engine.readTurn(alice, turn.id)).prompt())?.startsWith(prompt));
+    assert.ok((await (await one.engine.turns.read(alice, turn.id)).prompt())?.startsWith(prompt));
   }
   assert.deepEqual(await one.engine.contexts.get(alice, conversation), second);
   const history = await one.engine.contexts.versions(alice, conversation, {});

@@ -201,7 +201,7 @@ test("[D1] [H4] turns that one may not see cannot be compared", async (t) => {
   const at = await testEngine(t);
   const first = await at.ask("one");
   const stranger = { ...alice, userId: newId() };
-  const open = await (await at.engine.runTurn(stranger, { instruction: "mine" })).finished;
+  const open = await (await at.engine.turns.run(stranger, { instruction: "mine" })).finished;
   for (const turns of [
     { a: first.id, b: open.id },
     { a: open.id, b: first.id },

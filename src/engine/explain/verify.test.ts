@@ -177,7 +177,7 @@ test("[D2] turns that could not be sealed are counted, those that run are passed
   });
   dead.add(first.deps.runner.id);
   const { engine } = await testEngine(t, { ...first.deps, runner: testRunner() });
-  assert.equal((await engine.getTurn(alice, cut.turnId)).status, "failed");
+  assert.equal((await engine.turns.get(alice, cut.turnId)).status, "failed");
   const report = await engine.explain.verify(alice, one.sessionId);
   assert.deepEqual([report.turnsChecked, report.turnsUnsealed, report.fault], [1, 1, null]);
   const stranger = { ...alice, userId: newId() };

@@ -16,7 +16,7 @@ test("[T6] [S4] a fork is a new session whose first turn has any finished turn a
   await ask("three", { sessionId: first.sessionId });
   const fork = await ask("another three", { fork: { turnId: second.id } });
   assert.deepEqual([fork.parentId, fork.depth, fork.sequence, fork.id], [second.id, 3, 1, fork.sessionId]);
-  const session = await engine.getSession(alice, fork.sessionId);
+  const session = await engine.sessions.get(alice, fork.sessionId);
   assert.deepEqual([session.originTurnId, session.headTurnId], [second.id, fork.id]);
   assert.deepEqual(
     provider.exchanges.at(-1)?.context.map((item) => item.type),
@@ -29,7 +29,7 @@ test("[T6] [S4] a fork is a new session whose first turn has any finished turn a
 test("[T6] a session can be forked before there is anything to ask, and begins where it was forked", async (t) => {
   const { ask, engine } = await testEngine(t);
   const first = await ask("one");
-  const session = await engine.createSession(alice, { forkOf: first.id });
+  const session = await engine.sessions.create(alice, { forkOf: first.id });
   assert.deepEqual([session.originTurnId, session.headTurnId, session.name], [first.id, null, "one"]);
   const turn = await ask("two", { sessionId: session.id });
   assert.deepEqual([turn.parentId, turn.id], [first.id, session.id]);
@@ -47,7 +47,7 @@ test("[T6] forks of failed, running, foreign and unknown turns are refused", asy
   await assert.rejects(start("x", { fork: { turnId: newId() } }), refused("not_found"));
   const stranger = { ...alice, userId: newId() };
   await assert.rejects(
-    engine.runTurn(stranger, { instruction: "x", fork: { turnId: failed.id } }),
+    engine.turns.run(stranger, { instruction: "x", fork: { turnId: failed.id } }),
     refused("not_found"),
   );
 });
@@ -56,16 +56,16 @@ test("[T7] a rerun of the head is its sibling and takes its place; the old turn 
   const { ask, engine, provider } = await testEngine(t);
   const first = await ask("one");
   const old = await ask("two", { sessionId: first.sessionId, mode: "edit" });
-  const before = await engine.getTurn(alice, old.id);
+  const before = await engine.turns.get(alice, old.id);
   const again = await ask("", { rerun: { turnId: old.id } });
   assert.deepEqual(
     [again.rerunOf, again.parentId, again.sessionId, again.sequence],
     [old.id, first.id, first.sessionId, 3],
   );
   assert.equal(again.mode, "edit");
-  assert.equal(await (await engine.readTurn(alice, again.id)).instruction(), "two");
-  assert.equal((await engine.getSession(alice, first.sessionId)).headTurnId, again.id);
-  assert.deepEqual(await engine.getTurn(alice, old.id), before);
+  assert.equal(await (await engine.turns.read(alice, again.id)).instruction(), "two");
+  assert.equal((await engine.sessions.get(alice, first.sessionId)).headTurnId, again.id);
+  assert.deepEqual(await engine.turns.get(alice, old.id), before);
   assert.deepEqual(provider.exchanges[2]?.context, provider.exchanges[1]?.context);
   const changed = await ask("two, but better", { rerun: { turnId: again.id } });
   assert.equal(changed.instructionSummary, "two, but better");
@@ -84,7 +84,7 @@ test("[T7] [T6] a rerun of an older turn is a fork; a failed try is repeated in 
   const other = await ask("", { rerun: { turnId: first.id } });
   assert.notEqual(other.sessionId, first.sessionId);
   assert.deepEqual([other.parentId, other.rerunOf], [null, first.id]);
-  assert.equal((await engine.getSession(alice, first.sessionId)).headTurnId, retried.id);
+  assert.equal((await engine.sessions.get(alice, first.sessionId)).headTurnId, retried.id);
 });
 
 test("[S5] [T6] the head moves from where it was seen, and only to a continuable turn of the session", async (t) => {
@@ -108,7 +108,7 @@ test("[S6] an archived session is readable and takes no turns; unarchived it goe
   const turn = await ask("one");
   await engine.tree.archive(alice, turn.sessionId);
   await assert.rejects(start("two", { sessionId: turn.sessionId }), refused("session_archived"));
-  assert.equal((await engine.getTurn(alice, turn.id)).id, turn.id);
+  assert.equal((await engine.turns.get(alice, turn.id)).id, turn.id);
   await engine.tree.unarchive(alice, turn.sessionId);
   assert.equal((await ask("two", { sessionId: turn.sessionId })).status, "completed");
 });
@@ -120,9 +120,9 @@ test("[S6] [K4] a removed session is gone until restored; purged, its blobs go b
   const third = await ask("three", { sessionId: first.sessionId });
   const fork = await ask("fork", { fork: { turnId: second.id } });
   await engine.tree.remove(alice, first.sessionId);
-  await assert.rejects(engine.getSession(alice, first.sessionId), refused("not_found"));
+  await assert.rejects(engine.sessions.get(alice, first.sessionId), refused("not_found"));
   await engine.tree.restore(alice, first.sessionId);
-  assert.equal((await engine.getSession(alice, first.sessionId)).id, first.sessionId);
+  assert.equal((await engine.sessions.get(alice, first.sessionId)).id, first.sessionId);
   await engine.tree.remove(alice, first.sessionId);
   assert.deepEqual(
     (await engine.tree.listRemoved(alice)).map(({ id }) => id),
@@ -218,7 +218,7 @@ test("[T7] [T9] a rerun of an answer to tools takes other results where they are
 test("[K4] [B1] the opening of a session that was made long ago is no garbage while its first turn is being opened", async (t) => {
   const records = memoryRecords();
   const { ask, engine } = await testEngine(t, { records });
-  const blank = await engine.createSession(alice, { name: "later" });
+  const blank = await engine.sessions.create(alice, { name: "later" });
   const old = { ...blank, id: "01000000-0000-7000-8000-000000000000" };
   await records.sessions.insert(old);
   const { open: openTurn } = records.turns;
@@ -229,13 +229,13 @@ test("[K4] [B1] the opening of a session that was made long ago is no garbage wh
   };
   const turn = await ask("at last", { sessionId: old.id });
   assert.deepEqual([turn.id, collected], [old.id, []]);
-  assert.equal(await (await engine.readTurn(alice, turn.id)).instruction(), "at last");
+  assert.equal(await (await engine.turns.read(alice, turn.id)).instruction(), "at last");
 });
 
 test("[K4] [B1] a turn that ends while garbage is collected keeps its blobs, however old its session is", async (t) => {
   const records = memoryRecords();
   const { ask, engine } = await testEngine(t, { records });
-  const blank = await engine.createSession(alice, { name: "later" });
+  const blank = await engine.sessions.create(alice, { name: "later" });
   const old = { ...blank, id: "01000000-0000-7000-8000-000000000000" };
   await records.sessions.insert(old);
   const { finish: finishTurn } = records.turns;
@@ -262,5 +262,5 @@ test("[K4] [B1] a turn that ends while garbage is collected keeps its blobs, how
   const turn = await asking;
   ended.resolve();
   assert.deepEqual((await collecting).keys, []);
-  assert.equal(await (await engine.readTurn(alice, turn.id)).answer(), "answer 1");
+  assert.equal(await (await engine.turns.read(alice, turn.id)).answer(), "answer 1");
 });

@@ -112,7 +112,7 @@ test("[W5] what a person wrote into session.md is where the next session begins,
   const again = (await begin()).session;
   assert.equal(again.originTurnId, turn.id);
   assert.ok((await read()).includes("You are Ada."));
-  const lineage = await engine.lineage(caller, turn.id);
+  const lineage = await engine.turns.lineage(caller, turn.id);
   assert.deepEqual(
     lineage.map(({ provider, instructionSummary }) => [provider, instructionSummary]),
     [
@@ -132,11 +132,11 @@ test("[W5] the imported turn is a turn like others: it is read, found, verified 
       { role: "assistant", text: "Yes." },
     ],
   });
-  const session = await engine.getSession(caller, id);
+  const session = await engine.sessions.get(caller, id);
   assert.equal(session.headTurnId, id);
-  const reader = await engine.readTurn(caller, id);
+  const reader = await engine.turns.read(caller, id);
   assert.equal(await reader.answer(), "I speak first.\n\nYes.");
-  const events = await all(await engine.turnEvents(caller, id, { afterSeq: 0 }));
+  const events = await all(await engine.turns.events(caller, id, { afterSeq: 0 }));
   assert.deepEqual(
     events.flatMap(({ event }) => (event.type === "steered" ? [event.text] : [])),
     ["Be brief about herons."],
@@ -186,7 +186,7 @@ test("[H4] to whoever does not own the data folder the id of a workspace is a la
   const { engine, caller, deps, store } = await world(t);
   const member: Caller = { ...caller, userId: newId(), role: "member" };
   Object.assign(deps.workspaces ?? assert.fail(), { settings: () => assert.fail("nobody asks") });
-  const turn = await (await engine.runTurn(member, { instruction: "one", workspaceId })).finished;
+  const turn = await (await engine.turns.run(member, { instruction: "one", workspaceId })).finished;
   assert.equal(turn.workspaceId, workspaceId);
   await assert.rejects(
     engine.workspaceSessions.begin(member, { workspaceId }),

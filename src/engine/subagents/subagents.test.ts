@@ -64,7 +64,7 @@ function looking({ deps }: Pick<TestEngine, "deps">) {
     mail: (sessionId: string): Promise<MailboxMessage[]> => deps.records.subagents.listMail(sessionId, { limit: 100 }),
     /** Waits until no subagent of the session runs. */
     quiet: async (engine: TestEngine["engine"], sessionId: string): Promise<Turn[]> => {
-      for (const { id } of await turns(sessionId)) await all(await engine.turnEvents(alice, id, { afterSeq: 0 }));
+      for (const { id } of await turns(sessionId)) await all(await engine.turns.events(alice, id, { afterSeq: 0 }));
       return await turns(sessionId);
     },
   };
@@ -121,10 +121,13 @@ test("[A1] a subagent runs in a turn of its own beside the spawner, goes on afte
   held.resolve();
   const [ended] = await quiet(engine, sessionId);
   assert.equal(ended?.status === "completed" && ended.answerSummary, "all read");
-  assert.equal((await engine.getSession(alice, sessionId)).headTurnId, next.id);
-  const forkOf = engine.runTurn(alice, { instruction: "x", fork: { turnId: id } });
+  assert.equal((await engine.sessions.get(alice, sessionId)).headTurnId, next.id);
+  const forkOf = engine.turns.run(alice, { instruction: "x", fork: { turnId: id } });
   await assert.rejects(forkOf, has("turn_not_continuable"));
-  await assert.rejects(engine.runTurn(alice, { instruction: "", rerun: { turnId: id } }), has("turn_not_continuable"));
+  await assert.rejects(
+    engine.turns.run(alice, { instruction: "", rerun: { turnId: id } }),
+    has("turn_not_continuable"),
+  );
 });
 
 test("[A1] its tools: the spawner's, narrowed by name; none that asks somebody or waits for a client; others only where offered", async (t) => {
@@ -206,13 +209,13 @@ test("[A1] one turn begins no more than its limit, and a session runs no more; i
   assert.match(outputs("more").at(-1) ?? "", /subagents_limited: a session may have 8 subagents running/);
 
   const [first] = running;
-  assert.equal(await engine.interrupt(alice, { turnId: first?.id ?? "" }), first?.id);
-  await all(await engine.turnEvents(alice, first?.id ?? "", { afterSeq: 0 }));
-  const stopped = await engine.interrupt(alice, { sessionId });
+  assert.equal(await engine.turns.interrupt(alice, { turnId: first?.id ?? "" }), first?.id);
+  await all(await engine.turns.events(alice, first?.id ?? "", { afterSeq: 0 }));
+  const stopped = await engine.turns.interrupt(alice, { sessionId });
   assert.ok(running.slice(1).some(({ id }) => id === stopped));
   const codes = (await quiet(engine, sessionId)).map((turn) => turn.status === "failed" && turn.failures[0].code);
   assert.deepEqual(new Set(codes), new Set(["interrupted"]));
-  assert.equal(await engine.interrupt(alice, { sessionId }), null);
+  assert.equal(await engine.turns.interrupt(alice, { sessionId }), null);
 });
 
 test("[A1] a running subagent is steered; one that has ended goes on in its own lineage, and answers once more", async (t) => {
@@ -270,8 +273,8 @@ test("[A2] fire brings all that waits into one turn below the head, oldest first
   });
   const { sessionId, id: head } = await (await start("go")).finished;
   await quiet(engine, sessionId);
-  await assert.rejects(engine.runTurn(alice, { instruction: "", fire: true }), has("request_invalid"));
-  const steered = engine.runTurn(alice, { instruction: "", fire: true, sessionId, ifBusy: "steer" });
+  await assert.rejects(engine.turns.run(alice, { instruction: "", fire: true }), has("request_invalid"));
+  const steered = engine.turns.run(alice, { instruction: "", fire: true, sessionId, ifBusy: "steer" });
   await assert.rejects(steered, has("request_invalid"));
 
   const fired = await (await start("", { fire: true, sessionId })).finished;
@@ -282,7 +285,7 @@ test("[A2] fire brings all that waits into one turn below the head, oldest first
     fired.manifest.mailbox?.map(({ kind }) => kind),
     order,
   );
-  const [, block = ""] = await (await engine.readTurn(alice, fired.id)).message();
+  const [, block = ""] = await (await engine.turns.read(alice, fired.id)).message();
   assert.match(block, /^\[MAILBOX\]\nWhat your subagents said/);
   assert.ok(block.includes("````plaintext\nplain ``` and [INSTRUCTION] of mine\n````"));
   assert.match(block, /It failed \(provider_rejected\): no such model/);
@@ -307,12 +310,12 @@ test("[A2] a continuation that fails gives its messages back; the next one, or a
   assert.equal(bad.status, "failed");
   assert.equal((await mail(sessionId))[0]?.takenBy, null);
   isBroken = false;
-  const good = await (await engine.runTurn(alice, { instruction: "", rerun: { turnId: bad.id } })).finished;
+  const good = await (await engine.turns.run(alice, { instruction: "", rerun: { turnId: bad.id } })).finished;
   assert.equal(good.status, "completed");
   assert.deepEqual(delivered(provider.exchanges.at(-1)?.call), ["heard: work"]);
   assert.equal((await mail(sessionId))[0]?.takenBy, good.id);
   // A rerun of what was delivered repeats it, and takes nothing.
-  const again = await (await engine.runTurn(alice, { instruction: "please", rerun: { turnId: good.id } })).finished;
+  const again = await (await engine.turns.run(alice, { instruction: "please", rerun: { turnId: good.id } })).finished;
   assert.deepEqual(again.manifest.mailbox, good.manifest.mailbox);
   assert.equal((await mail(sessionId))[0]?.takenBy, good.id);
 });
@@ -378,12 +381,12 @@ test("[A2] [R2] a subagent that is lost with its process is told as failed; a lo
   });
   const old = await createEngine(deps);
   const { quiet, mail, turns } = looking({ deps });
-  const head = await (await old.runTurn(alice, { instruction: "go" })).finished;
+  const head = await (await old.turns.run(alice, { instruction: "go" })).finished;
   const { sessionId } = head;
   const [stuck, quick] = await turns(sessionId);
-  for await (const { event } of await old.turnEvents(alice, quick?.id ?? "", { afterSeq: 0 }))
+  for await (const { event } of await old.turns.events(alice, quick?.id ?? "", { afterSeq: 0 }))
     if (event.type === "run_finished") break;
-  const cut = await old.runTurn(alice, { instruction: "hang", fire: true, sessionId });
+  const cut = await old.turns.run(alice, { instruction: "hang", fire: true, sessionId });
   dead.add(deps.runner.id);
 
   const restarted = await testEngine(t, { ...deps, runner: testRunner() });
@@ -397,7 +400,7 @@ test("[A2] [R2] a subagent that is lost with its process is told as failed; a lo
       [stuck?.id, "subagent_failed", null],
     ],
   );
-  assert.equal((await restarted.engine.getTurn(alice, cut.turnId)).status, "failed");
+  assert.equal((await restarted.engine.turns.get(alice, cut.turnId)).status, "failed");
   const fired = await (await restarted.start("", { fire: true, sessionId })).finished;
   assert.equal(fired.parentId, head.id);
   assert.deepEqual(

@@ -18,9 +18,9 @@ async function* each(lines: readonly string[]): AsyncGenerator<string> {
 /** What is stored, in whatever form: equal only where nothing was written. */
 async function stored({ deps, engine }: TestEngine): Promise<unknown> {
   const keys = (await deps.blobs.list("turns/")).toSorted();
-  const { sessions } = await engine.listSessions(alice, {});
+  const { sessions } = await engine.sessions.list(alice, {});
   const turns = await Promise.all(sessions.map(({ id }) => deps.records.turns.list(id, { limit: 100 })));
-  return { keys, sessions, turns, ofCarol: (await engine.listSessions(carol, {})).sessions };
+  return { keys, sessions, turns, ofCarol: (await engine.sessions.list(carol, {})).sessions };
 }
 
 /** The file is refused, and nothing was written. */
@@ -284,7 +284,7 @@ test("turns that rest on others come only where those are, and may be seen and c
   const report = await there.engine.transfer.import(alice, each(rest));
   assert.deepEqual([report.turnsImported, report.sessions[0]?.isNew], [3, false]);
   assert.equal((await there.engine.explain.verify(alice, one.sessionId)).turnsChecked, 5);
-  const next = await (await there.engine.runTurn(alice, { instruction: "six", sessionId: one.sessionId })).finished;
+  const next = await (await there.engine.turns.run(alice, { instruction: "six", sessionId: one.sessionId })).finished;
   assert.equal(next.depth, 6);
 });
 
@@ -303,7 +303,7 @@ test("[H4] nobody gets at another's turns by a file that says it continues them"
   const fork = new ForgedFile(lines.slice(0, 2).concat(lines.slice(-1)));
   Object.assign(fork.session, { id: own, headTurnId: null, originTurnId: two.id });
   await refuses(there, fork.sealed(), { detail: /rests on/, caller: carol });
-  await there.engine.updateSession(alice, sessionId, { isPublic: true });
+  await there.engine.sessions.update(alice, sessionId, { isPublic: true });
   assert.equal((await there.engine.transfer.import(carol, each(fork.sealed()))).sessions[0]?.isNew, true);
 });
 
@@ -317,7 +317,7 @@ test("a turn that is here with another content is a conflict, and nothing of the
   Object.assign(extended.row(4), { rerunOf: newId() });
   extended.session.name = "Another";
   await refuses(there, extended.sealed(), { code: "import_conflict" });
-  assert.equal((await there.engine.getSession(alice, sessionId)).name, "one");
+  assert.equal((await there.engine.sessions.get(alice, sessionId)).name, "one");
 });
 
 test("[S4] a session may not have the id of somebody's turn", async (t) => {
@@ -351,12 +351,12 @@ test("[S5] a session that went on elsewhere goes on here; one that went on here 
   await other.engine.tree.moveHead(alice, { sessionId, from: six.parentId, to: one.id });
 
   assert.equal((await there.engine.transfer.import(alice, each(longer))).turnsImported, 1);
-  assert.deepEqual(await there.engine.getSession(alice, sessionId), await here.engine.getSession(alice, sessionId));
+  assert.deepEqual(await there.engine.sessions.get(alice, sessionId), await here.engine.sessions.get(alice, sessionId));
   assert.equal((await there.engine.transfer.import(alice, each(lines))).turnsKnown, 5);
-  assert.equal((await there.engine.getSession(alice, sessionId)).headTurnId, six.id);
+  assert.equal((await there.engine.sessions.get(alice, sessionId)).headTurnId, six.id);
 
   await other.engine.transfer.import(alice, each(longer));
-  assert.equal((await other.engine.getSession(alice, sessionId)).headTurnId, six.id, "below the head that it had");
+  assert.equal((await other.engine.sessions.get(alice, sessionId)).headTurnId, six.id, "below the head that it had");
   const apart = await testEngine(t);
   await apart.engine.transfer.import(alice, each(lines));
   await apart.ask("another six", { sessionId });
@@ -376,7 +376,7 @@ test("[S6] [T5] a session that is archived, removed or busy takes no imported tu
   await there.engine.tree.unarchive(alice, sessionId);
   const running = await there.start("six here", { sessionId });
   await refuses(there, longer, { code: "session_busy" });
-  await there.engine.interrupt(alice, { sessionId });
+  await there.engine.turns.interrupt(alice, { sessionId });
   await running.finished;
   await there.engine.tree.remove(alice, sessionId);
   await refuses(there, longer, { code: "import_conflict" });

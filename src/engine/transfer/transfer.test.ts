@@ -70,13 +70,13 @@ test("[D2] [S3] [B1] a session goes to another aptove with ids, digests, steps a
   const there = await testEngine(t, { script });
   const turns = await conversation(here);
   const { sessionId } = turns[0] ?? assert.fail();
-  await here.engine.updateSession(alice, sessionId, { name: "Looking", isPublic: true, labels: ["a"] });
+  await here.engine.sessions.update(alice, sessionId, { name: "Looking", isPublic: true, labels: ["a"] });
   const report = await there.engine.transfer.import(bob, each(await exported(here, { sessionId })));
   assert.deepEqual(report.sessions, [{ id: sessionId, name: "Looking", isNew: true }]);
   assert.deepEqual([report.turnsImported, report.turnsKnown], [5, 0]);
 
   for (const turn of turns) {
-    assert.deepEqual(await there.engine.getTurn(bob, turn.id), turn);
+    assert.deepEqual(await there.engine.turns.get(bob, turn.id), turn);
     assert.deepEqual(
       await there.deps.records.turns.listSteps(turn.id),
       await here.deps.records.turns.listSteps(turn.id),
@@ -84,16 +84,16 @@ test("[D2] [S3] [B1] a session goes to another aptove with ids, digests, steps a
   }
   assert.deepEqual(await blobsOf(there.deps.blobs), await blobsOf(here.deps.blobs));
   assert.equal(report.blobsImported, (await here.deps.blobs.list("turns/")).length);
-  const ours = await here.engine.getSession(alice, sessionId);
+  const ours = await here.engine.sessions.get(alice, sessionId);
   const { orgId, userId } = bob;
-  assert.deepEqual(await there.engine.getSession(bob, sessionId), { ...ours, orgId, userId, isPublic: false });
+  assert.deepEqual(await there.engine.sessions.get(bob, sessionId), { ...ours, orgId, userId, isPublic: false });
   assert.equal((await there.engine.explain.verify(bob, sessionId)).fault, null);
   const hits = await there.engine.tree.search(bob, { text: "quoted answer" });
   assert.deepEqual(
     hits.map((hit) => hit.session.id),
     [sessionId],
   );
-  const next = await there.engine.runTurn(bob, { instruction: "go on", sessionId });
+  const next = await there.engine.turns.run(bob, { instruction: "go on", sessionId });
   const finished = await next.finished;
   assert.deepEqual([finished.status, finished.sequence, finished.parentId], ["completed", 6, ours.headTurnId]);
 });
@@ -119,12 +119,12 @@ test("importing twice changes nothing, on every store", async (t) => {
   ]) {
     const there = await testEngine(t, { records });
     await there.engine.transfer.import(bob, each(lines));
-    const session = await there.engine.getSession(bob, first.sessionId);
+    const session = await there.engine.sessions.get(bob, first.sessionId);
     const blobs = await blobsOf(there.deps.blobs);
     const again = await there.engine.transfer.import(bob, each(lines));
     assert.deepEqual([again.turnsImported, again.turnsKnown, again.blobsImported], [0, 5, 0]);
     assert.deepEqual(again.sessions, [{ id: session.id, name: session.name, isNew: false }]);
-    assert.deepEqual(await there.engine.getSession(bob, first.sessionId), session);
+    assert.deepEqual(await there.engine.sessions.get(bob, first.sessionId), session);
     assert.deepEqual(await blobsOf(there.deps.blobs), blobs);
   }
 });
@@ -139,7 +139,9 @@ test("[T6] a fork brings the lineage above it, and nothing that is beside it", a
   const there = await testEngine(t);
   const report = await there.engine.transfer.import(bob, each(await exported(here, { sessionId: deeper.sessionId })));
   assert.equal(report.turnsImported, 4);
-  const sessions = await Promise.all([first, fork, deeper].map((turn) => there.engine.getSession(bob, turn.sessionId)));
+  const sessions = await Promise.all(
+    [first, fork, deeper].map((turn) => there.engine.sessions.get(bob, turn.sessionId)),
+  );
   assert.deepEqual(
     sessions.map((session) => [session.headTurnId, session.originTurnId, session.lastSequence]),
     [
@@ -148,23 +150,23 @@ test("[T6] a fork brings the lineage above it, and nothing that is beside it", a
       [deeper.id, fork.id, 1],
     ],
   );
-  const reader = await there.engine.readTurn(bob, deeper.id);
+  const reader = await there.engine.turns.read(bob, deeper.id);
   assert.equal(Buffer.from(await reader.request(1)).toString(), here.provider.exchanges.at(-1)?.request.body);
 
   // What was left out comes later, and the session has it as if it had always been whole.
   await there.engine.transfer.import(bob, each(await exported(here, { sessionId: first.sessionId })));
-  const whole = await here.engine.getSession(alice, first.sessionId);
+  const whole = await here.engine.sessions.get(alice, first.sessionId);
   const { orgId, userId } = bob;
-  assert.deepEqual(await there.engine.getSession(bob, first.sessionId), { ...whole, orgId, userId });
+  assert.deepEqual(await there.engine.sessions.get(bob, first.sessionId), { ...whole, orgId, userId });
 });
 
 test("[T6] a fork without a turn of its own goes on where it was forked, in the other place too", async (t) => {
   const here = await testEngine(t);
   const first = await here.ask("one");
-  const session = await here.engine.createSession(alice, { forkOf: first.id });
+  const session = await here.engine.sessions.create(alice, { forkOf: first.id });
   const there = await testEngine(t);
   await there.engine.transfer.import(bob, each(await exported(here, { sessionId: session.id })));
-  const next = await (await there.engine.runTurn(bob, { instruction: "two", sessionId: session.id })).finished;
+  const next = await (await there.engine.turns.run(bob, { instruction: "two", sessionId: session.id })).finished;
   assert.equal(next.parentId, first.id);
 });
 
@@ -174,10 +176,10 @@ test("[T6] the branch of a turn is its lineage, also of a failed one", async (t)
   const there = await testEngine(t);
   const report = await there.engine.transfer.import(bob, each(await exported(here, { turnId: waiting.id })));
   assert.equal(report.turnsImported, 2);
-  assert.equal((await there.engine.getSession(bob, first.sessionId)).headTurnId, waiting.id);
+  assert.equal((await there.engine.sessions.get(bob, first.sessionId)).headTurnId, waiting.id);
   const other = await testEngine(t);
   await other.engine.transfer.import(bob, each(await exported(here, { turnId: failed.id })));
-  const session = await other.engine.getSession(bob, first.sessionId);
+  const session = await other.engine.sessions.get(bob, first.sessionId);
   assert.deepEqual([session.headTurnId, session.lastTurnStatus], [failed.parentId, "failed"]);
   assert.equal(await other.deps.records.turns.get(again?.id ?? ""), null);
 });
@@ -185,12 +187,12 @@ test("[T6] the branch of a turn is its lineage, also of a failed one", async (t)
 test("[H4] of a session that one may no longer see a fork takes its turns and not what its owner says of it", async (t) => {
   const here = await testEngine(t);
   const first = await here.ask("one", { session: { name: "Secret plans", labels: ["x"], metadata: { a: 1 } } });
-  await here.engine.updateSession(alice, first.sessionId, { isPublic: true });
+  await here.engine.sessions.update(alice, first.sessionId, { isPublic: true });
   const carol = { ...alice, userId: newId(), role: "member" as const };
-  const fork = await (await here.engine.runTurn(carol, { instruction: "two", fork: { turnId: first.id } })).finished;
+  const fork = await (await here.engine.turns.run(carol, { instruction: "two", fork: { turnId: first.id } })).finished;
   const lines = async (): Promise<string> => (await exported(here, { sessionId: fork.sessionId }, carol)).join("\n");
   assert.ok((await lines()).includes("Secret plans"));
-  await here.engine.updateSession(alice, first.sessionId, { isPublic: false });
+  await here.engine.sessions.update(alice, first.sessionId, { isPublic: false });
   assert.ok(!/Secret plans|metadata":\{"a"/.test(await lines()));
   await assert.rejects(exported(here, { sessionId: first.sessionId }, carol), refused("not_found"));
   await assert.rejects(exported(here, { turnId: first.id }, carol), refused("not_found"));
@@ -226,7 +228,7 @@ test("[T2] a turn that was put away is exported as it is, and still has its dige
   const here = await testEngine(t);
   const first = await here.ask("one");
   const second = await here.ask("two", { sessionId: first.sessionId });
-  const session = await here.engine.getSession(alice, first.sessionId);
+  const session = await here.engine.sessions.get(alice, first.sessionId);
   const records = memoryRecords();
   const turns = [first, archiveTurn(second, second.statusAt + hour)];
   await records.imports.insert({
@@ -249,10 +251,10 @@ test("[T2] a turn that was put away is exported as it is, and still has its dige
   const there = await testEngine(t);
   const lines = await exported(away, { sessionId: session.id });
   assert.equal((await there.engine.transfer.import(bob, each(lines))).turnsImported, 2);
-  assert.deepEqual(await there.engine.getTurn(bob, second.id), turns[1]);
+  assert.deepEqual(await there.engine.turns.get(bob, second.id), turns[1]);
   // Where it was not put away it is the same turn, so nothing changes.
   assert.equal((await here.engine.transfer.import(alice, each(lines))).turnsKnown, 2);
-  assert.deepEqual(await here.engine.getTurn(alice, second.id), second);
+  assert.deepEqual(await here.engine.turns.get(alice, second.id), second);
 });
 
 test("[C6] [D3] a session whose history was summarised goes through, and its requests read back", async (t) => {
@@ -269,7 +271,7 @@ test("[C6] [D3] a session whose history was summarised goes through, and its req
   assert.equal((await there.engine.explain.verify(bob, first.sessionId)).fault, null);
   const bodies: string[] = [];
   for (const { id } of turns) {
-    const reader = await there.engine.readTurn(bob, id);
+    const reader = await there.engine.turns.read(bob, id);
     for (const { index } of await reader.steps()) bodies.push(Buffer.from(await reader.request(index)).toString());
   }
   assert.deepEqual(
@@ -315,7 +317,7 @@ test("[B1] whoever dies between any two writes of an import leaves garbage only,
       () => false,
     );
     if (isWhole) break;
-    assert.deepEqual((await there.engine.listSessions(bob, {})).sessions, []);
+    assert.deepEqual((await there.engine.sessions.list(bob, {})).sessions, []);
     const later = { records, blobs, runner: testRunner(), now: () => Date.now() + 2 * hour };
     const tidy = await testEngine(t, later);
     const admin = { ...bob, orgId: localOrgId, role: "admin" as const };
@@ -358,10 +360,10 @@ test("[K4] while an import writes, its blobs are not taken for garbage, however 
 
 test("[S4] a session that was made before its first turn moves like any other", async (t) => {
   const home = await testEngine(t);
-  const { id } = await home.engine.createSession(alice, {});
+  const { id } = await home.engine.sessions.create(alice, {});
   const turn = await home.ask("one", { sessionId: id });
   const lines = await exported(home, { sessionId: id });
   const away = await testEngine(t);
   assert.equal((await away.engine.transfer.import(alice, each(lines))).turnsImported, 1);
-  assert.deepEqual(await away.engine.getTurn(alice, turn.id), turn);
+  assert.deepEqual(await away.engine.turns.get(alice, turn.id), turn);
 });

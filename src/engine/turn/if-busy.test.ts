@@ -23,7 +23,7 @@ test("[T5] queued requests run one after the other, in the order in which they c
   );
   held.resolve();
   for (const running of await Promise.all(queued)) await running.finished;
-  const turns = await engine.listTurns(alice, first.sessionId, {});
+  const turns = await engine.turns.list(alice, first.sessionId, {});
   assert.deepEqual(
     turns.map((turn) => turn.instructionSummary),
     ["four", "three", "two", "one"],
@@ -61,9 +61,9 @@ test("[T5] [V4] a request may steer the running turn: the model gets it at its n
     provider.exchanges[1]?.context.map((item) => item.type),
     ["user", "assistant", "user"],
   );
-  const events = await all(await engine.turnEvents(alice, turn.id, { afterSeq: 0 }));
+  const events = await all(await engine.turns.events(alice, turn.id, { afterSeq: 0 }));
   assert.ok(events.some(({ event }) => event.type === "steered" && event.text === "but briefly"));
-  assert.equal((await engine.listTurns(alice, turn.sessionId, {})).length, 1);
+  assert.equal((await engine.turns.list(alice, turn.sessionId, {})).length, 1);
 });
 
 test("[V4] steering what does not run is refused", async (t) => {
@@ -71,11 +71,11 @@ test("[V4] steering what does not run is refused", async (t) => {
   const turn = await ask("one");
   for (const target of [{ turnId: turn.id }, { sessionId: turn.sessionId }]) {
     await assert.rejects(
-      engine.steer(alice, { ...target, text: "late" }),
+      engine.turns.steer(alice, { ...target, text: "late" }),
       (error) => error instanceof AptoveError && error.code === "turn_not_running",
     );
   }
-  assert.equal(await engine.interrupt(alice, { turnId: turn.id }), null);
+  assert.equal(await engine.turns.interrupt(alice, { turnId: turn.id }), null);
 });
 
 test("[R3] [V4] a turn that runs in another process is steered and interrupted by notes that its runner follows", async (t) => {
@@ -87,11 +87,14 @@ test("[R3] [V4] a turn that runs in another process is steered and interrupted b
   const other = await testEngine(t, { ...owner.deps, runner: testRunner() });
   const running = await owner.start("go");
   await reach(running, "text_started");
-  assert.equal(await other.engine.steer(alice, { sessionId: running.sessionId, text: "and more" }), running.turnId);
+  assert.equal(
+    await other.engine.turns.steer(alice, { sessionId: running.sessionId, text: "and more" }),
+    running.turnId,
+  );
   first.resolve();
   for await (const { event } of running.events())
     if (event.type === "text_delta" && event.delta.startsWith("two")) break;
-  assert.equal(await other.engine.interrupt(alice, { turnId: running.turnId }), running.turnId);
+  assert.equal(await other.engine.turns.interrupt(alice, { turnId: running.turnId }), running.turnId);
   const turn = await running.finished;
   assert.equal(turn.status === "completed" && turn.stopReason, "interrupted");
   assert.equal(await owner.answer(turn.id), "one \n\ntwo ");
@@ -105,7 +108,7 @@ test("[R3] with wake-ups the runner takes a note at once, and not when it looks 
   const other = await testEngine(t, { ...owner.deps, runner: testRunner() });
   const running = await owner.start("go");
   await reach(running, "text_started");
-  await other.engine.interrupt(alice, { turnId: running.turnId });
+  await other.engine.turns.interrupt(alice, { turnId: running.turnId });
   const turn = await running.finished;
   assert.equal(turn.status === "completed" && turn.stopReason, "interrupted");
 });
@@ -116,7 +119,7 @@ test("[V4] a message for a turn that then waits for its client is not lost in si
     script: () => [{ waits: held.promise }, { calls: "there", callId: "c1" }],
   });
   const running = await start("go", { tools: [{ name: "there", parameters: { type: "object" } }] });
-  await engine.steer(alice, { turnId: running.turnId, text: "wait" });
+  await engine.turns.steer(alice, { turnId: running.turnId, text: "wait" });
   held.resolve();
   const turn = await running.finished;
   assert.equal(turn.status, "awaiting_tool_results");
@@ -189,7 +192,7 @@ test("[T13] the same request sent twice at once gives one turn, also while the f
   assert.deepEqual([same.turnId, same.isRepeat], [one.turnId, true]);
   await assert.rejects(other, (error) => error instanceof AptoveError && error.code === "session_busy");
   await one.finished;
-  assert.equal((await engine.listTurns(alice, first.sessionId, {})).length, 2);
+  assert.equal((await engine.turns.list(alice, first.sessionId, {})).length, 2);
 });
 
 test("[V4] a message that came too late for a model call is told in the record, however the turn ends", async (t) => {
@@ -201,8 +204,8 @@ test("[V4] a message that came too late for a model call is told in the record, 
     const held = Promise.withResolvers<void>();
     const { start, engine } = await testEngine(t, { script: () => [{ waits: held.promise }, part] });
     const running = await start("go");
-    await engine.steer(alice, { turnId: running.turnId, text: "too late" });
-    if (stops) await engine.interrupt(alice, { turnId: running.turnId });
+    await engine.turns.steer(alice, { turnId: running.turnId, text: "too late" });
+    if (stops) await engine.turns.interrupt(alice, { turnId: running.turnId });
     held.resolve();
     const turn = await running.finished;
     assert.equal(turn.status, "failed");
@@ -304,9 +307,9 @@ test("[V4] a message for a session whose turn opens while it is looked for goes 
     return await pendingTurn.call(records.turns, id);
   };
   records.runners.insertControl = () => assert.fail("the turn runs here");
-  const turnId = await engine.steer(alice, { sessionId, text: "briefly" });
+  const turnId = await engine.turns.steer(alice, { sessionId, text: "briefly" });
   held.resolve();
-  const events = await all(await engine.turnEvents(alice, turnId, { afterSeq: 0 }));
+  const events = await all(await engine.turns.events(alice, turnId, { afterSeq: 0 }));
   assert.ok(events.some(({ event }) => event.type === "steered" && event.text === "briefly"));
 });
 
@@ -320,7 +323,7 @@ test("[R3] [V4] a message from another process that comes while the end is being
     if (!/\/run(-\d+)?\.json$/.test(key) || sent === 2) return;
     sent += 1;
     const turnId = key.split("/")[1] ?? "";
-    assert.equal(await other.engine.steer(alice, { turnId, text: `late ${sent}` }), turnId);
+    assert.equal(await other.engine.turns.steer(alice, { turnId, text: `late ${sent}` }), turnId);
   };
   const { ask, engine } = await testEngine(t, stores);
   const turn = await ask("one");
@@ -332,11 +335,11 @@ test("[R3] [V4] a message from another process that comes while the end is being
       ["steer_undelivered", "late 2"],
     ],
   );
-  const events = await all(await engine.turnEvents(alice, turn.id, { afterSeq: 0 }));
+  const events = await all(await engine.turns.events(alice, turn.id, { afterSeq: 0 }));
   assert.equal(events.filter(({ event }) => event.type === "warning").length, 2);
   assert.equal((await engine.explain.verify(alice, turn.sessionId)).fault, null);
   await assert.rejects(
-    other.engine.steer(alice, { turnId: turn.id, text: "too late" }),
+    other.engine.turns.steer(alice, { turnId: turn.id, text: "too late" }),
     (error) => error instanceof AptoveError && error.code === "turn_not_running",
   );
 });

@@ -29,9 +29,9 @@ async function crashed() {
     isAlive: (runner) => !dead.has(runner.id),
   });
   const engine = await createEngine(deps);
-  const first = await engine.runTurn(alice, { instruction: "one" });
+  const first = await engine.turns.run(alice, { instruction: "one" });
   await first.finished;
-  const cut = await engine.runTurn(alice, { instruction: "two", sessionId: first.sessionId });
+  const cut = await engine.turns.run(alice, { instruction: "two", sessionId: first.sessionId });
   await reach(cut, "text_delta");
   const runOut = (): void => void (stores.ahead += limits.leaseMs);
   return { deps, engine, cut, die: () => void dead.add(deps.runner.id), runOut };
@@ -42,19 +42,19 @@ test("[R2] [T11] a restart fails the cut turn with runner_lost, keeps its output
   t.after(() => old.close({ graceMs: 0 }));
   die();
   const { engine, answer } = await testEngine(t, { ...deps, runner: testRunner() });
-  const turn = await engine.getTurn(alice, cut.turnId);
+  const turn = await engine.turns.get(alice, cut.turnId);
   assert.equal(turn.status === "failed" && turn.failures[0].code, "runner_lost");
   assert.equal(await answer(turn.id), "half an ");
-  const events = await all(await engine.turnEvents(alice, turn.id, { afterSeq: 0 }));
+  const events = await all(await engine.turns.events(alice, turn.id, { afterSeq: 0 }));
   assert.deepEqual(
     events.slice(-2).map(({ event }) => event.type),
     ["text_ended", "run_failed"],
   );
   assert.equal(await deps.log.read(turn.id, 0), null);
-  const reader = await engine.readTurn(alice, turn.id);
+  const reader = await engine.turns.read(alice, turn.id);
   assert.ok((await reader.request(1)).length > 0, "the request was stored before it was sent");
-  const next = await engine.runTurn(alice, { instruction: "three", sessionId: turn.sessionId });
-  await engine.interrupt(alice, { turnId: next.turnId });
+  const next = await engine.turns.run(alice, { instruction: "three", sessionId: turn.sessionId });
+  await engine.turns.interrupt(alice, { turnId: next.turnId });
   assert.equal((await next.finished).parentId, turn.parentId);
 });
 
@@ -62,7 +62,7 @@ test("[R2] a live runner's turn is never touched", async (t) => {
   const { deps, cut, engine: old } = await crashed();
   t.after(() => old.close({ graceMs: 0 }));
   const { engine } = await testEngine(t, { ...deps, runner: testRunner() });
-  assert.equal((await engine.getTurn(alice, cut.turnId)).status, "pending");
+  assert.equal((await engine.turns.get(alice, cut.turnId)).status, "pending");
 });
 
 test("[R1] [R2] a runner whose lease ran out is fenced: its late commit changes nothing", async (t) => {
@@ -71,12 +71,12 @@ test("[R1] [R2] a runner whose lease ran out is fenced: its late commit changes 
   const elsewhere = { ...deps, runner: testRunner(), isAlive: () => null, now: () => Date.now() - 3_600_000 };
   runOut();
   const { engine } = await testEngine(t, elsewhere);
-  const failed = await engine.getTurn(alice, cut.turnId);
+  const failed = await engine.turns.get(alice, cut.turnId);
   assert.equal(failed.status, "failed");
   await old.close({ graceMs: 0 });
   assert.deepEqual(await cut.finished, failed, "the late runner learns what the records say");
-  assert.deepEqual(await engine.getTurn(alice, cut.turnId), failed);
-  assert.equal((await engine.getSession(alice, cut.sessionId)).headTurnId, failed.parentId);
+  assert.deepEqual(await engine.turns.get(alice, cut.turnId), failed);
+  assert.equal((await engine.sessions.get(alice, cut.sessionId)).headTurnId, failed.parentId);
 });
 
 test("[R2] whoever finds a session busy by a dead runner's turn recovers it at once", async (t) => {
@@ -84,9 +84,9 @@ test("[R2] whoever finds a session busy by a dead runner's turn recovers it at o
   t.after(() => old.close({ graceMs: 0 }));
   const { engine } = await testEngine(t, { ...deps, runner: testRunner() });
   die();
-  const next = await engine.runTurn(alice, { instruction: "three", sessionId: cut.sessionId });
-  assert.equal((await engine.getTurn(alice, cut.turnId)).status, "failed");
-  await engine.interrupt(alice, { turnId: next.turnId });
+  const next = await engine.turns.run(alice, { instruction: "three", sessionId: cut.sessionId });
+  assert.equal((await engine.turns.get(alice, cut.turnId)).status, "failed");
+  await engine.turns.interrupt(alice, { turnId: next.turnId });
 });
 
 test("[R2] [F10] several recoveries at once finish a turn of another server once, and one of them tells of it", async (t) => {
@@ -96,9 +96,9 @@ test("[R2] [F10] several recoveries at once finish a turn of another server once
   const notes: Note[] = [];
   const observer = { ...noObserver, note: (note: Note) => void notes.push(note) };
   const engines = await Promise.all([1, 2, 3].map(() => testEngine(t, { ...deps, observer, runner: testRunner() })));
-  const turns = await Promise.all(engines.map(({ engine }) => engine.getTurn(alice, cut.turnId)));
+  const turns = await Promise.all(engines.map(({ engine }) => engine.turns.get(alice, cut.turnId)));
   for (const turn of turns) assert.deepEqual(turn, turns[0]);
-  const session = await engines[0]?.engine.getSession(alice, cut.sessionId);
+  const session = await engines[0]?.engine.sessions.get(alice, cut.sessionId);
   assert.equal(session?.lastTurnStatus, "failed");
   assert.deepEqual(
     notes.filter(({ type }) => type === "turns_recovered"),
@@ -139,9 +139,9 @@ test("[R1] [T11] a process that slept through its lease stops its turn when it w
   t.mock.timers.tick(limits.leaseRenewMs);
   const turn = await cut.finished;
   assert.equal(turn.status === "failed" && turn.failures[0].code, "runner_lost");
-  assert.deepEqual(await engine.getTurn(alice, turn.id), turn);
+  assert.deepEqual(await engine.turns.get(alice, turn.id), turn);
   await listening;
-  const again = await all(await engine.turnEvents(alice, turn.id, { afterSeq: 0 }));
+  const again = await all(await engine.turns.events(alice, turn.id, { afterSeq: 0 }));
   assert.equal(again.filter(({ event }) => isTerminal(event)).length, 1);
 });
 
@@ -151,8 +151,8 @@ test("[R2] a turn that cannot be recovered holds up neither the others nor the s
   const old = deps.runner;
   const dying = await createEngine(deps);
   t.after(() => dying.close({ graceMs: 0 }));
-  const stuck = (await dying.runTurn(alice, { instruction: "one" })).turnId;
-  const lost = (await dying.runTurn(alice, { instruction: "two" })).turnId;
+  const stuck = (await dying.turns.run(alice, { instruction: "one" })).turnId;
+  const lost = (await dying.turns.run(alice, { instruction: "two" })).turnId;
   const broken: BlobStore = {
     put: async (key, bytes) => {
       if (key.includes(stuck)) throw new AptoveError("storage_full", `no room for ${key}`);
@@ -166,8 +166,8 @@ test("[R2] a turn that cannot be recovered holds up neither the others nor the s
   const reports: string[] = [];
   const report = (message: string): void => void reports.push(message);
   const { engine } = await testEngine(t, { ...deps, blobs: broken, runner: testRunner(), report });
-  assert.equal((await engine.getTurn(alice, lost)).status, "failed");
-  assert.equal((await engine.getTurn(alice, stuck)).status, "pending");
+  assert.equal((await engine.turns.get(alice, lost)).status, "failed");
+  assert.equal((await engine.turns.get(alice, stuck)).status, "pending");
   assert.equal(reports.filter((message) => message.includes(stuck)).length, 1);
 });
 
@@ -180,7 +180,7 @@ test("[R4] [T11] a turn whose end could not be written is not left pending when 
     return await finishTurn.call(records.turns, finish);
   };
   const engine = await createEngine(testParts({ records }));
-  const running = await engine.runTurn(alice, { instruction: "x" });
+  const running = await engine.turns.run(alice, { instruction: "x" });
   await running.finished;
   assert.equal((await records.turns.get(running.turnId))?.status, "pending");
   isFull = false;
@@ -204,7 +204,7 @@ test("[V2] [R2] a process that starts while another one ends a turn takes nothin
     heard.push(event);
     if (event.event.type === "text_delta") held.resolve();
   }
-  assert.deepEqual(heard, await all(await engine.turnEvents(alice, running.turnId, { afterSeq: 0 })));
+  assert.deepEqual(heard, await all(await engine.turns.events(alice, running.turnId, { afterSeq: 0 })));
   assert.equal(await deps.log.read(running.turnId, 0), null);
 });
 
@@ -223,13 +223,13 @@ test("[R2] a process that ends while a tool runs loses nothing of the model call
   });
   const old = await createEngine(deps);
   t.after(() => old.close({ graceMs: 0 }));
-  const running = await old.runTurn(alice, { instruction: "build it" });
+  const running = await old.turns.run(alice, { instruction: "build it" });
   await called.promise;
   dead.add(deps.runner.id);
   const { engine } = await testEngine(t, { ...deps, runner: testRunner() });
-  const turn = await engine.getTurn(alice, running.turnId);
+  const turn = await engine.turns.get(alice, running.turnId);
   assert.equal(turn.status === "failed" && turn.failures[0].code, "runner_lost");
-  const steps = await (await engine.readTurn(alice, turn.id)).steps();
+  const steps = await (await engine.turns.read(alice, turn.id)).steps();
   assert.deepEqual(
     steps.map(({ outcome }) => outcome),
     [{ status: "completed", stopReason: "tool_calls" }],
@@ -242,7 +242,7 @@ test("[R1] [R2] a server whose clock is an hour fast takes no turn of a live run
   t.after(() => old.close({ graceMs: 0 }));
   const fast = { ...deps, runner: testRunner(), isAlive: () => null, now: () => Date.now() + 3_600_000 };
   const { engine } = await testEngine(t, fast);
-  assert.equal((await engine.getTurn(alice, cut.turnId)).status, "pending");
+  assert.equal((await engine.turns.get(alice, cut.turnId)).status, "pending");
 });
 
 test("[R1] [T11] a server that is cut off from its records stops model and tools before its lease ends, and lets its listeners go", async (t) => {
@@ -269,7 +269,7 @@ test("[R1] [T11] a server that is cut off from its records stops model and tools
     script: () => [{ says: ["I build"] }, { calls: "build" }],
   });
   const cutOff = await createEngine(deps);
-  const running = await cutOff.runTurn(alice, { instruction: "build it" });
+  const running = await cutOff.turns.run(alice, { instruction: "build it" });
   const listening = all(running.events());
   const signal = await began.promise;
   isCutOff = true;
@@ -283,9 +283,9 @@ test("[R1] [T11] a server that is cut off from its records stops model and tools
 
   pass(limits.leaseMarginMs);
   const { engine } = await testEngine(t, { ...deps, records, runner: testRunner(), isAlive: () => null });
-  const turn = await engine.getTurn(alice, running.turnId);
+  const turn = await engine.turns.get(alice, running.turnId);
   assert.equal(turn.status === "failed" && turn.failures[0].code, "runner_lost");
   assert.equal(turn.status === "failed" && turn.run.modelRequests, 1, "the step that ended is kept");
-  const kept = await all(await engine.turnEvents(alice, running.turnId, { afterSeq: 0 }));
+  const kept = await all(await engine.turns.events(alice, running.turnId, { afterSeq: 0 }));
   assert.equal(kept.at(-1)?.event.type, "run_failed");
 });

@@ -19,7 +19,7 @@ function refused(code: ErrorCode): (error: unknown) => boolean {
 test("[S2] [S3] [S4] [T1] a first turn makes a session with its id, its owner and its name", async (t) => {
   const { ask, engine } = await testEngine(t);
   const turn = completed(await ask("Fix the tests\nplease"));
-  const session = await engine.getSession(alice, turn.sessionId);
+  const session = await engine.sessions.get(alice, turn.sessionId);
   assert.equal(turn.id, session.id);
   assert.equal(session.name, "Fix the tests");
   assert.deepEqual([session.orgId, session.userId], [alice.orgId, alice.userId]);
@@ -29,15 +29,15 @@ test("[S2] [S3] [S4] [T1] a first turn makes a session with its id, its owner an
 
 test("[S4] a session that was made first gives its id to its first turn, also when two ask for it at once", async (t) => {
   const { engine, start } = await testEngine(t);
-  const session = await engine.createSession(alice, { name: "kept" });
+  const session = await engine.sessions.create(alice, { name: "kept" });
   const tries = await Promise.allSettled([1, 2, 3].map((n) => start(`try ${n}`, { sessionId: session.id })));
   const [winner, ...others] = tries.filter((one) => one.status === "fulfilled").map((one) => one.value);
   assert.ok(winner !== undefined && others.length === 0);
   const turn = completed(await winner.finished);
   assert.equal(turn.id, session.id);
-  const reader = await engine.readTurn(alice, turn.id);
+  const reader = await engine.turns.read(alice, turn.id);
   assert.equal(await reader.instruction(), turn.instructionSummary);
-  assert.equal((await engine.getSession(alice, session.id)).name, "kept");
+  assert.equal((await engine.sessions.get(alice, session.id)).name, "kept");
 });
 
 test("[T1] [T6] [S5] a continue has the head as its parent and becomes the head", async (t) => {
@@ -45,7 +45,7 @@ test("[T1] [T6] [S5] a continue has the head as its parent and becomes the head"
   const first = await ask("one");
   const second = await ask("two", { sessionId: first.sessionId });
   assert.deepEqual([second.parentId, second.sequence, second.depth], [first.id, 2, 2]);
-  assert.equal((await engine.getSession(alice, first.sessionId)).headTurnId, second.id);
+  assert.equal((await engine.sessions.get(alice, first.sessionId)).headTurnId, second.id);
 });
 
 test("[S5] a continue from a head that has moved is refused with where it is", async (t) => {
@@ -72,7 +72,7 @@ test("[T5] a second turn is refused with the running one's id, and leaves nothin
   assert.deepEqual(await deps.blobs.list(""), before);
   held.resolve();
   completed(await running.finished);
-  assert.equal((await engine.listTurns(alice, running.sessionId, {})).length, 1);
+  assert.equal((await engine.turns.list(alice, running.sessionId, {})).length, 1);
 });
 
 test("[E1] [E2] [C1] in a chain only what is new is sent; the boot prompt goes first and once", async (t) => {
@@ -122,7 +122,7 @@ test("[C3] a forgotten chain is rebuilt once from our store, with a warning, and
     ["user", "assistant", "user", "assistant", "user"],
   );
   assert.ok(JSON.stringify(rebuilt.call.items[0]).includes("=== FILE 1 ==="), "the files sent before are sent again");
-  const steps = await (await engine.readTurn(alice, third.id)).steps();
+  const steps = await (await engine.turns.read(alice, third.id)).steps();
   assert.deepEqual(
     steps.map(({ index, outcome }) => [index, outcome.status]),
     [
@@ -147,7 +147,7 @@ test("[C3] when the history cannot be read the turn fails; it never goes on with
   assert.equal(third.failures[0].code, "history_unavailable");
   assert.ok(third.failures[0].message.includes(second.blobs.state ?? "?"), third.failures[0].message);
   assert.equal(provider.exchanges.length, 2);
-  assert.equal((await engine.getSession(alice, first.sessionId)).headTurnId, second.id);
+  assert.equal((await engine.sessions.get(alice, first.sessionId)).headTurnId, second.id);
 });
 
 test("[T12] a failed turn keeps its error and partial output and is never a parent", async (t) => {
@@ -163,7 +163,7 @@ test("[T12] a failed turn keeps its error and partial output and is never a pare
   const third = completed(await ask("three", { sessionId: first.sessionId }));
   assert.equal(third.parentId, first.id);
   assert.equal(third.sequence, 3);
-  assert.equal((await engine.getSession(alice, first.sessionId)).headTurnId, third.id);
+  assert.equal((await engine.sessions.get(alice, first.sessionId)).headTurnId, third.id);
 });
 
 test("[C7] what may succeed later is tried again, each try is a step, and the answer is shown once", async (t) => {
@@ -176,7 +176,7 @@ test("[C7] what may succeed later is tried again, each try is a step, and the an
     turn.warnings.map(({ code }) => code),
     ["provider_retried", "provider_retried"],
   );
-  assert.equal((await (await engine.readTurn(alice, turn.id)).steps()).length, 3);
+  assert.equal((await (await engine.turns.read(alice, turn.id)).steps()).length, 3);
 });
 
 test("[C7] quota, bad requests and refused content are not tried again; after output nothing is", async (t) => {
@@ -209,7 +209,7 @@ test("[T8] [V5] a call of a client's tool parks the turn; a plain continuation c
   assert.deepEqual(parked.deferredCalls, [
     { callId: "call_1", name: "run_tests", arguments: '{"all":true}', waitsFor: "client" },
   ]);
-  assert.equal((await engine.getSession(alice, parked.sessionId)).headTurnId, parked.id);
+  assert.equal((await engine.sessions.get(alice, parked.sessionId)).headTurnId, parked.id);
   const next = completed(await ask("never mind", { sessionId: parked.sessionId, tools }));
   assert.deepEqual(provider.exchanges[1]?.call.items[0], {
     type: "tool_result",
@@ -262,7 +262,7 @@ test("[G2] unknown contexts, modes and readers are refused by name, before anyth
   await assert.rejects(start("x", { agentContextId: "nope" }), named("context_unknown"));
   await assert.rejects(start("x", { conversationContextId: "nope" }), named("context_unknown"));
   await assert.rejects(start("x", { mode: "nope" }), named("mode_unknown"));
-  await assert.rejects(engine.runTurn({ ...alice, role: "reader" }, { instruction: "x" }), refused("forbidden"));
+  await assert.rejects(engine.turns.run({ ...alice, role: "reader" }, { instruction: "x" }), refused("forbidden"));
   await assert.rejects(start("x", { sessionId: newId() }), refused("not_found"));
   await assert.rejects(start("x", { sessionId: "../x" }), refused("not_found"));
   assert.deepEqual(await deps.blobs.list(""), []);
@@ -301,7 +301,7 @@ test("[T4] a turn holds what it was made of, in summaries and in full", async (t
   assert.deepEqual([turn.mode, turn.provider, turn.model], ["edit", "scripted", "scripted-1"]);
   assert.ok(turn.chain.responseId && (turn.chain.expiresAt ?? 0) > Date.now());
   assert.equal(turn.run.modelRequests, 1);
-  const reader = await engine.readTurn(alice, turn.id);
+  const reader = await engine.turns.read(alice, turn.id);
   assert.equal(await reader.instruction(), instruction);
   assert.equal(await reader.answer(), `long ${"answer ".repeat(400)}`.trimEnd() + " ");
   assert.deepEqual(await reader.message(), [`[MODE: edit]\n\n[INSTRUCTION]\n${instruction}`]);
@@ -310,13 +310,13 @@ test("[T4] a turn holds what it was made of, in summaries and in full", async (t
 
 test("[S2] a session that was made without a name is named by its first instruction; a set name stays", async (t) => {
   const { ask, engine } = await testEngine(t);
-  const blank = await engine.createSession(alice, {});
+  const blank = await engine.sessions.create(alice, {});
   await ask("Fix it\nplease", { sessionId: blank.id });
   await ask("another", { sessionId: blank.id });
-  assert.equal((await engine.getSession(alice, blank.id)).name, "Fix it");
-  const named = await engine.createSession(alice, { name: "mine" });
+  assert.equal((await engine.sessions.get(alice, blank.id)).name, "Fix it");
+  const named = await engine.sessions.create(alice, { name: "mine" });
   await ask("Fix it", { sessionId: named.id });
-  assert.equal((await engine.getSession(alice, named.id)).name, "mine");
+  assert.equal((await engine.sessions.get(alice, named.id)).name, "mine");
 });
 
 test("[C7] an answer that never ends is ended at the limit, and the turn fails", async (t) => {

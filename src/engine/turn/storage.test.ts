@@ -34,7 +34,7 @@ test("[E7] what cannot be stored is not sent: the model is not called and nothin
   });
   await assert.rejects(start("x"), (error) => error instanceof AptoveError && error.code === "storage_full");
   assert.equal(provider.exchanges.length, 0);
-  assert.deepEqual((await engine.listSessions(alice, {})).sessions, []);
+  assert.deepEqual((await engine.sessions.list(alice, {})).sessions, []);
 });
 
 test("[E7] [C3] a rebuilt request that cannot be stored is not sent either; the turn fails", async (t) => {
@@ -59,7 +59,7 @@ test("[T11] [B1] on a full disk the turn fails with its terminal event, and what
   assert.equal(failed.status === "failed" && failed.failures[0].code, "storage_full");
   isFull = false;
   assert.equal(await answer(first.id), "answer 1");
-  const late = await all(await engine.turnEvents(alice, failed.id, { afterSeq: 0 }));
+  const late = await all(await engine.turns.events(alice, failed.id, { afterSeq: 0 }));
   assert.equal(late.at(-1)?.event.type, "run_failed");
   const third = await ask("three", { sessionId: first.sessionId });
   assert.equal(third.parentId, first.id);
@@ -74,11 +74,11 @@ test("[B1] [T11] if even the row cannot be written the turn is failed by the nex
   const deps = testParts({ records });
   const engine = await createEngine(deps);
   isBroken = true;
-  const running = await engine.runTurn(alice, { instruction: "x" });
+  const running = await engine.turns.run(alice, { instruction: "x" });
   assert.equal((await running.finished).status, "failed");
   isBroken = false;
   const { engine: next } = await testEngine(t, { ...deps, runner: testRunner(), isAlive: () => false });
-  const turn = await next.getTurn(alice, running.turnId);
+  const turn = await next.turns.get(alice, running.turnId);
   assert.equal(turn.status === "failed" && turn.failures[0].code, "runner_lost");
 });
 
@@ -112,12 +112,12 @@ test("[T11] [R5] [V2] where neither log, blobs nor row can be written listeners 
   await told;
   await running.finished;
   const again = (): Promise<void> =>
-    engine.turnEvents(alice, running.turnId, { afterSeq: heard.at(-1)?.seq ?? 0 }).then(hear);
+    engine.turns.events(alice, running.turnId, { afterSeq: heard.at(-1)?.seq ?? 0 }).then(hear);
   await assert.rejects(again(), { code: "storage_full", message: /could not be stored/ });
   isFull = false;
   await ask("two", { sessionId: running.sessionId });
   await again();
-  const whole = await all(await engine.turnEvents(alice, running.turnId, { afterSeq: 0 }));
+  const whole = await all(await engine.turns.events(alice, running.turnId, { afterSeq: 0 }));
   assert.deepEqual(heard, whole);
   assert.equal(whole.at(-1)?.event.type, "run_failed");
 });
@@ -137,7 +137,7 @@ test("[D3] [K3] every request and response of a long conversation reads back byt
     const { engine } = await testEngine(t, { ...deps, runner: testRunner() });
     const read: string[] = [];
     for (const id of turns) {
-      const reader = await engine.readTurn(alice, id);
+      const reader = await engine.turns.read(alice, id);
       for (const { index, request } of await reader.steps()) {
         const body = await reader.request(index);
         assert.equal(body.length, request.bytes);
@@ -202,10 +202,10 @@ test("[T11] [B1] a store that did what it says has failed: the turn has ended on
   const listening = all(running.events());
   const turn = await running.finished;
   assert.equal(turn.status, "completed");
-  assert.deepEqual(await engine.getTurn(alice, turn.id), turn);
+  assert.deepEqual(await engine.turns.get(alice, turn.id), turn);
   const heard = await listening;
   assert.equal(heard.at(-1)?.event.type, "run_finished");
-  assert.deepEqual(await all(await engine.turnEvents(alice, turn.id, { afterSeq: 0 })), heard);
+  assert.deepEqual(await all(await engine.turns.events(alice, turn.id, { afterSeq: 0 })), heard);
 });
 
 test("[T13] [B1] a repeated request whose store fails while it waits is told so, and nothing falls over", async (t) => {
@@ -222,7 +222,7 @@ test("[T13] [B1] a repeated request whose store fails while it waits is told so,
   const repeated = await other.start("one", { idempotencyKey: "k" });
   const reported = new Promise<void>((resolve) => (other.deps.report = () => resolve()));
   isBroken = true;
-  await owner.engine.interrupt(alice, { turnId: running.turnId });
+  await owner.engine.turns.interrupt(alice, { turnId: running.turnId });
   await running.finished;
   await reported;
   await assert.rejects(repeated.finished, (error) => error instanceof AptoveError && error.code === "storage_failed");

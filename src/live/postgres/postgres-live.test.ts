@@ -165,7 +165,7 @@ suite("two servers on one PostgreSQL", () => {
     const [here, there] = await twoServers(context, { script });
     const running = await here.start("count");
     const turnEvents = async (afterSeq: number): Promise<SequencedEvent[]> =>
-      await all(await there.engine.turnEvents(alice, running.turnId, { afterSeq }));
+      await all(await there.engine.turns.events(alice, running.turnId, { afterSeq }));
     const had: SequencedEvent[] = [];
     for await (const event of running.events()) {
       had.push(event);
@@ -193,8 +193,8 @@ suite("two servers on one PostgreSQL", () => {
     while (here.deps.wakeUps?.isConnected() !== true) await new Promise((resolve) => setTimeout(resolve, 1));
     const running = await here.start("go");
     for await (const { event } of running.events()) if (event.type === "text_delta") break;
-    await there.engine.steer(alice, { turnId: running.turnId, text: "and more" });
-    await there.engine.interrupt(alice, { turnId: running.turnId });
+    await there.engine.turns.steer(alice, { turnId: running.turnId, text: "and more" });
+    await there.engine.turns.interrupt(alice, { turnId: running.turnId });
     const turn = await running.finished;
     assert.equal(turn.status === "completed" && turn.stopReason, "interrupted");
     assert.ok(turn.warnings.some(({ code, message }) => code === "steer_undelivered" && message.includes("and more")));

@@ -165,7 +165,7 @@ suite("Redis that does not behave", () => {
     const [here, there] = [await server(), await server()];
     const running = await here.start("count");
     const heard: SequencedEvent[] = [];
-    for await (const event of await there.engine.turnEvents(alice, running.turnId, { afterSeq: 0 })) {
+    for await (const event of await there.engine.turns.events(alice, running.turnId, { afterSeq: 0 })) {
       heard.push(event);
       const { event: said } = event;
       if (said.type !== "text_delta") continue;

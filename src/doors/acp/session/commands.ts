@@ -55,8 +55,8 @@ async function undo(commanded: Commanded): Promise<CommandOutcome> {
   const { opened, session } = commanded;
   const { engine, caller } = opened;
   const { id, headTurnId } = await sessionOf(commanded);
-  const head = headTurnId === null ? null : await engine.getTurn(caller, headTurnId);
-  const before = head === null || head.parentId === null ? null : await engine.getTurn(caller, head.parentId);
+  const head = headTurnId === null ? null : await engine.turns.get(caller, headTurnId);
+  const before = head === null || head.parentId === null ? null : await engine.turns.get(caller, head.parentId);
   if (head === null || before?.sessionId !== id) {
     return await say(commanded, "There is nothing before the last prompt in this session to go back to.");
   }
@@ -68,7 +68,7 @@ async function undo(commanded: Commanded): Promise<CommandOutcome> {
 async function fire(commanded: Commanded, instruction: string): Promise<CommandOutcome> {
   const { opened, session } = commanded;
   const { id: sessionId } = session.facts;
-  const { messages } = await opened.engine.mailbox(opened.caller, sessionId, { waiting: true, limit: 1 });
+  const { messages } = await opened.engine.sessions.mailbox(opened.caller, sessionId, { waiting: true, limit: 1 });
   if (messages.length === 0)
     return await say(commanded, "No subagent has ended since the mailbox was last handed over.");
   return { kind: "turn", turn: { sessionId, fire: true, instruction } };
@@ -77,7 +77,7 @@ async function fire(commanded: Commanded, instruction: string): Promise<CommandO
 async function title(commanded: Commanded, name: string): Promise<CommandOutcome> {
   if (name === "") return await say(commanded, "Give the name: /title <name>");
   const { opened, session } = commanded;
-  const named = await opened.engine.updateSession(opened.caller, session.facts.id, { name });
+  const named = await opened.engine.sessions.update(opened.caller, session.facts.id, { name });
   session.name = named.name;
   const updatedAt = isoTime(named.updatedAt);
   await session.update({ sessionUpdate: "session_info_update", title: named.name, updatedAt });
@@ -85,7 +85,7 @@ async function title(commanded: Commanded, name: string): Promise<CommandOutcome
 }
 
 async function sessionOf({ opened, session }: Commanded): Promise<Session> {
-  return await opened.engine.getSession(opened.caller, session.facts.id);
+  return await opened.engine.sessions.get(opened.caller, session.facts.id);
 }
 
 async function say({ session }: Commanded, text: string): Promise<CommandOutcome> {

@@ -78,7 +78,7 @@ async function tellLater(
 ): Promise<void> {
   const { toldSubagents } = session;
   try {
-    const events = await opened.engine.turnEvents(opened.caller, turnId, { afterSeq: 0, signal: client.gone });
+    const events = await opened.engine.turns.events(opened.caller, turnId, { afterSeq: 0, signal: client.gone });
     let end: RunFinished | RunFailed | null = null;
     for await (const { event } of events) if (isTerminal(event)) end = event;
     await session.inLine(async () => {
@@ -95,7 +95,7 @@ async function tellLater(
 async function catchUp({ opened, client, session }: Following, parentTurnId: string | null): Promise<void> {
   const seen = session.seenTurnId;
   if (parentTurnId !== null && parentTurnId !== seen) {
-    const turns = await opened.engine.lineage(opened.caller, parentTurnId);
+    const turns = await opened.engine.turns.lineage(opened.caller, parentTurnId);
     const known = turns.findIndex((turn) => turn.id === seen);
     // Somebody moved the head to where the client has never been: there is no place to go on from.
     const missed = seen !== null && known === -1 ? [] : turns.slice(known + 1);
@@ -110,7 +110,7 @@ async function catchUp({ opened, client, session }: Following, parentTurnId: str
 
 /** The session is named by its first turn (S2), or by somebody meanwhile. Gives what it has cost so far. */
 async function tellName({ opened, session }: Following, running: RunningTurn): Promise<number> {
-  const found = running.session ?? (await opened.engine.getSession(opened.caller, session.facts.id));
+  const found = running.session ?? (await opened.engine.sessions.get(opened.caller, session.facts.id));
   const { name, activeAt, costUsd } = found;
   if (name !== session.name) {
     session.name = name;

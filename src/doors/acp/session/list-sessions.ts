@@ -22,7 +22,7 @@ export async function listSessions(
   const found: SessionInfo[] = [];
   let after = cursor == null ? null : parseCursor(cursor);
   for (let page = 0; page < pagesMax; page += 1) {
-    const { sessions, next } = await engine.listSessions(caller, {
+    const { sessions, next } = await engine.sessions.list(caller, {
       archived: false,
       limit: limits.pageSizeMax,
       ...(workspaceId !== null && { workspaceId }),

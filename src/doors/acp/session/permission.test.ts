@@ -143,7 +143,7 @@ test("[P4] [R5] a client that goes away in the middle of the question has not al
   await connection.leave();
   assert.equal(await prompt, "gone");
   const { engine } = world.aptove;
-  const session = await engine.getSession(await engine.keys.owner(), sessionId);
+  const session = await engine.sessions.get(await engine.keys.owner(), sessionId);
   assert.equal(session.lastTurnStatus, "completed");
   assert.match(told(world), /denied: the client that could have allowed it is gone/);
   assert.equal(existsSync(join(world.project, "1.txt")), false);

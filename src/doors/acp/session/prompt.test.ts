@@ -25,7 +25,7 @@ const only = <K extends SessionUpdate["sessionUpdate"]>(updates: readonly Sessio
   updates.filter((update): update is Extract<SessionUpdate, { sessionUpdate: K }> => update.sessionUpdate === kind);
 
 async function headOf({ aptove }: AcpTest, sessionId: string): Promise<string | null> {
-  return (await aptove.engine.getSession(await aptove.engine.keys.owner(), sessionId)).headTurnId;
+  return (await aptove.engine.sessions.get(await aptove.engine.keys.owner(), sessionId)).headTurnId;
 }
 
 test("[P1] the end of a turn is told as ACP's own word for it", async (t) => {
@@ -80,7 +80,7 @@ test("[P4] a turn that is stopped from elsewhere resolves cancelled too", async 
   const prompt = connection.prompt(sessionId, "go");
   const { engine } = world.aptove;
   const caller = await engine.keys.owner();
-  while ((await engine.interrupt(caller, { sessionId })) === null);
+  while ((await engine.turns.interrupt(caller, { sessionId })) === null);
   assert.equal((await prompt).stopReason, "cancelled");
 });
 
@@ -141,7 +141,7 @@ test("[P1] [S2] the title is told when there is one, and when it changes", async
   await connection.prompt(sessionId, "where is the head?\nexactly");
   await connection.prompt(sessionId, "more");
   const caller = await aptove.engine.keys.owner();
-  await aptove.engine.updateSession(caller, sessionId, { name: "Heads" });
+  await aptove.engine.sessions.update(caller, sessionId, { name: "Heads" });
   await connection.prompt(sessionId, "more");
   assert.deepEqual(
     only(connection.updates(sessionId), "session_info_update").map(({ title }) => title),
@@ -249,10 +249,10 @@ test("[P4] [T9] the results that another client's tools had are shown when the s
   const { engine } = world.aptove;
   const caller = await engine.keys.owner();
   const tools = [{ name: "look", parameters: { type: "object" } }];
-  const first = await engine.runTurn(caller, { instruction: "look", tools });
+  const first = await engine.turns.run(caller, { instruction: "look", tools });
   await first.finished;
   const toolResults = [{ callId: "c1", output: "a heron", isError: false }];
-  const next = await engine.runTurn(caller, { sessionId: first.sessionId, instruction: "", toolResults, tools });
+  const next = await engine.turns.run(caller, { sessionId: first.sessionId, instruction: "", toolResults, tools });
   await next.finished;
   const connection = await world.connect();
   await connection.load(first.sessionId);
@@ -314,7 +314,7 @@ test("[T5] [P1] closing a session does not wait for the turn of another door", a
   const caller = await engine.keys.owner();
   const connection = await world.connect();
   const { sessionId } = await connection.begin();
-  const other = await engine.runTurn(caller, { sessionId, instruction: "elsewhere" });
+  const other = await engine.turns.run(caller, { sessionId, instruction: "elsewhere" });
   const waiting = connection.prompt(sessionId, "after you");
   assert.deepEqual(await connection.agent.request("session/close", { sessionId }), {});
   assert.equal((await waiting).stopReason, "cancelled");
@@ -337,7 +337,7 @@ test("[R5] a client that reads nothing holds up its own updates, and not the tur
   const prompt = connection.prompt(sessionId, "count").catch(() => "gone");
   await stuck.promise;
   // The first turn has the session's id (S4).
-  const events = await Array.fromAsync(await engine.turnEvents(caller, sessionId, { afterSeq: 0 }));
+  const events = await Array.fromAsync(await engine.turns.events(caller, sessionId, { afterSeq: 0 }));
   assert.equal(events.at(-1)?.event.type, "run_finished");
   assert.equal(connection.said(sessionId), "");
   await connection.leave();

@@ -101,10 +101,10 @@ async function toolsOf({ ports, client, session }: Prompting): Promise<readonly 
 /** Null: it was cancelled before it had begun. What begins all the same is stopped, and nobody hears of it. */
 async function start({ ports, opened, session, run }: Prompting, turn: TurnRequest): Promise<RunningTurn | null> {
   const { engine, caller } = opened;
-  const starting = engine.runTurn(caller, turn);
+  const starting = engine.turns.run(caller, turn);
   const interrupt = async (turnId: string): Promise<void> => {
     try {
-      await engine.interrupt(caller, { turnId });
+      await engine.turns.interrupt(caller, { turnId });
     } catch (error) {
       ports.report(`a cancelled turn of session ${session.facts.id} could not be stopped`, error);
     }

@@ -16,8 +16,8 @@ export async function shownTurns(
   { engine, caller }: Pick<OpenedPorts, "engine" | "caller">,
   { id, headTurnId }: { id: string; headTurnId: string | null },
 ): Promise<Turn[]> {
-  if (headTurnId !== null) return await engine.lineage(caller, headTurnId);
-  const turns = await engine.listTurns(caller, id, { limit: limits.pageSizeMax, kind: "agent" });
+  if (headTurnId !== null) return await engine.turns.lineage(caller, headTurnId);
+  const turns = await engine.turns.list(caller, id, { limit: limits.pageSizeMax, kind: "agent" });
   return turns.filter(({ status }) => status !== "pending").toReversed();
 }
 
@@ -36,7 +36,7 @@ export async function* replay(
   { turns, waiting, signal, onUsage }: Replay,
 ): AsyncGenerator<SessionUpdate> {
   for (const turn of turns) {
-    const reader = await engine.readTurn(caller, turn.id);
+    const reader = await engine.turns.read(caller, turn.id);
     const text = await reader.instruction();
     if (text !== "") {
       yield {
@@ -52,7 +52,7 @@ export async function* replay(
       return [];
     };
     const updates = new TurnUpdates({ turnId: turn.id, waiting, usage, live: null });
-    for await (const event of joined(await engine.turnEvents(caller, turn.id, { afterSeq: 0, signal }))) {
+    for await (const event of joined(await engine.turns.events(caller, turn.id, { afterSeq: 0, signal }))) {
       yield* updates.of(event);
     }
     yield* closeWaiting(taken(waiting, stillWaiting));

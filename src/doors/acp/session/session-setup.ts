@@ -92,7 +92,7 @@ export async function visibleSession(
   { ports, opened }: { ports: AcpPorts; opened: OpenedPorts },
   sessionId: string,
 ): Promise<Session> {
-  const session = await opened.engine.getSession(opened.caller, sessionId);
+  const session = await opened.engine.sessions.get(opened.caller, sessionId);
   const own = ports.deviceId === null ? session.workspaceId : await opened.workspaces.ofDevice(ports.deviceId);
   if (session.workspaceId === own) return session;
   throw new AptoveError("not_found", `there is no session ${JSON.stringify(sessionId)}`);

@@ -248,7 +248,7 @@ test("[R4] [P1] a turn that takes longer than the grace time is stopped, and kee
   const caller = await engine.keys.owner();
   stdin.end();
   await ended;
-  const { lastTurnStatus } = await engine.getSession(caller, sessionId);
+  const { lastTurnStatus } = await engine.sessions.get(caller, sessionId);
   assert.equal(lastTurnStatus, "completed");
 });
 

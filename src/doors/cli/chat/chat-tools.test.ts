@@ -45,10 +45,10 @@ const lasting: Tool = {
   },
 };
 
-/** Does what it is told: `<tool> <path>` calls it; after a result it says what it was. */
+/** Follows the instruction: `<tool> <path>` calls the tool; after a result it answers with that result. */
 const obedient: Script = (call) => {
   const last = call.items.at(-1);
-  if (last?.type === "tool_result") return `it said: ${last.output}`;
+  if (last?.type === "tool_result") return `result: ${last.output}`;
   const [, tool, path] = /(read|write|run) (\w+)/.exec(JSON.stringify(last)) ?? [];
   return tool === undefined ? "ok" : [{ calls: tool, with: { path } }];
 };
@@ -79,7 +79,7 @@ test("[V5] [T9] [L2] what only reads runs unasked, and its result is the next tu
   const on = await world(t, [reads]);
   const chat = chatting(on);
   chat.type("read a");
-  await chat.saw("it said: contents of a");
+  await chat.saw("result: contents of a");
   chat.type("/quit");
   assert.equal((await chat.finished).exit, 0);
   const screen = await chat.screen();
@@ -101,7 +101,7 @@ test("[P5] [L2] a call that cannot succeed gets an error, and the person is not 
   const on = await world(t, [{ ...writes(written), view }]);
   const chat = chatting(on);
   chat.type("write out");
-  await chat.saw("it said: failed: out is not open to this session");
+  await chat.saw("result: failed: out is not open to this session");
   chat.type("/quit");
   await chat.finished;
   assert.deepEqual(written, []);
@@ -119,20 +119,20 @@ test('[P4] [V5] [L2] a write is shown and needs permission; "always" is stored i
   assert.match(question, /^\? Write a\n {2}-old\n {2}\+new\n/m);
   assert.match(question, /a: always write files here in this workspace/);
   first.type("no, use b");
-  await first.saw("it said: denied: no, use b");
+  await first.saw("result: denied: no, use b");
   first.type("write b");
   await first.saw("? Write b");
   first.type("y");
-  await first.saw("it said: wrote b");
+  await first.saw("result: wrote b");
   first.type("write c");
   await first.saw("? Write c");
   first.type("a");
-  await first.saw("it said: wrote c");
+  await first.saw("result: wrote c");
   first.type("/quit");
   await first.finished;
   const second = chatting(on);
   second.type("write d");
-  await second.saw("it said: wrote d");
+  await second.saw("result: wrote d");
   second.type("/quit");
   await second.finished;
   assert.doesNotMatch(await second.screen(), /allow\?/);
@@ -220,7 +220,7 @@ test("[V5] [R2] a call that a killed chat left open is run again only after aski
   await chat.saw("allow? [y/N]");
   assert.match(await chat.screen(), /this call is from an earlier chat and may have run already/);
   chat.type("y");
-  await chat.saw("it said: contents of a");
+  await chat.saw("result: contents of a");
   chat.type("/quit");
   await chat.finished;
   server.signals.emit("SIGTERM");

@@ -40,10 +40,10 @@ async function turns(world: CliWorld, id = "last"): Promise<WireTurn[]> {
   return (JSON.parse(stdout) as { turns: WireTurn[] }).turns.toReversed();
 }
 
-/** Calls the tool when it is told to launch, and tells what came of it. */
+/** Calls the tool if the instruction is to launch, and answers with the result. */
 const launcher: Script = (call) => {
   const last = call.items.at(-1);
-  if (last?.type === "tool_result") return `it said: ${last.output.split("\n")[0]}`;
+  if (last?.type === "tool_result") return `result: ${last.output.split("\n")[0]}`;
   return JSON.stringify(last).includes("launch") ? [{ calls: "launch", with: { at: 1 } }] : "ok";
 };
 
@@ -53,7 +53,7 @@ test("[V5] [L2] a call that needs approval is asked about at once; yes runs it, 
   chat.type("launch it");
   await chat.saw("allow? [y/N]");
   chat.type("y");
-  await chat.saw("it said: launched");
+  await chat.saw("result: launched");
   chat.type("/details");
   await chat.saw("and more");
   chat.type("/quit");
@@ -77,7 +77,7 @@ test("[V5] [T9] [L2] anything but yes denies the call and may say why; Ctrl-C le
   const second = chatting(world, "--continue");
   await second.saw("allow? [y/N]");
   second.type("not today");
-  await second.saw("it said: denied: not today");
+  await second.saw("result: denied: not today");
   second.type("/quit");
   assert.equal((await second.finished).exit, 0);
   assert.doesNotMatch(await second.screen(), /launched/);
@@ -103,7 +103,7 @@ test("[V4] [L2] a line that is typed while a turn runs steers it; typed too late
   const world = await scripted(t, (call) => {
     const text = JSON.stringify(call.items.at(-1));
     if (text.includes("slowly")) return [{ says: ["slowly begins", gate.promise, " slowly ends"] }];
-    return `heard ${/aside|later/.exec(text)?.[0]}`;
+    return `received ${/aside|later/.exec(text)?.[0]}`;
   });
   const chat = chatting(world);
   chat.type("slowly");
@@ -116,7 +116,7 @@ test("[V4] [L2] a line that is typed while a turn runs steers it; typed too late
   gate.resolve();
   await chat.saw("repository");
   chat.type("later");
-  await chat.saw("heard later");
+  await chat.saw("received later");
   chat.type("/quit");
   await chat.finished;
   const screen = await chat.screen();

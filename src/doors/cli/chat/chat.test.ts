@@ -18,18 +18,18 @@ async function sessions(world: CliWorld): Promise<WireSession[]> {
 
 test("[L2] piped lines are turns of one session; empty ones are nothing", async (t) => {
   const world = await indexed(t);
-  const { exit, stdout } = await world.run(["chat"], { stdin: "how is somebody greeted?\n\nand why?" });
+  const { exit, stdout } = await world.run(["chat"], { stdin: "how is a user greeted?\n\nand why?" });
   assert.equal(exit, 0);
   assert.equal(stdout.match(/This is aptove's built-in offline model/g)?.length, 2);
   assert.deepEqual(
     (await sessions(world)).map((session) => [session.name, session.turnCount]),
-    [["how is somebody greeted?", 2]],
+    [["how is a user greeted?", 2]],
   );
 });
 
 test("[L2] /clear starts a new session, /session and /context tell, /quit leaves", async (t) => {
   const world = await indexed(t);
-  const stdin = "/session\n/context\ngreet\n/session\n/context\n/clear\nonce more\n/quit\nnever said\n";
+  const stdin = "/session\n/context\ngreet\n/session\n/context\n/clear\nonce more\n/quit\nnever sent\n";
   const { exit, stdout, stderr } = await world.run(["chat"], { stdin });
   assert.equal(exit, 0);
   assert.match(stderr, /^no session yet.*\nthere is no turn yet\n/);
@@ -80,8 +80,8 @@ test("[G2] [L2] an unknown mode is refused where it is named, with those that th
   await world.write("record.toml", "[modes.whisper]\n");
   assert.equal((await world.run(record)).exit, 0);
   for (const command of ["chat", "acp"]) {
-    const { exit, stderr: told } = await world.run([command, "--mode", "whisper"], { stdin: "" });
-    assert.equal(exit, 0, told);
+    const { exit, stderr: problem } = await world.run([command, "--mode", "whisper"], { stdin: "" });
+    assert.equal(exit, 0, problem);
   }
 });
 
@@ -98,7 +98,7 @@ test("[L2] --continue continues the newest session of the repository", async (t)
 test("[L2] [T10] Ctrl-C stops the running turn, and the chat continues", async (t) => {
   const world = await indexed(t);
   const chat = world.start(["chat"], { env: { APTOVE_OFFLINE_DELAY_MS: "40" } });
-  chat.input.write("how is somebody greeted?\n");
+  chat.input.write("how is a user greeted?\n");
   await chat.saw("built-in");
   chat.signals.emit("SIGINT");
   await chat.saw("· interrupted");

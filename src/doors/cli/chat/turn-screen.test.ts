@@ -234,10 +234,10 @@ test("[L2] on a terminal of any width every printed line is there once", async (
     minLength: 1,
     maxLength: 40,
   });
-  const property = fc.asyncProperty(words, fc.integer({ min: 10, max: 50 }), async (said, columns) => {
+  const property = fc.asyncProperty(words, fc.integer({ min: 10, max: 50 }), async (printed, columns) => {
     const { turn, chat, terminal } = shown(t, { columns });
     turn.event(begin);
-    for (const [at, word] of said.entries()) {
+    for (const [at, word] of printed.entries()) {
       turn.event(text(at % 7 === 6 ? `${word}\n\n` : `${word} `));
       if (at % 5 === 0) chat.type({ as: "steering" });
     }
@@ -245,7 +245,7 @@ test("[L2] on a terminal of any width every printed line is there once", async (
     turn.finish(answer);
     chat.close();
     const bare = (all: string): string => all.replaceAll(/\s/g, "");
-    assert.equal(bare(await terminal.text()), bare(said.join("")));
+    assert.equal(bare(await terminal.text()), bare(printed.join("")));
   });
   await fc.assert(property, { numRuns: 60 });
 });

@@ -19,7 +19,7 @@ import type { CliInvocation } from "../invocation.ts";
 import { confirm } from "../confirm.ts";
 import { diffLines } from "../show/paint-patch.ts";
 import { CommandFailed, exitCodes, UsageError, type ExitCode } from "../failure.ts";
-import { findTurn } from "../lookup/find-by-id.ts";
+import { findTurnId } from "../lookup/find-by-id.ts";
 import { plural } from "../output.ts";
 import { repairWorkingCopy, writeChanges } from "../working-copy/write-changes.ts";
 
@@ -78,7 +78,7 @@ async function readProposal(call: CliInvocation, from: string): Promise<Proposal
   if (from.endsWith(".json")) return readProposalFile(resolve(call.io.cwd, from));
   const client = await call.client();
   const { repo } = await call.copy();
-  return await readTurnProposal(client, await findTurn(client, from, repo));
+  return await readTurnProposal(client, await findTurnId(client, from, repo));
 }
 
 function readProposalFile(file: string): Proposal {

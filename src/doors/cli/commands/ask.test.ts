@@ -25,7 +25,7 @@ function filesOf(turn: WireTurn): Record<string, boolean> {
 
 test("[L1] [L3] ask: the answer alone goes to standard output, everything about it to standard error", async (t) => {
   const world = await indexed(t);
-  const { exit, stdout, stderr } = await world.run(["ask", "how", "is somebody greeted?"]);
+  const { exit, stdout, stderr } = await world.run(["ask", "how", "is a user greeted?"]);
   assert.equal(exit, 0);
   assert.match(stdout, /^This is aptove's built-in offline model/);
   assert.match(stdout, /src\/greet.ts:1-3/);
@@ -33,7 +33,7 @@ test("[L1] [L3] ask: the answer alone goes to standard output, everything about 
     stderr,
     /^retrieved 2 chunks, sent 2\n— session [0-9a-f]{8} · turn [0-9a-f]{8} · \d+ tokens · [\d.]+ m?s\n$/,
   );
-  assert.equal((await lastTurn(world)).instructionSummary, "how is somebody greeted?");
+  assert.equal((await lastTurn(world)).instructionSummary, "how is a user greeted?");
 });
 
 test("[X1] what git says is modified is an active file, also when it is staged; other files are not", async (t) => {
@@ -174,7 +174,7 @@ test("[L1] information for the log of a server is not printed by a command", asy
 
 test("[L1] [Q3] a repository that was never indexed is indexed by the first question, and only by it", async (t) => {
   const world = await cliWorld(t);
-  const first = await world.run(["ask", "how is somebody greeted?"]);
+  const first = await world.run(["ask", "how is a user greeted?"]);
   assert.equal(first.exit, 0, first.stderr);
   assert.match(
     first.stderr,

@@ -3,7 +3,7 @@ import type { AptoveClient, ExecuteAnswer, ExecuteRequest } from "../../../clien
 import { attachedParts, type AttachmentRequest } from "../working-copy/attached-parts.ts";
 import type { CliInvocation } from "../invocation.ts";
 import { exitCodes, UsageError, type ExitCode } from "../failure.ts";
-import { findContinuable, findTurn, shortId } from "../lookup/find-by-id.ts";
+import { findContinuable, findTurnId, shortId } from "../lookup/find-by-id.ts";
 import { indexFirst } from "../indexing/index-first.ts";
 import { readInstruction, readOptionalInstruction } from "../turn/read-instruction.ts";
 import { runInstruction } from "../turn/run-instruction.ts";
@@ -104,7 +104,7 @@ async function chosenPlace(
   repo: string,
 ): Promise<Pick<ExecuteRequest, "sessionId" | "fork" | "rerun">> {
   if (options.fork !== undefined) return { fork: { turnId: await findContinuable(client, options.fork, repo) } };
-  if (options.rerun !== undefined) return { rerun: { turnId: await findTurn(client, options.rerun, repo) } };
+  if (options.rerun !== undefined) return { rerun: { turnId: await findTurnId(client, options.rerun, repo) } };
   const sessionId = await chosenSession(client, options, repo);
   return sessionId === null ? {} : { sessionId };
 }

@@ -2,7 +2,7 @@
 import type { AptoveClient } from "../../../client/client.ts";
 import type { CliInvocation } from "../invocation.ts";
 import { exitCodes, UsageError, type ExitCode } from "../failure.ts";
-import { findContinuable, findSession, findTurn, shortId, turnNumbered } from "../lookup/find-by-id.ts";
+import { findContinuable, findSession, findTurnId, shortId, turnNumbered } from "../lookup/find-by-id.ts";
 import { ask } from "./ask.ts";
 
 /** Starts a session below a session's head or below a turn. `at` is the number of a turn of the session. */
@@ -44,7 +44,7 @@ export async function moveHead(call: CliInvocation, id: string, to: string): Pro
   const session = await findSession(client, id, repo);
   // A short number is a turn of this session. An id that has digits only is longer.
   const isNumber = /^\d{1,7}$/.test(to);
-  const turnId = isNumber ? await turnNumbered(client, session, Number(to)) : await findTurn(client, to, repo);
+  const turnId = isNumber ? await turnNumbered(client, session, Number(to)) : await findTurnId(client, to, repo);
   const moved = await client.sessions.moveHead(session.id, { from: session.headTurnId, to: turnId });
   const { output } = call;
   if (call.json) {

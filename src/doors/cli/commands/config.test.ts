@@ -108,8 +108,8 @@ test("[L1] [W7] a value of the environment that overrides a workspace gives a wa
   const env = { OPENAI_API_KEY: "sk-theirs", ANTHROPIC_API_KEY: "a" };
   const { exit, stderr } = await world.run(["config", "check", "--workspace", first], { env });
   assert.equal(exit, 0);
-  const told = `${world.configOf(first)}: providers.openai.api_key is not used, because OPENAI_API_KEY is set`;
-  assert.equal(stderr, `warning: ${told} in the environment\n`);
+  const warning = `${world.configOf(first)}: providers.openai.api_key is not used, because OPENAI_API_KEY is set`;
+  assert.equal(stderr, `warning: ${warning} in the environment\n`);
 });
 
 test("[L1] [P5] config check names a server of tools that lacks a variable", async (t) => {

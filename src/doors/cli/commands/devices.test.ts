@@ -111,7 +111,7 @@ test("[P3] [L1] [W2] a device is given a workspace to share, named by a part of 
   await stranger.devices.pair({ code, name: "phone", deviceId: "pixel-7" });
   assert.match((await world.run(["workspace", "show", id])).stdout, /pixel-7/);
   assert.equal((await world.run(["device", "pair", "--json", "--workspace", "nowhere"])).exit, 2);
-  // Nobody has worked there yet.
+  // The workspace was not used yet.
   assert.equal((await world.run(["device", "pair", "--json", "--workspace", "default"])).exit, 0);
   assert.equal((await world.run(["workspace", "show", "default"])).exit, 0);
 });

@@ -1,7 +1,7 @@
 /** `aptove session diff | verify`: explains and proves answers (D1, D2). */
 import type { CliInvocation } from "../invocation.ts";
 import { exitCodes, type ExitCode } from "../failure.ts";
-import { findTurn, namedSession, shortId } from "../lookup/find-by-id.ts";
+import { findTurnId, namedSession, shortId } from "../lookup/find-by-id.ts";
 import { plural } from "../output.ts";
 import { whileWaiting } from "../show/progress-bar.ts";
 import { showTurnDiff } from "../show/turn-diff.ts";
@@ -13,7 +13,7 @@ export async function compareTurns(
 ): Promise<ExitCode> {
   const client = await call.client();
   const { repo } = await call.copy();
-  const [a, b] = await Promise.all([findTurn(client, turns.a, repo), findTurn(client, turns.b, repo)]);
+  const [a, b] = await Promise.all([findTurnId(client, turns.a, repo), findTurnId(client, turns.b, repo)]);
   return await showTurnDiff(call, client, { a, b, sideBySide: options.sideBySide === true });
 }
 

@@ -8,7 +8,7 @@ import type { WireImportReport, WireSession } from "../../../client/client.ts";
 async function withTurns(t: TestContext): Promise<CliWorld> {
   const world = await cliWorld(t);
   await world.run(["index"]);
-  await world.run(["ask", "how is somebody greeted?"]);
+  await world.run(["ask", "how is a user greeted?"]);
   await world.run(["ask", "-c", "and why?"]);
   return world;
 }
@@ -29,7 +29,7 @@ test("[L1] a session that is exported here can be imported elsewhere, twice, and
   const other = await cliWorld(t);
   const first = await other.run(["session", "import", file]);
   assert.equal(first.exit, 0, first.stderr);
-  assert.equal(first.stdout, `${session.id} how is somebody greeted?\n`);
+  assert.equal(first.stdout, `${session.id} how is a user greeted?\n`);
   assert.match(first.stderr, /^2 turns in \d+ files imported, 0 already here\n$/);
   assert.match((await other.run(["session", "verify", session.id])).stdout, /^2 turns verified/);
   const again = await other.run(["session", "import", "-", "--json"], { stdin: readFileSync(file, "utf8") });
@@ -48,7 +48,7 @@ test("[L1] an export goes to standard output, as one branch or as Markdown too",
   const report = await other.run(["session", "import", "-", "--json"], { stdin: branch.stdout });
   assert.equal((JSON.parse(report.stdout) as WireImportReport).turnsImported, 1);
   const markdown = await world.run(["session", "export", "--markdown"]);
-  assert.match(markdown.stdout, /how is somebody greeted\?[^]*built-in offline model[^]*and why\?/);
+  assert.match(markdown.stdout, /how is a user greeted\?[^]*built-in offline model[^]*and why\?/);
   assert.equal((await world.run(["session", "export", "--markdown", "--turn", "1"])).exit, 2);
 });
 

@@ -17,7 +17,7 @@ function held(word: string): { script: Script; begun: Promise<void>; release: ()
   const gate = Promise.withResolvers<void>();
   const script: Script = (call) => {
     const text = JSON.stringify(call.items.at(-1));
-    if (!text.includes(word)) return `heard ${text.includes("aside") ? "the aside" : "something else"}`;
+    if (!text.includes(word)) return `received ${text.includes("aside") ? "the aside" : "something else"}`;
     begun.resolve();
     return [{ says: [`${word} begins`, gate.promise, ` ${word} ends`] }];
   };
@@ -71,11 +71,11 @@ test("[T5] [V4] [R3] [L1] ask --steer sends a message to the running turn of ano
   const running = world.start(["ask", "-c", "slowly"]);
   await slow.begun;
   const steering = world.start(["ask", "-c", "--steer", "an aside", "--events"]);
-  // Events of the turn come only once it has been told.
+  // The turn sends events only after it was steered.
   await steering.saw("RUN_STARTED");
   slow.release();
   const [ran, steered] = [await running.finished, await steering.finished];
-  assert.match(ran.stdout, /slowly ends\n\nheard the aside\n$/);
+  assert.match(ran.stdout, /slowly ends\n\nreceived the aside\n$/);
   assert.match(ran.stderr, /^steered: an aside$/m);
   const last = JSON.parse(steered.stdout.trimEnd().split("\n").at(-1) ?? "") as { type: string; runId: string };
   assert.deepEqual([last.type, last.runId], ["RUN_FINISHED", (await turns(world))[1]?.id]);
@@ -86,9 +86,9 @@ test("[V4] [L1] session steer and session interrupt reach the running turn; with
   const world = await scripted(t, slow.script);
   t.after(slow.release);
   await world.run(["ask", "first"]);
-  const nobody = await world.run(["session", "steer", "anybody", "there?"]);
-  assert.equal(nobody.exit, 1);
-  assert.match(nobody.stderr, /\(turn_not_running\)/);
+  const unsteered = await world.run(["session", "steer", "hello", "there?"]);
+  assert.equal(unsteered.exit, 1);
+  assert.match(unsteered.stderr, /\(turn_not_running\)/);
   const nothing = await world.run(["session", "interrupt"]);
   assert.equal(nothing.exit, 0);
   assert.match(nothing.stderr, /^no turn is running in [0-9a-f]{8}\n$/);

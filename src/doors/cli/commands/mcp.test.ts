@@ -82,9 +82,9 @@ test("[P5] mcp test starts the servers, shows their tools, and fails if one does
     servers.map(({ name, tools, failure }) => ({ name, tools, failure })),
     [{ name: "files", tools: ["ask", "change"], failure: null }],
   );
-  const none = await world.run(["mcp", "test", "nobody"]);
+  const none = await world.run(["mcp", "test", "unknown"]);
   assert.deepEqual([none.exit, none.stdout], [1, ""]);
-  assert.match(none.stderr, /there is no MCP server "nobody"/);
+  assert.match(none.stderr, /there is no MCP server "unknown"/);
 });
 
 test("[P5] mcp test of a workspace leaves its servers' logs there, and Ctrl-C ends it", async (context) => {

@@ -18,7 +18,7 @@ test("[H4] [L1] the operator creates an org and its admin, who continues from an
   };
   const org = await json<{ id: string }>("org", "create", "Engines");
   assert.equal((await world.run(["index", "--org", "Engines"])).exit, 0);
-  assert.match(await fails("not_found", "index", "--org", "Nobody"), /org list/);
+  assert.match(await fails("not_found", "index", "--org", "Missing"), /org list/);
   assert.match((await world.run(["org", "list"])).stdout, /local[\s\S]*Engines/);
   const ada = await json<{ id: string }>(
     "user",
@@ -105,7 +105,7 @@ async function asked(run: (argv: string[]) => Promise<CliRun>, there: string[]):
 type Fails = (code: string, ...argv: string[]) => Promise<string>;
 
 async function saysWhoHelps(world: CliWorld, there: string[], fails: Fails): Promise<void> {
-  // Only on the server's own machine is its index made, and only to those who run it is told what works behind it.
+  // The index of a server is built on its own machine, and only its operator sees the state of its stores.
   const unindexed = await world.run(["ask", "hello", "--repo", "elsewhere", ...there]);
   assert.match(unindexed.stderr, /fix: ask the operator of the server to index it there \(aptove index --org/);
   assert.match(await fails("usage", "index", ...there), /^ask the operator of the server/);

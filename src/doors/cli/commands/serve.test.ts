@@ -47,7 +47,7 @@ test("[L1] [R4] a turn that runs at a stop signal is finished first", async (t) 
   const world = await cliWorld(t);
   await world.run(["index"]);
   const server = await serving(world, ["serve", "--port", "0"], slow);
-  const asked = world.start(["ask", "how is somebody greeted?"], slow);
+  const asked = world.start(["ask", "how is a user greeted?"], slow);
   await asked.saw("built-in");
   assert.equal(await stop(server), 0);
   const { exit, stdout } = await asked.finished;
@@ -59,7 +59,7 @@ test("[L1] a second signal ends the server at once, with 130", async (t) => {
   const world = await cliWorld(t);
   await world.run(["index"]);
   const server = await serving(world, ["serve", "--port", "0"], slow);
-  const asked = world.start(["ask", "how is somebody greeted?"], slow);
+  const asked = world.start(["ask", "how is a user greeted?"], slow);
   await asked.saw("built-in");
   server.call.signals.emit("SIGINT");
   server.call.signals.emit("SIGINT");
@@ -111,7 +111,7 @@ test("[L1] a server that was killed is not taken for a running one", async (t) =
   const server = await serving(world);
   const { url } = server;
   await stop(server);
-  // The process id belongs to somebody else now, and nobody listens.
+  // The process id belongs to another process, and no server listens.
   writeFileSync(join(world.dataDir, "server.json"), JSON.stringify({ ...serverFile(world), pid: process.ppid, url }));
   assert.equal((await world.run(["ask", "greet"])).exit, 0);
   writeFileSync(join(world.dataDir, "server.json"), "{damaged");
@@ -224,7 +224,7 @@ test("[L1] [B1] a command that would create records beside those of the running 
     assert.match(stdout + stderr, /fix: set APTOVE_RECORDS_URL/);
     assert.doesNotMatch(stdout, /aptove_/);
   }
-  // Whoever is gone holds up nobody.
+  // A reader that has gone delays no other.
   writeFileSync(join(world.dataDir, "server.json"), JSON.stringify({ ...file, url: "http://127.0.0.1:1" }));
   assert.equal((await world.run(["key", "create", "mine"])).exit, 0);
   await stop(server);

@@ -7,7 +7,7 @@ import { cliWorld, type CliWorld } from "../../../../testing/cli.ts";
 async function withTurn(t: TestContext): Promise<CliWorld> {
   const world = await cliWorld(t);
   await world.run(["index"]);
-  await world.run(["ask", "how is somebody greeted?"]);
+  await world.run(["ask", "how is a user greeted?"]);
   return world;
 }
 
@@ -15,7 +15,7 @@ test("[S6] [L1] an archived session is readable and takes no turns, until it is 
   const world = await withTurn(t);
   assert.match((await world.run(["session", "archive", "last"])).stdout, /: archived; it stays readable/);
   const listed = await world.run(["session", "list", "--archived"]);
-  assert.match(listed.stdout, /how is somebody greeted\?$/m);
+  assert.match(listed.stdout, /how is a user greeted\?$/m);
   const id = listed.stdout.slice(0, 8);
   assert.equal((await world.run(["session", "show", id])).exit, 0);
   const refused = await world.run(["ask", "-s", id, "more"]);
@@ -37,7 +37,7 @@ test("[S6] [L1] a deleted session is in no list, can be restored, and can be pur
   const deleted = await world.run(["session", "delete", id, "--yes"]);
   assert.match(deleted.stdout, /deleted; bring it back with: aptove session restore [0-9a-f]{8}\n$/);
   assert.match((await world.run(["session", "list"])).stderr, /there are no sessions yet/);
-  assert.match((await world.run(["session", "list", "--removed"])).stdout, /how is somebody greeted\?$/m);
+  assert.match((await world.run(["session", "list", "--removed"])).stdout, /how is a user greeted\?$/m);
   assert.match((await world.run(["session", "restore", id])).stdout, /: restored\n$/);
   assert.match((await world.run(["session", "list", "--removed"])).stderr, /there are no deleted sessions/);
 

@@ -6,9 +6,9 @@ import type { WireSession, WireTurn } from "../../../client/client.ts";
 async function withTwoTurns(t: TestContext): Promise<CliWorld> {
   const world = await cliWorld(t);
   await world.run(["index"]);
-  await world.run(["ask", "how is somebody greeted?"]);
+  await world.run(["ask", "how is a user greeted?"]);
   await world.write("README.md", "# Changed\n");
-  await world.run(["ask", "--continue", "and how is somebody greeted by name?"]);
+  await world.run(["ask", "--continue", "and how is a user greeted by name?"]);
   return world;
 }
 
@@ -21,7 +21,7 @@ test("[S7] [L1] session list: newest first, each with status, turns, tokens, rep
   assert.match(lines[0] ?? "", /completed +1 turn .* copy +Default\/Default +another$/);
   assert.match(
     lines[1] ?? "",
-    /^[0-9a-f]{8} +\d{4}-\d\d-\d\d \d\d:\d\d +completed +2 turns +[\d,]+ tokens +copy +Default\/Default +how is somebody greeted\?$/,
+    /^[0-9a-f]{8} +\d{4}-\d\d-\d\d \d\d:\d\d +completed +2 turns +[\d,]+ tokens +copy +Default\/Default +how is a user greeted\?$/,
   );
 });
 
@@ -50,8 +50,8 @@ test("[L1] session log: a line per turn with status, time, counts and warnings; 
   const { exit, stdout } = await world.run(["session", "log"]);
   assert.equal(exit, 0);
   const [name, first, second, ...rest] = stdout.trimEnd().split("\n");
-  assert.equal(name, "how is somebody greeted?");
-  assert.match(first ?? "", /^ {3}1 +[0-9a-f]{8} +completed .* ms +2 retrieved, 2 sent +how is somebody greeted\?$/);
+  assert.equal(name, "how is a user greeted?");
+  assert.match(first ?? "", /^ {3}1 +[0-9a-f]{8} +completed .* ms +2 retrieved, 2 sent +how is a user greeted\?$/);
   assert.match(second ?? "", /^\* +2 +[0-9a-f]{8} +completed .* 1 file, 1 sent +and how/);
   assert.deepEqual(rest, []);
   const limited = await world.run(["session", "log", "--limit", "1"]);
@@ -70,7 +70,7 @@ test("[L1] session log shows why a turn failed", async (t) => {
 test("[L1] [Q4] [X6] session show lists what was sent, and why other things were not sent", async (t) => {
   const world = await withTwoTurns(t);
   const { stdout } = await world.run(["session", "show"]);
-  assert.match(stdout, /^how is somebody greeted\?\nsession +[0-9a-f-]{36}\n/);
+  assert.match(stdout, /^how is a user greeted\?\nsession +[0-9a-f-]{36}\n/);
   assert.match(stdout, /not sent +src\/greet.ts:1-3 +the model has it from an earlier turn/);
   assert.match(stdout, /sent +README.md +10 B +modified/);
   assert.match(stdout, /history of 1 turn sent from our store/);
@@ -86,7 +86,7 @@ test("[D3] [L1] session show --request and --response print the exact bytes", as
   const world = await withTwoTurns(t);
   const request = await world.run(["session", "show", "--turn", "1", "--request"]);
   assert.equal(request.exit, 0);
-  assert.ok(request.stdout.includes("how is somebody greeted?"));
+  assert.ok(request.stdout.includes("how is a user greeted?"));
   assert.doesNotThrow(() => JSON.parse(request.stdout));
   const response = await world.run(["session", "show", "--turn", "1", "--response", "--step", "1"]);
   assert.ok(response.stdout.includes("built-in offline model"));

@@ -165,7 +165,7 @@ test("[L1] doctor reports what is there, and that missing options are no fault",
   const outside = await world.run(["doctor"], { cwd: world.dataDir });
   assert.match(outside.stdout, /^-- index +code is searched only in a git repository$/m);
   await world.run(["index"]);
-  // Nobody listens there: what runs goes the other way.
+  // No server listens there, so the events take the other way.
   const env = { APTOVE_REDIS_URL: "redis://me:s3cret@127.0.0.1:1" };
   const without = await world.run(["doctor"], { env });
   assert.equal(without.exit, 0, without.stdout);
@@ -231,7 +231,7 @@ test("[L1] doctor reports a fault of a store once, with its fix, and which check
   const faults: [env: Record<string, string>, line: RegExp][] = [
     [{ APTOVE_BLOBS_URL: "s3://ab/x" }, /^!! configuration +blobs.url: "ab" is no name of a bucket.*\n {3}fix: /m],
     [{ APTOVE_BLOBS_URL: "s3://bucket/x" }, /^!! stores .*blobs.region is missing.*\n {3}fix: /m],
-    // Nobody listens there.
+    // No server listens there.
     [{ APTOVE_RECORDS_URL: "postgres://me@127.0.0.1:1/x" }, /^!! stores .*\n {3}fix: .*records.url/m],
   ];
   const env = { AWS_ACCESS_KEY_ID: "id", AWS_SECRET_ACCESS_KEY: "secret" };

@@ -158,7 +158,7 @@ test("[W6] [L1] gc shows what it takes, asks, and takes just that; never default
   const taken = await world.run(["workspace", "gc", "--yes"]);
   assert.equal(taken.stdout, "deleted 1 workspace not used for 90 days\n");
   assert.deepEqual(readdirSync(folder.workspaces).toSorted(), [idOf("young"), "default"].toSorted());
-  assert.equal((await world.run(["workspace", "gc"])).stdout, "deleted 0 workspaces that nobody used for 90 days\n");
+  assert.equal((await world.run(["workspace", "gc"])).stdout, "deleted 0 workspaces not used for 90 days\n");
   assert.equal((await world.run(["workspace", "gc", "--max-age", "0"])).exit, 2);
 });
 
@@ -168,7 +168,7 @@ test("[W6] [L1] gc spares a workspace in which a turn is running, and delete ref
   const slow = scriptedProvider({ name: "offline", script: () => [{ says: ["it begins", released, " and ends"] }] });
   const { engine } = await createAptove({ dataDir: world.dataDir, env: {}, providers: [slow] });
   t.after(() => engine.close());
-  const turn = await engine.runTurn(await engine.keys.owner(), { instruction: "slowly", workspaceId: idOf("busy") });
+  const turn = await engine.turns.run(await engine.keys.owner(), { instruction: "slowly", workspaceId: idOf("busy") });
   assert.match((await world.run(["workspace", "gc", "--yes"])).stdout, /^deleted 0 workspaces/);
   const refused = await world.run(["workspace", "delete", idOf("busy"), "--yes"]);
   assert.equal(refused.exit, 1);

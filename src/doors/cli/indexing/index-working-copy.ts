@@ -49,7 +49,7 @@ export async function indexWorkingCopy(
  * Warns if another folder of the same name was indexed. Without an origin, the two would silently replace each other's
  * index.
  */
-export function warnOfOtherRoot(call: CliInvocation, copy: LocalWorkingCopy, former: LocalIndexInfo | undefined): void {
+function warnOfOtherRoot(call: CliInvocation, copy: LocalWorkingCopy, former: LocalIndexInfo | undefined): void {
   if (former === undefined || former.root === copy.root) return;
   call.output.note(
     `warning: the index of ${call.output.safeNote(copy.repo)} was made from ${former.root} and now follows ${copy.root}; to keep both, give one another name with --repo`,

@@ -65,7 +65,7 @@ export async function latestSession(client: AptoveClient, repo: string): Promise
  * Finds the turn of an id, of a part of an id, of `<session>:<number>`, or of the word `last`: the head of the newest
  * session.
  */
-export async function findTurn(client: AptoveClient, text: string, repo: string): Promise<string> {
+export async function findTurnId(client: AptoveClient, text: string, repo: string): Promise<string> {
   if (isId(text.toLowerCase())) return text.toLowerCase();
   if (text === "last") return headOf(await latestSession(client, repo));
   const numbered = /^(.+):(\d{1,9})$/.exec(text);
@@ -96,9 +96,9 @@ export async function turnNumbered(client: AptoveClient, session: WireSession, n
  * first turn has the same id as its session (S4).
  */
 export async function findContinuable(client: AptoveClient, text: string, repo: string): Promise<string> {
-  if (text.includes(":")) return await findTurn(client, text, repo);
+  if (text.includes(":")) return await findTurnId(client, text, repo);
   const session = await nullIfNotFound(findSession(client, text, repo));
-  return session === null ? await findTurn(client, text, repo) : headOf(session);
+  return session === null ? await findTurnId(client, text, repo) : headOf(session);
 }
 
 function headOf(session: WireSession): string {

@@ -45,8 +45,8 @@ A second line.
 
 2. second
 
-> said
-> by somebody
+> written
+> by Ada
 
 | a | b |
 |---|---|
@@ -74,7 +74,7 @@ Some bold and slanted text with code, a link
 
 2. second
 
-│ said by somebody
+│ written by Ada
 
 | a | b |
 |---|---|

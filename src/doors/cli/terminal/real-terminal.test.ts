@@ -28,7 +28,7 @@ interface RealTerminal {
   shows(pattern: RegExp): Promise<string>;
 }
 
-/** A shell in a terminal, looked at again whenever something was written to it. */
+/** Starts a shell in a terminal. Its screen is read again whenever output was written. */
 async function realTerminal(t: TestContext): Promise<RealTerminal> {
   let tmux: ((...args: string[]) => Promise<string>) | null = null;
   // Registered before the folder is: what still runs in it ends before it is taken away.
@@ -69,12 +69,12 @@ test("[L2] a chat in a real terminal: the prompt, a formatted answer, and leavin
   await keys("-l", `. ${folder}/start`);
   await keys("Enter");
   await shows(/^›$/m);
-  await keys("-l", "how is somebody greeted?");
-  await shows(/^› how is somebody greeted\?$/m);
+  await keys("-l", "how is a user greeted?");
+  await shows(/^› how is a user greeted\?$/m);
   await keys("Enter");
   const answered = await shows(/offline-1 · [\d,]+ tokens/);
   assert.match(answered, /built-in offline model/);
-  assert.equal(answered.match(/^› how is somebody greeted\?$/gm)?.length, 1);
+  assert.equal(answered.match(/^› how is a user greeted\?$/gm)?.length, 1);
   await keys("C-d");
   const left = await shows(/^EXIT 0$/m);
   assert.doesNotMatch(left, /tokens|working/);

@@ -12,13 +12,13 @@ test("[L2] printed lines move up, and live lines are repainted below them", asyn
   const terminal = new TestTerminal({ columns: 20, rows: 5 });
   const screen = screenOn(terminal);
   screen.paint({ done: [], live: ["one", "> "], cursor: { rowsUp: 0, column: 2 } });
-  screen.paint({ done: ["said"], live: ["two", "three", "> "], cursor: { rowsUp: 0, column: 2 } });
-  assert.deepEqual(await terminal.lines(), ["said", "two", "three", ">"]);
+  screen.paint({ done: ["printed"], live: ["two", "three", "> "], cursor: { rowsUp: 0, column: 2 } });
+  assert.deepEqual(await terminal.lines(), ["printed", "two", "three", ">"]);
   assert.deepEqual(await terminal.cursor(), { row: 3, column: 2 });
   screen.paint({ done: [], live: ["> a", "  b"], cursor: { rowsUp: 1, column: 3 } });
   assert.deepEqual(await terminal.cursor(), { row: 1, column: 3 });
   screen.close();
-  assert.deepEqual(await terminal.lines(), ["said"]);
+  assert.deepEqual(await terminal.lines(), ["printed"]);
   assert.deepEqual(await terminal.cursor(), { row: 1, column: 0 });
 });
 
@@ -68,9 +68,9 @@ test("[L2] a terminal that becomes narrower or wider keeps the printed lines", a
     const terminal = new TestTerminal({ columns: 40, rows: 12 });
     const screen = screenOn(terminal);
     const live = ["a live line that is about 38 cells wide", "> typed"];
-    screen.paint({ done: ["said"], live, cursor: { rowsUp: 0, column: 7 } });
+    screen.paint({ done: ["printed"], live, cursor: { rowsUp: 0, column: 7 } });
     await terminal.resize(columns, 12);
     screen.paint({ done: ["more"], live, cursor: { rowsUp: 0, column: 7 } });
-    assert.deepEqual(await terminal.lines(), ["said", "more", ...live], String(columns));
+    assert.deepEqual(await terminal.lines(), ["printed", "more", ...live], String(columns));
   }
 });

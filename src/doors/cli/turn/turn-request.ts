@@ -46,10 +46,7 @@ export async function turnRequest(call: CliInvocation, options: TurnOptions): Pr
  * Names the repository. A folder outside of git has no repository to search; its name becomes the workspace of the
  * session, by which the session is found again.
  */
-export function aboutOf(
-  copy: LocalWorkingCopy,
-  namedRepo: string | undefined,
-): Pick<ExecuteRequest, "repo" | "workspaceId"> {
+function aboutOf(copy: LocalWorkingCopy, namedRepo: string | undefined): Pick<ExecuteRequest, "repo" | "workspaceId"> {
   if (namedRepo !== undefined) return { repo: namedRepo };
   return copy.hasGit ? { repo: copy.repo } : { workspaceId: copy.repo };
 }

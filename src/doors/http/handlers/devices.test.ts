@@ -94,7 +94,7 @@ test("[P3] [R5] a stream that is open when its device is revoked ends at once, a
   const member = await door.person("member");
   const phone = await paired(door, member);
   const workspaceId = `device:${phone.device.deviceId}`;
-  const { sessionId, turnId, finished } = await door.engine.runTurn(member, { instruction: "x", workspaceId });
+  const { sessionId, turnId, finished } = await door.engine.turns.run(member, { instruction: "x", workspaceId });
   const response = await door.call(`GET /api/turns/${turnId}/events`, { as: phone.person });
   const reader = (response.body ?? assert.fail("there is no stream")).getReader();
   await reader.read();

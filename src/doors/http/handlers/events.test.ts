@@ -213,7 +213,7 @@ test("[V2] [B3] a turn whose events are damaged is refused before the stream sta
   const door = await testDoor(t);
   const { turnId, eventsUrl } = await started(door);
   const whole = await messagesOf(door, eventsUrl);
-  const turn = await door.engine.getTurn(door.admin, turnId);
+  const turn = await door.engine.turns.get(door.admin, turnId);
   assert.ok(turn.blobs.run !== null);
   await door.deps.blobs.delete(turn.blobs.run);
   const problem = await door.refused("blob_missing", `GET ${eventsUrl}`, {
@@ -224,7 +224,7 @@ test("[V2] [B3] a turn whose events are damaged is refused before the stream sta
 
 test("[V2] [H2] a session's events go on from the named one through every later turn", async (t) => {
   const door = await testDoor(t);
-  const empty = await door.engine.createSession(door.admin, {});
+  const empty = await door.engine.sessions.create(door.admin, {});
   assert.equal((await door.call(`GET /api/sessions/${empty.id}/events`)).status, 204);
   const first = await started(door);
   const one = await messagesOf(door, first.eventsUrl);

@@ -43,14 +43,14 @@ test("[H1] plain text is the instruction, and the query has the rest", async (t)
   const body = "naïve \u{1f600}\nsecond line\n";
   const response = await call(`POST ${execute}?${query}`, { body, headers: { "content-type": "text/plain" } });
   const { sessionId, turnId } = await answerOf(response);
-  const turn = await engine.getTurn(admin, turnId);
+  const turn = await engine.turns.get(admin, turnId);
   assert.partialDeepStrictEqual(turn, {
     mode: "edit",
     workspaceId: "laptop",
     manifest: { settings: { temperature: 0.5 } },
   });
-  assert.equal((await engine.getSession(admin, sessionId)).name, "Mine");
-  assert.equal(await (await engine.readTurn(admin, turnId)).instruction(), body);
+  assert.equal((await engine.sessions.get(admin, sessionId)).name, "Mine");
+  assert.equal(await (await engine.turns.read(admin, turnId)).instruction(), body);
   assert.equal(provider.exchanges.length, 1);
 });
 
@@ -64,7 +64,7 @@ test("[H1] multipart brings files beside the JSON; a listed file gets its conten
   form.append("file", new Blob(["one\r\n"]), "src/listed.ts");
   form.append("file", new Blob([Buffer.from("größer")]), "added.txt");
   const { turnId } = await answerOf(await call(`POST ${execute}`, { body: form }));
-  const { activeFiles } = (await engine.getTurn(admin, turnId)).manifest;
+  const { activeFiles } = (await engine.turns.get(admin, turnId)).manifest;
   assert.deepEqual(
     activeFiles.map(({ path, sizeBytes, isTouched, wasSentToLLM }) => ({ path, sizeBytes, isTouched, wasSentToLLM })),
     [
@@ -72,7 +72,7 @@ test("[H1] multipart brings files beside the JSON; a listed file gets its conten
       { path: "added.txt", sizeBytes: 8, isTouched: false, wasSentToLLM: true },
     ],
   );
-  const [, context = ""] = await (await engine.readTurn(admin, turnId)).message();
+  const [, context = ""] = await (await engine.turns.read(admin, turnId)).message();
   assert.match(context, /one\r\n/);
 });
 
@@ -145,7 +145,7 @@ test("[H1] [S5] responseContinuationId continues exactly there, with or without 
   const more = { instruction: "two", responseContinuationId: first.responseContinuationId };
   const second = await answerOf(await call(`POST ${execute}`, { json: more }));
   assert.equal(second.sessionId, first.sessionId);
-  assert.equal((await engine.getTurn(admin, second.turnId)).parentId, first.turnId);
+  assert.equal((await engine.turns.get(admin, second.turnId)).parentId, first.turnId);
   const moved = await refused("head_moved", `POST ${execute}`, { json: { ...more, sessionId: first.sessionId } });
   assert.equal(moved["headTurnId"], second.turnId);
 });

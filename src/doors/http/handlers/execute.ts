@@ -34,7 +34,7 @@ type Asking = Pick<Call<"execute">, "request" | "caller" | "watchKey">;
 /** `responseContinuationId` names the head that the caller saw, and by it the session. */
 async function continued(door: Door, caller: Caller, { turn, continues }: ExecuteCall): Promise<TurnRequest> {
   if (continues === null) return turn;
-  const sessionId = turn.sessionId ?? (await door.engine.getTurn(caller, continues)).sessionId;
+  const sessionId = turn.sessionId ?? (await door.engine.turns.get(caller, continues)).sessionId;
   return { ...turn, sessionId, expectedHead: continues };
 }
 
@@ -42,7 +42,7 @@ async function continued(door: Door, caller: Caller, { turn, continues }: Execut
 async function run(door: Door, caller: Caller, turn: TurnRequest): Promise<RunningTurn> {
   const free = door.slots.take(caller.userId);
   try {
-    const running = await door.engine.runTurn(caller, turn);
+    const running = await door.engine.turns.run(caller, turn);
     if (running.isRepeat) free();
     else void running.finished.then(free, free);
     return running;
@@ -80,7 +80,7 @@ async function deliver(door: Door, { call, running, as }: Delivery): Promise<Res
 /** The stored turn's answer; where not even its end could be stored, the reason. */
 async function whole({ engine }: Door, caller: Caller, { turnId, finished }: RunningTurn): Promise<Response> {
   const ended = await finished;
-  const reader = await engine.readTurn(caller, turnId);
+  const reader = await engine.turns.read(caller, turnId);
   if (reader.turn.status === "pending" && ended.status === "failed") {
     const { code, message } = ended.failures[0];
     throw new AptoveError(code, message, { facts: { turnId } });

@@ -46,7 +46,7 @@ test("[A1] [A2] [H2] the mailbox is read and fired by its routes, and by `fire` 
   await refused("request_invalid", execute, { json: { fire: true, fork: { turnId } } });
 
   // V2: a session's events go on from the agent's turns to its next one, past what runs beside them.
-  const [first] = await engine.listTurns(admin, sessionId, { before: 2, limit: 1 });
+  const [first] = await engine.turns.list(admin, sessionId, { before: 2, limit: 1 });
   const streamed = await call(`GET /api/sessions/${sessionId}/events?after=${first?.id}:1`);
   const runs = [...(await streamed.text()).matchAll(/"type":"RUN_STARTED".*?"runId":"([^"]+)"/g)].map(([, id]) => id);
   assert.deepEqual(runs, [fired.turnId]);

@@ -11,7 +11,10 @@ export function mailboxHandlers(door: Door): Handlers<"getMailbox" | "fireMailbo
   return {
     getMailbox: async ({ caller, id, query }) => {
       const limit = query.limit ?? limits.pageSizeDefault;
-      const { messages, runningTurnIds } = await door.engine.mailbox(caller, id, { ...withoutNullish(query), limit });
+      const { messages, runningTurnIds } = await door.engine.sessions.mailbox(caller, id, {
+        ...withoutNullish(query),
+        limit,
+      });
       const last = messages.length < limit ? undefined : messages.at(-1);
       const nextAfter = last?.number ?? null;
       return answer("getMailbox", { messages: messages.map(toWireMessage), nextAfter, runningTurnIds });

@@ -74,7 +74,7 @@ test("[H4] [R5] a stream ends at once when its key's user is disabled or has ano
   const script = () => [{ says: ["half ", answering.promise, "whole"] }];
   const door = await testDoor(t, { script, now: () => Date.now() + late });
   const person = await door.person("member");
-  const { turnId, finished } = await door.engine.runTurn(person, { instruction: "x" });
+  const { turnId, finished } = await door.engine.turns.run(person, { instruction: "x" });
   const short = await door.engine.keys.create(person, { name: "short", expiresAt: Date.now() + 60_000 });
   const stream = async (as: Person) => {
     const response = await door.call(`GET /api/turns/${turnId}/events`, { as });
@@ -110,7 +110,7 @@ test("[S7] an owner shares with the org and invites; who is invited goes on, who
     await door.person("member"),
     await door.person("member"),
   ];
-  const { sessionId } = await (await door.engine.runTurn(owner, { instruction: "hello" })).finished;
+  const { sessionId } = await (await door.engine.turns.run(owner, { instruction: "hello" })).finished;
   const at = `/api/sessions/${sessionId}/sharing`;
   const change = (body: object) => json<WireShared>(door.call(`POST ${at}`, { as: owner, json: body }));
   const shared = await change({ isPublic: true, invite: [friend.userId] });
@@ -144,7 +144,7 @@ test("[S7] an owner shares with the org and invites; who is invited goes on, who
 test("[P3] a device sees its own workspace, whatever it asks for, and makes nothing elsewhere", async (t) => {
   const door = await testDoor(t);
   const owner = await door.person("member");
-  const elsewhere = await (await door.engine.runTurn(owner, { instruction: "hello", workspaceId: "desk" })).finished;
+  const elsewhere = await (await door.engine.turns.run(owner, { instruction: "hello", workspaceId: "desk" })).finished;
   const { code } = await door.engine.devices.pair(owner);
   const { token } = await door.engine.devices.claim({ code, name: "phone", deviceId: "pixel" });
   const phone = door.client({ key: token });

@@ -65,7 +65,7 @@ function sharingHandlers({ engine }: Door): Handlers<SharingRoute> {
       await engine.people.user(caller, id);
       const after = cursor === undefined ? undefined : parseCursor(cursor);
       const page = withoutNullish({ limit, after: after && { activeAt: after.at, id: after.id } });
-      const { sessions, next } = await engine.listSessions(caller, { ...page, ownerId: id });
+      const { sessions, next } = await engine.sessions.list(caller, { ...page, ownerId: id });
       const nextCursor = next === null ? null : formatCursor({ at: next.activeAt, id: next.id });
       return answer("listUserSessions", { sessions: await write.all(caller, sessions), nextCursor });
     },

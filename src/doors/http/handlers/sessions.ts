@@ -32,7 +32,7 @@ export function sessionHandlers({ engine }: Door): Handlers<SessionRoute> {
       const { cursor, ...filters } = query;
       const place = cursor === undefined ? undefined : parseCursor(cursor);
       const after = place && { activeAt: place.at, id: place.id };
-      const { sessions, next } = await engine.listSessions(caller, withoutNullish({ ...filters, after }));
+      const { sessions, next } = await engine.sessions.list(caller, withoutNullish({ ...filters, after }));
       const nextCursor = next === null ? null : formatCursor({ at: next.activeAt, id: next.id });
       return answer("listSessions", { sessions: await write.all(caller, sessions), nextCursor });
     },
@@ -41,27 +41,30 @@ export function sessionHandlers({ engine }: Door): Handlers<SessionRoute> {
       return answer("createSession", await write.one(caller, session), { location: `/api/sessions/${session.id}` });
     },
     getSession: async ({ caller, id }) =>
-      answer("getSession", await write.one(caller, await engine.getSession(caller, id))),
+      answer("getSession", await write.one(caller, await engine.sessions.get(caller, id))),
     updateSession: async ({ caller, id, body }) =>
-      answer("updateSession", await write.one(caller, await engine.updateSession(caller, id, withoutUndefined(body)))),
+      answer(
+        "updateSession",
+        await write.one(caller, await engine.sessions.update(caller, id, withoutUndefined(body))),
+      ),
     listTurns: async ({ caller, id, query }) => {
       const limit = query.limit ?? limits.pageSizeDefault;
-      const turns = await engine.listTurns(caller, id, { ...withoutNullish({ before: query.before }), limit });
+      const turns = await engine.turns.list(caller, id, { ...withoutNullish({ before: query.before }), limit });
       const last = turns.at(-1);
       // Sequence numbers count from 1 without gaps (T1), so the page with the first turn is the last one.
       const nextBefore = last === undefined || last.sequence === 1 ? null : last.sequence;
       return answer("listTurns", { turns: turns.map(toWireTurnSummary), nextBefore });
     },
     getLastTurn: async ({ caller, id }) => {
-      const [last] = await engine.listTurns(caller, id, { limit: 1, kind: "agent" });
+      const [last] = await engine.turns.list(caller, id, { limit: 1, kind: "agent" });
       if (last === undefined) throw new AptoveError("not_found", "the session has no turn yet");
-      const reader = await engine.readTurn(caller, last.id);
+      const reader = await engine.turns.read(caller, last.id);
       return answer("getLastTurn", toWireTurn(reader.turn, await reader.steps()));
     },
     interruptSession: async ({ caller, id }) =>
-      answer("interruptSession", { interruptedTurnId: await engine.interrupt(caller, { sessionId: id }) }),
+      answer("interruptSession", { interruptedTurnId: await engine.turns.interrupt(caller, { sessionId: id }) }),
     steerSession: async ({ caller, id, body }) =>
-      answer("steerSession", { steeredTurnId: await engine.steer(caller, { sessionId: id, ...body }) }),
+      answer("steerSession", { steeredTurnId: await engine.turns.steer(caller, { sessionId: id, ...body }) }),
   };
 }
 
@@ -71,6 +74,6 @@ async function newSession(
   { continueWorkspace, ...start }: SessionStart & { continueWorkspace?: boolean },
 ): Promise<Session> {
   const { workspaceId } = start;
-  if (continueWorkspace !== true || workspaceId === undefined) return await engine.createSession(caller, start);
+  if (continueWorkspace !== true || workspaceId === undefined) return await engine.sessions.create(caller, start);
   return (await engine.workspaceSessions.begin(caller, { ...start, workspaceId })).session;
 }

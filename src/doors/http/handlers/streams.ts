@@ -17,24 +17,24 @@ export function streamHandlers(door: Door): Handlers<"turnEvents" | "sessionEven
   return {
     turnEvents: async ({ caller, id, query, ...listener }) => {
       const place = placeInTurn(listener.request, id, query.after);
-      const turn = await engine.getTurn(caller, id);
+      const turn = await engine.turns.get(caller, id);
       const gone = new AbortController();
       const events = identified(
-        await engine.turnEvents(caller, id, { afterSeq: place, signal: gone.signal }),
+        await engine.turns.events(caller, id, { afterSeq: place, signal: gone.signal }),
         runOf(turn),
       );
       if (turn.status === "pending") return eventAnswer(door, { listener, events, gone });
       return await replay(door, { listener, events, gone });
     },
     sessionEvents: async ({ caller, id, query, ...listener }) => {
-      const [newest] = await engine.listTurns(caller, id, { limit: 1, kind: "agent" });
+      const [newest] = await engine.turns.list(caller, id, { limit: 1, kind: "agent" });
       if (newest === undefined) return nothingMore();
       const from = lastEventId(listener.request, query.after);
-      const first = from === null ? newest : await engine.getTurn(caller, from.turnId);
+      const first = from === null ? newest : await engine.turns.get(caller, from.turnId);
       if (first.sessionId !== id) throw new AptoveError("event_id_unknown", "the event belongs to another session");
       const gone = new AbortController();
       const rest = identified(
-        await engine.turnEvents(caller, first.id, { afterSeq: from?.seq ?? 0, signal: gone.signal }),
+        await engine.turns.events(caller, first.id, { afterSeq: from?.seq ?? 0, signal: gone.signal }),
         runOf(first),
       );
       const events = onThrough(engine, { caller, first, rest, signal: gone.signal });
@@ -111,10 +111,10 @@ async function* onThrough(engine: Engine, from: SessionEvents): AsyncGenerator<I
   const { caller, first, rest, signal } = from;
   yield* rest;
   for (let { sequence } = first; !signal.aborted;) {
-    const [next] = await engine.listTurns(caller, first.sessionId, { before: sequence + 2, limit: 1 });
+    const [next] = await engine.turns.list(caller, first.sessionId, { before: sequence + 2, limit: 1 });
     if (next === undefined || next.sequence <= sequence) return;
     sequence = next.sequence;
     if (next.kind !== "agent") continue;
-    yield* identified(await engine.turnEvents(caller, next.id, { afterSeq: 0, signal }), runOf(next));
+    yield* identified(await engine.turns.events(caller, next.id, { afterSeq: 0, signal }), runOf(next));
   }
 }

@@ -61,7 +61,7 @@ test("[H2] [S3] [D2] a session is exported here and imported there: ids, digests
     const turn = (await (await there.call(`GET /api/turns/${turnId}`)).json()) as WireTurn;
     assert.equal(turn.digest, ((await (await door.call(`GET /api/turns/${turnId}`)).json()) as WireTurn).digest);
   }
-  const session = await there.engine.getSession(there.admin, one.sessionId);
+  const session = await there.engine.sessions.get(there.admin, one.sessionId);
   assert.deepEqual([session.userId, session.headTurnId], [there.admin.userId, two.turnId]);
   assert.equal((await there.engine.explain.verify(there.admin, one.sessionId)).fault, null);
   const again = await imported(there, await exported(door, one.sessionId));
@@ -132,7 +132,7 @@ test("[H2] [H3] files that were cut, altered or made by others are refused, and 
   await there.refused("unsupported_media_type", importLine, { body: text, headers: { "content-type": "text/plain" } });
   await there.refused("unsupported_media_type", importLine, { json: {} });
   await there.refused("request_invalid", `${importLine}?dryRun=true`, file(text));
-  assert.deepEqual((await there.engine.listSessions(there.admin, {})).sessions, []);
+  assert.deepEqual((await there.engine.sessions.list(there.admin, {})).sessions, []);
   assert.deepEqual(await there.deps.blobs.list(""), []);
 });
 
@@ -175,7 +175,7 @@ test("[H2] [B3] over sockets a session goes from server to server; an export tha
   const branch = new Response(await from.sessions.export(one.sessionId, { turnId: one.turnId }));
   assert.equal((await to.sessions.import(await branch.blob())).turnsKnown, 1);
   assert.ok((await from.sessions.markdown(one.sessionId)).includes(two.text));
-  const turn = await door.engine.getTurn(door.admin, two.turnId);
+  const turn = await door.engine.turns.get(door.admin, two.turnId);
   await door.deps.blobs.delete(turn.blobs.run ?? "");
   await assert.rejects(new Response(await from.sessions.export(one.sessionId)).text());
   assert.ok(door.reports.some((told) => told.includes("an export broke off")));

@@ -39,7 +39,7 @@ interface Branch {
 }
 
 async function refuseOtherSession({ engine }: Door, caller: Caller, { sessionId, turnId }: Branch): Promise<void> {
-  const turn = await engine.getTurn(caller, turnId);
+  const turn = await engine.turns.get(caller, turnId);
   if (turn.sessionId === sessionId) return;
   throw new AptoveError("not_found", `the turn belongs to the session ${turn.sessionId}; export it from there`);
 }

@@ -102,7 +102,7 @@ test("[T6] [H4] a turn of somebody else's public session can be forked, and the 
   const json = { instruction: "mine", fork: { turnId: ids[0] } };
   await door.refused("not_found", `POST ${execute}`, { json, as });
   await door.refused("not_found", "POST /api/sessions", { json: { forkOf: ids[0] }, as });
-  await door.engine.updateSession(door.admin, sessionId, { isPublic: true });
+  await door.engine.sessions.update(door.admin, sessionId, { isPublic: true });
   const fork = await at<ExecuteAnswer>(door, `POST ${execute}`, { json, as });
   const session = await at<WireSession>(door, `GET /api/sessions/${fork.sessionId}`, { as });
   assert.deepEqual([session.userId, session.isPublic, session.originTurnId], [as.userId, false, ids[0]]);
@@ -111,7 +111,7 @@ test("[T6] [H4] a turn of somebody else's public session can be forked, and the 
 
 test("[T6] a session is forked before there is anything to ask, and takes over what is not named", async (t) => {
   const door = await testDoor(t);
-  const from = await door.engine.createSession(door.admin, {
+  const from = await door.engine.sessions.create(door.admin, {
     name: "Mine",
     defaultLanguage: "de",
     workspaceId: "laptop",
@@ -341,7 +341,7 @@ test("[T6] the graph has the session's turns, the lineage above, and the forks t
     [fork.turnId, ids[0]],
   );
   assert.equal(ofFork.session.originTurnId, ids[0]);
-  await door.engine.updateSession(door.admin, sessionId, { isPublic: true });
+  await door.engine.sessions.update(door.admin, sessionId, { isPublic: true });
   const as = await door.person("reader");
   assert.deepEqual((await at<WireSessionGraph>(door, `GET /api/sessions/${sessionId}/graph`, { as })).forks, []);
 });
@@ -404,7 +404,7 @@ test("[D2] verify names the first turn that does not hold; a turn shows its dige
   const { sessionId, ids } = await turns(door, "one", "two", "three");
   const line = `GET /api/sessions/${sessionId}/verify`;
   assert.deepEqual(await at(door, line), { sessionId, turnsChecked: 3, turnsUnsealed: 0, fault: null });
-  const turn = await door.engine.getTurn(door.admin, ids[1] ?? "");
+  const turn = await door.engine.turns.get(door.admin, ids[1] ?? "");
   assert.equal((await at<WireTurn>(door, `GET /api/turns/${ids[1]}`)).digest, "digest" in turn && turn.digest);
   const key = turn.blobs.run ?? assert.fail();
   const bytes = (await door.deps.blobs.get(key)) ?? assert.fail();

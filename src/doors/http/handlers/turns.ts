@@ -19,21 +19,22 @@ type TurnRoute =
 export function turnHandlers({ engine }: Door): Handlers<TurnRoute> {
   return {
     getTurn: async ({ caller, id }) => {
-      const reader = await engine.readTurn(caller, id);
+      const reader = await engine.turns.read(caller, id);
       return answer("getTurn", toWireTurn(reader.turn, await reader.steps()));
     },
     getTurnSummary: async ({ caller, id }) =>
-      answer("getTurnSummary", toWireTurnSummary(await engine.getTurn(caller, id))),
-    getInstruction: async ({ caller, id }) => plainText(await (await engine.readTurn(caller, id)).instruction()),
+      answer("getTurnSummary", toWireTurnSummary(await engine.turns.get(caller, id))),
+    getInstruction: async ({ caller, id }) => plainText(await (await engine.turns.read(caller, id)).instruction()),
     getAnswer: async ({ request, caller, id }) => {
-      const whole = await executeAnswerOf(await engine.readTurn(caller, id));
+      const whole = await executeAnswerOf(await engine.turns.read(caller, id));
       const isText = request.headers.get("accept")?.startsWith("text/plain") === true;
       return isText ? plainText(whole.text) : answer("getAnswer", whole);
     },
-    getRequest: async ({ caller, id, query }) => bytes(await (await engine.readTurn(caller, id)).request(query.step)),
-    getResponse: async ({ caller, id, query }) => bytes(await (await engine.readTurn(caller, id)).response(query.step)),
+    getRequest: async ({ caller, id, query }) => bytes(await (await engine.turns.read(caller, id)).request(query.step)),
+    getResponse: async ({ caller, id, query }) =>
+      bytes(await (await engine.turns.read(caller, id)).response(query.step)),
     getContext: async ({ caller, id }) => {
-      const reader = await engine.readTurn(caller, id);
+      const reader = await engine.turns.read(caller, id);
       const { manifest } = reader.turn;
       const [prompt, message] = await Promise.all([reader.prompt(), reader.message()]);
       return answer("getContext", { turnId: id, manifest, prompt, message });
@@ -41,9 +42,9 @@ export function turnHandlers({ engine }: Door): Handlers<TurnRoute> {
     diffTurns: async ({ caller, id, query }) =>
       answer("diffTurns", await engine.explain.diff(caller, { a: id, b: query.with })),
     interruptTurn: async ({ caller, id }) =>
-      answer("interruptTurn", { interruptedTurnId: await engine.interrupt(caller, { turnId: id }) }),
+      answer("interruptTurn", { interruptedTurnId: await engine.turns.interrupt(caller, { turnId: id }) }),
     steerTurn: async ({ caller, id, body }) =>
-      answer("steerTurn", { steeredTurnId: await engine.steer(caller, { turnId: id, ...body }) }),
+      answer("steerTurn", { steeredTurnId: await engine.turns.steer(caller, { turnId: id, ...body }) }),
   };
 }
 

@@ -18,12 +18,12 @@ test("[T10] an interrupted turn that has output is completed, keeps it, and the 
   const { engine, start, ask, answer, provider } = await testEngine(t, { script });
   const running = await start("long");
   await reach(running, "text_delta");
-  assert.equal(await engine.interrupt(alice, { turnId: running.turnId }), running.turnId);
+  assert.equal(await engine.turns.interrupt(alice, { turnId: running.turnId }), running.turnId);
   const turn = await running.finished;
   assert.equal(turn.status, "completed");
   assert.equal(turn.stopReason, "interrupted");
   assert.ok("half an ".startsWith(await answer(turn.id)) && (await answer(turn.id)) !== "");
-  assert.equal(await engine.interrupt(alice, { turnId: running.turnId }), null, "interrupting twice is no error");
+  assert.equal(await engine.turns.interrupt(alice, { turnId: running.turnId }), null, "interrupting twice is no error");
   const next = await ask("go on", { sessionId: running.sessionId });
   assert.equal(next.parentId, turn.id);
   assert.ok(next.warnings.some(({ code, message }) => code === "chain_rebuilt" && message.includes("interrupted")));
@@ -38,7 +38,7 @@ test("[T10] an interrupted turn without output is failed with the code interrupt
   const { engine, start } = await testEngine(t, { script: () => [{ waits: never }] });
   const running = await start("long");
   await reach(running, "step_started");
-  await engine.interrupt(alice, { sessionId: running.sessionId });
+  await engine.turns.interrupt(alice, { sessionId: running.sessionId });
   const turn = await running.finished;
   assert.equal(turn.status === "failed" && turn.failures[0].code, "interrupted");
 });
@@ -56,7 +56,7 @@ test("[T10] [T11] an interrupt before the first model call ends the turn, with i
   const session = await ask("first");
   const starting = start("second", { sessionId: session.sessionId, repo: "here" });
   await searching.promise;
-  assert.ok(await engine.interrupt(alice, { sessionId: session.sessionId }));
+  assert.ok(await engine.turns.interrupt(alice, { sessionId: session.sessionId }));
   found.resolve([]);
   const running = await starting;
   const turn = await running.finished;
@@ -75,7 +75,7 @@ test("[T8] [T10] a call that was interrupted before it ran is closed with a resu
   const tools = [{ name: "look", parameters: { type: "object" } }];
   const running = await start("look", { tools });
   await reach(running, "tool_call_ended");
-  await engine.interrupt(alice, { turnId: running.turnId });
+  await engine.turns.interrupt(alice, { turnId: running.turnId });
   assert.equal((await running.finished).status, "completed");
   await ask("go on", { sessionId: running.sessionId, tools });
   const items = provider.exchanges[1]?.call.items ?? [];
@@ -152,7 +152,7 @@ test("[T10] a tool does not begin once its turn is stopped", async (t) => {
   const { start, engine } = await testEngine(t, { records, tools: [tool], script: () => [{ calls: "build" }] });
   const running = await start("build it");
   await storing.promise;
-  await engine.interrupt(alice, { turnId: running.turnId });
+  await engine.turns.interrupt(alice, { turnId: running.turnId });
   held.resolve();
   const turn = await running.finished;
   assert.equal(turn.status === "completed" && turn.stopReason, "interrupted");

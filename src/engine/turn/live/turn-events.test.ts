@@ -22,7 +22,7 @@ test("[V2] what was had plus what is resumed equals the whole, at every split po
   const restarted = await testEngine(t, { ...deps, runner: { ...deps.runner, id: newId() } });
   for (const from of [engine, restarted.engine]) {
     for (let split = 0; split <= live.length; split += 1) {
-      const rest = await all(await from.turnEvents(alice, running.turnId, { afterSeq: split }));
+      const rest = await all(await from.turns.events(alice, running.turnId, { afterSeq: split }));
       assert.deepEqual([...live.slice(0, split), ...rest], live, `split at ${split}`);
     }
   }
@@ -74,7 +74,7 @@ test("[V2] listeners that join at any time get the same events while the turn ru
   const running = await start("go");
   const listeners: Promise<SequencedEvent[]>[] = [];
   for (const gate of gates) {
-    listeners.push(all(await engine.turnEvents(alice, running.turnId, { afterSeq: 0 })));
+    listeners.push(all(await engine.turns.events(alice, running.turnId, { afterSeq: 0 })));
     gate.resolve();
   }
   const [first, ...others] = await Promise.all(listeners);
@@ -92,7 +92,7 @@ test("[V2] a subscriber that comes to a running turn at any position gets what i
   }
   const subscribed = await Promise.all(
     [0, ...soFar.map(({ seq }) => seq)].map(async (afterSeq) => {
-      const events = (await engine.turnEvents(alice, running.turnId, { afterSeq }))[Symbol.asyncIterator]();
+      const events = (await engine.turns.events(alice, running.turnId, { afterSeq }))[Symbol.asyncIterator]();
       const shown: SequencedEvent[] = [];
       while (afterSeq + shown.length < soFar.length) shown.push((await events.next()).value);
       assert.deepEqual(shown, soFar.slice(afterSeq), `so far, behind ${afterSeq}`);
@@ -123,7 +123,7 @@ test("[V2] [T11] who listens where the turn runs hears its end from there, and n
   const heard = await listening;
   await running.finished;
   assert.deepEqual(read, []);
-  assert.deepEqual(heard, await all(await engine.turnEvents(alice, running.turnId, { afterSeq: 0 })));
+  assert.deepEqual(heard, await all(await engine.turns.events(alice, running.turnId, { afterSeq: 0 })));
 });
 
 test("[R5] a listener that goes away ends its own reading only", async (t) => {
@@ -174,11 +174,11 @@ test("[V2] [T11] a slow listener of a turn whose end cannot be written hears all
     }
   };
   await assert.rejects(listening(), { code: "storage_full", message: /could not be stored/ });
-  const again = (): Promise<unknown> => engine.turnEvents(alice, turn.turnId, { afterSeq: heard.length });
+  const again = (): Promise<unknown> => engine.turns.events(alice, turn.turnId, { afterSeq: heard.length });
   await assert.rejects(again(), { code: "storage_full", message: /could not be stored/ });
   isFull = false;
   await ask("two", { sessionId: turn.sessionId });
-  const whole = await all(await engine.turnEvents(alice, turn.turnId, { afterSeq: 0 }));
+  const whole = await all(await engine.turns.events(alice, turn.turnId, { afterSeq: 0 }));
   assert.deepEqual(heard, whole.slice(0, -1));
 });
 
@@ -198,9 +198,9 @@ test("[R1] [V2] where another process has taken the turn and not ended it yet, i
   const ended = await turn.finished;
   assert.equal(ended.status === "failed" && ended.failures[0].code, "runner_lost");
   isTaken = false;
-  await engine.runTurn(alice, { sessionId: turn.sessionId, instruction: "two" });
-  await hear(await engine.turnEvents(alice, turn.turnId, { afterSeq: heard.at(-1)?.seq ?? 0 }));
-  const events = await all(await engine.turnEvents(alice, turn.turnId, { afterSeq: 0 }));
+  await engine.turns.run(alice, { sessionId: turn.sessionId, instruction: "two" });
+  await hear(await engine.turns.events(alice, turn.turnId, { afterSeq: heard.at(-1)?.seq ?? 0 }));
+  const events = await all(await engine.turns.events(alice, turn.turnId, { afterSeq: 0 }));
   assert.deepEqual(heard, events);
   assert.equal(events.at(-1)?.event.type, "run_failed");
 });

@@ -38,7 +38,7 @@ test("[I1] [E2] [E3] texts are the instruction, text stands in the context, an i
   ];
   const turn = await ask("look", { input });
   assert.equal(turn.instructionSummary, "look\n\nand more");
-  const reader = await engine.readTurn(alice, turn.id);
+  const reader = await engine.turns.read(alice, turn.id);
   const [, context = ""] = await reader.message();
   const headers = context.split("\n").filter((line) => /^(?:===|Name:|Type:|Read|It is|```)/.test(line));
   assert.deepEqual(headers, [
@@ -145,7 +145,7 @@ test("[I1] [I2] an address is read when the turn begins, and is what the server 
       ["https://a.example/", "input-2.png", "image/png"],
     ],
   );
-  assert.match((await (await engine.readTurn(alice, turn.id)).message())[1] ?? "", /```html\n<p>hello\n```/);
+  assert.match((await (await engine.turns.read(alice, turn.id)).message())[1] ?? "", /```html\n<p>hello\n```/);
 });
 
 test("[I1] [D2] [S6] [K4] parts go along with an export, are proven, and go with their session", async (t) => {

@@ -57,7 +57,7 @@ test("[C6] [D3] the call for a summary is a step whose request and response read
   const turns = await converse(engine, 12);
   const turn = turns.find(({ warnings }) => warnings.some(({ code }) => code === "history_compacted")) ?? assert.fail();
   const cold = await testEngine(t, { ...engine.deps, runner: testRunner() });
-  const reader = await cold.engine.readTurn(cold.caller, turn.id);
+  const reader = await cold.engine.turns.read(cold.caller, turn.id);
   const steps = await reader.steps();
   assert.ok(steps.length >= 2);
   const bodies = new Set(engine.provider.exchanges.map((exchange) => exchange.request.body));

@@ -97,7 +97,7 @@ test("[T10] [P4] a question that nobody answers ends with the turn, and the call
     askApproval: (question) => (asked.resolve(question), new Promise(() => {})),
   });
   const { signal } = await asked.promise;
-  await engine.interrupt(caller, { turnId: turn.turnId });
+  await engine.turns.interrupt(caller, { turnId: turn.turnId });
   const finished = await turn.finished;
   assert.equal(finished.status === "completed" && finished.stopReason, "interrupted");
   assert.ok(signal.aborted);

@@ -54,7 +54,7 @@ test("[V5] [T8] tools beside the engine run between model calls; each call is a 
       ["c2", "7", false],
       ["c3", "10", false],
     ]);
-    const reader = await engine.readTurn(caller, turn.id);
+    const reader = await engine.turns.read(caller, turn.id);
     const steps = await reader.steps();
     assert.deepEqual(
       steps.map((step) => step.index),
@@ -130,7 +130,7 @@ test("[V5] [T9] a call that needs approval waits; allowed it runs before the mod
       context.map((item) => item.type),
       ["user", "tool_call", "tool_result", "user"],
     );
-    const body = Buffer.from(await (await engine.readTurn(caller, next.id)).request(1)).toString();
+    const body = Buffer.from(await (await engine.turns.read(caller, next.id)).request(1)).toString();
     assert.equal(body, provider.exchanges.at(-1)?.request.body);
   }
 });
@@ -188,7 +188,7 @@ test("[T10] [V5] a tool that hangs is ended by an interrupt, and by the limit of
   });
   const running = await first.start("hang");
   await begun.promise;
-  await first.engine.interrupt(first.caller, { turnId: running.turnId });
+  await first.engine.turns.interrupt(first.caller, { turnId: running.turnId });
   const turn = await running.finished;
   assert.equal(turn.status === "completed" && turn.stopReason, "interrupted");
   assert.deepEqual(aborted, [true]);
