@@ -17,7 +17,8 @@ export const exceptions: readonly Exception[] = [
   { rule: "habits/silenced", path: "src/domain/turn.test.ts", reason: "T3 is that these lines do not type-check" },
   { rule: "words/unfinished", path: "scripts/check/words.ts", reason: "the list of the words itself" },
   { rule: "words/unfinished", path: "scripts/check/words.test.ts", reason: "plants the words to see them found" },
-  { rule: "words/process", path: "scripts/check/words.test.ts", reason: "plants the words to see them found" },
+  { rule: "words/dialect", path: "scripts/check/words.ts", reason: "the list of the words itself" },
+  { rule: "words/dialect", path: "scripts/check/words.test.ts", reason: "plants the words to see them found" },
 ];
 
 /** The findings that no exception covers, and a finding for each exception of these steps that covers none. */
@@ -37,7 +38,7 @@ export function applyExceptions(
       line: 1,
       rule: "exceptions/unused",
       message: `${rule} for ${path} covers nothing`,
-      mend: "take it out",
+      fix: "take it out",
     })),
   ];
 }
