@@ -140,8 +140,8 @@ function importFault(file: SourceFile, { specifier, offset }: Import): Finding |
   const zone = zoneOf(file.path);
   // Tests put parts together, so they see everything; so does what is outside the product.
   if (file.isTest || zone === "outside") return null;
-  const finding = (rule: string, message: string, mend: string): Finding => {
-    return { file: file.path, line: lineAt(file.text, offset), rule: `walls/${rule}`, message, mend };
+  const finding = (rule: string, message: string, fix: string): Finding => {
+    return { file: file.path, line: lineAt(file.text, offset), rule: `walls/${rule}`, message, fix: fix };
   };
   if (specifier === "") return finding("computed", "imports a computed path", "write the path out");
   if (specifier.startsWith(".")) {
