@@ -11,6 +11,7 @@ import { type BenchResult, formatTable, isOver } from "./table.ts";
 /** Loaded when they are run: one bench must not warm up another. */
 const benches: Record<string, () => Promise<BenchRow[]>> = {
   turn: async () => (await import("./turn.ts")).benchTurn(),
+  footprint: async () => (await import("./footprint.ts")).benchFootprint(),
   stores: async () => (await import("./stores.ts")).benchStores(),
   tree: async () => (await import("./tree.ts")).benchTree(),
   explain: async () => (await import("./explain.ts")).benchExplain(),

@@ -9,6 +9,7 @@ import { applyExceptions, exceptions } from "./check/exceptions.ts";
 import { byPlace, type Finding, formatFinding } from "./check/finding.ts";
 import { checkHabits } from "./check/habits.ts";
 import { checkLock } from "./check/lock.ts";
+import { checkNames } from "./check/names.ts";
 import { checkRules } from "./check/rules.ts";
 import { checkSizes } from "./check/sizes.ts";
 import { checkFormat, checkLint, checkTypes, checkUnused } from "./check/tools.ts";
@@ -24,6 +25,7 @@ const ours = {
   walls: checkWalls,
   sizes: checkSizes,
   habits: checkHabits,
+  names: checkNames,
   words: checkWords,
   rules: checkRules,
   errors: checkErrorCodes,

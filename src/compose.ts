@@ -2,7 +2,6 @@
  * With compose/ the only place that names a driver. Builds the engine from the configuration, with any part replaced that
  * the caller brings (Y1). Drivers are loaded when they are needed, so that a command starts quickly.
  */
-import { setTimeout as sleepFor } from "node:timers/promises";
 import type { BlobStore } from "./blobs/blob-store.ts";
 import { configuredWorkspaces, type ConfiguredWorkspaces } from "./compose/configured-workspaces.ts";
 import { identitiesOf } from "./compose/identities.ts";
@@ -35,6 +34,7 @@ import type { BindingStore } from "./workspace/binding-store.ts";
 import { readContextEntry } from "./configuration/context-entry.ts";
 import { mergeLayers, readSharedLayers, type Configuration } from "./configuration/configuration.ts";
 import { dataFolderPath, openDataFolder, type DataFolder } from "./configuration/data-folder.ts";
+import { pause } from "./system/abort.ts";
 import type { OpenedWorkspaces } from "./workspace/opened-workspaces.ts";
 import type { TranscriptStore } from "./workspace/transcript-store.ts";
 import type { Transcripts } from "./workspace/transcript/transcripts.ts";
@@ -153,7 +153,7 @@ export async function createAptove(options: AptoveOptions = {}): Promise<Aptove>
     now,
     monotonic,
     random: Math.random,
-    sleep,
+    sleep: pause,
     deadline: (ms) => AbortSignal.timeout(ms),
     observer,
     report,
@@ -223,12 +223,4 @@ async function openRecords(
   }
   const { openPostgresRecords } = await import("./records/sql/postgres/postgres.ts");
   return await openPostgresRecords({ ...settings, url, ...(metrics && { onPool: metrics.watchPool }) });
-}
-
-async function sleep(ms: number, signal: AbortSignal): Promise<void> {
-  try {
-    await sleepFor(ms, undefined, { signal });
-  } catch (error) {
-    if (!signal.aborted) throw error;
-  }
 }

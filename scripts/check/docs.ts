@@ -43,7 +43,7 @@ function linkFindings(tree: Tree, { path, text }: TextFile): Finding[] {
     const fault = placeFault(tree, place, heading);
     if (fault === null) return [];
     return [
-      { file: path, line: lineAt(text, match.index), rule: "docs/link", message: `links to ${target}`, mend: fault },
+      { file: path, line: lineAt(text, match.index), rule: "docs/link", message: `links to ${target}`, fix: fault },
     ];
   });
 }
@@ -77,7 +77,7 @@ function namedFindings(tree: Tree, { path, text, line }: TextFile & { line: numb
     if (existsSync(join(tree.root, named)) || existsSync(join(tree.root, posix.dirname(path), named))) return [];
     if (isDecision(named) && [...tree.texts.keys()].some((other) => other.startsWith(`${named}-`))) return [];
     const place = { file: path, line: line + lineAt(text, match.index) - 1 };
-    return [{ ...place, rule: "docs/named", message: `names ${named}`, mend: "there is no such file" }];
+    return [{ ...place, rule: "docs/named", message: `names ${named}`, fix: "there is no such file" }];
   });
 }
 

@@ -27,7 +27,7 @@ export function checkErrorCodes(tree: Tree): Finding[] {
   const document = tree.texts.get(documentPath);
   if (catalogue === undefined || document === undefined) {
     const file = catalogue === undefined ? cataloguePath : documentPath;
-    return [{ file, line: 1, rule: "errors/missing", message: "the file is not there", mend: "write it" }];
+    return [{ file, line: 1, rule: "errors/missing", message: "the file is not there", fix: "write it" }];
   }
   const codes = readCatalogue(catalogue);
   const rows = readDocument(document.text);
@@ -78,17 +78,17 @@ function comparisonFindings(codes: Code[], rows: Code[]): Finding[] {
     const row = rows.find((other) => isSame(code, other));
     if (row === undefined) {
       const message = `${code.code} is not documented`;
-      return [{ file: cataloguePath, line: code.line, rule, message, mend: `add it to ${documentPath}` }];
+      return [{ file: cataloguePath, line: code.line, rule, message, fix: `add it to ${documentPath}` }];
     }
     if (row.entry === code.entry) return [];
-    const mend = `the catalogue says ${code.entry}`;
-    return [{ file: documentPath, line: row.line, rule, message: `${code.code} differs`, mend }];
+    const fix = `the catalogue says ${code.entry}`;
+    return [{ file: documentPath, line: row.line, rule, message: `${code.code} differs`, fix }];
   });
   const ofRows = rows
     .filter((row) => !codes.some((code) => isSame(code, row)))
     .map(({ code, line }) => {
       const message = `${code} does not exist`;
-      return { file: documentPath, line, rule, message, mend: `it is not in ${cataloguePath}` };
+      return { file: documentPath, line, rule, message, fix: `it is not in ${cataloguePath}` };
     });
   return [...ofCodes, ...ofRows];
 }
@@ -104,7 +104,7 @@ function unraisedFindings(tree: Tree, codes: Code[]): Finding[] {
         line,
         rule: "errors/unraised",
         message: `nothing raises ${code}`,
-        mend: "raise it, or take it out",
+        fix: "raise it, or take it out",
       };
     });
 }

@@ -5,7 +5,7 @@ import type { Finding } from "./finding.ts";
 import { places } from "./planted.ts";
 
 function finding(file: string, rule: string): Finding {
-  return { file, line: 1, rule, message: "m", mend: "m" };
+  return { file, line: 1, rule, message: "m", fix: "m" };
 }
 
 const steps = ["walls", "sizes"];

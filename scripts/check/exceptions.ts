@@ -22,7 +22,8 @@ export const exceptions: readonly Exception[] = [
   },
   { rule: "words/unfinished", path: "scripts/check/words.ts", reason: "the list of the words itself" },
   { rule: "words/unfinished", path: "scripts/check/words.test.ts", reason: "plants the words to see them found" },
-  { rule: "words/process", path: "scripts/check/words.test.ts", reason: "plants the words to see them found" },
+  { rule: "words/dialect", path: "scripts/check/words.ts", reason: "the list of the words itself" },
+  { rule: "words/dialect", path: "scripts/check/words.test.ts", reason: "plants the words to see them found" },
 ];
 
 /** The findings that no exception covers, and a finding for each exception of these steps that covers none. */
@@ -42,7 +43,7 @@ export function applyExceptions(
       line: 1,
       rule: "exceptions/unused",
       message: `${rule} for ${path} covers nothing`,
-      mend: "take it out",
+      fix: "take it out",
     })),
   ];
 }

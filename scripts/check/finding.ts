@@ -1,4 +1,4 @@
-/** What a check finds: where, which rule, what is wrong, and how to mend it. */
+/** What a check finds: where, which rule, what is wrong, and how to fix it. */
 export interface Finding {
   file: string;
   /** From 1. */
@@ -6,12 +6,12 @@ export interface Finding {
   /** `step/rule`, for example `walls/import`. */
   rule: string;
   message: string;
-  mend: string;
+  fix: string;
 }
 
 /** One line for people and for editors that make `file:line` a link. */
 export function formatFinding(finding: Finding): string {
-  return `${finding.file}:${finding.line} ${finding.rule} ${finding.message} (${finding.mend})`;
+  return `${finding.file}:${finding.line} ${finding.rule} ${finding.message} (${finding.fix})`;
 }
 
 export function byPlace(a: Finding, b: Finding): number {

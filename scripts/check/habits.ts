@@ -15,31 +15,31 @@ const untypedErrors = ["Error", "TypeError", "RangeError", "SyntaxError"];
 
 function syntaxFindings(file: SourceFile): Finding[] {
   const findings: Finding[] = [];
-  const report = (start: number, fault: { rule: string; message: string; mend: string }): void => {
+  const report = (start: number, fault: { rule: string; message: string; fix: string }): void => {
     findings.push({ ...fault, file: file.path, line: lineAt(file.text, start), rule: `habits/${fault.rule}` });
   };
   new Visitor({
     ThrowStatement({ start, argument }) {
       if (!file.path.startsWith("src/") || file.isTest || !isUntyped(argument)) return;
-      const mend = "throw an AptoveError; assert for our own bugs";
-      report(start, { rule: "throw", message: "throws without a code", mend });
+      const fix = "throw an AptoveError; assert for our own bugs";
+      report(start, { rule: "throw", message: "throws without a code", fix });
     },
     CatchClause({ start, body }) {
       if (body.body.length > 0) return;
-      report(start, { rule: "catch", message: "swallows an error", mend: "handle it, or return what it means" });
+      report(start, { rule: "catch", message: "swallows an error", fix: "handle it, or return what it means" });
     },
     CallExpression({ start, callee, arguments: [first] }) {
       const method = methodOf(callee);
       if (file.isTest && isTestCallee(callee) && ["only", "todo", "skip"].includes(method)) {
-        const mend = "write the test; { skip: reason } where something is missing";
-        report(start, { rule: "test", message: `leaves tests out by .${method}`, mend });
+        const fix = "write the test; { skip: reason } where something is missing";
+        report(start, { rule: "test", message: `leaves tests out by .${method}`, fix });
       }
       if (method === "catch" && first !== undefined && doesNothing(first)) {
-        report(start, { rule: "catch", message: "swallows a rejection", mend: "handle it, or return what it means" });
+        report(start, { rule: "catch", message: "swallows a rejection", fix: "handle it, or return what it means" });
       }
     },
     TSAnyKeyword({ start }) {
-      report(start, { rule: "any", message: "says any", mend: "say unknown and look, or name the type" });
+      report(start, { rule: "any", message: "says any", fix: "say unknown and look, or name the type" });
     },
   }).visit(file.program);
   return findings;
@@ -64,7 +64,7 @@ function silencedFindings(file: SourceFile): Finding[] {
     const silencer = silencers.exec(value)?.[0];
     if (silencer === undefined) return [];
     const line = lineAt(file.text, start);
-    const mend = "mend what it hides, or list it with its reason in scripts/check/exceptions.ts";
-    return [{ file: file.path, line, rule: "habits/silenced", message: `has ${silencer}`, mend }];
+    const fix = "fix what it hides, or list it with its reason in scripts/check/exceptions.ts";
+    return [{ file: file.path, line, rule: "habits/silenced", message: `has ${silencer}`, fix }];
   });
 }

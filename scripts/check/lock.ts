@@ -18,7 +18,7 @@ const lockPath = "package-lock.json";
 export function checkLock(tree: Tree): Finding[] {
   const file = join(tree.root, lockPath);
   if (!existsSync(file)) {
-    return [{ file: lockPath, line: 1, rule: "lock/missing", message: "there is no lock", mend: "npm install" }];
+    return [{ file: lockPath, line: 1, rule: "lock/missing", message: "there is no lock", fix: "npm install" }];
   }
   const text = readFileSync(file, "utf8");
   const { packages } = JSON.parse(text) as { packages: Record<string, LockedPackage> };
@@ -31,7 +31,7 @@ export function checkLock(tree: Tree): Finding[] {
         line: lineAt(text, text.indexOf(`"${path}": {`)),
         rule: "lock/incomplete",
         message: `${path || "the project"} needs ${name} ${version}, which is not locked`,
-        mend: "pin a version that has all its packages",
+        fix: "pin a version that has all its packages",
       })),
   );
 }

@@ -28,7 +28,7 @@ function readRules(spec: string): Rule[] {
 export function checkRules(tree: Tree): Finding[] {
   const spec = tree.texts.get(specPath);
   if (spec === undefined) {
-    return [{ file: specPath, line: 1, rule: "rules/missing", message: "there is no list of rules", mend: "write it" }];
+    return [{ file: specPath, line: 1, rule: "rules/missing", message: "there is no list of rules", fix: "write it" }];
   }
   const rules = readRules(spec.text);
   const ids = new Set(rules.map((rule) => rule.id));
@@ -43,19 +43,19 @@ export function checkRules(tree: Tree): Finding[] {
           line,
           rule: "rules/twice",
           message: `${id} is there twice`,
-          mend: "an id is given once",
+          fix: "an id is given once",
         };
       }),
     ...rules
       .filter(({ id, isInForce }) => isInForce && !cited.has(id))
       .map(({ id, line }) => {
-        const mend = `write test("[${id}] …")`;
-        return { file: specPath, line, rule: "rules/untested", message: `no test names ${id}`, mend };
+        const fix = `write test("[${id}] …")`;
+        return { file: specPath, line, rule: "rules/untested", message: `no test names ${id}`, fix };
       }),
     ...citations
       .filter(({ id }) => !ids.has(id))
       .map(({ id, file, line }) => {
-        return { file, line, rule: "rules/unknown", message: `names ${id}`, mend: `it is not in ${specPath}` };
+        return { file, line, rule: "rules/unknown", message: `names ${id}`, fix: `it is not in ${specPath}` };
       }),
   ];
 }

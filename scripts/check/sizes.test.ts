@@ -18,11 +18,11 @@ test("a function of 100 lines may be there, one of 101 may not", (context) => {
   );
 });
 
-test("one function in a hundred may have more than 60 lines, two may not", (context) => {
+test("one function in a hundred may have more than 40 lines, two may not", (context) => {
   const small = Array.from({ length: 100 }, (_, index) => `const f${index} = () => 1;`).join("\n");
-  const one = plant(context, { "src/small.ts": small, "src/a.ts": long("a", 61) });
+  const one = plant(context, { "src/small.ts": small, "src/a.ts": long("a", 41) });
   assert.deepEqual(places(checkSizes(one)), []);
-  const two = plant(context, { "src/small.ts": small, "src/a.ts": long("a", 61), "src/b.ts": `\n${long("b", 62)}` });
+  const two = plant(context, { "src/small.ts": small, "src/a.ts": long("a", 41), "src/b.ts": `\n${long("b", 42)}` });
   assert.deepEqual(places(checkSizes(two)), [
     "src/a.ts:1 sizes/function-percentile",
     "src/b.ts:2 sizes/function-percentile",
@@ -40,9 +40,9 @@ test("a file of more than 400 lines is found, a test may have 800", (context) =>
   assert.deepEqual(places(found), ["src/large.test.ts:1 sizes/file", "src/large.ts:1 sizes/file"]);
 });
 
-test("a tenth of the files may have more than 250 lines", (context) => {
+test("a tenth of the files may have more than 200 lines", (context) => {
   const small = Object.fromEntries(Array.from({ length: 9 }, (_, index) => [`src/s${index}.ts`, "// x\n"]));
-  const large = "// x\n".repeat(251);
+  const large = "// x\n".repeat(201);
   assert.deepEqual(places(checkSizes(plant(context, { ...small, "src/a.ts": large }))), []);
   const two = plant(context, { ...small, "src/a.ts": large, "src/b.ts": large });
   assert.deepEqual(places(checkSizes(two)), ["src/a.ts:1 sizes/file-percentile", "src/b.ts:1 sizes/file-percentile"]);
@@ -64,4 +64,27 @@ test("a fourth parameter is found; `this` is none", (context) => {
     "src/a.ts": "const f = (a, b, c) => 1;\nfunction g(this: A, a, b, c) {}\nclass C {\n  m(a, b, c, d) {}\n}\n",
   });
   assert.deepEqual(places(checkSizes(tree)), ["src/a.ts:4 sizes/parameters"]);
+});
+
+test("a sixteenth field is found; methods are not counted", (context) => {
+  const fields = (count: number): string =>
+    Array.from({ length: count }, (_, index) => `  f${index}: string;`).join("\n");
+  const methods = Array.from({ length: 16 }, (_, index) => `  m${index}(): void;`).join("\n");
+  const tree = plant(context, {
+    "src/a.ts": `interface Fine {\n${fields(15)}\n${methods}\n}\n`,
+    "src/b.ts": `interface Large {\n${fields(16)}\n}\n`,
+    "src/c.ts": `type Large = {\n${fields(16)}\n};\n`,
+  });
+  assert.deepEqual(places(checkSizes(tree)), ["src/b.ts:1 sizes/interface", "src/c.ts:1 sizes/interface"]);
+});
+
+test("a folder may have 25 source files, and any number of tests", (context) => {
+  const files = (folder: string, count: number, ending: string): Record<string, string> =>
+    Object.fromEntries(Array.from({ length: count }, (_, index) => [`${folder}/f${index}${ending}`, "// x\n"]));
+  const tree = plant(context, {
+    ...files("src/fine", 25, ".ts"),
+    ...files("src/fine", 10, ".test.ts"),
+    ...files("src/full", 26, ".ts"),
+  });
+  assert.deepEqual(places(checkSizes(tree)), ["src/full:1 sizes/folder"]);
 });

@@ -2,18 +2,21 @@
  * Sizes that a calm reader can hold in the head. The tail is what counts, so the limits are on the largest
  * and on a percentile; they are ratchets and only ever get tighter.
  */
-import { type ArrowFunctionExpression, type Function, Visitor } from "oxc-parser";
+import { type ArrowFunctionExpression, type Function, type TSSignature, Visitor } from "oxc-parser";
+import { posix } from "node:path";
 import type { Finding } from "./finding.ts";
 import { isTestCallee } from "./syntax.ts";
 import { lineAt, type SourceFile, type Tree } from "./tree.ts";
 
 const sizeLimits = {
   functionLinesMax: 100,
-  functionLinesP99: 60,
+  functionLinesP99: 40,
   fileLinesMax: 400,
-  fileLinesP90: 250,
+  fileLinesP90: 200,
   testFileLinesMax: 800,
   parametersMax: 3,
+  interfaceFieldsMax: 15,
+  folderFilesMax: 25,
 } as const;
 
 interface Sized {
@@ -40,6 +43,8 @@ export function checkSizes(tree: Tree): Finding[] {
     ...percentileFindings(files, { what: "file", share: 0.9, limit: sizeLimits.fileLinesP90 }),
     ...percentileFindings(functions, { what: "function", share: 0.99, limit: sizeLimits.functionLinesP99 }),
     ...tree.sources.flatMap(parameterFindings),
+    ...source.flatMap(interfaceFindings),
+    ...folderFindings(source),
   ];
 }
 
@@ -49,12 +54,12 @@ function lineCount(file: SourceFile): number {
 
 function fileFinding(file: Sized, limit: "fileLinesMax" | "testFileLinesMax"): Finding {
   const message = `the file has ${file.lines} lines; at most ${sizeLimits[limit]}`;
-  return { file: file.file, line: 1, rule: "sizes/file", message, mend: "find the two things in it" };
+  return { file: file.file, line: 1, rule: "sizes/file", message, fix: "find the two things in it" };
 }
 
 function functionFinding({ file, line, name, lines }: Sized): Finding {
   const message = `${name} has ${lines} lines; at most ${sizeLimits.functionLinesMax}`;
-  return { file, line, rule: "sizes/function", message, mend: "name its parts as functions" };
+  return { file, line, rule: "sizes/function", message, fix: "name its parts as functions" };
 }
 
 interface Percentile {
@@ -73,7 +78,7 @@ function percentileFindings(all: Sized[], { what, share, limit }: Percentile): F
     line: one.line,
     rule: `sizes/${what}-percentile`,
     message: `${one.name} has ${one.lines} lines; ${large.length} of ${all.length} have more than ${limit}`,
-    mend: `at most ${allowed} may`,
+    fix: `at most ${allowed} may`,
   }));
 }
 
@@ -120,7 +125,7 @@ function parameterFindings(file: SourceFile): Finding[] {
       line: lineAt(file.text, node.start),
       rule: "sizes/parameters",
       message: `${nameOf(node)} takes ${parameters.length} parameters; at most ${sizeLimits.parametersMax}`,
-      mend: "take one named object",
+      fix: "take one named object",
     });
   };
   new Visitor({ FunctionDeclaration: look, FunctionExpression: look, ArrowFunctionExpression: look }).visit(
@@ -131,4 +136,39 @@ function parameterFindings(file: SourceFile): Finding[] {
 
 function isThis(parameter: AnyFunction["params"][number]): boolean {
   return parameter.type === "Identifier" && parameter.name === "this";
+}
+
+/** Fields of interfaces and of types that are written as one object. Methods do not count: each of them is a sentence of its own. */
+function interfaceFindings(file: SourceFile): Finding[] {
+  const found: Finding[] = [];
+  const look = (name: string, start: number, members: readonly TSSignature[]): void => {
+    const fields = members.filter(({ type }) => type === "TSPropertySignature").length;
+    if (fields <= sizeLimits.interfaceFieldsMax) return;
+    found.push({
+      file: file.path,
+      line: lineAt(file.text, start),
+      rule: "sizes/interface",
+      message: `${name} has ${fields} fields; at most ${sizeLimits.interfaceFieldsMax}`,
+      fix: "name the nouns that are hidden in it",
+    });
+  };
+  new Visitor({
+    TSInterfaceDeclaration({ id, start, body }) {
+      look(id.name, start, body.body);
+    },
+    TSTypeAliasDeclaration({ id, start, typeAnnotation }) {
+      if (typeAnnotation.type === "TSTypeLiteral") look(id.name, start, typeAnnotation.members);
+    },
+  }).visit(file.program);
+  return found;
+}
+
+/** Source files that lie directly in one folder of the product; suites and tests do not count. */
+function folderFindings(source: readonly SourceFile[]): Finding[] {
+  const byFolder = Map.groupBy(source, ({ path }) => posix.dirname(path));
+  return [...byFolder].flatMap(([folder, files]) => {
+    if (!folder.startsWith("src/") || files.length <= sizeLimits.folderFilesMax) return [];
+    const message = `the folder has ${files.length} source files; at most ${sizeLimits.folderFilesMax}`;
+    return [{ file: folder, line: 1, rule: "sizes/folder", message, fix: "find the rooms in it" }];
+  });
 }

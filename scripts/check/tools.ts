@@ -27,14 +27,14 @@ function run(tool: string, args: readonly string[], cwd: string): Promise<Ran> {
 function orWhole(tool: string, { code, output }: Ran, findings: Finding[]): Finding[] {
   if (code === 0 || findings.length > 0) return findings;
   const message = output.trim() || `ended with ${code}`;
-  return [{ file: "package.json", line: 1, rule: `${tool}/failed`, message, mend: `run ${tool} by hand` }];
+  return [{ file: "package.json", line: 1, rule: `${tool}/failed`, message, fix: `run ${tool} by hand` }];
 }
 
 export async function checkTypes(root: string): Promise<Finding[]> {
   const ran = await run("tsc", ["-p", ".", "--pretty", "false"], root);
   const findings = [...ran.output.matchAll(/^(.+?)\((\d+),\d+\): error (TS\d+): (.*)$/gm)].map(
     ([, file = "", line, code, message = ""]) => {
-      return { file, line: Number(line), rule: `types/${code}`, message, mend: "say what the value is" };
+      return { file, line: Number(line), rule: `types/${code}`, message, fix: "say what the value is" };
     },
   );
   return orWhole("types", ran, findings);
@@ -55,7 +55,7 @@ export async function checkLint(root: string): Promise<Finding[]> {
     line: labels[0]?.span.line ?? 1,
     rule: `lint/${code ?? "oxlint"}`,
     message,
-    mend: help ?? "see the rule",
+    fix: help ?? "see the rule",
   }));
   return orWhole("lint", ran, findings);
 }
@@ -72,7 +72,7 @@ export async function checkFormat(root: string): Promise<Finding[]> {
   const findings = ran.output
     .split("\n")
     .filter((line) => line !== "" && !line.includes(" "))
-    .map((file) => ({ file, line: 1, rule: "format/layout", message: "is not formatted", mend: "npm run format" }));
+    .map((file) => ({ file, line: 1, rule: "format/layout", message: "is not formatted", fix: "npm run format" }));
   return orWhole("format", ran, findings);
 }
 
@@ -102,7 +102,7 @@ export async function checkUnused(root: string): Promise<Finding[]> {
         line: line ?? 1,
         rule: `unused/${kind}`,
         message: name === file ? "nothing uses the file" : name,
-        mend: unusedMends[kind] ?? "mend the list",
+        fix: unusedMends[kind] ?? "fix the list",
       })),
     ),
   );

@@ -32,7 +32,7 @@ const cases: { path: string; line: string; rule: string | null }[] = [
   { path: "src/engine/run-turn.ts", line: `await import("../providers/openai/openai.ts");`, rule: "import" },
   { path: "src/engine/turn/request/envelope.ts", line: `import { a } from "node:zlib";`, rule: "node" },
   { path: "src/engine/turn/run-turn.ts", line: `import { a } from "../../system/bounded-cache.ts";`, rule: null },
-  { path: "src/engine/turn/run-turn.ts", line: `import { a } from "../../system/git-questions.ts";`, rule: "import" },
+  { path: "src/engine/turn/run-turn.ts", line: `import { a } from "../../system/git.ts";`, rule: "import" },
   { path: "src/system/bounded-cache.ts", line: `import { a } from "node:fs";`, rule: "node" },
   { path: "src/system/durable.ts", line: `import { a } from "node:fs";`, rule: null },
   { path: "src/system/durable.ts", line: `import { a } from "../domain/errors.ts";`, rule: "import" },

@@ -41,7 +41,7 @@ function zoneOf(path: string): string {
 }
 
 /** Files of the ground floor that the engine may use too: they compute, and touch nothing outside the process. */
-const pureSystem = ["src/system/bounded-cache.ts"];
+const pureSystem = ["abort", "bounded-cache", "canonical-json", "guards"].map((name) => `src/system/${name}.ts`);
 
 /** Files at the top of src; any other stands on nothing, and only what puts the parts together may use it. */
 const rootZones: Record<string, string> = {
@@ -140,8 +140,8 @@ function importFault(file: SourceFile, { specifier, offset }: Import): Finding |
   const zone = zoneOf(file.path);
   // Tests put parts together, so they see everything; so does what is outside the product.
   if (file.isTest || zone === "outside") return null;
-  const finding = (rule: string, message: string, mend: string): Finding => {
-    return { file: file.path, line: lineAt(file.text, offset), rule: `walls/${rule}`, message, mend };
+  const finding = (rule: string, message: string, fix: string): Finding => {
+    return { file: file.path, line: lineAt(file.text, offset), rule: `walls/${rule}`, message, fix: fix };
   };
   if (specifier === "") return finding("computed", "imports a computed path", "write the path out");
   if (specifier.startsWith(".")) {

@@ -27,9 +27,12 @@ const cases: { text: string; rule: string | null; path?: string }[] = [
   { text: 'const a = "/tmp/x";', rule: null, path: "scripts/a.ts" },
   { text: `https://${npmHost}/x`, rule: "machine" },
   { text: `http://${debianHost}/debian`, rule: "machine" },
-  { text: "as issue 12 says", rule: "process" },
-  { text: "as seed 004 says", rule: "process" },
-  { text: "with the seed 12345", rule: null },
+  { text: "the client is told", rule: "dialect" },
+  { text: "Nobody waits", rule: "dialect" },
+  { text: "it untold", rule: null },
+  { text: "and how to mend it", rule: "dialect" },
+  { text: "a recommendation", rule: null },
+  { text: "Read by whoever asks", rule: "dialect" },
 ];
 
 for (const { text, rule, path = "docs/a.md" } of cases) {
@@ -51,4 +54,13 @@ test("a name that says nothing is found, in files and in folders", (context) => 
     "src/turn-helper.ts:1 words/name",
     "src/utils/a.ts:1 words/name",
   ]);
+});
+
+test("a doc comment that begins with a preposition is found, other comments are not", (context) => {
+  const tree = plant(context, {
+    "src/a.ts":
+      "/** Of an open route. */\nlet a;\n/** The route. */\nlet b;\n// In short: fine.\n/** Format of it. */\nlet c;\n",
+    "src/b.ts": "/**\n * In bytes.\n */\nlet a;\n",
+  });
+  assert.deepEqual(places(checkWords(tree)), ["src/a.ts:1 words/fragment", "src/b.ts:1 words/fragment"]);
 });

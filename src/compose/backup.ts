@@ -19,7 +19,8 @@ import { join } from "node:path";
 import type { BlobStore } from "../blobs/blob-store.ts";
 import { AptoveError } from "../domain/errors.ts";
 import { storageFault } from "../domain/storage-fault.ts";
-import { dataFolderAt, writePrivateFile, type DataFolder } from "../configuration/data-folder.ts";
+import { dataFolderAt, type DataFolder } from "../configuration/data-folder.ts";
+import { writePrivateFile } from "../system/durable-files.ts";
 
 export interface BackupReport {
   folder: string;

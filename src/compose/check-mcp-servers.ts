@@ -3,6 +3,7 @@ import { limits } from "../domain/limits.ts";
 import type { McpServer } from "../tools/session-tools.ts";
 import { type McpServerStatus, openMcpTools } from "../tools/mcp/open-mcp-tools.ts";
 import type { DataFolder } from "../configuration/data-folder.ts";
+import { onAbort } from "../system/abort.ts";
 import { workspacePaths } from "../workspace/files/workspace-paths.ts";
 
 export interface CheckMcpServers {
@@ -31,14 +32,13 @@ export async function checkMcpServers({
     logFolder,
     times: { startMs, waitMs: 2 * limits.mcpStartMs, restartMs: Infinity },
   });
-  const close = (): void => void mcp.close();
-  stop.addEventListener("abort", close, { once: true });
+  const removeListener = onAbort(stop, () => void mcp.close());
   try {
     await mcp.tools();
     stop.throwIfAborted();
     return mcp.status();
   } finally {
-    stop.removeEventListener("abort", close);
+    removeListener();
     await mcp.close();
   }
 }

@@ -3,6 +3,7 @@ import { readFileSync } from "node:fs";
 import { hostname, uptime } from "node:os";
 import { newId } from "../domain/ids.ts";
 import type { Runner } from "../records/record-store.ts";
+import { isProcessAlive } from "../system/processes.ts";
 
 export function thisRunner(): Runner {
   return {
@@ -22,12 +23,7 @@ export function thisRunner(): Runner {
 export function isAlive(runner: Runner): boolean | null {
   if (runner.host !== hostname()) return null;
   if (runner.bootId !== readOrEmpty("/proc/sys/kernel/random/boot_id").trim()) return false;
-  try {
-    process.kill(runner.pid, 0);
-  } catch (error) {
-    // EPERM: it is there, and somebody else's.
-    if ((error as NodeJS.ErrnoException).code === "ESRCH") return false;
-  }
+  if (!isProcessAlive(runner.pid)) return false;
   return runner.processStart === "" || processStart(runner.pid) === runner.processStart;
 }
 

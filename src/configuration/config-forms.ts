@@ -1,4 +1,5 @@
 /** The forms that a value of the configuration may have. Each form has a description, a sample and a check. */
+import { isTable } from "../system/guards.ts";
 
 /** One setting. */
 export interface ValueField {
@@ -172,11 +173,6 @@ function isJson(value: unknown): boolean {
   if (typeof value === "number") return Number.isFinite(value);
   if (Array.isArray(value)) return value.every(isJson);
   return isTable(value) && Object.values(value).every(isJson);
-}
-
-export function isTable(value: unknown): value is Record<string, unknown> {
-  if (typeof value !== "object" || value === null || Array.isArray(value)) return false;
-  return !(value instanceof Date);
 }
 
 function toolFault(tool: unknown, index: number): string | null {

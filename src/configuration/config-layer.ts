@@ -7,8 +7,9 @@ import { distance } from "fastest-levenshtein";
 import { parse as parseToml, TomlError } from "smol-toml";
 import { AptoveError } from "../domain/errors.ts";
 import { limits } from "../domain/limits.ts";
+import { isTable } from "../system/guards.ts";
+import { systemCode } from "../system/system-error.ts";
 import { configFields, knownKeys } from "./config-fields.ts";
-import { isTable } from "./config-forms.ts";
 import type { ConfigField, NamedField, TableField, ValueField } from "./config-forms.ts";
 import { keyVariables } from "./configured-providers.ts";
 import { chosenNames } from "./merged-values.ts";
@@ -51,7 +52,7 @@ export function readConfigText(file: string): string | null {
   try {
     bytes = readFileSync(file);
   } catch (error) {
-    const code = (error as NodeJS.ErrnoException).code;
+    const code = systemCode(error);
     if (code === "ENOENT") return null;
     throw new AptoveError("config_invalid", `${file} cannot be read (${code})`, { cause: error });
   }

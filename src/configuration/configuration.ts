@@ -8,9 +8,9 @@
  */
 import { statSync } from "node:fs";
 import { AptoveError } from "../domain/errors.ts";
+import { isTable } from "../system/guards.ts";
 import { settleConfiguration } from "./built-in-configuration.ts";
 import type { Configuration } from "./built-in-configuration.ts";
-import { isTable } from "./config-forms.ts";
 import {
   configInvalid,
   environmentLayer,

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { test } from "node:test";
 import { temporaryFolder } from "../../testing/temporary-folder.ts";
 import { AptoveError } from "../domain/errors.ts";
-import { dataFolderPath, openDataFolder, writePrivateFile } from "./data-folder.ts";
+import { dataFolderPath, openDataFolder } from "./data-folder.ts";
 
 function refusal(act: () => unknown): AptoveError {
   try {
@@ -113,18 +113,6 @@ test("[B6] a folder that cannot be written is an error", async (t) => {
   mkdirSync(dir);
   chmodSync(dir, 0o500);
   assert.equal(refusal(() => openDataFolder(dir)).code, "storage_failed");
-});
-
-test("[B6] a private file is complete or absent, and only its owner can read it", async (t) => {
-  const dir = await temporaryFolder(t);
-  writePrivateFile(join(dir, "secret"), "one");
-  writePrivateFile(join(dir, "secret"), "two");
-  assert.equal(readFileSync(join(dir, "secret"), "utf8"), "two");
-  assert.equal(mode(join(dir, "secret")), 0o600);
-  mkdirSync(join(dir, "folder"));
-  assert.throws(() => writePrivateFile(join(dir, "folder"), "x"));
-  assert.deepEqual(readdirSync(dir).toSorted(), ["folder", "secret"]);
-  assert.ok(!existsSync(join(dir, "absent")));
 });
 
 test(

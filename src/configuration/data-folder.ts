@@ -2,10 +2,14 @@
  * The data folder (B6): its path on each operating system, the names of its contents, and the refusal of a folder that
  * a newer version wrote. Only this file knows the names.
  */
-import { chmodSync, existsSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import { chmodSync, existsSync } from "node:fs";
 import { homedir, userInfo } from "node:os";
 import { dirname, isAbsolute, join, resolve } from "node:path";
 import { AptoveError } from "../domain/errors.ts";
+import { storageFaultCode } from "../domain/storage-fault.ts";
+import { createFolder, writePrivateFile } from "../system/durable-files.ts";
+import { readIfPresent } from "../system/read-files.ts";
+import { systemCode } from "../system/system-error.ts";
 
 /** Version of the layout. It increases when the layout changes in a way that an older version cannot read. */
 const dataFolderVersion = 1;
@@ -109,14 +113,8 @@ export function openDataFolder(dir: string): DataFolder {
 function makeFolder(dir: string): boolean {
   if (existsSync(dir)) return false;
   if (dirname(dir) !== dir) makeFolder(dirname(dir));
-  try {
-    mkdirSync(dir, { mode: 0o700 });
-    return true;
-  } catch (error) {
-    // Another process created it first.
-    if ((error as NodeJS.ErrnoException).code === "EEXIST") return false;
-    throw error;
-  }
+  // False if another process created it first.
+  return createFolder(dir);
 }
 
 function versionFile(dir: string): string {
@@ -125,13 +123,8 @@ function versionFile(dir: string): string {
 
 /** Reads the version of the folder, or returns null if it has none yet. */
 function readVersion(dir: string): number | null {
-  let text: string;
-  try {
-    text = readFileSync(versionFile(dir), "utf8").trim();
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === "ENOENT") return null;
-    throw error;
-  }
+  const text = readIfPresent(versionFile(dir))?.toString().trim();
+  if (text === undefined) return null;
   if (/^[1-9][0-9]{0,8}$/.test(text)) return Number(text);
   const detail = `${versionFile(dir)} is damaged: it must contain the version of the data folder, currently ${dataFolderVersion}`;
   throw new AptoveError("storage_failed", detail);
@@ -144,23 +137,9 @@ function newer(dir: string, found: number): AptoveError {
 
 function unusable(dir: string, error: unknown): AptoveError {
   if (error instanceof AptoveError) return error;
-  const code = (error as NodeJS.ErrnoException).code ?? "unknown";
   const fix = "make it writable for this user, or set APTOVE_DATA_DIR to a writable folder";
-  if (code === "ENOSPC" || code === "EDQUOT")
-    return new AptoveError("storage_full", `there is no space left for the data folder ${dir}`, { cause: error });
-  return new AptoveError("storage_failed", `the data folder ${dir} cannot be used (${code}); ${fix}`, {
-    cause: error,
-  });
-}
-
-/** Writes a file that may contain secrets (mode 0600), completely or not at all. */
-export function writePrivateFile(path: string, content: string): void {
-  const aside = `${path}.${process.pid}.tmp`;
-  try {
-    writeFileSync(aside, content, { mode: 0o600, flush: true });
-    renameSync(aside, path);
-  } catch (error) {
-    rmSync(aside, { force: true });
-    throw error;
-  }
+  const code = storageFaultCode(error);
+  const reason = `the data folder ${dir} cannot be used (${systemCode(error) || "unknown"}); ${fix}`;
+  const detail = code === "storage_full" ? `there is no space left for the data folder ${dir}` : reason;
+  return new AptoveError(code, detail, { cause: error });
 }

@@ -3,7 +3,6 @@
  * when it was read. A model that is not in it has no known window and no known price: then history is compacted
  * when the provider says that it is too long, and no cost is shown.
  */
-import { modelFamily } from "./model-family.ts";
 import type { Usage } from "./usage.ts";
 
 export interface ModelInfo {
@@ -127,4 +126,13 @@ export function costOf(model: string, usage: Usage): number | undefined {
   const { input, cached, output } = info.price;
   const inputCost = ((usage.input - usage.cached) * input + usage.cached * cached) * inputFactor;
   return (inputCost + usage.output * output * outputFactor) / 1_000_000;
+}
+
+/**
+ * Returns the name of a model without its date. Models of one family read each other's memory and reasoning (C2, C5):
+ * `gpt-5.1-2025-11-13` is a dated snapshot of `gpt-5.1`, as `claude-haiku-4-5-20251001` is one of `claude-haiku-4-5`,
+ * and reads what its alias wrote.
+ */
+export function modelFamily(model: string): string {
+  return model.replace(/-(?:\d{4}-\d{2}-\d{2}|20\d{6})$/, "");
 }

@@ -1,4 +1,5 @@
 /** The arguments of tool calls in the history, for wires that refuse a call whose arguments are not an object. */
+import { isRecord } from "../system/guards.ts";
 
 /**
  * The name for arguments of a model that are not an object. With it the model can see its mistake, and the history stays
@@ -49,5 +50,5 @@ function asSendable(_name: string, value: unknown, context?: { source?: string }
 }
 
 function isObject(value: unknown): value is Record<string, unknown> {
-  return typeof value === "object" && value !== null && !Array.isArray(value) && !exact.isRawJSON(value);
+  return isRecord(value) && !exact.isRawJSON(value);
 }

@@ -1,6 +1,6 @@
 /** Which reasoning of the history goes back to a provider. */
 import type { ReasoningItem } from "../domain/history.ts";
-import { modelFamily } from "../domain/model-family.ts";
+import { modelFamily } from "../domain/models.ts";
 
 /** Checks whether this provider and a model of the same family wrote the reasoning: no other can read it (C5). */
 export function isOwnReasoning(item: ReasoningItem, model: string, providerName: string): boolean {

@@ -5,6 +5,7 @@
 import { z } from "zod";
 import { AptoveError, failure, failureOf } from "../domain/errors.ts";
 import type { HistoryItem } from "../domain/history.ts";
+import { onAbort } from "../system/abort.ts";
 import type { ModelCall, PreparedRequest, ProviderEvent, ProviderFailed } from "./provider.ts";
 import { failedEvent } from "./terminal-event.ts";
 
@@ -114,8 +115,7 @@ export async function* sendLocally(
   signal: AbortSignal,
 ): AsyncGenerator<ProviderEvent, void, undefined> {
   const aborted = Promise.withResolvers<"aborted">();
-  const onAbort = (): void => aborted.resolve("aborted");
-  signal.addEventListener("abort", onAbort, { once: true });
+  const removeListener = onAbort(signal, () => aborted.resolve("aborted"));
   const iterator = events[Symbol.asyncIterator]();
   try {
     for (;;) {
@@ -127,7 +127,7 @@ export async function* sendLocally(
   } catch (error) {
     yield* withBytes(signal.aborted ? interrupted() : failedEvent(failureOf(error)));
   } finally {
-    signal.removeEventListener("abort", onAbort);
+    removeListener();
     // The source may wait for something that never comes, so its end is not awaited.
     iterator.return?.().catch(() => "it already failed as a failed event");
   }

@@ -2,12 +2,12 @@
  * The files of a repository as a commit holds them (Q1): what a build indexes, so that two runs on one commit find the
  * same, whatever was changed in the folder meanwhile. Contents come from one `git cat-file` that lives as long as the run.
  */
-import { spawn, type ChildProcessByStdio } from "node:child_process";
+import type { ChildProcessByStdio } from "node:child_process";
 import type { Readable, Writable } from "node:stream";
 import { pathFault } from "../domain/active-file.ts";
 import { AptoveError } from "../domain/errors.ts";
-import { gitQuestionEnvironment, gitQuestionOptions } from "../system/git-questions.ts";
 import { limits } from "../domain/limits.ts";
+import { startGit } from "../system/git.ts";
 import { folderRoot, git, trackedFiles, type FileFacts, type RepositoryFiles } from "./repository-files.ts";
 import type { IndexJob } from "./retriever.ts";
 
@@ -85,14 +85,7 @@ class ObjectReader {
 
   #start(): ChildProcessByStdio<Writable, Readable, null> {
     if (this.#child !== null) return this.#child;
-    const child = spawn("git", [...gitQuestionOptions, "cat-file", "--batch"], {
-      cwd: this.#root,
-      env: gitQuestionEnvironment(process.env),
-      stdio: ["pipe", "pipe", "ignore"],
-    });
-    // Its output ends then, which whoever reads is told of.
-    child.on("error", () => child.stdout.destroy());
-    child.stdin.on("error", () => child.stdout.destroy());
+    const child = startGit(this.#root, ["cat-file", "--batch"]);
     this.#child = child;
     this.#output = child.stdout[Symbol.asyncIterator]() as AsyncIterator<Buffer>;
     return child;

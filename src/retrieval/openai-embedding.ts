@@ -2,9 +2,9 @@
  * Embeddings from OpenAI, or from any server with the same `POST /embeddings` (Q6). What leaves this machine is
  * the text of the chunks and of the questions.
  */
-import { setTimeout as delay } from "node:timers/promises";
 import { AptoveError } from "../domain/errors.ts";
 import { limits } from "../domain/limits.ts";
+import { anySignal, pause } from "../system/abort.ts";
 import { normalize } from "./embedding.ts";
 import type { Embedder } from "./embedding.ts";
 
@@ -72,13 +72,9 @@ async function embedBatch(
     const waitMs = result.retryAfterMs ?? limits.providerBackoffMs * 2 ** (attempt - 1);
     // Coming back sooner than asked would only be refused again.
     if (waitMs > limits.providerBackoffMaxMs) throw failed(options, result.detail);
-    await (options.wait ?? waitFor)(waitMs, signal);
+    // If it is aborted, the loop throws the signal's own reason.
+    await (options.wait ?? pause)(waitMs, signal);
   }
-}
-
-async function waitFor(ms: number, signal: AbortSignal | undefined): Promise<void> {
-  // An aborted wait only ends early: the loop around it throws the signal's own reason.
-  await Promise.allSettled([delay(ms, undefined, signal === undefined ? {} : { signal })]);
 }
 
 async function post(
@@ -99,7 +95,7 @@ async function post(
         encoding_format: "float",
         ...(canShorten && { dimensions: dimension }),
       }),
-      signal: signal === undefined ? timeout : AbortSignal.any([signal, timeout]),
+      signal: anySignal(signal, timeout),
     });
     const text = await response.text();
     return response.ok ? answered(text) : refused(response, text);

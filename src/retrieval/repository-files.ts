@@ -3,16 +3,15 @@
  * git's index. What git ignores or has never seen is not there; submodules and symbolic links are passed over,
  * so that nothing outside the folder is ever read.
  */
-import { execFile } from "node:child_process";
 import { lstatSync, realpathSync, statSync } from "node:fs";
-import { constants, open } from "node:fs/promises";
+import { open } from "node:fs/promises";
 import { dirname, join, sep } from "node:path";
-import { promisify } from "node:util";
 import { pathFault } from "../domain/active-file.ts";
 import { AptoveError } from "../domain/errors.ts";
-import { gitQuestionEnvironment, gitQuestionOptions } from "../system/git-questions.ts";
+import { askGit, type GitAnswer } from "../system/git.ts";
+import { readRegularFlags } from "../system/read-files.ts";
+import { systemCode } from "../system/system-error.ts";
 
-const run = promisify(execFile);
 const listingBytesMax = 1_073_741_824;
 
 /** What is indexed: the files of a working copy, or of a commit. */
@@ -75,28 +74,21 @@ async function headCommit(root: string, signal?: AbortSignal): Promise<string | 
   return output.trim() || null;
 }
 
-/** What git answers; throws `repository_invalid`. */
+/** Returns what git answers. Throws `repository_invalid`, or the signal's reason. */
 export async function git(root: string, args: string[], signal?: AbortSignal): Promise<string> {
   signal?.throwIfAborted();
-  try {
-    const options = { cwd: root, env: gitQuestionEnvironment(process.env), maxBuffer: listingBytesMax };
-    const { stdout } = await run("git", [...gitQuestionOptions, ...args], options);
-    signal?.throwIfAborted();
-    return stdout;
-  } catch (error) {
-    signal?.throwIfAborted();
-    throw new AptoveError("repository_invalid", gitFault(root, error), { cause: error });
-  }
+  const answer = await askGit({ folder: root, args, answerBytesMax: listingBytesMax, signal });
+  signal?.throwIfAborted();
+  if (answer.outcome === "answered") return answer.text;
+  throw new AptoveError("repository_invalid", gitFault(root, answer));
 }
 
-function gitFault(root: string, error: unknown): string {
-  const { code, stderr } = error as { code?: unknown; stderr?: string };
-  if (code === "ENOENT") return "git is not on the path; install it, for it tells which files to index.";
-  const words = (stderr ?? "").trim().split("\n")[0] ?? "";
-  if (words.includes("not a git repository")) {
-    return `${root} is not in a git repository, and git tells which files to index; run \`git init\` and \`git add\` there.`;
+function gitFault(root: string, answer: Exclude<GitAnswer, { outcome: "answered" }>): string {
+  if (answer.outcome === "missing") return "git is not on the path; install it, because git lists the files to index.";
+  if (answer.reason.includes("not a git repository")) {
+    return `${root} is not in a git repository, and git lists the files to index; run \`git init\` and \`git add\` there.`;
   }
-  return `git could not read ${root}: ${words || String(error)}`;
+  return `git could not read ${root}: ${answer.reason}`;
 }
 
 /** Looks at files of one working copy, and reads them. */
@@ -125,12 +117,11 @@ export class WorkingCopy {
 
   /** Null when the file is gone, or has become a link, since it was looked at. */
   async read(path: string): Promise<Uint8Array | null> {
-    const flags = constants.O_RDONLY | (constants.O_NOFOLLOW ?? 0) | (constants.O_NONBLOCK ?? 0);
     try {
-      await using file = await open(this.#locate(path), flags);
+      await using file = await open(this.#locate(path), readRegularFlags);
       return await file.readFile();
     } catch (error) {
-      const { code } = error as NodeJS.ErrnoException;
+      const code = systemCode(error);
       if (code === "ENOENT" || code === "ELOOP" || code === "ENOTDIR") return null;
       const mend = "make it readable, or take it out of git";
       throw new AptoveError("repository_invalid", `${path} cannot be read (${code}); ${mend}.`, { cause: error });

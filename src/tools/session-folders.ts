@@ -6,7 +6,7 @@ import { lstat, readdir, realpath } from "node:fs/promises";
 import { basename, dirname, join, relative, resolve, sep } from "node:path";
 import { distance } from "fastest-levenshtein";
 import { limits } from "../domain/limits.ts";
-import { systemCode } from "../domain/storage-fault.ts";
+import { systemCode } from "../system/system-error.ts";
 import { shownPath } from "./shown-text.ts";
 import { ToolFault } from "./tool-fault.ts";
 

@@ -1,6 +1,7 @@
 /** What whoever runs tools does alike with a call and its result: the engine, and a chat for the tools that it brings (V5). */
 import { limits } from "../domain/limits.ts";
 import type { ToolCallView } from "../domain/tool.ts";
+import { isRecord } from "../system/guards.ts";
 import type { Tool, ToolResult } from "./tool.ts";
 import { ToolFault } from "./tool-fault.ts";
 
@@ -8,8 +9,7 @@ import { ToolFault } from "./tool-fault.ts";
 export function parseArguments(text: string): Record<string, unknown> | null {
   try {
     const value: unknown = JSON.parse(text === "" ? "{}" : text);
-    const isObject = typeof value === "object" && value !== null && !Array.isArray(value);
-    return isObject ? (value as Record<string, unknown>) : null;
+    return isRecord(value) ? value : null;
   } catch {
     // The model wrote something else than JSON; it is told so.
     return null;

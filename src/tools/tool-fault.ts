@@ -1,5 +1,5 @@
 /** What is wrong with a call, in words that the model can act on. */
-import { systemCode } from "../domain/storage-fault.ts";
+import { systemCode } from "../system/system-error.ts";
 import type { ToolResult } from "./tool.ts";
 
 /** Ends a call at the first thing that is wrong with it. It becomes a result, and never leaves the tools. */

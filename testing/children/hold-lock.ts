@@ -5,21 +5,30 @@
  */
 import { readFileSync, writeFileSync, writeSync } from "node:fs";
 import { setImmediate as nextRound } from "node:timers/promises";
-import { withFileLock } from "../../src/workspace/file-lock.ts";
+import { withFileLock } from "../../src/system/file-lock.ts";
 
+const options = { waitMsMax: 10_000 };
 const [path = "", file = "", count] = process.argv.slice(2);
 
 if (count === undefined) {
-  await withFileLock(path, () => {
-    writeSync(1, "held\n");
-    return new Promise(() => setInterval(() => undefined, 60_000));
-  });
+  await withFileLock(
+    path,
+    () => {
+      writeSync(1, "held\n");
+      return new Promise(() => setInterval(() => undefined, 60_000));
+    },
+    options,
+  );
 }
 
 for (let added = 0; added < Number(count); added += 1) {
-  await withFileLock(path, async () => {
-    const number = Number(readFileSync(file, "utf8"));
-    await nextRound();
-    writeFileSync(file, `${number + 1}`);
-  });
+  await withFileLock(
+    path,
+    async () => {
+      const number = Number(readFileSync(file, "utf8"));
+      await nextRound();
+      writeFileSync(file, `${number + 1}`);
+    },
+    options,
+  );
 }

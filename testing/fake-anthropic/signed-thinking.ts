@@ -3,7 +3,7 @@
  * model, the text, and for models that preserve thinking the prefix that it followed.
  */
 import type { ContentBlockParam } from "@anthropic-ai/sdk/resources/messages/messages";
-import { modelFamily } from "../../src/domain/model-family.ts";
+import { modelFamily } from "../../src/domain/models.ts";
 import { fault } from "./check.ts";
 import { rulesOf } from "./models.ts";
 import { type PlacedBlock, placedBlocks, Prefix } from "./prefix.ts";

@@ -8,7 +8,7 @@ import type {
   ResponseOutputItem,
   ResponseReasoningItem,
 } from "openai/resources/responses/responses";
-import { modelFamily } from "../../src/domain/model-family.ts";
+import { modelFamily } from "../../src/domain/models.ts";
 import { Refusal } from "./refusal.ts";
 
 /**

@@ -10,9 +10,11 @@ import { lstat, open, readdir, rm, unlink } from "node:fs/promises";
 import { join } from "node:path";
 import { AptoveError } from "../../domain/errors.ts";
 import { limits } from "../../domain/limits.ts";
-import { storageFault, systemCode } from "../../domain/storage-fault.ts";
+import { storageFault } from "../../domain/storage-fault.ts";
+import { createDurableFile } from "../../system/durable-files.ts";
+import { noFollowFlag } from "../../system/read-files.ts";
+import { isAbsence, systemCode } from "../../system/system-error.ts";
 import { blobExists, checkBlobKey, isBlobKey, type BlobStore } from "../blob-store.ts";
-import { writeDurably } from "./durable.ts";
 import { Folders, parentOf } from "./folders.ts";
 
 /**
@@ -22,8 +24,6 @@ import { Folders, parentOf } from "./folders.ts";
 const asideFolder = "~aside";
 /** How often a put makes its folder again that deletes of its last blob keep taking away. */
 const placeAttemptsMax = 10;
-/** Absent on Windows, where making a symbolic link needs a privilege. */
-const noFollow = constants.O_NOFOLLOW ?? 0;
 
 /** Opens the blobs of a folder; makes it where it is not there. Throws `storage_full` or `storage_failed`. */
 export function fileBlobs({ folder }: { folder: string }): BlobStore {
@@ -48,7 +48,7 @@ class FileBlobs implements BlobStore {
     checkBlobKey(key);
     const aside = this.#folders.pathOf(`${asideFolder}/${randomUUID()}`);
     try {
-      await writeDurably(aside, bytes);
+      await createDurableFile(aside, bytes);
       await this.#place(aside, key, bytes);
     } catch (error) {
       // Where this fails too, the next opening sweeps; the first failure is the one to tell.
@@ -94,14 +94,14 @@ class FileBlobs implements BlobStore {
     checkBlobKey(key);
     try {
       await this.#folders.checkReal(parentOf(key));
-      const file = await open(this.#folders.pathOf(key), constants.O_RDONLY | noFollow);
+      const file = await open(this.#folders.pathOf(key), constants.O_RDONLY | noFollowFlag);
       try {
         return await file.readFile();
       } finally {
         await file.close();
       }
     } catch (error) {
-      if (isAbsence(error)) return null;
+      if (hasNoBlob(error)) return null;
       throw storageFault(`the blob ${key} could not be read`, error);
     }
   }
@@ -113,7 +113,7 @@ class FileBlobs implements BlobStore {
       await unlink(this.#folders.pathOf(key));
       await this.#folders.prune(parentOf(key));
     } catch (error) {
-      if (!isAbsence(error)) throw storageFault(`the blob ${key} could not be deleted`, error);
+      if (!hasNoBlob(error)) throw storageFault(`the blob ${key} could not be deleted`, error);
     }
   }
 
@@ -125,7 +125,7 @@ class FileBlobs implements BlobStore {
       await this.#folders.checkReal(folder);
       return await Array.fromAsync(this.#keysIn(folder, prefix));
     } catch (error) {
-      if (isAbsence(error)) return [];
+      if (hasNoBlob(error)) return [];
       throw storageFault(`the blobs of ${JSON.stringify(prefix)} could not be listed`, error);
     }
   }
@@ -143,7 +143,7 @@ class FileBlobs implements BlobStore {
     try {
       return await readdir(this.#folders.pathOf(folder), { withFileTypes: true });
     } catch (error) {
-      if (isAbsence(error)) return [];
+      if (hasNoBlob(error)) return [];
       throw error;
     }
   }
@@ -155,7 +155,7 @@ class FileBlobs implements BlobStore {
       const file = await lstat(this.#folders.pathOf(key));
       return file.isFile() ? file.size : null;
     } catch (error) {
-      if (isAbsence(error)) return null;
+      if (hasNoBlob(error)) return null;
       throw storageFault(`the size of the blob ${key} could not be read`, error);
     }
   }
@@ -178,9 +178,9 @@ function nameOnce(aside: string, path: string): boolean {
   return true;
 }
 
-/** Nothing there, a file where a folder would be, or a folder where the file would be: no blob has that key. */
-function isAbsence(error: unknown): boolean {
-  return ["ENOENT", "ENOTDIR", "EISDIR"].includes(systemCode(error));
+/** Returns true if no blob has the key: nothing is at its path, or a folder is. */
+function hasNoBlob(error: unknown): boolean {
+  return isAbsence(error) || systemCode(error) === "EISDIR";
 }
 
 /** Takes away what writers that are long gone left. */

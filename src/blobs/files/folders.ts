@@ -2,18 +2,16 @@
  * The folders of a file store: made and synced so that what is renamed into them survives power loss, and
  * never left through a symbolic link. A folder is named by its path below the root, the root by "".
  */
-import { closeSync, fsyncSync, lstatSync, mkdirSync, openSync, realpathSync } from "node:fs";
+import { lstatSync, mkdirSync, realpathSync } from "node:fs";
 import { realpath, rmdir } from "node:fs/promises";
 import { dirname, sep } from "node:path";
 import { setImmediate as endOfThisRound } from "node:timers/promises";
 import { AptoveError } from "../../domain/errors.ts";
-import { systemCode } from "../../domain/storage-fault.ts";
-import { syncFile } from "./durable.ts";
+import { createFolder, syncFolder, syncFolderBlocking } from "../../system/durable-files.ts";
+import { systemCode } from "../../system/system-error.ts";
 
 /** Folders that are remembered; each costs about 100 bytes, and forgetting one costs an fsync. */
 const rememberedMax = 4_096;
-/** Windows has no fsync of folders; its file systems journal renames by themselves. */
-const canSyncFolders = process.platform !== "win32";
 
 export class Folders {
   readonly root: string;
@@ -26,9 +24,9 @@ export class Folders {
   constructor(root: string) {
     const firstMade = mkdirSync(root, { recursive: true, mode: 0o700 });
     this.root = realpathSync(root);
-    if (firstMade === undefined || !canSyncFolders) return;
+    if (firstMade === undefined) return;
     const last = dirname(realpathSync(firstMade));
-    for (let made = this.root; made !== last; made = dirname(made)) syncFolderNow(dirname(made));
+    for (let made = this.root; made !== last; made = dirname(made)) syncFolderBlocking(dirname(made));
   }
 
   /** For each file of each turn; what `join` tidies up is in no name. */
@@ -42,12 +40,8 @@ export class Folders {
     for (let at = folder; !this.#durable.has(at); at = parentOf(at)) toSync.push(parentOf(at));
     // All but the last are new to this process; a parent comes after its folders.
     for (const unknown of toSync.slice(0, -1).toReversed()) {
-      try {
-        mkdirSync(this.pathOf(unknown), 0o700);
-      } catch (error) {
-        if (systemCode(error) !== "EEXIST") throw error;
-        if (!lstatSync(this.pathOf(unknown)).isDirectory()) throw notAFolder(unknown);
-      }
+      const path = this.pathOf(unknown);
+      if (!createFolder(path) && !lstatSync(path).isDirectory()) throw notAFolder(unknown);
     }
     return toSync;
   }
@@ -74,7 +68,7 @@ export class Folders {
   }
 
   #beginSync(folder: string): Promise<void> {
-    const sync = syncFolder(this.pathOf(folder)).finally(() => this.#running.delete(folder));
+    const sync = syncIfPresent(this.pathOf(folder)).finally(() => this.#running.delete(folder));
     this.#running.set(folder, sync);
     return sync;
   }
@@ -121,28 +115,11 @@ async function isRemoved(path: string): Promise<boolean> {
   }
 }
 
-async function syncFolder(path: string): Promise<void> {
-  if (!canSyncFolders) return;
-  let folder: number;
+async function syncIfPresent(path: string): Promise<void> {
   try {
-    folder = openSync(path, "r");
+    await syncFolder(path);
   } catch (error) {
-    // Whoever deleted the last file of the folder took it away: there is nothing left to make durable.
-    if (systemCode(error) === "ENOENT") return;
-    throw error;
-  }
-  try {
-    await syncFile(folder);
-  } finally {
-    closeSync(folder);
-  }
-}
-
-function syncFolderNow(path: string): void {
-  const folder = openSync(path, "r");
-  try {
-    fsyncSync(folder);
-  } finally {
-    closeSync(folder);
+    // A delete of the folder's last file removed it: there is nothing left to make durable.
+    if (systemCode(error) !== "ENOENT") throw error;
   }
 }

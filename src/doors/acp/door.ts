@@ -19,6 +19,7 @@ import { limits } from "../../domain/limits.ts";
 import type { Session } from "../../domain/session.ts";
 import type { Usage } from "../../domain/usage.ts";
 import type { SessionStart } from "../../engine/engine.ts";
+import { onAbort } from "../../system/abort.ts";
 import type { Client } from "./client/client.ts";
 import { commands } from "./session/commands.ts";
 import { usageUpdate } from "./session/follow-turn.ts";
@@ -166,12 +167,10 @@ export class AcpDoor {
   prompt({ sessionId, prompt }: PromptRequest, signal: AbortSignal): Promise<PromptResponse> {
     const session = this.#named(sessionId);
     const run = new PromptRun();
-    const onAbort = (): void => {
-      // A client that goes away does not mean that its turn should end (R5).
+    onAbort(signal, () => {
+      // A client that disconnects does not mean that its turn should end (R5).
       if (!this.#client.gone.aborted) run.cancel();
-    };
-    if (signal.aborted) onAbort();
-    else signal.addEventListener("abort", onAbort, { once: true });
+    });
     session.prompts.add(run);
     return this.#answer({ session, run }, prompt).finally(() => session.prompts.delete(run));
   }

@@ -2,9 +2,11 @@
  * `server.json` in the data folder: the address of the folder's server, and a key for commands of the same person on
  * the same machine. The server writes it when it listens. The process id shows whether the server still runs.
  */
-import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { writePrivateFile, type DataFolder } from "../../configuration/data-folder.ts";
+import type { DataFolder } from "../../configuration/data-folder.ts";
+import { writePrivateFile } from "../../system/durable-files.ts";
+import { isProcessAlive } from "../../system/processes.ts";
+import { readIfPresent } from "../../system/read-files.ts";
 
 export interface ServerFile {
   /** The process id of the server. 0 means that it has stopped. */
@@ -24,13 +26,8 @@ function serverFile(folder: DataFolder): string {
 
 /** Reads the file, whether its server runs or not. Null if there is no file that can be read. */
 export function readServerFile(folder: DataFolder): ServerFile | null {
-  let text: string;
-  try {
-    text = readFileSync(serverFile(folder), "utf8");
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === "ENOENT") return null;
-    throw error;
-  }
+  const text = readIfPresent(serverFile(folder))?.toString();
+  if (text === undefined) return null;
   try {
     return JSON.parse(text) as ServerFile;
   } catch {
@@ -42,7 +39,7 @@ export function readServerFile(folder: DataFolder): ServerFile | null {
 /** Returns the running server of this folder. Null if none runs. */
 export function findServer(folder: DataFolder): ServerFile | null {
   const found = readServerFile(folder);
-  return found !== null && found.pid > 0 && isAlive(found.pid) ? found : null;
+  return found !== null && isProcessAlive(found.pid) ? found : null;
 }
 
 export function writeServerFile(folder: DataFolder, server: ServerFile): void {
@@ -68,13 +65,4 @@ export async function answersAt(url: string): Promise<boolean> {
 /** Returns true if the host can be reached from this machine only. */
 export function isLoopback(host: string): boolean {
   return host === "localhost" || host === "[::1]" || host === "::1" || /^127\.\d+\.\d+\.\d+$/.test(host);
-}
-
-function isAlive(pid: number): boolean {
-  try {
-    process.kill(pid, 0);
-    return true;
-  } catch (error) {
-    return (error as NodeJS.ErrnoException).code === "EPERM";
-  }
 }

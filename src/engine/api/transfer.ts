@@ -1,5 +1,5 @@
 /** Comparing, verifying, exporting and importing sessions (D1, D2). */
-import type { TurnDiff, VerifyReport } from "../../domain/explanation.ts";
+import type { TurnDiff, VerifyReport } from "./explanation.ts";
 import type { Caller } from "../../domain/caller.ts";
 
 export interface Explain {

@@ -3,7 +3,7 @@ import { isDeepStrictEqual } from "node:util";
 import type { Caller } from "../../domain/caller.ts";
 import type { ChunkRef } from "../../domain/chunk.ts";
 import type { ContextManifest } from "../../domain/context.ts";
-import type { ChunkDifference, DiffSide, FileDifference, HistoryTurn, TurnDiff } from "../../domain/explanation.ts";
+import type { ChunkDifference, DiffSide, FileDifference, HistoryTurn, TurnDiff } from "../api/explanation.ts";
 import { alreadySent, chunkKey, type AlreadySent, type State, type StateEntry } from "../../domain/lineage.ts";
 import type { Turn } from "../../domain/turn.ts";
 import type { EngineCore } from "../turn/live/engine-core.ts";

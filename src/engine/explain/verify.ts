@@ -1,7 +1,7 @@
 /** Recomputes the digests of a session, from the root of its history on, and names the first turn that does not hold (D2). */
 import type { Caller } from "../../domain/caller.ts";
 import { AptoveError, failureOf } from "../../domain/errors.ts";
-import type { VerifyReport } from "../../domain/explanation.ts";
+import type { VerifyReport } from "../api/explanation.ts";
 import { sha256 } from "../../domain/ids.ts";
 import type { Session } from "../../domain/session.ts";
 import type { Step } from "../../domain/step.ts";

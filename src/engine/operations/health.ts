@@ -4,6 +4,7 @@
  */
 import { limits } from "../../domain/limits.ts";
 import { newId } from "../../domain/ids.ts";
+import { unlessAborted } from "../../system/abort.ts";
 import type { EngineCore } from "../turn/live/engine-core.ts";
 import type { HealthReport, StoreState } from "../engine.ts";
 
@@ -55,13 +56,7 @@ function bounded({ deps }: EngineCore, fault: string, question: () => Promise<un
   };
   return async () => {
     asked ??= answer().finally(() => (asked = null));
-    return await Promise.race([asked, tooLate(deps.deadline(limits.healthAnswerMs))]);
+    // What is asked never rejects, so only the deadline does.
+    return await unlessAborted(asked, deps.deadline(limits.healthAnswerMs)).catch((): StoreState => "failed");
   };
-}
-
-function tooLate(deadline: AbortSignal): Promise<StoreState> {
-  return new Promise((resolve) => {
-    if (deadline.aborted) resolve("failed");
-    deadline.addEventListener("abort", () => resolve("failed"), { once: true });
-  });
 }

@@ -4,6 +4,7 @@
  */
 import { AptoveError } from "../../domain/errors.ts";
 import { limits } from "../../domain/limits.ts";
+import { isRecord } from "../../system/guards.ts";
 import { turnDigest } from "../turn/kept/turn-digest.ts";
 import { checkBlob, type CheckedBlob } from "./check-blob.ts";
 import { lineageFault, mailFacts, type MailFacts } from "./check-subagent.ts";
@@ -114,7 +115,7 @@ class FileCheck {
   #parsed(line: string): Record<string, unknown> {
     try {
       const content: unknown = JSON.parse(line);
-      if (typeof content === "object" && content !== null && !Array.isArray(content)) return { ...content };
+      if (isRecord(content)) return { ...content };
     } catch (cause) {
       throw new AptoveError("import_invalid", `line ${this.#lineNumber} is not JSON`, { cause });
     }

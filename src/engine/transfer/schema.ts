@@ -5,6 +5,7 @@
 import { z } from "zod";
 import { isId } from "../../domain/ids.ts";
 import { limits } from "../../domain/limits.ts";
+import { isRecord } from "../../system/guards.ts";
 
 type Plain<T> = T extends object ? { -readonly [K in keyof T]: Plain<T[K]> } : T;
 type IsSame<A, B> = (<X>() => X extends Plain<A> ? 1 : 2) extends <X>() => X extends Plain<B> ? 1 : 2 ? true : false;
@@ -72,17 +73,13 @@ export function nonEmptyList<S extends z.ZodType>(element: S) {
 /** Like `z.record` with any names, but it ends at the first bad value, as `list` does. */
 export function byName<S extends z.ZodType>(value: S) {
   return z
-    .custom<Record<string, z.output<S>>>(isObject, "is not an object")
+    .custom<Record<string, z.output<S>>>(isRecord, "is not an object")
     .superRefine((values, context) => checkEach(value, Object.entries(values), context));
 }
 
 export const jsonObject = z
-  .custom<Record<string, unknown>>(isObject, "is not an object")
+  .custom<Record<string, unknown>>(isRecord, "is not an object")
   .refine(isShallow, { error: tooDeep, abort: true });
-
-function isObject(value: unknown): boolean {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
-}
 
 function checkEach(
   schema: z.ZodType,

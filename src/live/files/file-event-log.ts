@@ -12,13 +12,14 @@ import { join } from "node:path";
 import type { SequencedEvent, TurnEvent } from "../../domain/events.ts";
 import { isId } from "../../domain/ids.ts";
 import { limits } from "../../domain/limits.ts";
-import { storageFault, systemCode } from "../../domain/storage-fault.ts";
+import { storageFault } from "../../domain/storage-fault.ts";
+import { noFollowFlag } from "../../system/read-files.ts";
+import { systemCode } from "../../system/system-error.ts";
 import { checkTurnId, type EventLog } from "../event-log.ts";
 import { Waiters } from "../waiters.ts";
 import { readLines } from "./lines.ts";
 import { OwnLog } from "./own-log.ts";
 
-const noFollow = constants.O_NOFOLLOW ?? 0;
 /** Other processes' logs whose ends are remembered; one that is forgotten is read from its beginning. */
 const endsMax = 1_024;
 
@@ -159,7 +160,7 @@ class FileEventLog implements EventLog {
 
 /** What a file holds from `start` to where it ends now. Throws ENOENT where there is none. */
 async function bytesFrom(path: string, start: number): Promise<Buffer> {
-  const file = await open(path, constants.O_RDONLY | noFollow);
+  const file = await open(path, constants.O_RDONLY | noFollowFlag);
   try {
     const { size } = await file.stat();
     const bytes = Buffer.alloc(Math.max(0, size - start));

@@ -6,10 +6,8 @@
  */
 import { closeSync, constants, fstatSync, ftruncateSync, openSync, readFileSync, writeSync } from "node:fs";
 import type { SequencedEvent, TurnEvent } from "../../domain/events.ts";
+import { noFollowFlag } from "../../system/read-files.ts";
 import { lineOf, readLines } from "./lines.ts";
-
-/** Absent on Windows, where making a symbolic link needs a privilege. */
-const noFollow = constants.O_NOFOLLOW ?? 0;
 
 interface Queued {
   event: TurnEvent;
@@ -28,7 +26,7 @@ export class OwnLog {
 
   /** Goes on behind the last whole line where the file is there already: its process was killed. */
   constructor(path: string) {
-    this.#file = openSync(path, constants.O_RDWR | constants.O_APPEND | constants.O_CREAT | noFollow, 0o600);
+    this.#file = openSync(path, constants.O_RDWR | constants.O_APPEND | constants.O_CREAT | noFollowFlag, 0o600);
     try {
       const bytes = fstatSync(this.#file).size === 0 ? Buffer.alloc(0) : readFileSync(this.#file);
       const found = readLines(bytes, 0);

@@ -2,9 +2,9 @@
  * The one connection of this process that listens (`LISTEN`). It is opened when somebody first wants to hear, and
  * opened again whenever it breaks: until then nothing is heard, and listeners look by themselves.
  */
-import { setTimeout as sleep } from "node:timers/promises";
 import type { Client, ClientConfig } from "pg";
 import { limits } from "../../domain/limits.ts";
+import { pause } from "../../system/abort.ts";
 
 export interface ListeningOptions {
   settings: ClientConfig;
@@ -51,8 +51,8 @@ export class Listening {
           this.#isReported = true;
         }
       }
-      const pause = Math.min(limits.liveReconnectMs * 2 ** tries, limits.liveReconnectMsMax);
-      await sleep(pause * (0.5 + Math.random() / 2), undefined, { signal }).catch(() => undefined);
+      const pauseMs = Math.min(limits.liveReconnectMs * 2 ** tries, limits.liveReconnectMsMax);
+      await pause(pauseMs * (0.5 + Math.random() / 2), signal);
     }
   }
 
@@ -87,8 +87,8 @@ export class Listening {
   /** Asks now and then whether the server is still there: a connection that the network forgot says nothing by itself. */
   async #check(client: Client, end: AbortSignal): Promise<void> {
     while (!end.aborted) {
-      const isOver = await sleep(limits.liveCheckMs, false, { signal: end }).catch(() => true);
-      if (!isOver) await client.query("select 1");
+      await pause(limits.liveCheckMs, end);
+      if (!end.aborted) await client.query("select 1");
     }
   }
 }

@@ -1,9 +1,10 @@
 /** The live log in PostgreSQL, for several servers without Redis, and behind Redis where there is one. */
-import { setTimeout as sleep } from "node:timers/promises";
 import type { SequencedEvent, TurnEvent } from "../../domain/events.ts";
 import { limits } from "../../domain/limits.ts";
 import { AptoveError } from "../../domain/errors.ts";
-import { storageFault, systemCode } from "../../domain/storage-fault.ts";
+import { storageFault } from "../../domain/storage-fault.ts";
+import { pause } from "../../system/abort.ts";
+import { systemCode } from "../../system/system-error.ts";
 import { Batches } from "../batches.ts";
 import { checkTurnId, type EventLog } from "../event-log.ts";
 import type { News } from "../news.ts";
@@ -76,12 +77,12 @@ export class PostgresEventLog implements EventLog {
   async #patiently<T>(action: () => Promise<T>): Promise<T> {
     const { signal } = this.#closing;
     const end = performance.now() + limits.liveAwayMsMax;
-    for (let pause: number = limits.liveReconnectMs; ; pause = Math.min(pause * 2, limits.liveReconnectMsMax)) {
+    for (let pauseMs: number = limits.liveReconnectMs; ; pauseMs = Math.min(pauseMs * 2, limits.liveReconnectMsMax)) {
       try {
         return await action();
       } catch (error) {
-        if (!isAway(error) || signal.aborted || performance.now() + pause > end) throw error;
-        await sleep(pause, undefined, { signal }).catch(() => undefined);
+        if (!isAway(error) || signal.aborted || performance.now() + pauseMs > end) throw error;
+        await pause(pauseMs, signal);
       }
     }
   }

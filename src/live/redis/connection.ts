@@ -3,10 +3,10 @@
  * Redis is never waited for: while it is away, and where it does not answer in time, its commands fail and the log
  * behind it does the work.
  */
-import { setTimeout as sleep } from "node:timers/promises";
 import type { RedisClientType } from "@redis/client";
 import { AptoveError } from "../../domain/errors.ts";
 import { limits } from "../../domain/limits.ts";
+import { pause } from "../../system/abort.ts";
 
 export interface ConnectionOptions {
   url: string;
@@ -60,8 +60,8 @@ export class Connection {
       } catch (error) {
         this.#reportOnce(error);
       }
-      const pause = Math.min(limits.liveReconnectMs * 2 ** tries, limits.liveReconnectMsMax);
-      await sleep(pause * (0.5 + Math.random() / 2), undefined, { signal }).catch(() => undefined);
+      const pauseMs = Math.min(limits.liveReconnectMs * 2 ** tries, limits.liveReconnectMsMax);
+      await pause(pauseMs * (0.5 + Math.random() / 2), signal);
     }
   }
 
@@ -86,8 +86,8 @@ export class Connection {
       this.#isReported = false;
       onMissed();
       while (!end.aborted) {
-        const isOver = await sleep(limits.liveCheckMs, false, { signal: end }).catch(() => true);
-        if (!isOver) await inTime(client.ping());
+        await pause(limits.liveCheckMs, end);
+        if (!end.aborted) await inTime(client.ping());
       }
       if (broken.signal.aborted) this.#reportOnce(broken.signal.reason);
     } finally {

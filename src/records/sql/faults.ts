@@ -1,6 +1,7 @@
 /** Classifies an engine's errors: the few that the store acts on, and the rest as catalogued errors. */
 import { AptoveError } from "../../domain/errors.ts";
-import { storageFault, systemCode } from "../../domain/storage-fault.ts";
+import { storageFault } from "../../domain/storage-fault.ts";
+import { systemCode } from "../../system/system-error.ts";
 import { wrapMethods } from "../wrap-methods.ts";
 
 const uniqueViolations = ["SQLITE_CONSTRAINT_UNIQUE", "SQLITE_CONSTRAINT_PRIMARYKEY", "23505"];

@@ -1,6 +1,6 @@
 /** Classifies PostgreSQL's errors for a caller that may try again. */
 import { AptoveError } from "../../domain/errors.ts";
-import { systemCode } from "../../domain/storage-fault.ts";
+import { systemCode } from "../../system/system-error.ts";
 
 /** The server took the connection away: connection exceptions, a shutdown, a crash. */
 const lostStates = /^(?:08...|57P0[12])$/;

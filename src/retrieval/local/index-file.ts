@@ -9,7 +9,9 @@ import { setTimeout as delay } from "node:timers/promises";
 import Database from "better-sqlite3";
 import { AptoveError } from "../../domain/errors.ts";
 import { limits } from "../../domain/limits.ts";
-import { storageFault, systemCode } from "../../domain/storage-fault.ts";
+import { storageFault } from "../../domain/storage-fault.ts";
+import { beginIfFree } from "../../system/sqlite-begin.ts";
+import { systemCode } from "../../system/system-error.ts";
 
 export type IndexDatabase = Database.Database;
 
@@ -92,23 +94,13 @@ export async function beginRun(database: IndexDatabase, signal: AbortSignal): Pr
   if (formatOf(database) !== formatVersion) database.pragma("foreign_keys = off");
   for (const deadline = Date.now() + limits.indexWaitMsMax; ;) {
     signal.throwIfAborted();
-    if (tryBegin(database)) break;
+    if (beginIfFree(database)) break;
     if (Date.now() > deadline) {
       throw new AptoveError("retrieval_failed", "another run has been writing the index; try again when it has ended");
     }
     await delay(50);
   }
   if (formatOf(database) !== formatVersion) recreate(database);
-}
-
-function tryBegin(database: IndexDatabase): boolean {
-  try {
-    database.exec("BEGIN IMMEDIATE");
-    return true;
-  } catch (error) {
-    if (systemCode(error).startsWith("SQLITE_BUSY")) return false;
-    throw error;
-  }
 }
 
 /** Inside the transaction, so that a failed first run leaves even an index of another format whole. */

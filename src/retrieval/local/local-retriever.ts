@@ -5,6 +5,7 @@
  */
 import { join } from "node:path";
 import { AptoveError } from "../../domain/errors.ts";
+import { anySignal } from "../../system/abort.ts";
 import type { Embedder } from "../embedding.ts";
 import { cutQuestion } from "../question.ts";
 import { mismatch, notIndexed } from "../refusals.ts";
@@ -85,8 +86,7 @@ class LocalRetriever implements Retriever {
   }
 
   index(job: IndexJob): Promise<IndexSummary> {
-    const signals = [this.#closing.signal, ...(job.signal === undefined ? [] : [job.signal])];
-    const run = this.#index(job, AbortSignal.any(signals));
+    const run = this.#index(job, anySignal(this.#closing.signal, job.signal));
     this.#runs.add(run);
     const forget = (): void => void this.#runs.delete(run);
     run.then(forget, forget);

@@ -2,9 +2,9 @@
  * The way to a Qdrant server: the official client, loaded with the first request, and around each request a limit of
  * time, a few more attempts where they may help, and words for what went wrong (Q5). What it throws never holds the key (E8).
  */
-import { setTimeout as sleep } from "node:timers/promises";
 import type { QdrantClient } from "@qdrant/js-client-rest";
 import { AptoveError } from "../../domain/errors.ts";
+import { pause, unlessAborted } from "../../system/abort.ts";
 
 export interface QdrantAddress {
   /** Without a port: 6333, as everywhere with Qdrant. */
@@ -46,13 +46,13 @@ export class QdrantConnection {
     for (let attempt = 1; ; attempt += 1) {
       signal?.throwIfAborted();
       try {
-        return await untilAborted(request(client), signal);
+        return await unlessAborted(request(client), signal);
       } catch (error) {
         signal?.throwIfAborted();
         const fault = faultOf(error);
         if (!fault.isPassing || attempt >= attemptsMax) throw this.#failed(fault);
-        // An aborted wait only ends early: the loop throws the signal's own reason.
-        await Promise.allSettled([sleep(this.#times.backoffMs * 2 ** (attempt - 1), null, signal && { signal })]);
+        // If it is aborted, the loop throws the signal's own reason.
+        await pause(this.#times.backoffMs * 2 ** (attempt - 1), signal);
       }
     }
   }
@@ -91,20 +91,6 @@ async function openClient(url: string, apiKey: string | null, timeout: number): 
     // As a header of ours: the client's own option writes a warning to the console for each plain connection.
     ...(apiKey !== null && { headers: { "api-key": apiKey } }),
   });
-}
-
-async function untilAborted<T>(answer: Promise<T>, signal: AbortSignal | undefined): Promise<T> {
-  if (signal === undefined) return await answer;
-  const aborted = Promise.withResolvers<never>();
-  const abort = (): void => aborted.reject(signal.reason);
-  signal.addEventListener("abort", abort, { once: true });
-  try {
-    return await Promise.race([answer, aborted.promise]);
-  } finally {
-    signal.removeEventListener("abort", abort);
-    // Nobody waits for it any more, whatever becomes of it.
-    answer.catch(() => undefined);
-  }
 }
 
 interface Fault {

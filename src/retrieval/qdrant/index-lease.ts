@@ -4,10 +4,10 @@
  * clocks of two machines are compared, and nothing rests on the lease but that runs do not work in vain: what counts
  * is the compare-and-set at the end.
  */
-import { setTimeout as sleep } from "node:timers/promises";
 import { AptoveError } from "../../domain/errors.ts";
 import { newId } from "../../domain/ids.ts";
 import { limits } from "../../domain/limits.ts";
+import { pause } from "../../system/abort.ts";
 import type { RequestBounds } from "./connection.ts";
 import { beginManifest, readManifest, swapManifest, type Catalogue, type IndexKey, type Manifest } from "./manifest.ts";
 
@@ -64,8 +64,8 @@ export class IndexLease {
         const mend = "try again when it has ended";
         throw new AptoveError("retrieval_failed", `another run has been writing the index of ${key.repo}; ${mend}`);
       } else {
-        // Aborted, it ends early, and the next request throws the signal's reason.
-        await Promise.allSettled([sleep(Math.min(500, leaseMs / 4), null, { signal })]);
+        // If it is aborted, the next request throws the signal's reason.
+        await pause(Math.min(500, leaseMs / 4), signal);
       }
       const seen = (await readManifest(catalogue, key, bounds)) ?? manifest;
       if (seen.version !== manifest.version) changedAt = performance.now();

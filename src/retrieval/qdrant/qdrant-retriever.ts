@@ -5,6 +5,7 @@
  */
 import { AptoveError } from "../../domain/errors.ts";
 import { limits } from "../../domain/limits.ts";
+import { anySignal } from "../../system/abort.ts";
 import type { Embedder } from "../embedding.ts";
 import { mismatch, notIndexed } from "../refusals.ts";
 import type { IndexInfo, IndexJob, IndexSummary, RetrievalQuery, RetrievedChunk, Retriever } from "../retriever.ts";
@@ -101,8 +102,7 @@ class QdrantRetriever implements Retriever {
   }
 
   index(job: IndexJob): Promise<IndexSummary> {
-    const signals = [this.#closing.signal, ...(job.signal === undefined ? [] : [job.signal])];
-    const run = this.#index(job, AbortSignal.any(signals));
+    const run = this.#index(job, anySignal(this.#closing.signal, job.signal));
     this.#runs.add(run);
     const forget = (): void => void this.#runs.delete(run);
     run.then(forget, forget);

@@ -4,6 +4,7 @@
  */
 import { context, propagation, trace } from "@opentelemetry/api";
 import { AptoveError } from "../../domain/errors.ts";
+import { withinMs } from "../../system/abort.ts";
 
 export interface TraceExport {
   /** Sends what was not sent yet, within a few seconds, and ends. */
@@ -34,10 +35,7 @@ export async function exportTraces({ version, ratio }: { version: string; ratio:
   trace.setGlobalTracerProvider(provider);
   return {
     close: async () => {
-      const timer = Promise.withResolvers<void>();
-      const waiting = setTimeout(timer.resolve, flushMs);
-      await Promise.race([provider.shutdown(), timer.promise]);
-      clearTimeout(waiting);
+      await withinMs(flushMs, provider.shutdown());
     },
   };
 }

@@ -8,9 +8,10 @@ import { randomUUID } from "node:crypto";
 import type { EventEmitter } from "node:events";
 import { existsSync } from "node:fs";
 import { StringDecoder } from "node:string_decoder";
-import { setTimeout as delay } from "node:timers/promises";
 import { limits } from "../../domain/limits.ts";
-import { endFamily, markName } from "../process-family.ts";
+import { whenAborted, withinMs } from "../../system/abort.ts";
+import { endFamily } from "../../system/process-family.ts";
+import { startedPid, whenExited } from "../../system/processes.ts";
 import type { CommandOutcome, CommandRequest, CommandRunner } from "../session-tools.ts";
 import { commandEnvironment, type CommandEnvironment } from "./environment.ts";
 import { valueHider } from "./hide-values.ts";
@@ -23,7 +24,9 @@ export interface LocalCommandsOptions extends CommandEnvironment {
   floodBytesMax?: number;
 }
 
-/** How long output is waited for that was written and not read yet. */
+/** The variable that marks the processes of one command. */
+const markName = "APTOVE_COMMAND";
+/** Longest wait in milliseconds for output that was written and not read yet. */
 const drainMs = 100;
 
 export function localCommands(options: LocalCommandsOptions = {}): CommandRunner {
@@ -43,14 +46,14 @@ async function runCommand(command: CommandRequest, options: LocalCommandsOptions
     { ...command, onOutput: shown.add },
     options.floodBytesMax ?? limits.commandFloodBytesMax,
   );
-  const family = { pid: await started(child), mark };
+  const family = { pid: await startedPid(child), mark: `${markName}=${mark}` };
   try {
-    const stopped = Promise.race([output.flooded, aborted(command.signal)]);
+    const stopped = Promise.race([output.flooded, whenAborted(command.signal)]);
     await Promise.race([exited, stopped]);
     // What it left running may still say something; then it is ended.
-    await Promise.race([closed, stopped, delay(drainMs)]);
+    await withinMs(drainMs, Promise.race([closed, stopped]));
     await endFamily(family, graceMs);
-    await Promise.race([closed, delay(drainMs)]);
+    await withinMs(drainMs, closed);
   } finally {
     for (const pipe of child.stdio) pipe?.destroy();
     shown.end();
@@ -77,20 +80,12 @@ function startShell({ command, cwd }: CommandRequest, env: Record<string, string
   return spawn("/bin/sh", line, { ...options, detached: true, stdio: ["ignore", "pipe", "ignore", "pipe"] });
 }
 
-/** Its process id. Rejects where it could not be started. */
-function started(child: ChildProcess): Promise<number> {
-  return new Promise((resolve, reject) => {
-    child.once("error", reject);
-    if (child.pid !== undefined) resolve(child.pid);
-  });
-}
-
 /** Not the `close` of the child: that waits for the watcher's pipe too. */
 function endsOf(child: ChildProcess): { exited: Promise<unknown>; closed: Promise<unknown> } {
-  const end = (of: EventEmitter | null, event: "exit" | "close"): Promise<void> =>
-    new Promise((resolve) => (of === null ? resolve() : of.once(event, () => resolve())));
-  const closed = Promise.all([child.stdout, child.stderr].map((stream) => end(stream, "close")));
-  return { exited: end(child, "exit"), closed };
+  const close = (of: EventEmitter | null): Promise<void> =>
+    new Promise((resolve) => (of === null ? resolve() : of.once("close", () => resolve())));
+  const closed = Promise.all([child.stdout, child.stderr].map(close));
+  return { exited: whenExited(child), closed };
 }
 
 interface ReadOutput {
@@ -123,11 +118,4 @@ function readOutput(
   });
   const note = `\n(ended: it wrote more than ${Math.floor(floodBytesMax / 1_048_576)} MiB)`;
   return { flooded, text: () => tail.text() + (isFlooded ? note : ""), isCut: () => tail.isCut };
-}
-
-function aborted(signal: AbortSignal): Promise<void> {
-  return new Promise((resolve) => {
-    if (signal.aborted) resolve();
-    signal.addEventListener("abort", () => resolve(), { once: true });
-  });
 }

@@ -8,7 +8,7 @@ import assert from "node:assert/strict";
 import { existsSync } from "node:fs";
 import { constants, mkdir, open, realpath, type FileHandle } from "node:fs/promises";
 import { dirname, join, relative, sep } from "node:path";
-import { systemCode } from "../../domain/storage-fault.ts";
+import { systemCode } from "../../system/system-error.ts";
 import { isInside, type Place } from "../session-folders.ts";
 import { ToolFault } from "../tool-fault.ts";
 

@@ -3,13 +3,12 @@
  * what programs fill by themselves. A folder that git ignores is listed when it is asked for by name. Links are not
  * followed, so nothing outside is listed. It is bounded in files and in time.
  */
-import { spawn } from "node:child_process";
 import type { Dirent } from "node:fs";
 import { opendir } from "node:fs/promises";
 import { join } from "node:path";
-import { gitQuestionEnvironment, gitQuestionOptions } from "../../system/git-questions.ts";
 import { limits } from "../../domain/limits.ts";
-import { systemCode } from "../../domain/storage-fault.ts";
+import { askGit, streamGit } from "../../system/git.ts";
+import { systemCode } from "../../system/system-error.ts";
 
 export interface Listing {
   /** Relative to the folder, forward slashes, sorted by their code units. */
@@ -156,57 +155,20 @@ function parsedEntry(entry: string): { tag: string; mode: string; path: string }
 
 const gitArguments = ["ls-files", "-z", "-t", "--stage", "--cached", "--others", "--deleted", "--exclude-standard"];
 
-/** A repository may say that its files are somewhere else. What is there is not in the folder. */
+/** A repository may name another folder for its files. What is there is not in this folder. */
 async function isInWorkingCopy(folder: string, signal: AbortSignal): Promise<boolean> {
-  let answer = "";
-  const isAnswered = await askGit(folder, ["rev-parse", "--is-inside-work-tree"], {
-    signal,
-    take: (text) => {
-      answer += text;
-      return true;
-    },
-  });
-  return isAnswered && answer.trim() === "true";
+  const args = ["rev-parse", "--is-inside-work-tree"];
+  const answer = await askGit({ folder, args, answerBytesMax: 1_024, signal });
+  return answer.outcome === "answered" && answer.text.trim() === "true";
 }
 
-/** Hands on entry by entry until `take` says no. False: git could not say. */
+/** Passes each entry to `take` until it returns false. Resolves to false if git could not answer. */
 function gitEntries(folder: string, signal: AbortSignal, take: (entry: string) => boolean): Promise<boolean> {
   let rest = "";
-  return askGit(folder, gitArguments, {
-    signal,
-    take: (text) => {
-      const entries = (rest + text).split("\0");
-      rest = entries.pop() ?? "";
-      return entries.every((entry) => take(entry));
-    },
-  });
-}
-
-interface Asking {
-  signal: AbortSignal;
-  /** Gets the answer piece by piece; after its first no, git is stopped. */
-  take(text: string): boolean;
-}
-
-/** False: git could not say. */
-function askGit(folder: string, args: readonly string[], { signal, take }: Asking): Promise<boolean> {
-  return new Promise((resolve) => {
-    const env = gitQuestionEnvironment(process.env);
-    const line = [...gitQuestionOptions, ...args];
-    const child = spawn("git", line, { cwd: folder, env, stdio: ["ignore", "pipe", "ignore"] });
-    const stop = (): void => void child.kill("SIGKILL");
-    let isStopped = false;
-    child.stdout.setEncoding("utf8").on("data", (text: string) => {
-      if (isStopped || take(text)) return;
-      isStopped = true;
-      stop();
-    });
-    signal.addEventListener("abort", stop, { once: true });
-    if (signal.aborted) stop();
-    child.on("error", () => resolve(false));
-    child.on("close", (code) => {
-      signal.removeEventListener("abort", stop);
-      resolve(code === 0 || isStopped || signal.aborted);
-    });
-  });
+  const onText = (text: string): boolean => {
+    const entries = (rest + text).split("\0");
+    rest = entries.pop() ?? "";
+    return entries.every((entry) => take(entry));
+  };
+  return streamGit({ folder, args: gitArguments, signal, onText });
 }

@@ -2,6 +2,7 @@
 import { extname } from "node:path";
 import { Worker } from "node:worker_threads";
 import { limits } from "../../domain/limits.ts";
+import { onAbort } from "../../system/abort.ts";
 import { ToolFault } from "../tool-fault.ts";
 import type { SearchJob, SearchMessage } from "./search-job.ts";
 
@@ -68,7 +69,7 @@ function startWorker(): Worker {
 /** What the thread says, until it ends or the signal aborts. */
 async function* listen(worker: Worker, signal: AbortSignal): AsyncGenerator<SearchMessage> {
   const waiting: SearchMessage[] = [];
-  let ended: { error?: unknown } | null = signal.aborted ? {} : null;
+  let ended: { error?: unknown } | null = null;
   let wake = (): void => undefined;
   const end = (how: { error?: unknown }): void => {
     ended ??= how;
@@ -80,7 +81,7 @@ async function* listen(worker: Worker, signal: AbortSignal): AsyncGenerator<Sear
   });
   worker.on("error", (error) => end({ error }));
   worker.on("exit", () => end({}));
-  signal.addEventListener("abort", () => end({}), { once: true });
+  onAbort(signal, () => end({}));
   for (;;) {
     const message = waiting.shift();
     if (message !== undefined) yield message;

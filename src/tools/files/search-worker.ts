@@ -2,13 +2,13 @@
  * The searching thread: reads files and tries a pattern on every line. A regular expression can take for ever, and
  * nothing but the end of its thread can stop it, so it never runs anywhere else.
  */
-import { closeSync, constants, existsSync, fstatSync, openSync, readlinkSync, readSync, realpathSync } from "node:fs";
+import { closeSync, existsSync, fstatSync, openSync, readlinkSync, readSync, realpathSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { parentPort } from "node:worker_threads";
+import { readRegularFlags } from "../../system/read-files.ts";
 import { lineMatcher } from "./line-matcher.ts";
 import type { SearchJob, SearchMessage } from "./search-job.ts";
 
-const flags = constants.O_RDONLY | (constants.O_NOFOLLOW ?? 0) | (constants.O_NONBLOCK ?? 0);
 const hasDescriptors = existsSync("/proc/self/fd");
 
 parentPort?.on("message", (job: SearchJob) => {
@@ -129,7 +129,7 @@ class FileReader {
 
   #open(path: string): number | null {
     try {
-      return hasDescriptors || this.#isPlain(dirname(path)) ? openSync(path, flags) : null;
+      return hasDescriptors || this.#isPlain(dirname(path)) ? openSync(path, readRegularFlags) : null;
     } catch {
       return null;
     }

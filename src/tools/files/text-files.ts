@@ -9,7 +9,8 @@ import { basename } from "node:path";
 import { decodeText } from "../../domain/active-file.ts";
 import { sha256 } from "../../domain/ids.ts";
 import { limits } from "../../domain/limits.ts";
-import { systemCode } from "../../domain/storage-fault.ts";
+import { noFollowFlag, readRegularFlags } from "../../system/read-files.ts";
+import { systemCode } from "../../system/system-error.ts";
 import type { Place } from "../session-folders.ts";
 import type { FileAccess } from "../session-tools.ts";
 import { ToolFault } from "../tool-fault.ts";
@@ -79,7 +80,7 @@ async function readFromDisk(place: Place): Promise<TextFile> {
   return await inFolder(place, { make: false }, async (at) => {
     await regularFile(place, at);
     // Should it have become a FIFO or a link since, opening neither waits for it nor follows it.
-    await using file = await open(at(basename(place.real)), readFlags);
+    await using file = await open(at(basename(place.real)), readRegularFlags);
     const stats = await file.stat({ bigint: true });
     if (!stats.isFile()) throw notRegular(place);
     const content = await readBounded(place, file);
@@ -93,9 +94,6 @@ async function readFromDisk(place: Place): Promise<TextFile> {
     };
   });
 }
-
-// Windows knows neither flag, and neither what they are against.
-const readFlags = constants.O_RDONLY | (constants.O_NOFOLLOW ?? 0) | (constants.O_NONBLOCK ?? 0);
 
 async function regularFile(place: Place, at: At): Promise<void> {
   const stats = await lstat(at(basename(place.real)));
@@ -153,7 +151,7 @@ async function replaceFile(place: Place, at: At, { text, before, signal }: TextW
 }
 
 async function writeAside(aside: string, text: string, old: OnDisk | null): Promise<void> {
-  const flags = constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL | (constants.O_NOFOLLOW ?? 0);
+  const flags = constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL | noFollowFlag;
   await using file = await open(aside, flags, 0o666);
   await file.writeFile(text);
   if (old !== null) {

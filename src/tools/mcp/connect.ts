@@ -14,6 +14,7 @@ import {
 import { DEFAULT_INHERITED_ENV_VARS } from "@modelcontextprotocol/client/stdio";
 import * as z from "zod";
 import { limits } from "../../domain/limits.ts";
+import { unlessAborted } from "../../system/abort.ts";
 import type { McpServer } from "../session-tools.ts";
 import type { AnswerForm } from "./answer-form.ts";
 import { HttpTransport } from "./http-transport.ts";
@@ -87,6 +88,7 @@ async function connectBy(mode: VersionNegotiationMode, request: ConnectRequest):
     Object.assign(client, { onclose: () => resolve(transport.why ?? "ended") });
   });
   try {
+    // The library has waits that its own signal does not end.
     await unlessAborted(
       client.connect(transport, { timeout: limits.mcpStartMs, signal: request.signal }),
       request.signal,
@@ -238,14 +240,4 @@ async function answersPing(client: Client, timeMs: number): Promise<boolean> {
 function progressText(progress: number, total: number | undefined, message: string | undefined): string {
   const share = total === undefined ? `${progress}` : `${progress} of ${total}`;
   return message === undefined ? share : `${share}: ${message.slice(0, 500)}`;
-}
-
-/** The library waits in places where nothing ends it. */
-function unlessAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
-  return new Promise((resolve, reject) => {
-    const abort = (): void => reject(signal.reason);
-    if (signal.aborted) abort();
-    signal.addEventListener("abort", abort, { once: true });
-    work.then(resolve, reject).finally(() => signal.removeEventListener("abort", abort));
-  });
 }

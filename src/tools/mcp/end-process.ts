@@ -1,7 +1,8 @@
 /** Ends a server's process with all that it started. */
 import type { ChildProcess } from "node:child_process";
-import { setTimeout as delay } from "node:timers/promises";
-import { endFamily } from "../process-family.ts";
+import { withinMs } from "../../system/abort.ts";
+import { endFamily } from "../../system/process-family.ts";
+import { whenExited } from "../../system/processes.ts";
 
 /** How long it has to end by itself once its input is closed, and then after it was asked to. */
 const graceMs = { alone: 250, asked: 1_000 };
@@ -9,20 +10,13 @@ const graceMs = { alone: 250, asked: 1_000 };
 /** The process heads a group of its own (`detached`), except on Windows. Resolves when nothing of it is left. */
 export async function endProcess(child: ChildProcess): Promise<void> {
   if (child.pid === undefined) return;
-  const hasEnded = child.exitCode !== null || child.signalCode !== null;
-  const ended = hasEnded ? null : new Promise<void>((resolve) => void child.once("exit", () => resolve()));
-  // What it still says is not read any more: one that is in the middle of it must not wait for ever.
+  const exited = whenExited(child);
+  // Its output is not read any more: a process that is writing must not wait for a reader.
   child.stdout?.destroy();
   child.stdin?.end();
-  if (ended !== null) await inTime(ended, graceMs.alone);
+  await withinMs(graceMs.alone, exited);
   await endFamily({ pid: child.pid, mark: null }, graceMs.asked);
-  if (ended !== null) await inTime(ended, graceMs.asked);
+  await withinMs(graceMs.asked, exited);
   child.stdin?.destroy();
   child.stderr?.destroy();
-}
-
-async function inTime(event: Promise<void>, ms: number): Promise<void> {
-  const timer = new AbortController();
-  await Promise.race([event, delay(ms, undefined, { signal: timer.signal }).catch(() => false)]);
-  timer.abort();
 }

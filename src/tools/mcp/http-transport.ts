@@ -9,6 +9,7 @@ import {
   type TransportSendOptions,
 } from "@modelcontextprotocol/client";
 import { limits } from "../../domain/limits.ts";
+import { anySignal, withinMs } from "../../system/abort.ts";
 import { boundedFetch } from "./bounded-fetch.ts";
 
 /** Between a stream that was cut and the next try, whatever the server asks for. */
@@ -75,9 +76,11 @@ export class HttpTransport implements Transport {
   /** Ends the server's session too, where it has one. */
   async close(): Promise<void> {
     if (this.why === null) {
-      const late = new Promise<void>((resolve) => void setTimeout(resolve, graceMs).unref());
       // A server that is gone has no session either.
-      await Promise.race([this.#inner.terminateSession().catch(() => null), late]);
+      await withinMs(
+        graceMs,
+        this.#inner.terminateSession().catch(() => null),
+      );
     }
     await this.#end("was closed");
   }
@@ -90,7 +93,7 @@ export class HttpTransport implements Transport {
     try {
       await this.#inner.send(message, {
         ...options,
-        requestSignal: requestSignal === undefined ? release.signal : AbortSignal.any([requestSignal, release.signal]),
+        requestSignal: anySignal(requestSignal, release.signal),
         onRequestStreamEnd: () => {
           onRequestStreamEnd?.();
           if (!this.#open.has(`${id}`)) return;

@@ -4,6 +4,7 @@
  */
 import { sha256 } from "../../domain/ids.ts";
 import { limits } from "../../domain/limits.ts";
+import { isRecord } from "../../system/guards.ts";
 import { shownText } from "../shown-text.ts";
 
 /** A tool that its server described in a way that a model can be told. */
@@ -185,8 +186,4 @@ function sizeOf(value: unknown): number {
 function isDeeperThan(value: unknown, levels: number): boolean {
   if (typeof value !== "object" || value === null) return false;
   return levels === 0 || Object.values(value).some((child) => isDeeperThan(child, levels - 1));
-}
-
-function isRecord(value: unknown): value is Record<string, unknown> {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }

@@ -3,6 +3,7 @@
  * that does not start, or that ends, is started again when it is needed, but not more often than once in a while.
  */
 import { setImmediate as nextRound } from "node:timers/promises";
+import { unlessAborted } from "../../system/abort.ts";
 import type { McpServer } from "../session-tools.ts";
 import { shownText } from "../shown-text.ts";
 import type { ToolContext, ToolResult } from "../tool.ts";
@@ -143,7 +144,7 @@ export class ServerRun {
 
   /** Rejects with a `ServerGone` where there is no way to it. */
   async #connected(signal: AbortSignal): Promise<Connection> {
-    await Promise.race([this.start(), aborted(signal)]);
+    await unlessAborted(this.start(), signal);
     if (this.#connection !== null) return this.#connection;
     const restartMs = this.#startedAt + this.#request.times.restartMs - this.#request.now();
     throw new ServerGone(`${this.failure ?? "is not running"}; it can be started again in ${seconds(restartMs)}`);
@@ -247,11 +248,4 @@ function failed({ name }: McpServer, why: string): ToolResult {
 
 function seconds(ms: number): string {
   return `${Math.max(1, Math.ceil(ms / 1_000))} s`;
-}
-
-function aborted(signal: AbortSignal): Promise<never> {
-  return new Promise((_resolve, reject) => {
-    if (signal.aborted) reject(signal.reason);
-    signal.addEventListener("abort", () => reject(signal.reason), { once: true });
-  });
 }

@@ -13,6 +13,7 @@ import {
 } from "@modelcontextprotocol/client";
 import spawn from "cross-spawn";
 import { limits } from "../../domain/limits.ts";
+import { startedPid } from "../../system/processes.ts";
 import { endProcess } from "./end-process.ts";
 import { MessageLines } from "./message-lines.ts";
 import { Pace } from "./pace.ts";
@@ -62,11 +63,7 @@ export class StdioTransport implements Transport {
       windowsHide: true,
     });
     this.#child = child;
-    await new Promise<void>((resolve, reject) => {
-      child.once("spawn", resolve);
-      child.once("error", reject);
-    });
-    this.pid = child.pid ?? null;
+    this.pid = await startedPid(child);
     child.on("error", (error) => this.onerror?.(error));
     // What cannot be written is told by the end of the process.
     child.stdin?.on("error", () => false);

@@ -11,6 +11,7 @@ import type { Duplex, Readable } from "node:stream";
 import { AptoveError } from "../../domain/errors.ts";
 import { plainMediaType } from "../../domain/input-part.ts";
 import { limits } from "../../domain/limits.ts";
+import { anySignal, unlessAborted } from "../../system/abort.ts";
 import type { ReadUrl, UrlReader } from "../url-reader.ts";
 import { isPublicAddress } from "./public-address.ts";
 
@@ -30,7 +31,7 @@ export function webReader(options: WebReaderOptions): UrlReader {
   return {
     read: async (text, { bytesMax, signal }) => {
       const time = AbortSignal.timeout(timeMs);
-      const stop = signal === undefined ? time : AbortSignal.any([signal, time]);
+      const stop = anySignal(signal, time);
       try {
         return await follow(text, { bytesMax, stop, allowedHosts, resolve });
       } catch (cause) {
@@ -80,13 +81,8 @@ function checkedUrl(text: string): URL {
 
 /** Follows no redirect. Rejects with whatever kept the answer from coming. */
 async function open(url: URL, { stop, allowedHosts, resolve }: Reading): Promise<IncomingMessage> {
-  // A look-up cannot be stopped, but nobody waits for it.
-  const { promise: stopped, reject: giveUp } = Promise.withResolvers<never>();
-  const onStop = (): void => giveUp(stop.reason);
-  stop.addEventListener("abort", onStop, { once: true });
-  const { address, family } = await Promise.race([checkedAddress(url, allowedHosts, resolve), stopped]).finally(() =>
-    stop.removeEventListener("abort", onStop),
-  );
+  // A look-up cannot be stopped, so its result is dropped.
+  const { address, family } = await unlessAborted(checkedAddress(url, allowedHosts, resolve), stop);
   stop.throwIfAborted();
   const { promise, resolve: give, reject } = Promise.withResolvers<IncomingMessage>();
   const send = url.protocol === "https:" ? httpsRequest : httpRequest;

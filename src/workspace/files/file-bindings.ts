@@ -1,8 +1,9 @@
 /** Bindings in `bindings.toml` of the data folder: read anew for every answer, replaced whole under one lock (W2, B4). */
+import { isTable } from "../../system/guards.ts";
 import { checkDeviceId, type Binding, type BindingStore } from "../binding-store.ts";
-import { withFileLock } from "../file-lock.ts";
 import { checkWorkspaceId, isWorkspaceId } from "../workspace-store.ts";
 import { TomlFile, type TomlTable } from "./toml-file.ts";
+import { withWorkspaceLock } from "./workspace-lock.ts";
 import { bindingsLock, type WorkspaceFolders } from "./workspace-paths.ts";
 
 const heading = "Which workspace each device has; written by aptove.";
@@ -67,7 +68,7 @@ class FileBindings implements BindingStore {
   }
 
   async #change<T>(change: (bindings: Map<string, string>) => T | Promise<T>): Promise<T> {
-    return await withFileLock(this.#lock, async () => {
+    return await withWorkspaceLock(this.#lock, async () => {
       const { bindings, rest } = await this.#read();
       const before = new Map(bindings);
       const outcome = await change(bindings);
@@ -79,10 +80,8 @@ class FileBindings implements BindingStore {
   }
 
   async #read(): Promise<Content> {
-    const { bindings: table = {}, ...rest } = (await this.#file.read()) ?? {};
-    if (typeof table !== "object" || table === null || Array.isArray(table) || table instanceof Date) {
-      throw this.#file.damaged("bindings must be a table");
-    }
+    const { bindings: table = {}, ...rest } = this.#file.read() ?? {};
+    if (!isTable(table)) throw this.#file.damaged("bindings must be a table");
     const bindings = new Map<string, string>();
     for (const [deviceId, workspaceId] of Object.entries(table)) {
       if (typeof workspaceId !== "string" || !isWorkspaceId(workspaceId)) {

@@ -8,7 +8,6 @@ import {
   fdatasync,
   fstatSync,
   lstatSync,
-  mkdirSync,
   openSync,
   read,
   readdirSync,
@@ -21,19 +20,26 @@ import { dirname, join } from "node:path";
 import { promisify } from "node:util";
 import { AptoveError } from "../../domain/errors.ts";
 import { limits } from "../../domain/limits.ts";
-import { storageFault, systemCode } from "../../domain/storage-fault.ts";
-import { withFileLock } from "../file-lock.ts";
+import { storageFault } from "../../domain/storage-fault.ts";
+import {
+  createDurableFile,
+  createDurableFolder,
+  removeIfPossible,
+  smallFileBytesMax,
+  syncFolder,
+  writeAll,
+} from "../../system/durable-files.ts";
+import { noFollowFlag } from "../../system/read-files.ts";
+import { isAbsence } from "../../system/system-error.ts";
 import {
   checkTranscriptName,
   isTranscriptName,
   type TranscriptFile,
   type TranscriptStore,
 } from "../transcript-store.ts";
-import { isAbsence, rmIfThere, smallBytesMax, syncFolder, writeAll, writeNew } from "./whole-file.ts";
+import { withWorkspaceLock } from "./workspace-lock.ts";
 import { workspacePaths, type WorkspacePaths, type WorkspaceFolders } from "./workspace-paths.ts";
 
-/** Absent on Windows, where making a symbolic link needs a privilege. */
-const noFollow = constants.O_NOFOLLOW ?? 0;
 /** What is written, until it has its name. What a killed writer leaves is replaced by the next one: only one writes at a time. */
 const newSuffix = ".new";
 const sessionsFolder = "sessions";
@@ -54,7 +60,7 @@ class FileTranscripts implements TranscriptStore {
 
   async locked<T>(workspaceId: string, body: () => Promise<T>): Promise<T> {
     const paths = this.#existing(workspaceId);
-    return await withFileLock(paths.transcriptLock, async () => {
+    return await withWorkspaceLock(paths.transcriptLock, async () => {
       this.#existing(workspaceId);
       return await body();
     });
@@ -103,9 +109,10 @@ class FileTranscripts implements TranscriptStore {
     const { folder } = this.#existing(workspaceId);
     const aside = `${path}${newSuffix}`;
     try {
-      await makeFolder(dirname(path), folder);
+      // The workspace's own folder is never made here: without it there is no workspace.
+      if (dirname(path) !== folder) await createDurableFolder(dirname(path));
       rmSync(aside, { force: true });
-      await writeNew(aside, content);
+      await createDurableFile(aside, content);
       if (stamp !== undefined && (await this.stat(workspaceId, name))?.stamp !== stamp) {
         rmSync(aside);
         return null;
@@ -115,7 +122,7 @@ class FileTranscripts implements TranscriptStore {
       await syncFolder(dirname(path));
       return facts;
     } catch (error) {
-      rmIfThere(aside);
+      removeIfPossible(aside);
       throw fault(name, error);
     }
   }
@@ -127,7 +134,7 @@ class FileTranscripts implements TranscriptStore {
       throw new AptoveError("storage_failed", `there is a transcript ${to} already`);
     }
     try {
-      await makeFolder(dirname(toPath), folder);
+      if (dirname(toPath) !== folder) await createDurableFolder(dirname(toPath));
       renameSync(fromPath, toPath);
       const facts = factsOf(lstatSync(toPath, { bigint: true }));
       await syncFolder(dirname(toPath));
@@ -182,7 +189,7 @@ function isFolder(path: string): boolean {
 }
 
 async function whileOpen<T>(path: string, flags: number, body: (file: number) => Promise<T>): Promise<T> {
-  const file = openSync(path, flags | noFollow);
+  const file = openSync(path, flags | noFollowFlag);
   try {
     return await body(file);
   } finally {
@@ -195,7 +202,7 @@ async function readWhole(file: number): Promise<TranscriptFile & { content: Uint
   const facts = factsOf(fstatSync(file, { bigint: true }));
   if (facts.bytes > limits.transcriptBytesMax) return { ...facts, content: null };
   const content = Buffer.alloc(facts.bytes);
-  const isSmall = facts.bytes <= smallBytesMax;
+  const isSmall = facts.bytes <= smallFileBytesMax;
   let length = 0;
   for (;;) {
     const rest = content.length - length;
@@ -205,18 +212,6 @@ async function readWhole(file: number): Promise<TranscriptFile & { content: Uint
     length += bytesRead;
     if (bytesRead === 0 || length === content.length) return { ...facts, content: content.subarray(0, length) };
   }
-}
-
-/** The workspace's own folder is there, or the workspace is not. */
-async function makeFolder(folder: string, workspaceFolder: string): Promise<void> {
-  if (folder === workspaceFolder) return;
-  try {
-    mkdirSync(folder, { mode: 0o700 });
-  } catch (error) {
-    if (systemCode(error) === "EEXIST") return;
-    throw error;
-  }
-  await syncFolder(workspaceFolder);
 }
 
 /** Null where there is nothing. */

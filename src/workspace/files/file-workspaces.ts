@@ -3,13 +3,21 @@
  * finds a part of one; its files are replaced whole, under the workspace's lock (B4).
  */
 import { randomUUID } from "node:crypto";
-import { lstatSync, mkdirSync, renameSync, statSync, type Stats } from "node:fs";
+import { lstatSync, renameSync, statSync, type Stats } from "node:fs";
 import { readdir, rm } from "node:fs/promises";
-import { basename, dirname, join } from "node:path";
+import { basename, join } from "node:path";
 import { AptoveError } from "../../domain/errors.ts";
 import { limits } from "../../domain/limits.ts";
-import { storageFault, systemCode } from "../../domain/storage-fault.ts";
-import { withFileLock } from "../file-lock.ts";
+import { storageFault } from "../../domain/storage-fault.ts";
+import {
+  createDurableFile,
+  createDurableFolder,
+  createFolder,
+  removeIfPossible,
+  syncFolder,
+} from "../../system/durable-files.ts";
+import { readTextIfPresent } from "../../system/read-files.ts";
+import { isAbsence, systemCode } from "../../system/system-error.ts";
 import {
   checkPermission,
   checkWords,
@@ -19,8 +27,8 @@ import {
   type WorkspaceStore,
 } from "../workspace-store.ts";
 import { permissionsFile, readPermissions, writePermissions } from "./permissions-file.ts";
-import { isAbsence, readWhole, rmIfThere, syncFolder, writeNew } from "./whole-file.ts";
 import { readWorkspace, workspaceText, writeWorkspace, type WorkspaceFile } from "./workspace-file.ts";
+import { withWorkspaceLock } from "./workspace-lock.ts";
 import { workspacePaths, type WorkspacePaths, type WorkspaceFolders } from "./workspace-paths.ts";
 
 /** What is made and what is deleted stands beside the workspaces under such names, which no id can have. */
@@ -48,12 +56,12 @@ class FileWorkspaces implements WorkspaceStore {
     const aside = join(this.#data.workspaces, `${newPrefix}${randomUUID()}`);
     try {
       if (isThere(paths.folder)) throw exists(id);
-      await makeFolder(this.#data.workspaces);
+      await createDurableFolder(this.#data.workspaces);
       await fill(aside, paths, workspaceText(workspace));
       renameSync(aside, paths.folder);
       await syncFolder(this.#data.workspaces);
     } catch (error) {
-      rmIfThere(aside);
+      removeIfPossible(aside);
       // Somebody else's is there; its files make it impossible to replace.
       if (["ENOTEMPTY", "EEXIST", "EPERM"].includes(systemCode(error)) && isThere(paths.folder)) {
         throw exists(id);
@@ -94,7 +102,7 @@ class FileWorkspaces implements WorkspaceStore {
       if (workspace === null) return false;
       if (prepare !== undefined && !(await prepare(workspace))) return false;
       // Nobody who writes the transcript finds the folder gone in the middle of it.
-      await withFileLock(paths.transcriptLock, () => this.#takeAway(paths));
+      await withWorkspaceLock(paths.transcriptLock, () => this.#takeAway(paths));
       return true;
     });
   }
@@ -103,13 +111,13 @@ class FileWorkspaces implements WorkspaceStore {
     const { folder, config } = workspacePaths(this.#data, id);
     if (!isThere(folder)) throw unknown(id);
     try {
-      const text = await readWhole(config);
+      const text = readTextIfPresent(config);
       return text === null ? null : { text, place: config };
     } catch (error) {
       if (error instanceof TypeError) {
         throw new AptoveError("config_invalid", `${config} is not UTF-8 text`, { cause: error });
       }
-      throw error;
+      throw storageFault(`${config} could not be read`, error);
     }
   }
 
@@ -149,7 +157,7 @@ class FileWorkspaces implements WorkspaceStore {
   /** Under the workspace's lock; one that is not there gets none, and the answer is `absent`. */
   async #whileThere<T>(paths: WorkspacePaths, absent: T, body: () => Promise<T>): Promise<T> {
     if (!isThere(paths.folder)) return absent;
-    return await withFileLock(paths.lock, async () => (isThere(paths.folder) ? await body() : absent));
+    return await withWorkspaceLock(paths.lock, async () => (isThere(paths.folder) ? await body() : absent));
   }
 
   /** Everything in one rename, and then for good; with the locks, which the next workspace of that id makes anew. */
@@ -201,24 +209,14 @@ class FileWorkspaces implements WorkspaceStore {
 
 /** Makes the folder of a new workspace, with what W1 lists, durable. */
 async function fill(folder: string, paths: WorkspacePaths, text: string): Promise<void> {
-  mkdirSync(folder, { mode: 0o700 });
+  createFolder(folder);
   const empty = [paths.mcp, paths.skills, paths.memory].map((path) => basename(path));
-  for (const name of empty) mkdirSync(join(folder, name), { mode: 0o700 });
+  for (const name of empty) createFolder(join(folder, name));
   await Promise.all([
-    writeNew(join(folder, basename(paths.workspace)), Buffer.from(text)),
-    writeNew(join(folder, basename(paths.session)), Buffer.alloc(0)),
+    createDurableFile(join(folder, basename(paths.workspace)), Buffer.from(text)),
+    createDurableFile(join(folder, basename(paths.session)), Buffer.alloc(0)),
   ]);
   await syncFolder(folder);
-}
-
-async function makeFolder(path: string): Promise<void> {
-  try {
-    mkdirSync(path, { mode: 0o700 });
-  } catch (error) {
-    if (systemCode(error) === "EEXIST") return;
-    throw error;
-  }
-  await syncFolder(dirname(path));
 }
 
 function isThere(path: string): boolean {

@@ -1,5 +1,6 @@
 /** `permissions.toml`: what the tools may do for ever in a workspace, by key, with when somebody allowed it (P4). */
 import { isoTime } from "../../domain/ids.ts";
+import { isTable } from "../../system/guards.ts";
 import { timeOf, TomlFile, type TomlTable } from "./toml-file.ts";
 import type { WorkspacePaths } from "./workspace-paths.ts";
 
@@ -18,10 +19,8 @@ export function permissionsFile(paths: WorkspacePaths): TomlFile {
 
 /** A file that is not there allows nothing; one that is damaged allows nothing either, and says so. */
 export async function readPermissions(file: TomlFile): Promise<PermissionsContent> {
-  const { format: _format, allowed = {}, ...rest } = (await file.read()) ?? {};
-  if (typeof allowed !== "object" || allowed === null || Array.isArray(allowed) || allowed instanceof Date) {
-    throw file.damaged("allowed must be a table");
-  }
+  const { format: _format, allowed = {}, ...rest } = file.read() ?? {};
+  if (!isTable(allowed)) throw file.damaged("allowed must be a table");
   const permissions = new Map<string, number>();
   for (const [key, value] of Object.entries(allowed)) {
     const at = timeOf(value);

@@ -3,9 +3,10 @@
  * correct them; keys that are not known are kept, comments are not. `format` is their version; absent: 1.
  */
 import { parse, stringify, TomlError } from "smol-toml";
-import { AptoveError } from "../../domain/errors.ts";
-import type { ErrorCode } from "../../domain/errors.ts";
-import { readWhole, replaceWhole } from "./whole-file.ts";
+import { AptoveError, type ErrorCode } from "../../domain/errors.ts";
+import { storageFault } from "../../domain/storage-fault.ts";
+import { replaceDurableFile } from "../../system/durable-files.ts";
+import { readTextIfPresent } from "../../system/read-files.ts";
 
 /** Counts up when a file changes in a way that an older version cannot read. */
 const formatVersion = 1;
@@ -25,8 +26,8 @@ export class TomlFile {
   }
 
   /** Null: it is not there. Throws what `damaged` gives, and `data_newer`. */
-  async read(): Promise<TomlTable | null> {
-    const text = await this.#text();
+  read(): TomlTable | null {
+    const text = this.#text();
     if (text === null) return null;
     const table = this.#parsed(text);
     const { format = formatVersion } = table;
@@ -40,8 +41,13 @@ export class TomlFile {
     return table;
   }
 
+  /** Replaces the file. The caller holds the lock under which it is written. */
   async write(heading: string, table: TomlTable): Promise<void> {
-    await replaceWhole(this.path, tomlText(heading, table));
+    try {
+      await replaceDurableFile(this.path, tomlText(heading, table));
+    } catch (error) {
+      throw storageFault(`${this.path} could not be written`, error);
+    }
   }
 
   /** An error that names the file, or a place in it, what is wrong there, and the mend. */
@@ -51,12 +57,12 @@ export class TomlFile {
     return new AptoveError(this.#code, `${place}: ${reason}; ${this.#mend}`, { cause });
   }
 
-  async #text(): Promise<string | null> {
+  #text(): string | null {
     try {
-      return await readWhole(this.path);
+      return readTextIfPresent(this.path);
     } catch (error) {
       if (error instanceof TypeError) throw this.damaged("is not UTF-8 text", { cause: error });
-      throw error;
+      throw storageFault(`${this.path} could not be read`, error);
     }
   }
 

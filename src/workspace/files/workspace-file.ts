@@ -5,8 +5,8 @@
 import { statSync } from "node:fs";
 import { isoTime } from "../../domain/ids.ts";
 import { storageFault } from "../../domain/storage-fault.ts";
+import { isAbsence } from "../../system/system-error.ts";
 import { timeOf, TomlFile, tomlText, type TomlTable } from "./toml-file.ts";
-import { isAbsence } from "./whole-file.ts";
 import type { WorkspacePaths } from "./workspace-paths.ts";
 
 export interface WorkspaceFile {
@@ -25,7 +25,7 @@ const mend = "correct the file, or move it away: then the workspace goes on with
 /** Null: there is no such folder. Throws `workspace_damaged` with the place, and `data_newer`. */
 export async function readWorkspace(paths: WorkspacePaths, id: string): Promise<WorkspaceFile | null> {
   const file = fileOf(paths);
-  const table = await file.read();
+  const table = file.read();
   if (table === null) return withoutFile(file, paths.folder, id);
   const { format: _format, uuid, name, created_at: created, last_accessed: accessed, provider, ...rest } = table;
   if (uuid !== id) throw file.damaged(`uuid must be ${JSON.stringify(id)}, as the folder is called`);

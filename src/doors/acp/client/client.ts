@@ -8,6 +8,7 @@ import type {
   SendRequestOptions,
   SessionUpdate,
 } from "@agentclientprotocol/sdk";
+import { unlessAborted } from "../../../system/abort.ts";
 
 export class Client {
   readonly #connection: () => AgentConnection;
@@ -36,12 +37,8 @@ export class Client {
     const { gone } = this;
     if (gone.aborted) return;
     const taken = this.#connection().client.notify("session/update", { sessionId, update });
-    await new Promise<void>((resolve, reject) => {
-      const onGone = (): void => resolve();
-      gone.addEventListener("abort", onGone, { once: true });
-      taken
-        .then(resolve, (error: unknown) => (gone.aborted ? resolve() : reject(error)))
-        .finally(() => gone.removeEventListener("abort", onGone));
+    await unlessAborted(taken, gone).catch((error: unknown) => {
+      if (!gone.aborted) throw error;
     });
   }
 

@@ -1,5 +1,6 @@
 /** A session that a client has open on its connection: its folders, tools and settings, and the prompts that run in it. */
 import type { SessionUpdate } from "@agentclientprotocol/sdk";
+import { whenAborted } from "../../../system/abort.ts";
 import type { McpServer, SessionTools } from "../../../tools/session-tools.ts";
 import type { Client } from "../client/client.ts";
 import { clientFiles } from "../client/client-files.ts";
@@ -150,8 +151,7 @@ export class PromptRun {
 
   /** Resolves at the cancellation; never rejects. */
   async cancelled(): Promise<null> {
-    const { signal } = this;
-    if (signal.aborted) return null;
-    return await new Promise((resolve) => signal.addEventListener("abort", () => resolve(null), { once: true }));
+    await whenAborted(this.signal);
+    return null;
   }
 }

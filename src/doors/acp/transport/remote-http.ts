@@ -3,6 +3,7 @@
  * one is meant, and is worth nothing without the key that opened it.
  */
 import { AptoveError } from "../../../domain/errors.ts";
+import { onAbort } from "../../../system/abort.ts";
 import type { AcpConnection } from "../agent.ts";
 import { formFault } from "./message-form.ts";
 import type { RemoteParts, RemoteClient } from "./remote-connections.ts";
@@ -80,12 +81,10 @@ async function use({ server }: RemoteParts, open: Open, request: Request): Promi
   const response = await server.handleRequest(request);
   if (request.method !== "GET" || !response.ok) return response;
   open.streams += 1;
-  const left = (): void => {
+  onAbort(request.signal, () => {
     open.streams -= 1;
     open.usedAt = performance.now();
-  };
-  if (request.signal.aborted) left();
-  else request.signal.addEventListener("abort", left, { once: true });
+  });
   return response;
 }
 

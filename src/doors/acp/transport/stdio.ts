@@ -1,7 +1,7 @@
 /** `aptove acp`: one client on standard input and output, until it goes away or the process is told to stop (P1, R4). */
 import { Writable, type Readable } from "node:stream";
-import { setTimeout as sleep } from "node:timers/promises";
 import { limits } from "../../../domain/limits.ts";
+import { whenAborted, withinMs } from "../../../system/abort.ts";
 import { acpAgent } from "../agent.ts";
 import type { AcpPorts, OpenedPorts } from "../ports.ts";
 import { stdioStream } from "./stdio-stream.ts";
@@ -42,11 +42,11 @@ export async function serveStdio({ ports, open, stdin, stdout, stderr, stop }: S
   setImmediate(() => {
     opened().catch((error: unknown) => report("the stores could not be opened", error));
   });
-  await Promise.race([connection.closed, inputEnded, aborted(stop)]);
+  await Promise.race([connection.closed, inputEnded, whenAborted(stop)]);
   const stores = await opened().catch(() => null);
   const until = performance.now() + (stores?.graceMs ?? 0);
   // The client closed its end and may still read: what it asked for before is answered.
-  await withinMs(Math.max(0, until - performance.now()), [connection.closed, aborted(stop)]);
+  await withinMs(Math.max(0, until - performance.now()), Promise.race([connection.closed, whenAborted(stop)]));
   await stores?.close({ graceMs: Math.max(0, until - performance.now()) });
   connection.close();
   await connection.ended;
@@ -75,18 +75,4 @@ function reportTo(stderr: Writable): AcpPorts["report"] {
     const detail = error instanceof Error ? (error.stack ?? error.message) : String(error ?? "");
     stderr.write(`aptove: ${message}${detail === "" ? "" : `: ${detail}`}\n`);
   };
-}
-
-function aborted(signal: AbortSignal): Promise<void> {
-  return new Promise((resolve) => {
-    if (signal.aborted) resolve();
-    else signal.addEventListener("abort", () => resolve(), { once: true });
-  });
-}
-
-async function withinMs(ms: number, things: readonly Promise<unknown>[]): Promise<void> {
-  const timer = new AbortController();
-  const over = sleep(ms, undefined, { signal: timer.signal }).catch(() => undefined);
-  await Promise.race([over, ...things]);
-  timer.abort();
 }

@@ -6,6 +6,7 @@
 import { failureOf } from "../../../domain/errors.ts";
 import { limits } from "../../../domain/limits.ts";
 import type { ExecuteRequest } from "../../../client/client.ts";
+import { onAbort } from "../../../system/abort.ts";
 import type { SessionTools } from "../../../tools/session-tools.ts";
 import { failed, outputForModel } from "../../../tools/tool-call.ts";
 import type { Tool, ToolContext, ToolResult } from "../../../tools/tool.ts";
@@ -145,8 +146,6 @@ function permitsOf(call: CliInvocation, workspaceId: string | null): ToolPermiss
 /** Rejects shortly after the signal aborts, so that a tool that ends in time can still report how it ended. */
 function untilEnded(signal: AbortSignal): Promise<never> {
   return new Promise((_resolve, reject) => {
-    const end = (): void => void setTimeout(() => reject(signal.reason), endMs).unref();
-    if (signal.aborted) end();
-    else signal.addEventListener("abort", end, { once: true });
+    onAbort(signal, () => void setTimeout(() => reject(signal.reason), endMs).unref());
   });
 }

@@ -14,6 +14,7 @@ import {
   type PlannedChange,
 } from "../../../domain/file-bundle.ts";
 import { sha256 } from "../../../domain/ids.ts";
+import { systemCode } from "../../../system/system-error.ts";
 import type { CliInvocation } from "../invocation.ts";
 import { confirm } from "../confirm.ts";
 import { diffLines } from "../show/paint-patch.ts";
@@ -85,7 +86,7 @@ function readProposalFile(file: string): Proposal {
   try {
     text = readFileSync(file, "utf8");
   } catch (error) {
-    throw new UsageError(`${file} cannot be read (${(error as NodeJS.ErrnoException).code})`);
+    throw new UsageError(`${file} cannot be read (${systemCode(error)})`);
   }
   return { bundle: parsedOrRefused(text), baseOf: () => null, madeAt: null };
 }
@@ -168,7 +169,7 @@ function readTarget(root: string, path: string): Target {
     const content = readFileSync(target);
     return { target, file: { content, sha256: sha256(content) }, modifiedAt: stat.mtimeMs };
   } catch (error) {
-    const { code } = error as NodeJS.ErrnoException;
+    const code = systemCode(error);
     return { reason: code === "ENOTDIR" ? "is below a file" : `cannot be read (${code})` };
   }
 }

@@ -2,7 +2,7 @@
 import { existsSync } from "node:fs";
 import { starterConfig, effectiveValues } from "../../../configuration/config-text.ts";
 import type { LoadedConfiguration } from "../../../configuration/configuration.ts";
-import { writePrivateFile } from "../../../configuration/data-folder.ts";
+import { writePrivateFile } from "../../../system/durable-files.ts";
 import type { CliInvocation } from "../invocation.ts";
 import { CommandFailed, exitCodes, type ExitCode } from "../failure.ts";
 import { findWorkspace } from "../lookup/find-by-id.ts";

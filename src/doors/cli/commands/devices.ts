@@ -1,5 +1,4 @@
 /** `aptove device pair | list | revoke` (P3). */
-import { setTimeout as sleep } from "node:timers/promises";
 import type {
   AptoveClient,
   WireDevice,
@@ -8,6 +7,7 @@ import type {
   WirePairingStart,
 } from "../../../client/client.ts";
 import { withoutNullish } from "../../../protocol/given.ts";
+import { pause } from "../../../system/abort.ts";
 import { defaultWorkspaceId } from "../../../workspace/workspace-store.ts";
 import type { CliInvocation } from "../invocation.ts";
 import { localTime } from "../show/explain.ts";
@@ -121,7 +121,7 @@ async function outcome(client: AptoveClient, id: string, stop: AbortSignal): Pro
     const pairing = await client.devices.pairing(id);
     if (stop.aborted) return null;
     if (pairing.state !== "open") return pairing;
-    await sleep(lookEveryMs, undefined, { signal: stop }).catch(() => undefined);
+    await pause(lookEveryMs, stop);
   }
 }
 

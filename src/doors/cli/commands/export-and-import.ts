@@ -1,9 +1,11 @@
 /** `aptove session export | import`: sessions as files that any aptove reads, or as Markdown for people. */
-import { createReadStream, createWriteStream, renameSync, rmSync, statSync } from "node:fs";
+import { createReadStream, statSync } from "node:fs";
 import { resolve } from "node:path";
 import { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import type { AptoveClient, WireSession } from "../../../client/client.ts";
+import { storageFaultCode } from "../../../domain/storage-fault.ts";
+import { writePrivateStream } from "../../../system/durable-files.ts";
 import type { CliInvocation } from "../invocation.ts";
 import { CommandFailed, exitCodes, UsageError, type ExitCode } from "../failure.ts";
 import { namedSession, shortId, turnNumbered } from "../lookup/find-by-id.ts";
@@ -59,12 +61,9 @@ async function printAll(call: CliInvocation, content: Readable): Promise<void> {
  * read it.
  */
 async function writeWhole(file: string, content: Readable): Promise<void> {
-  const aside = `${file}.${process.pid}.tmp`;
   try {
-    await pipeline(content, createWriteStream(aside, { mode: 0o600, flush: true }));
-    renameSync(aside, file);
+    await writePrivateStream(file, content);
   } catch (error) {
-    rmSync(aside, { force: true });
     throw writeFault(file, error);
   }
 }
@@ -72,8 +71,11 @@ async function writeWhole(file: string, content: Readable): Promise<void> {
 function writeFault(file: string, error: unknown): unknown {
   const { code, syscall } = error as NodeJS.ErrnoException;
   if (syscall === undefined) return error;
-  const kind = code === "ENOSPC" || code === "EDQUOT" ? "storage_full" : "storage_failed";
-  return new CommandFailed(kind, `${file} cannot be written (${code})`, "name another file with --output");
+  return new CommandFailed(
+    storageFaultCode(error),
+    `${file} cannot be written (${code})`,
+    "name another file with --output",
+  );
 }
 
 export async function importSessions(call: CliInvocation, from: string): Promise<ExitCode> {

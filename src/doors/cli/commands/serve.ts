@@ -1,5 +1,7 @@
 /** `aptove serve` and `aptove start`: the HTTP server of this machine's data folder (L1, R4). */
 import { failureOf } from "../../../domain/errors.ts";
+import { whenAborted } from "../../../system/abort.ts";
+import { systemCode } from "../../../system/system-error.ts";
 import type { CliInvocation } from "../invocation.ts";
 import { CommandFailed, exitCodes, type ExitCode } from "../failure.ts";
 import type { LocalEngine } from "../ports.ts";
@@ -119,7 +121,7 @@ async function serveUntilStopped(
   const stopping = listenForStop(call.io.signals);
   try {
     onReady(url);
-    await Promise.race([aborted(stopping.first), aborted(call.output.closed)]);
+    await Promise.race([whenAborted(stopping.first), whenAborted(call.output.closed)]);
     if (!call.json) say(["stopping: running turns get a moment to finish; a second Ctrl-C ends at once"]);
     markStopped(call.folder(), process.pid);
     await Promise.race([call.close(), stopping.second]);
@@ -135,13 +137,6 @@ function plainHttp(host: string): string[] {
     `warning: ${host} is reached without TLS, so keys can be read on the network;`,
     "put a tunnel or a reverse proxy with TLS in front of the server, and add its name to serve.allowed_hosts",
   ];
-}
-
-function aborted(signal: AbortSignal): Promise<void> {
-  return new Promise((resolve) => {
-    if (signal.aborted) resolve();
-    else signal.addEventListener("abort", () => resolve(), { once: true });
-  });
 }
 
 /** Lets other commands of this person find the server. Their key outlives the server (see server-file.ts). */
@@ -185,8 +180,9 @@ async function listenOrTell(
   try {
     return (await local.listen(at)).url;
   } catch (error) {
-    const code = systemCode(error);
-    if (code === null) throw error;
+    // The door reports that it cannot listen. The cause of its error has the reason.
+    const code = systemCode(error instanceof Error ? error.cause : null);
+    if (code === "") throw error;
     const place = `${at.host}:${at.port}`;
     if (code === "EADDRINUSE") {
       const running = findServer(call.folder());
@@ -198,10 +194,4 @@ async function listenOrTell(
     const fix = code === "EACCES" ? "take a port above 1023: --port <n>" : "check serve.host: aptove config show";
     throw new CommandFailed("cannot_listen", `cannot listen on ${place} (${code})`, fix);
   }
-}
-
-/** The HTTP door reports that it cannot listen; the cause of its error has the reason. */
-function systemCode(error: unknown): string | null {
-  const cause = error instanceof Error ? error.cause : null;
-  return cause instanceof Error && "code" in cause ? String(cause.code) : null;
 }

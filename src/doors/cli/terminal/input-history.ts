@@ -2,7 +2,8 @@
  * The lines that were typed in earlier chats: a file that only its owner can read, one line of JSON each, oldest first.
  * As in a shell, a line that begins with a blank is not kept. Answers to questions are not kept either.
  */
-import { appendFileSync, readFileSync, renameSync, writeFileSync } from "node:fs";
+import { appendFileSync, readFileSync } from "node:fs";
+import { writePrivateFile } from "../../../system/durable-files.ts";
 
 const entriesMax = 1_000;
 /**
@@ -100,10 +101,8 @@ function append(file: string, text: string): boolean {
 
 /** Shortens the file. Returns false if that fails; then the file stays longer than needed. */
 function rewrite(file: string, entries: readonly string[]): boolean {
-  const aside = `${file}.${process.pid}`;
   try {
-    writeFileSync(aside, entries.map((entry) => `${JSON.stringify(entry)}\n`).join(""), { mode: 0o600 });
-    renameSync(aside, file);
+    writePrivateFile(file, entries.map((entry) => `${JSON.stringify(entry)}\n`).join(""));
     return true;
   } catch {
     return false;

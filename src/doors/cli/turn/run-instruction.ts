@@ -1,5 +1,6 @@
 /** Runs one instruction as a turn and shows it. `ask` and `chat` share it. */
 import type { AgUiEvent, AptoveClient, ExecuteAnswer, ExecuteRequest, StreamedEvent } from "../../../client/client.ts";
+import { onAbort } from "../../../system/abort.ts";
 import type { CliInvocation } from "../invocation.ts";
 import { TurnRenderer, type TurnView } from "../show/render-turn.ts";
 
@@ -41,14 +42,14 @@ export async function runInstruction(run: InstructionRun): Promise<ExecuteAnswer
     // The signal aborted before the turn had an id. The turn is stopped as soon as it has one.
     if (interrupt.aborted) stop();
   };
-  interrupt.addEventListener("abort", stop, { once: true });
+  const removeListener = onAbort(interrupt, stop);
   try {
     const answer = await client.execute(request, { onEvent }).catch((error) => storedAnswer(call, turnId, error));
     if (show === "text") renderer.finish(answer);
     return answer;
   } finally {
     if (show === "text") renderer.endLine();
-    interrupt.removeEventListener("abort", stop);
+    removeListener();
   }
 }
 

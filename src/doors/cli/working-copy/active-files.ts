@@ -7,6 +7,7 @@ import { isAbsolute, relative, resolve, sep } from "node:path";
 import type { ExecuteRequest } from "../../../client/client.ts";
 import { decodeText, pathFault } from "../../../domain/active-file.ts";
 import { limits } from "../../../domain/limits.ts";
+import { systemCode } from "../../../system/system-error.ts";
 import { bytes } from "../output.ts";
 import { UsageError } from "../failure.ts";
 import { modifiedFiles, type LocalWorkingCopy } from "./git.ts";
@@ -83,7 +84,7 @@ function readActiveFile(root: string, path: string): ReadResult {
     const text = decodeText(readFileSync(full));
     return text === null ? { reason: "is not text" } : { text, size: stat.size };
   } catch (error) {
-    const { code } = error as NodeJS.ErrnoException;
+    const code = systemCode(error);
     return { reason: code === "ENOENT" ? "does not exist" : `cannot be read (${code})` };
   }
 }

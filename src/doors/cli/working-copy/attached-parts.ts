@@ -6,6 +6,7 @@ import { readFileSync, statSync } from "node:fs";
 import { basename, extname, isAbsolute, relative, resolve, sep } from "node:path";
 import type { ExecuteRequest } from "../../../client/client.ts";
 import { limits } from "../../../domain/limits.ts";
+import { systemCode } from "../../../system/system-error.ts";
 import { UsageError } from "../failure.ts";
 import { bytes } from "../output.ts";
 
@@ -54,7 +55,7 @@ function readAttached(full: string, name: string): string {
     return readFileSync(full).toString("base64");
   } catch (error) {
     if (error instanceof UsageError) throw error;
-    const { code } = error as NodeJS.ErrnoException;
+    const code = systemCode(error);
     throw new UsageError(`--attach ${name}: ${code === "ENOENT" ? "does not exist" : `cannot be read (${code})`}`);
   }
 }

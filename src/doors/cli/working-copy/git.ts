@@ -1,7 +1,8 @@
 /** What git reports about the working copy: its top folder, the name of the repository, the modified files. */
-import { execFile } from "node:child_process";
 import { basename } from "node:path";
-import { gitQuestionEnvironment, gitQuestionOptions } from "../../../system/git-questions.ts";
+import { askGit } from "../../../system/git.ts";
+
+const answerBytesMax = 64 * 1_048_576;
 
 export interface LocalWorkingCopy {
   /** The absolute path of the top folder. */
@@ -12,13 +13,9 @@ export interface LocalWorkingCopy {
 }
 
 /** Runs git and returns its output. Null if git is missing or fails. */
-function git(root: string, args: string[]): Promise<string | null> {
-  return new Promise((resolve) => {
-    const options = { cwd: root, maxBuffer: 64 * 1_048_576, env: gitQuestionEnvironment(process.env) };
-    execFile("git", [...gitQuestionOptions, ...args], options, (error, stdout) =>
-      resolve(error === null ? stdout : null),
-    );
-  });
+async function git(root: string, args: string[]): Promise<string | null> {
+  const answer = await askGit({ folder: root, args, answerBytesMax });
+  return answer.outcome === "answered" ? answer.text : null;
 }
 
 /** Finds the working copy around a folder. Outside of git it is the folder itself. */

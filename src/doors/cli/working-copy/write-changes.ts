@@ -6,13 +6,10 @@
  */
 import {
   chmodSync,
-  closeSync,
   existsSync,
-  fsyncSync,
   linkSync,
   lstatSync,
   mkdirSync,
-  openSync,
   readFileSync,
   renameSync,
   rmdirSync,
@@ -24,6 +21,11 @@ import { dirname, join } from "node:path";
 import { AptoveError } from "../../../domain/errors.ts";
 import type { PlannedChange } from "../../../domain/file-bundle.ts";
 import { sha256 } from "../../../domain/ids.ts";
+import { storageFaultCode } from "../../../domain/storage-fault.ts";
+import { syncFolderBlocking } from "../../../system/durable-files.ts";
+import { isProcessAlive } from "../../../system/processes.ts";
+import { readIfPresent } from "../../../system/read-files.ts";
+import { systemCode } from "../../../system/system-error.ts";
 
 const stagingName = ".aptove-apply";
 
@@ -62,7 +64,7 @@ export function writeChanges(root: string, changes: readonly PlannedChange[], on
     }
     syncFolders(root, changes);
     renameSync(join(staging.dir, "journal.json"), join(staging.dir, "committed.json"));
-    syncPath(staging.dir);
+    syncFolderBlocking(staging.dir);
   } catch (error) {
     undo(staging);
     throw asStorageFault(error);
@@ -87,7 +89,7 @@ export function repairWorkingCopy(root: string): string[] | null {
   const dir = join(root, stagingName);
   const owner = readText(join(dir, "owner"));
   if (!existsSync(dir)) return null;
-  if (owner !== null && isAlive(Number(owner))) throw busy(root, `process ${owner}`);
+  if (owner !== null && isOtherAlive(Number(owner))) throw busy(root, `process ${owner}`);
   return rollBack({ root, dir });
 }
 
@@ -102,7 +104,7 @@ function openStaging(root: string): Staging {
     renameSync(aside, dir);
   } catch (error) {
     rmSync(aside, { recursive: true, force: true });
-    if (["EEXIST", "ENOTEMPTY"].includes((error as NodeJS.ErrnoException).code ?? "")) throw busy(root, "a process");
+    if (["EEXIST", "ENOTEMPTY"].includes(systemCode(error))) throw busy(root, "a process");
     throw asStorageFault(error);
   }
   return { root, dir };
@@ -136,7 +138,7 @@ function stage(staging: Staging, changes: readonly PlannedChange[]): void {
   const aside = join(staging.dir, "journal.tmp");
   writeFileSync(aside, JSON.stringify(journal), { flush: true });
   renameSync(aside, join(staging.dir, "journal.json"));
-  syncPath(staging.dir);
+  syncFolderBlocking(staging.dir);
 }
 
 function oldFile(staging: Staging, index: number): string {
@@ -152,8 +154,7 @@ function keepOld(target: string, kept: string): void {
   try {
     linkSync(target, kept);
   } catch (error) {
-    if (!["EPERM", "ENOTSUP", "EOPNOTSUPP", "EMLINK", "ENOSYS"].includes((error as NodeJS.ErrnoException).code ?? ""))
-      throw error;
+    if (!["EPERM", "ENOTSUP", "EOPNOTSUPP", "EMLINK", "ENOSYS"].includes(systemCode(error))) throw error;
     writeFileSync(kept, readFileSync(target), { mode: lstatSync(target).mode & 0o777, flush: true });
   }
 }
@@ -186,20 +187,15 @@ function linkOrRename(from: string, to: string): void {
   try {
     linkSync(from, to);
   } catch (error) {
-    if (!["EPERM", "ENOTSUP", "EOPNOTSUPP", "ENOSYS"].includes((error as NodeJS.ErrnoException).code ?? ""))
-      throw error;
+    if (!["EPERM", "ENOTSUP", "EOPNOTSUPP", "ENOSYS"].includes(systemCode(error))) throw error;
     renameSync(from, to);
   }
 }
 
 /** Returns the hash of a file. Null if there is no file. */
 function hashOf(path: string): string | null {
-  try {
-    return sha256(readFileSync(path));
-  } catch (error) {
-    if (["ENOENT", "ENOTDIR"].includes((error as NodeJS.ErrnoException).code ?? "")) return null;
-    throw error;
-  }
+  const content = readIfPresent(path);
+  return content === null ? null : sha256(content);
 }
 
 /** Restores every file. A file that was edited in the meantime stays as it is. */
@@ -231,51 +227,35 @@ function removeIfEmpty(folder: string): void {
   try {
     rmdirSync(folder);
   } catch (error) {
-    if (!["ENOENT", "ENOTEMPTY", "EEXIST"].includes((error as NodeJS.ErrnoException).code ?? "")) throw error;
+    if (!["ENOENT", "ENOTEMPTY", "EEXIST"].includes(systemCode(error))) throw error;
   }
 }
 
 function syncFolders(root: string, changes: readonly PlannedChange[]): void {
-  for (const folder of new Set(changes.map((change) => dirname(join(root, change.path))))) syncPath(folder);
-}
-
-/** Makes renames in a folder durable. Windows has no such call and needs none. */
-function syncPath(folder: string): void {
-  if (process.platform === "win32") return;
-  const handle = openSync(folder, "r");
-  try {
-    fsyncSync(handle);
-  } finally {
-    closeSync(handle);
+  for (const folder of new Set(changes.map((change) => dirname(join(root, change.path))))) {
+    syncFolderBlocking(folder);
   }
 }
 
-function isAlive(pid: number): boolean {
-  if (!Number.isInteger(pid) || pid <= 0) return false;
-  if (pid === process.pid) return false;
-  try {
-    process.kill(pid, 0);
-    return true;
-  } catch (error) {
-    return (error as NodeJS.ErrnoException).code === "EPERM";
-  }
+/** Returns true if another process has the id: this one never meets an apply of its own. */
+function isOtherAlive(pid: number): boolean {
+  return pid !== process.pid && isProcessAlive(pid);
 }
 
 function readText(path: string): string | null {
   try {
     return readFileSync(path, "utf8");
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === "ENOENT") return null;
+    if (systemCode(error) === "ENOENT") return null;
     throw error;
   }
 }
 
 function asStorageFault(error: unknown): unknown {
-  const { code, path } = error as NodeJS.ErrnoException;
-  if (error instanceof AptoveError || code === undefined) return error;
-  const kind = code === "ENOSPC" || code === "EDQUOT" ? "storage_full" : "storage_failed";
-  const fix = kind === "storage_full" ? "free some disk space" : "check who owns the files";
-  return new AptoveError(kind, `${path ?? "a file"} cannot be written (${code}); nothing was changed; ${fix}`, {
-    cause: error,
-  });
+  const reason = systemCode(error);
+  if (error instanceof AptoveError || reason === "") return error;
+  const { path = "a file" } = error as NodeJS.ErrnoException;
+  const code = storageFaultCode(error);
+  const fix = code === "storage_full" ? "free some disk space" : "check who owns the files";
+  return new AptoveError(code, `${path} cannot be written (${reason}); nothing was changed; ${fix}`, { cause: error });
 }

@@ -3,6 +3,7 @@
  * reading of the log and nothing else, and one that goes away ends it; the run notices neither (R5).
  */
 import type { AgUiEvent } from "../../../protocol/ag-ui.ts";
+import { withinMs } from "../../../system/abort.ts";
 
 export interface IdentifiedEvent {
   id: string;
@@ -41,7 +42,7 @@ export function eventStream(options: EventStreamOptions): ReadableStream<Uint8Ar
   const pull = async (controller: ReadableStreamDefaultController<Uint8Array>): Promise<void> => {
     next ??= events.next();
     try {
-      const result = await withinHeartbeat(next, options.heartbeatMs);
+      const result = await withinMs(options.heartbeatMs, next);
       if (gone.signal.aborted) return;
       if (result === null) return controller.enqueue(heartbeat);
       next = null;
@@ -68,17 +69,4 @@ export function eventStream(options: EventStreamOptions): ReadableStream<Uint8Ar
 
 function format({ id, event }: IdentifiedEvent): string {
   return `id: ${id}\ndata: ${JSON.stringify(event)}\n\n`;
-}
-
-/** Null: nothing came in time. */
-async function withinHeartbeat<T>(next: Promise<T>, heartbeatMs: number): Promise<T | null> {
-  let timer: NodeJS.Timeout | undefined;
-  const idle = new Promise<null>((resolve) => {
-    timer = setTimeout(() => resolve(null), heartbeatMs);
-  });
-  try {
-    return await Promise.race([next, idle]);
-  } finally {
-    clearTimeout(timer);
-  }
 }

@@ -7,6 +7,7 @@
 import { sha256 } from "../../../domain/ids.ts";
 import type { Step } from "../../../domain/step.ts";
 import type { ArchivedTurn, FinishedTurn } from "../../../domain/turn.ts";
+import { canonicalJson } from "../../../system/canonical-json.ts";
 
 export interface SealedParts {
   /** The parent's digest; null for a root, and below a turn that was never sealed. */
@@ -25,7 +26,9 @@ export interface BlobHashes {
 export function turnDigest(turn: FinishedTurn | ArchivedTurn, { parent, steps, hashes }: SealedParts): string {
   const inOrder = steps.toSorted((a, b) => a.index - b.index);
   const { opening, run, state } = hashes;
-  return sha256(JSON.stringify([parent, canonical(sealedRow(turn)), canonical(inOrder), [opening, run, state]]));
+  const sealed = [parent, sealedRow(turn), inOrder, [opening, run, state]];
+  // A field that a later version adds with null breaks no digest, because null is left out.
+  return sha256(canonicalJson(sealed, { leavesOutNull: true }));
 }
 
 /** What never changes of a finished turn. To put it away changes the status and its time, and keeps what it was (T2). */
@@ -34,19 +37,4 @@ function sealedRow(turn: FinishedTurn | ArchivedTurn): object {
   if (row.status !== "archived") return row;
   const { was, ...rest } = row;
   return { ...rest, ...was };
-}
-
-/**
- * The same value whatever way it went through a store: as JSON has it, fields in order, and those that say nothing
- * left out, so that a field which a later version adds with null breaks no digest.
- */
-function canonical(value: unknown): unknown {
-  return sorted(JSON.parse(JSON.stringify(value)));
-}
-
-function sorted(value: unknown): unknown {
-  if (Array.isArray(value)) return value.map(sorted);
-  if (typeof value !== "object" || value === null) return value;
-  const said = Object.entries(value).filter(([, inner]) => inner !== null);
-  return Object.fromEntries(said.toSorted(([a], [b]) => (a < b ? -1 : 1)).map(([key, inner]) => [key, sorted(inner)]));
 }

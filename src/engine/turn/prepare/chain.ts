@@ -1,6 +1,6 @@
 /** Whether a turn may continue the provider's own memory of its parent (C2). Pure. */
 import { limits } from "../../../domain/limits.ts";
-import { modelFamily } from "../../../domain/model-family.ts";
+import { modelFamily } from "../../../domain/models.ts";
 import type { AwaitingTurn, CompletedTurn } from "../../../domain/turn.ts";
 import type { Provider } from "../../../providers/provider.ts";
 

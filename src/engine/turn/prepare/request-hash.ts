@@ -1,5 +1,6 @@
 /** What makes two requests the same one, for idempotency keys (T13). */
 import { sha256 } from "../../../domain/ids.ts";
+import { canonicalJson } from "../../../system/canonical-json.ts";
 import type { TurnRequest } from "../../engine.ts";
 
 /** T13: what makes two requests the same one. Contents of files count by their hash. */
@@ -14,13 +15,4 @@ export function requestHash(request: TurnRequest): string {
     "content" in part && part.content !== undefined ? { ...part, content: sha256(part.content) } : part,
   );
   return sha256(canonicalJson({ ...rest, files, ...(parts !== undefined && { input: parts }) }));
-}
-
-/** JSON with sorted keys, so that the order in which a client wrote its fields does not count. */
-function canonicalJson(value: unknown): string {
-  return JSON.stringify(value, (_key, inner: unknown) =>
-    typeof inner === "object" && inner !== null && !Array.isArray(inner)
-      ? Object.fromEntries(Object.entries(inner).toSorted(([a], [b]) => (a < b ? -1 : 1)))
-      : inner,
-  );
 }

@@ -3,6 +3,7 @@ import { failureOf } from "../../../domain/errors.ts";
 import type { ToolCallItem } from "../../../domain/history.ts";
 import { limits } from "../../../domain/limits.ts";
 import type { ToolCallView } from "../../../domain/tool.ts";
+import { unlessAborted } from "../../../system/abort.ts";
 import { failed, lookAt } from "../../../tools/tool-call.ts";
 import type { Tool, ToolContext, ToolResult } from "../../../tools/tool.ts";
 import type { EngineCore } from "../live/engine-core.ts";
@@ -59,7 +60,7 @@ async function ask(run: ModelRun, { call, args }: ToolCall, view: ToolCallView):
     signal: run.live.signal,
   };
   const nobody: ApprovalAnswer = { approved: false, reason: "there is nobody to ask" };
-  const answer = await Promise.race([askApproval?.(question) ?? nobody, untilAborted(run.live.signal)]);
+  const answer = await unlessAborted(askApproval?.(question) ?? nobody, run.live.signal);
   if (answer.approved) return null;
   return { output: `denied: ${answer.reason ?? "the user did not allow this call"}`, isError: true };
 }
@@ -70,7 +71,7 @@ async function runInTime(core: EngineCore, run: ModelRun, { call, tool, args }: 
   const signal = AbortSignal.any([run.live.signal, deadline]);
   const context = toolContext(core, run, { call, signal });
   try {
-    return await Promise.race([tool.run(args, context), untilAborted(signal)]);
+    return await unlessAborted(tool.run(args, context), signal);
   } catch (error) {
     if (run.live.signal.aborted) return { output: "interrupted: the call was stopped", isError: true };
     if (deadline.aborted) return failed(`no result within ${timeMs / 1000} s`);
@@ -113,11 +114,4 @@ async function earlierOutput({ deps }: EngineCore, { state }: ModelRun["plan"], 
   if (turn === null || turn.blobs.run === null) return null;
   const { outputs = [] } = await readBlob<"run">(deps.blobs, turn.blobs.run, turn.id);
   return outputs.find(({ callId }) => callId === id)?.text ?? null;
-}
-
-function untilAborted(signal: AbortSignal): Promise<never> {
-  return new Promise((_resolve, reject) => {
-    if (signal.aborted) reject(signal.reason);
-    signal.addEventListener("abort", () => reject(signal.reason), { once: true });
-  });
 }

@@ -4,6 +4,7 @@
  * It is part of the stored format: a template's value may not be changed without a migration.
  */
 import { isDeepStrictEqual } from "node:util";
+import { isRecord } from "../../../system/guards.ts";
 
 export interface Template {
   readonly [field: string]: unknown;
@@ -16,14 +17,6 @@ export function leanJson(value: object, unsaid: Template): string {
 /** Gives back what `leanJson` was given; the caller says of which type that was. */
 export function fullJson(text: string, unsaid: Template): Record<string, unknown> {
   return fill(JSON.parse(text) as Record<string, unknown>, unsaid);
-}
-
-function isObject(value: unknown): value is object {
-  return typeof value === "object" && value !== null;
-}
-
-function isRecord(value: unknown): value is Record<string, unknown> {
-  return isObject(value) && !Array.isArray(value);
 }
 
 function drop(value: object, unsaid: Template): Record<string, unknown> {
@@ -42,7 +35,8 @@ function fill(kept: Record<string, unknown>, unsaid: Template): Record<string, u
   const value = { ...kept };
   for (const [field, usual] of Object.entries(unsaid)) {
     const content = value[field];
-    if (content === undefined) value[field] = isObject(usual) ? structuredClone(usual) : usual;
+    if (content === undefined)
+      value[field] = typeof usual === "object" && usual !== null ? structuredClone(usual) : usual;
     else if (isRecord(content) && isRecord(usual)) value[field] = fill(content, usual);
   }
   return value;

@@ -1,7 +1,8 @@
 /** A copy of an SQLite store as it is at one moment, while others go on writing to it. */
-import { closeSync, fsyncSync, openSync, rmSync } from "node:fs";
+import { closeSync, openSync, rmSync } from "node:fs";
 import { dirname } from "node:path";
 import Database from "better-sqlite3";
+import { syncFileBlocking, syncFolderBlocking } from "../../../system/durable-files.ts";
 import { recordsFault } from "../faults.ts";
 
 /** The copy is whole and on the medium when this returns; `to` is a new file (0600). Writers are not held up. */
@@ -15,8 +16,8 @@ export function snapshotSqlite({ from, to }: { from: string; to: string }): void
     } finally {
       database.close();
     }
-    sync(to);
-    sync(dirname(to));
+    syncFileBlocking(to);
+    syncFolderBlocking(dirname(to));
   } catch (error) {
     rmSync(to, { force: true });
     throw recordsFault(`the records in ${from} could not be copied`, error);
@@ -30,14 +31,5 @@ export function* turnIdsIn(file: string): Generator<string> {
     yield* database.prepare<[], string>("select id from turns").pluck().iterate() as IterableIterator<string>;
   } finally {
     database.close();
-  }
-}
-
-function sync(path: string): void {
-  const file = openSync(path, "r");
-  try {
-    fsyncSync(file);
-  } finally {
-    closeSync(file);
   }
 }

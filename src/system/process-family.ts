@@ -1,28 +1,27 @@
 /**
- * A process of a tool with all that it started: its group, and on Linux also what left the group, where that is known
- * by a mark in its environment.
+ * A process with all that it started: its group, and on Linux also what left the group, if a mark in its environment
+ * identifies it.
  */
 import { spawn } from "node:child_process";
 import { readFile, readdir } from "node:fs/promises";
 import { setTimeout as delay } from "node:timers/promises";
+import { withinMs } from "./abort.ts";
 
-export const markName = "APTOVE_COMMAND";
-
-export interface Family {
-  /** Of the first process, which leads the group. */
+export interface ProcessFamily {
+  /** Id of the first process, which leads the group. */
   pid: number;
-  /** Null: it has none. */
+  /** An entry of the environment, as `NAME=value`, that only this family has. Null if it has none. */
   mark: string | null;
 }
 
 const pauseMsMax = 50;
-/** What another process keeps back for longer is not waited for. */
+/** Longest wait in milliseconds for the environment of a process. */
 const environmentMsMax = 500;
-/** A process that is just forking may be missed once; nobody forks when all are dead. */
+/** A process that is just forking may be missed once. None forks when all are dead. */
 const killsMax = 20;
 
-/** Asks all to end, and ends after the grace who did not. Resolves when none is left that can be ended. */
-export async function endFamily(family: Family, graceMs: number): Promise<void> {
+/** Asks all processes to end, and kills after the grace those that did not. Resolves when none is left that can be ended. */
+export async function endFamily(family: ProcessFamily, graceMs: number): Promise<void> {
   if (process.platform === "win32") return await endTree(family.pid);
   const until = performance.now() + graceMs;
   let isAnyLeft = await signalAll(family, "SIGTERM");
@@ -36,13 +35,13 @@ export async function endFamily(family: Family, graceMs: number): Promise<void> 
   }
 }
 
-/** Whether there was any to signal. */
-async function signalAll(family: Family, signal: NodeJS.Signals | 0): Promise<boolean> {
+/** Returns true if there was any process to signal. */
+async function signalAll(family: ProcessFamily, signal: NodeJS.Signals | 0): Promise<boolean> {
   const members = process.platform === "linux" ? await membersOf(family) : [];
-  // The group first, in one go: nobody in it can start another meanwhile.
+  // The group first, in one call: no process in it can start another meanwhile.
   const isGroupThere = sent(-family.pid, signal);
   const reached = members.filter((pid) => sent(pid, signal));
-  // A group may consist of dead processes that nobody collects; only Linux says so.
+  // A group may consist of dead processes whose parent does not collect them. Only Linux shows that.
   return process.platform === "linux" ? reached.length > 0 : isGroupThere;
 }
 
@@ -50,7 +49,7 @@ function sent(target: number, signal: NodeJS.Signals | 0): boolean {
   try {
     return process.kill(target, signal);
   } catch {
-    // ESRCH: it is gone. EPERM: it is somebody else's by now, and cannot be ended.
+    // ESRCH: it is gone. EPERM: the id belongs to another user's process now, which cannot be ended.
     return false;
   }
 }
@@ -63,7 +62,7 @@ interface Member {
   startedAt: number;
 }
 
-/** Null: it is gone, or nobody's to look at. */
+/** Returns null if the process is gone, or hidden from this user. */
 async function memberAt(pid: number | "self"): Promise<Member | null> {
   const stat = await readFile(`/proc/${pid}/stat`, "latin1").catch(() => null);
   if (stat === null) return null;
@@ -77,17 +76,17 @@ async function memberAt(pid: number | "self"): Promise<Member | null> {
   };
 }
 
-/** Living processes of the group, or with the mark. */
-async function membersOf({ pid: group, mark }: Family): Promise<number[]> {
+/** Returns the living processes of the group, and those with the mark. */
+async function membersOf({ pid: group, mark }: ProcessFamily): Promise<number[]> {
   const names = await readdir("/proc").catch(() => []);
   const pids = names.filter((name) => /^\d+$/.test(name)).map(Number);
   const [own, ...all] = await Promise.all([memberAt("self"), ...pids.map(memberAt)]);
-  const entry = mark === null ? null : `\0${markName}=${mark}\0`;
+  const entry = mark === null ? null : `\0${mark}\0`;
   const found = await Promise.all(
     all.map(async (member) => {
       if (member === null || "ZX".includes(member.state)) return [];
       if (member.group === group) return [member.pid];
-      // What is older than this process cannot be of a command of it.
+      // A process that is older than this one was not started by it.
       if (entry === null || member.startedAt < (own?.startedAt ?? 0)) return [];
       return (await environmentOf(member.pid)).includes(entry) ? [member.pid] : [];
     }),
@@ -95,17 +94,13 @@ async function membersOf({ pid: group, mark }: Family): Promise<number[]> {
   return found.flat();
 }
 
-/** Empty where it cannot be read; the system keeps it back while a program is being started, however long that takes. */
+/** Returns nothing if it cannot be read. The system keeps it back while a program is being started, however long that takes. */
 async function environmentOf(pid: number): Promise<string> {
-  const late = new AbortController();
   const text = readFile(`/proc/${pid}/environ`, "latin1").catch(() => "");
-  const inTime = delay(environmentMsMax, "", { signal: late.signal }).catch(() => "");
-  const found = await Promise.race([text, inTime]);
-  late.abort();
-  return `\0${found}`;
+  return `\0${(await withinMs(environmentMsMax, text)) ?? ""}`;
 }
 
-/** Windows has no groups, but a command that ends a process with its children. */
+/** Ends a process with its children by a command of Windows, which has no groups. */
 function endTree(pid: number): Promise<void> {
   return new Promise((resolve) => {
     const killer = spawn("taskkill", ["/pid", String(pid), "/T", "/F"], { stdio: "ignore", windowsHide: true });

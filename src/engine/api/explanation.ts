@@ -1,6 +1,6 @@
 /** What can be said about turns afterwards: how two of them differ (D1), and whether a session is as it was sealed (D2). */
-import type { ModelSettings } from "./context.ts";
-import type { TurnStatus } from "./turn.ts";
+import type { ModelSettings } from "../../domain/context.ts";
+import type { TurnStatus } from "../../domain/turn.ts";
 
 export interface TurnDiff {
   a: DiffSide;

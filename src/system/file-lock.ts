@@ -1,0 +1,181 @@
+/**
+ * A lock with the name of a file, held by one caller at a time over all processes of a machine (B4). It is SQLite's own
+ * lock on an empty database, so the system frees it when its holder ends in whatever way, `kill -9` too.
+ */
+import { closeSync, openSync, statSync } from "node:fs";
+import { dirname, resolve } from "node:path";
+import type Database from "better-sqlite3";
+import { anySignal, pause } from "./abort.ts";
+import { createFolder } from "./durable-files.ts";
+import { beginIfFree } from "./sqlite-begin.ts";
+import { systemCode } from "./system-error.ts";
+
+/** Longest pause in milliseconds before a lock that another process holds is tried again. */
+const retryPauseMsMax = 20;
+/** Longest pause in milliseconds in the queue of this process, which wakes its next caller by itself. */
+const queuePauseMs = 60_000;
+
+export interface LockOptions {
+  /** Longest wait for the lock in milliseconds, with the time in the queue of this process. */
+  waitMsMax: number;
+  /** Ends the waiting, never the body. Its reason is thrown. */
+  signal?: AbortSignal;
+}
+
+/** Another caller held the lock for too long. */
+export class FileLockTimeout extends Error {
+  /** Absolute path of the lock. */
+  readonly file: string;
+  readonly waitedMs: number;
+
+  constructor(file: string, waitedMs: number) {
+    super(`another process or caller has held ${file} for ${waitedMs} ms`);
+    this.file = file;
+    this.waitedMs = waitedMs;
+  }
+}
+
+/** There can be no such lock. The cause is the error of the system or of SQLite. */
+export class FileLockFailure extends Error {
+  constructor(file: string, cause: unknown) {
+    super(`the lock ${file} could not be taken`, { cause });
+  }
+}
+
+/** The queue of each lock in this process, by its path. It resolves when the last caller has released the lock. */
+const queues = new Map<string, Promise<void>>();
+
+/** Keeps locks from being collected, and so released, while their bodies wait for something that never comes. */
+const held = new Set<Database.Database>();
+
+/**
+ * Runs the body while no other caller, in this or another process, runs one under the same path. Callers of this process
+ * are served in order; between processes there is no order. Waiting blocks nothing.
+ *
+ * - The file is created (0600) if it is missing, and so is its folder (0700), but not that folder's parent.
+ * - The holder of the lock may delete the file: the callers that wait then meet at a new one.
+ * - A body that takes the same lock again waits for itself.
+ *
+ * Throws a `FileLockTimeout`, a `FileLockFailure`, the reason of the signal, and what the body throws.
+ */
+export async function withFileLock<T>(path: string, body: () => T | Promise<T>, options: LockOptions): Promise<T> {
+  options.signal?.throwIfAborted();
+  const file = resolve(path);
+  const patience = new Patience(file, options);
+  const leaveQueue = await enterQueue(file, patience);
+  try {
+    const lock = await takeLock(file, patience);
+    held.add(lock);
+    try {
+      return await body();
+    } finally {
+      held.delete(lock);
+      lock.close();
+    }
+  } finally {
+    leaveQueue();
+  }
+}
+
+/** The time that one caller still waits. */
+class Patience {
+  readonly #file: string;
+  readonly #waitMsMax: number;
+  readonly #signal: AbortSignal | undefined;
+  readonly #deadline: number;
+
+  constructor(file: string, { waitMsMax, signal }: LockOptions) {
+    this.#file = file;
+    this.#waitMsMax = waitMsMax;
+    this.#signal = signal;
+    this.#deadline = performance.now() + waitMsMax;
+  }
+
+  /** Throws when no time is left. */
+  check(): void {
+    this.#signal?.throwIfAborted();
+    if (performance.now() < this.#deadline) return;
+    throw new FileLockTimeout(this.#file, this.#waitMsMax);
+  }
+
+  /** Waits. Ends early when no time is left, or when `wake` aborts. */
+  async pause(ms: number, wake?: AbortSignal): Promise<void> {
+    const rest = Math.max(0, this.#deadline - performance.now());
+    await pause(Math.min(ms, rest), anySignal(this.#signal, wake));
+  }
+}
+
+/** Resolves when the caller is the first of its queue, with a function that admits the next one. */
+async function enterQueue(file: string, patience: Patience): Promise<() => void> {
+  const before = queues.get(file);
+  const { promise: left, resolve: leave } = Promise.withResolvers<void>();
+  const queue = before === undefined ? left : before.then(() => left);
+  queues.set(file, queue);
+  void queue.then(() => {
+    if (queues.get(file) === queue) queues.delete(file);
+  });
+  const admitted = new AbortController();
+  if (before === undefined) admitted.abort();
+  else void before.then(() => admitted.abort());
+  try {
+    while (!admitted.signal.aborted) {
+      patience.check();
+      await patience.pause(queuePauseMs, admitted.signal);
+    }
+  } catch (error) {
+    leave();
+    throw error;
+  }
+  return leave;
+}
+
+async function takeLock(file: string, patience: Patience): Promise<Database.Database> {
+  // Loaded here, because most commands never lock anything.
+  const { default: open } = await import("better-sqlite3");
+  for (let pauseMs = 1; ; pauseMs = Math.min(pauseMs * 2, retryPauseMsMax)) {
+    const lock = tryLock(file, open);
+    if (lock !== null) return lock;
+    patience.check();
+    await patience.pause(Math.random() * pauseMs);
+  }
+}
+
+/** Returns null if another caller has it. */
+function tryLock(file: string, open: typeof Database): Database.Database | null {
+  let found: string | null = null;
+  try {
+    makeFile(file);
+    found = identityOf(file);
+    if (found === null) return null;
+    const database = new open(file, { timeout: 0, fileMustExist: true });
+    // The holder before may have deleted the file: a lock on a file that no caller can find keeps no caller out.
+    if (beginIfFree(database) && identityOf(file) === found) return database;
+    database.close();
+    return null;
+  } catch (error) {
+    // The file was deleted between two of these steps: then the error is not about the lock.
+    if (found !== null && identityOf(file) !== found) return null;
+    throw new FileLockFailure(file, error);
+  }
+}
+
+/** Creates the file. SQLite would create one that every user can read (B6). */
+function makeFile(file: string): void {
+  for (let isSecondTry = false; ; isSecondTry = true) {
+    try {
+      closeSync(openSync(file, "wx", 0o600));
+      return;
+    } catch (error) {
+      const code = systemCode(error);
+      if (code === "EEXIST") return;
+      if (code !== "ENOENT" || isSecondTry) throw error;
+      createFolder(dirname(file));
+    }
+  }
+}
+
+/** Identifies a file. Its number is used again after it is deleted; its number and time of birth together are not. */
+function identityOf(file: string): string | null {
+  const stat = statSync(file, { bigint: true, throwIfNoEntry: false });
+  return stat === undefined ? null : `${stat.dev} ${stat.ino} ${stat.birthtimeNs}`;
+}

@@ -1,0 +1,58 @@
+import assert from "node:assert/strict";
+import { execFileSync } from "node:child_process";
+import { chmodSync, existsSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { test, type TestContext } from "node:test";
+import { temporaryFolder } from "../../testing/temporary-folder.ts";
+import { askGit, startGit, streamGit } from "./git.ts";
+
+const answerBytesMax = 1_024;
+
+async function repository(t: TestContext): Promise<string> {
+  const folder = await temporaryFolder(t);
+  execFileSync("git", ["init", "--quiet"], { cwd: folder });
+  for (const name of ["a", "b", "c"]) writeFileSync(join(folder, name), name);
+  execFileSync("git", ["add", "."], { cwd: folder });
+  return folder;
+}
+
+test("what git answers and why it fails is data", async (t) => {
+  const folder = await repository(t);
+  const question = { folder, answerBytesMax };
+  assert.deepEqual(await askGit({ ...question, args: ["ls-files"] }), { outcome: "answered", text: "a\nb\nc\n" });
+  const refused = await askGit({ ...question, args: ["rev-parse", "--verify", "no-such-name"] });
+  assert.deepEqual(refused, { outcome: "failed", reason: "fatal: Needed a single revision" });
+  assert.equal((await askGit({ ...question, args: ["rev-parse", "\0"] })).outcome, "failed");
+  assert.equal((await askGit({ folder, args: ["ls-files"], answerBytesMax: 2 })).outcome, "failed");
+  assert.equal((await askGit({ ...question, args: ["ls-files"], signal: AbortSignal.abort() })).outcome, "failed");
+});
+
+test("no program that a repository names is run by a question", async (t) => {
+  const folder = await repository(t);
+  const program = join(folder, "watcher.sh");
+  writeFileSync(program, `#!/bin/sh\ntouch ${JSON.stringify(join(folder, "was-run"))}\n`);
+  chmodSync(program, 0o700);
+  execFileSync("git", ["config", "core.fsmonitor", program], { cwd: folder });
+  await askGit({ folder, args: ["ls-files", "--modified"], answerBytesMax });
+  assert.ok(!existsSync(join(folder, "was-run")));
+});
+
+test("a long answer comes piece by piece, and ends git when enough was received", async (t) => {
+  const folder = await repository(t);
+  const { signal } = new AbortController();
+  let text = "";
+  const all = { folder, args: ["ls-files"], signal, onText: (piece: string) => ((text += piece), true) };
+  assert.equal(await streamGit(all), true);
+  assert.equal(text, "a\nb\nc\n");
+  assert.equal(await streamGit({ ...all, onText: () => false }), true);
+  assert.equal(await streamGit({ ...all, args: ["no-such-command"] }), false);
+});
+
+test("a git that runs on answers what is written to it, and its output ends with it", async (t) => {
+  const child = startGit(await repository(t), ["cat-file", "--batch-check"]);
+  const pieces = child.stdout.setEncoding("utf8")[Symbol.asyncIterator]() as AsyncIterator<string>;
+  child.stdin.write(":a\n");
+  assert.match((await pieces.next()).value as string, / blob 1\n$/);
+  child.kill("SIGKILL");
+  assert.equal((await pieces.next()).done, true);
+});

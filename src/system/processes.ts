@@ -1,0 +1,30 @@
+/** Processes of this machine: whether one is alive, and the start and the end of a child. */
+import type { ChildProcess } from "node:child_process";
+import { systemCode } from "./system-error.ts";
+
+/** Returns true if a process has this id. The id may belong to another program than the one that it was noted for. */
+export function isProcessAlive(pid: number): boolean {
+  // Zero and negative ids name groups of processes.
+  if (!Number.isInteger(pid) || pid <= 0) return false;
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch (error) {
+    // EPERM: it is there, and belongs to another user.
+    return systemCode(error) === "EPERM";
+  }
+}
+
+/** Returns the id of a child that was just started. Rejects with the system's error if it could not be started. */
+export function startedPid(child: ChildProcess): Promise<number> {
+  return new Promise((resolve, reject) => {
+    child.once("error", reject);
+    if (child.pid !== undefined) resolve(child.pid);
+  });
+}
+
+/** Resolves when a child that was started has exited. Its output may still be read. */
+export function whenExited(child: ChildProcess): Promise<void> {
+  if (child.exitCode !== null || child.signalCode !== null) return Promise.resolve();
+  return new Promise((resolve) => void child.once("exit", () => resolve()));
+}

@@ -1,0 +1,25 @@
+/** Reads files that may be missing, and opens files without following links. */
+import { constants, readFileSync } from "node:fs";
+import { isAbsence } from "./system-error.ts";
+
+/** Refuses a symbolic link. Zero on Windows, where creating a symbolic link needs a privilege. */
+export const noFollowFlag: number = constants.O_NOFOLLOW ?? 0;
+
+/** Opens a regular file for reading. It follows no link, and does not wait for the other end of a pipe. */
+export const readRegularFlags: number = constants.O_RDONLY | noFollowFlag | (constants.O_NONBLOCK ?? 0);
+
+/** Returns the content of a file. Null if there is no such file. Throws what `node:fs` throws. */
+export function readIfPresent(path: string): Buffer | null {
+  try {
+    return readFileSync(path);
+  } catch (error) {
+    if (isAbsence(error)) return null;
+    throw error;
+  }
+}
+
+/** Returns the text of a file without its byte order mark. Null if there is no such file. Throws a TypeError if it is not UTF-8. */
+export function readTextIfPresent(path: string): string | null {
+  const bytes = readIfPresent(path);
+  return bytes === null ? null : new TextDecoder("utf-8", { fatal: true }).decode(bytes);
+}
