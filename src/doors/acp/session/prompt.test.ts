@@ -365,7 +365,7 @@ test("[A1] [A2] [P1] a subagent works on after the prompt, its end is told, and 
   const notices = () => only(connection.updates(sessionId), "notice").map(({ title }) => title);
   assert.equal((await connection.prompt(sessionId, "begin one")).stopReason, "end_turn");
   const titles = only(connection.updates(sessionId), "tool_call_update").flatMap(({ title }) => title ?? []);
-  assert.ok(titles.includes('Begin the subagent "worker"'));
+  assert.ok(titles.includes('Start the subagent "worker"'));
   await connection.prompt(sessionId, "/fire");
   assert.match(connection.said(sessionId), /No subagent has ended/);
   assert.deepEqual(notices(), []);
