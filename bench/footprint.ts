@@ -43,7 +43,7 @@ async function converse({ engine }: Aptove, turns: number, begun?: string): Prom
   let sessionId = begun;
   for (let turn = 0; turn < turns; turn += 1) {
     const instruction = text400(`turn ${turn}`);
-    const running = await engine.runTurn(caller, { instruction, ...(sessionId !== undefined && { sessionId }) });
+    const running = await engine.turns.run(caller, { instruction, ...(sessionId !== undefined && { sessionId }) });
     await running.finished;
     sessionId = running.sessionId;
   }

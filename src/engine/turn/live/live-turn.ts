@@ -158,7 +158,7 @@ export function hasLostLease(state: LiveTurnState): boolean {
 }
 
 /** Whether the session still waits for the turn: controls reach it here, and an agent's turn keeps its session busy (T5). */
-export function isBusy({ name }: LiveTurnState): boolean {
+export function keepsSessionBusy({ name }: LiveTurnState): boolean {
   return name !== "stored" && name !== "closed";
 }
 
