@@ -1,7 +1,8 @@
 /** What a subscriber still needs of a turn that has ended, read from the store; and why there may be no end to read (T11, R1). */
 import { AptoveError, type Failure } from "../../../domain/errors.ts";
 import { isTerminal, type SequencedEvent } from "../../../domain/events.ts";
-import { keptEvents, terminalOf, type StoredTurn } from "../kept/kept-events.ts";
+import { keptEvents, terminalOf } from "../kept/kept-events.ts";
+import type { StoredTurn } from "../kept/turn-order.ts";
 import type { EngineCore } from "./engine-core.ts";
 
 export interface SubscriberPosition {
