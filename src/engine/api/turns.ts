@@ -160,7 +160,7 @@ export interface TurnReader {
   /** Exact bytes of the body that was sent in a step, and of the answer that came back (D3). Steps count from 1. */
   request(step: number): Promise<Uint8Array>;
   response(step: number): Promise<Uint8Array>;
-  /** The boot prompt that counted (E6); null: of a turn that came from elsewhere, or from an older version. */
+  /** The boot prompt that counted (E6); null: of a turn that came from elsewhere. */
   prompt(): Promise<string | null>;
   /** The parts of the user message exactly as the model got them (E2). */
   message(): Promise<string[]>;

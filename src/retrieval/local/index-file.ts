@@ -16,7 +16,7 @@ import { systemCode } from "../../system/system-error.ts";
 export type IndexDatabase = Database.Database;
 
 /** Counts up when the tables change, and when chunks or terms come about in another way: old ones would lie. */
-export const formatVersion = 2;
+export const formatVersion = 1;
 
 const tables = `
   CREATE TABLE repositories (

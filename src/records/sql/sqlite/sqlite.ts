@@ -78,9 +78,9 @@ export function sqliteEngine(database: Database.Database, now: () => number = Da
   };
 }
 
-/** Before version 5 nobody else could use the data. */
+/** Returns 0 where there are no records yet. */
 async function readOldest(db: Kysely<Tables>, version: number): Promise<number> {
-  if (version < 5) return version;
+  if (version === 0) return 0;
   const { rows } = await sql<{ version: number }>`select version from schema_oldest`.execute(db);
   return rows[0]?.version ?? version;
 }
