@@ -197,18 +197,20 @@ async function openStores(
   options: AptoveOptions,
   { configuration, folder, env, observing }: Surroundings,
 ): Promise<{ records: RecordStore; blobs: BlobStore }> {
-  const blobs = options.blobs ?? (await openBlobs(configuration, folder, env));
+  // The records first: where they are of a newer version, nothing else in the folder is touched (B2).
   const records = options.records ?? (await openRecords(configuration, folder, observing));
-  const isConfigured = options.records === undefined && options.blobs === undefined;
-  if (!isConfigured || configuration.records.url === null) return { records, blobs };
-  const { checkSameBlobs } = await import("./compose/same-blobs.ts");
   try {
-    await checkSameBlobs({ records, blobs, report: observing.report });
+    const blobs = options.blobs ?? (await openBlobs(configuration, folder, env));
+    const isConfigured = options.records === undefined && options.blobs === undefined;
+    if (isConfigured && configuration.records.url !== null) {
+      const { checkSameBlobs } = await import("./compose/same-blobs.ts");
+      await checkSameBlobs({ records, blobs, report: observing.report });
+    }
+    return { records, blobs };
   } catch (error) {
-    await records.close();
+    if (options.records === undefined) await records.close();
     throw error;
   }
-  return { records, blobs };
 }
 
 async function openRecords(

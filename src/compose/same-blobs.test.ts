@@ -41,13 +41,13 @@ test("[B4] of servers that start at once, those on the same blobs start, and of 
   assert.deepEqual(begun.map(({ status }) => status).toSorted(), ["fulfilled", "rejected"]);
 });
 
-test("[B4] copies and restores of both, and records from before there were ids, start", async () => {
+test("[B4] copies and restores of both start, and so do new records on blobs that have an id", async () => {
   const [records, blobs] = [memoryRecords(), memoryBlobs()];
   await check(records, blobs);
   await check(records, await copied(blobs));
-  const older = memoryRecords();
-  await check(older, await copied(blobs));
-  assert.equal(await older.storage.blobStoreId(), await records.storage.blobStoreId());
+  const fresh = memoryRecords();
+  await check(fresh, await copied(blobs));
+  assert.equal(await fresh.storage.blobStoreId(), await records.storage.blobStoreId());
 });
 
 test("[B4] blobs that do not answer, or do not say whose they are, are told of; the server starts", async () => {
@@ -56,4 +56,10 @@ test("[B4] blobs that do not answer, or do not say whose they are, are told of; 
   assert.equal((await check(memoryRecords(), down)).length, 1);
   await blobs.put(identityKey, Buffer.from("{}"));
   assert.equal((await check(memoryRecords(), blobs)).length, 1);
+});
+
+test("[B2] [B4] blobs whose id a newer version wrote are refused", async () => {
+  const blobs = memoryBlobs();
+  await blobs.put(identityKey, Buffer.from('{"format":2,"name":"x"}'));
+  await assert.rejects(check(memoryRecords(), blobs), { code: "data_newer" });
 });

@@ -18,8 +18,9 @@ export interface Belonging {
 }
 
 /**
- * Throws `blobs_foreign`. The first start on records that name no blob store, new or restored from before there were ids, takes
- * the one that it has. Blobs that do not answer are told of and nothing more: a server starts, and is not ready.
+ * Throws `blobs_foreign`, and `data_newer` where a newer version gave the blobs their id. The first start on records that
+ * name no blob store takes the one that it has. Blobs that do not answer are told of and nothing more: a server starts,
+ * and is not ready.
  */
 export async function checkSameBlobs({ records, blobs, report }: Belonging): Promise<void> {
   const kept = await records.storage.blobStoreId();
@@ -28,6 +29,7 @@ export async function checkSameBlobs({ records, blobs, report }: Belonging): Pro
     id = await identityOf(blobs);
     if (id === null && kept === null) id = await identify(blobs);
   } catch (error) {
+    if (error instanceof AptoveError && error.code === "data_newer") throw error;
     report("it could not be looked whether the blobs are those of the records", error);
     return;
   }
@@ -62,11 +64,26 @@ async function identityOf(blobs: Belonging["blobs"]): Promise<string | null> {
   throw new AptoveError("blob_damaged", `${identityKey} does not say whose blobs these are`, { facts });
 }
 
+/** Null: the text is damaged. Throws `data_newer`. */
 function idIn(text: string): string | null {
+  const { id, format } = objectIn(text);
+  if (typeof format === "number" && format > 1) {
+    throw new AptoveError(
+      "data_newer",
+      `${identityKey} has the format ${format}, this version reads 1; update aptove`,
+      {
+        facts: { found: format, known: 1 },
+      },
+    );
+  }
+  return format === 1 && typeof id === "string" ? id : null;
+}
+
+function objectIn(text: string): { id?: unknown; format?: unknown } {
   try {
-    const { id } = JSON.parse(text) as { id?: unknown };
-    return typeof id === "string" ? id : null;
+    const content: unknown = JSON.parse(text);
+    return typeof content === "object" && content !== null ? content : {};
   } catch {
-    return null;
+    return {};
   }
 }

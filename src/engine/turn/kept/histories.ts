@@ -33,7 +33,7 @@ export class Histories {
     this.#records = records;
   }
 
-  /** The whole state of a turn; `null` for the state before a root. Throws `history_unavailable`, never gives less (C3). */
+  /** The whole state of a turn; `null` for the state before a root. Throws `history_unavailable` or `data_newer`, never gives less (C3). */
   async state(turnId: string | null): Promise<State> {
     if (turnId === null) return emptyState;
     const cached = this.#states.get(turnId);
@@ -44,6 +44,7 @@ export class Histories {
       return state;
     } catch (error) {
       const { code, message } = failureOf(error);
+      if (code === "data_newer") throw error;
       throw new AptoveError(
         "history_unavailable",
         `the history of turn ${turnId} cannot be read (${code}: ${message})`,

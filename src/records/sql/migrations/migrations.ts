@@ -4,7 +4,7 @@
  */
 import type { Transaction } from "kysely";
 import type { Tables } from "../tables.ts";
-import { peopleTables, sessionTables } from "./version-1.ts";
+import { peopleTables, runTables, sessionTables, turnTables } from "./version-1.ts";
 
 export interface Migration {
   /** Returns the statements that change the tables. `id` is the type of the columns that hold ids. */
@@ -19,7 +19,7 @@ export interface Migration {
 }
 
 export const migrations: readonly Migration[] = [
-  { statements: ({ id }) => [...sessionTables(id), ...peopleTables(id)] },
+  { statements: ({ id }) => [...sessionTables(id), ...turnTables(id), ...runTables(id), ...peopleTables(id)] },
 ];
 
 /** The version that this program reads and writes. */

@@ -1,6 +1,6 @@
 /** Version 1 of the records, the first that was released (docs/formats/records.md). It is never edited. */
 
-/** Returns the tables of sessions, turns, and the processes that run them. `id` is the type of the columns that hold ids. */
+/** Returns the tables of sessions and of who took part in them. `id` is the type of the columns that hold ids. */
 export function sessionTables(id: string): string[] {
   return [
     `create table sessions (
@@ -33,6 +33,12 @@ export function sessionTables(id: string): string[] {
       user_id ${id} not null,
       primary key (session_id, user_id)
     )`,
+  ];
+}
+
+/** Returns the tables of turns and of what belongs to one. */
+export function turnTables(id: string): string[] {
+  return [
     `create table turns (
       id ${id} not null primary key,
       session_id ${id} not null references sessions (id),
@@ -78,6 +84,12 @@ export function sessionTables(id: string): string[] {
       primary key (session_id, sequence),
       foreign key (session_id, sequence) references turns (session_id, sequence)
     )`,
+  ];
+}
+
+/** Returns the tables of what sessions are steered by, and of the processes that run their turns. */
+export function runTables(id: string): string[] {
+  return [
     `create table head_moves (
       session_id ${id} not null references sessions (id),
       move integer not null,
