@@ -7,7 +7,7 @@ import { memoryRecords } from "../records/memory/memory-records.ts";
 import type { RecordStore } from "../records/record-store.ts";
 import { checkSameBlobs, identityKey } from "./same-blobs.ts";
 
-/** What was told; rejects as the check does. */
+/** Returns the reports. Rejects as the check does. */
 async function check(records: RecordStore, blobs: BlobStore): Promise<string[]> {
   const reports: string[] = [];
   await checkSameBlobs({ records, blobs, report: (message) => void reports.push(message) });

@@ -13,5 +13,5 @@ export interface AttachmentRecords {
   attach(id: string, attachment: SessionAttachment, at: number): Promise<Session | null>;
 }
 
-/** Where a session belongs: the fields by which lists and workspaces have it. */
+/** The fields that say where a session belongs: lists and workspaces find it by them. */
 export type SessionAttachment = Pick<Session, "orgId" | "userId" | "workspaceId" | "repo">;

@@ -2,7 +2,7 @@
 import type { Caller } from "../../domain/caller.ts";
 import type { Session } from "../../domain/session.ts";
 
-/** For the owner of the data folder, at its machine. Every method throws `forbidden` for any other caller. */
+/** Only the owner of the data folder may use it, at its machine. Every method throws `forbidden` for any other caller. */
 export interface Attachments {
   /** Sessions that a list of the caller lacks in this place, newest activity first. Removed sessions and drafts are not among them. */
   find(caller: Caller, place: AttachmentPlace): Promise<DetachedSession[]>;
@@ -13,7 +13,7 @@ export interface Attachments {
   attach(caller: Caller, sessionId: string, place: AttachmentPlace): Promise<Session>;
 }
 
-/** Where the person works now. */
+/** The place where the person works now. */
 export interface AttachmentPlace {
   /** The absolute path of the working copy's top folder, or of the folder itself outside of git. */
   folder: string;
@@ -40,7 +40,7 @@ export type DetachedCause = "folder_moved" | "name_changed" | "workspace_gone" |
 
 export interface DetachedSession {
   session: Session;
-  /** At least one. */
+  /** One cause or more. */
   causes: DetachedCause[];
   /** The folder that the session is about; null if it names none. */
   folder: string | null;

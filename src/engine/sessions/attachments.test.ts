@@ -8,12 +8,12 @@ import type { AttachmentPlace } from "../engine.ts";
 
 const workspaceId = "550e8400-e29b-41d4-a716-446655440000";
 
-/** A repository that has an origin; `/work/old` and the like are gone. */
+/** A repository that has an origin; `/projects/old` and the like are gone. */
 const here: AttachmentPlace = {
-  folder: "/work/shop",
+  folder: "/projects/shop",
   name: "team/shop",
   isRepository: true,
-  hasFolder: (path) => path === "/work/shop" || path === "/work/other",
+  hasFolder: (path) => path === "/projects/shop" || path === "/projects/other",
   workspaceState: (id) => Promise.resolve(id === workspaceId ? "exists" : id.length === 36 ? "gone" : "label"),
 };
 const outsideGit: AttachmentPlace = { ...here, name: "shop", isRepository: false };
@@ -39,28 +39,28 @@ async function causesOf({ engine }: TestEngine, session: Session, place = here):
 
 test("[S7] sessions that lists of this folder have are not given", async (t) => {
   const world = await testEngine(t);
-  await begin(world, { folder: "/work/shop", repo: "team/shop", workspaceId });
-  await begin(world, { folder: "/work/other", repo: "team/other" });
+  await begin(world, { folder: "/projects/shop", repo: "team/shop", workspaceId });
+  await begin(world, { folder: "/projects/other", repo: "team/other" });
   await begin(world, { repo: "team/other", workspaceId: "a label" });
   assert.deepEqual(await world.engine.attachments.find(alice, here), []);
 });
 
-test("[S7] a moved folder and another name are found, and it is said what is certain", async (t) => {
+test("[S7] a moved folder and another name are found, and what is certain is marked", async (t) => {
   const world = await testEngine(t);
   const cases: [start: Start, place: AttachmentPlace, causes: [string, boolean] | null][] = [
-    [{ folder: "/work/shop", repo: "shop" }, here, ["name_changed", true]],
-    [{ folder: "/work/shop", repo: "me/shop" }, here, ["name_changed", true]],
-    [{ folder: "/work/shop", workspaceId: "shop" }, here, ["name_changed", true]],
-    [{ folder: "/work/shop", workspaceId }, here, ["name_changed", true]],
-    [{ folder: "/work/shop", repo: "team/other" }, here, ["name_changed", false]],
-    [{ folder: "/work/old", repo: "team/shop" }, here, ["folder_moved", true]],
+    [{ folder: "/projects/shop", repo: "shop" }, here, ["name_changed", true]],
+    [{ folder: "/projects/shop", repo: "me/shop" }, here, ["name_changed", true]],
+    [{ folder: "/projects/shop", workspaceId: "shop" }, here, ["name_changed", true]],
+    [{ folder: "/projects/shop", workspaceId }, here, ["name_changed", true]],
+    [{ folder: "/projects/shop", repo: "team/other" }, here, ["name_changed", false]],
+    [{ folder: "/projects/old", repo: "team/shop" }, here, ["folder_moved", true]],
     [{ folder: "/home/me/shop", repo: "shop" }, here, ["folder_moved", true]],
-    [{ folder: "/work/old", repo: "old" }, here, ["folder_moved", false]],
-    [{ folder: "/work/shop", workspaceId: "shop" }, outsideGit, null],
-    [{ folder: "/work/shop", workspaceId }, outsideGit, null],
-    [{ folder: "/work/shop", workspaceId: "store" }, outsideGit, ["name_changed", false]],
-    [{ folder: "/work/old", workspaceId: "shop" }, outsideGit, ["folder_moved", true]],
-    [{ folder: "C:\\work\\shop", workspaceId: "x" }, outsideGit, ["folder_moved", true]],
+    [{ folder: "/projects/old", repo: "old" }, here, ["folder_moved", false]],
+    [{ folder: "/projects/shop", workspaceId: "shop" }, outsideGit, null],
+    [{ folder: "/projects/shop", workspaceId }, outsideGit, null],
+    [{ folder: "/projects/shop", workspaceId: "store" }, outsideGit, ["name_changed", false]],
+    [{ folder: "/projects/old", workspaceId: "shop" }, outsideGit, ["folder_moved", true]],
+    [{ folder: "C:\\projects\\shop", workspaceId: "x" }, outsideGit, ["folder_moved", true]],
   ];
   for (const [start, place, causes] of cases) {
     assert.deepEqual(await causesOf(world, await begin(world, start), place), causes, JSON.stringify(start));
@@ -70,19 +70,19 @@ test("[S7] a moved folder and another name are found, and it is said what is cer
 test("[S7] attaching gives a session the folder, the name and a workspace that exists, and then a list has it", async (t) => {
   const world = await testEngine(t);
   const { engine } = world;
-  const moved = await begin(world, { folder: "/work/old", repo: "old", workspaceId: newId() });
+  const moved = await begin(world, { folder: "/projects/old", repo: "old", workspaceId: newId() });
   assert.deepEqual(await causesOf(world, moved), ["folder_moved,workspace_gone", false]);
   const attached = await engine.attachments.attach(alice, moved.id, here);
   assert.deepEqual(
     [attached.metadata[folderKey], attached.repo, attached.workspaceId],
-    ["/work/shop", "team/shop", "default"],
+    ["/projects/shop", "team/shop", "default"],
   );
   assert.deepEqual([attached.name, attached.userId, attached.activeAt], [moved.name, moved.userId, moved.activeAt]);
   const { sessions } = await engine.sessions.list(alice, { repo: "team/shop" });
   assert.deepEqual(sessions, [attached]);
-  const labelled = await begin(world, { folder: "/work/shop", workspaceId: "shop" });
+  const labelled = await begin(world, { folder: "/projects/shop", workspaceId: "shop" });
   assert.equal((await engine.attachments.attach(alice, labelled.id, here)).workspaceId, null);
-  const outside = await begin(world, { folder: "/work/old", repo: "old", workspaceId });
+  const outside = await begin(world, { folder: "/projects/old", repo: "old", workspaceId });
   const place = { ...outsideGit, workspaceState: here.workspaceState };
   const { repo, workspaceId: kept } = await engine.attachments.attach(alice, outside.id, place);
   assert.deepEqual([repo, kept], [null, workspaceId]);
@@ -130,7 +130,7 @@ test("[S7] [H4] another person's private session must be named, and nothing of a
 
 test("[S7] [S6] removed sessions are not given", async (t) => {
   const world = await testEngine(t);
-  const session = await begin(world, { folder: "/work/old", repo: "team/shop" });
+  const session = await begin(world, { folder: "/projects/old", repo: "team/shop" });
   await world.engine.tree.remove(alice, session.id);
   assert.equal(await causesOf(world, session), null);
 });
@@ -138,7 +138,7 @@ test("[S7] [S6] removed sessions are not given", async (t) => {
 test("[S7] [H4] only the owner of the data folder may find and attach, and the audit log has it", async (t) => {
   const world = await testEngine(t);
   const { engine } = world;
-  const session = await begin(world, { folder: "/work/old", repo: "team/shop" });
+  const session = await begin(world, { folder: "/projects/old", repo: "team/shop" });
   const others = [
     { ...alice, role: "member" as const },
     { ...alice, orgId: newId() },

@@ -8,7 +8,7 @@ import { ada, noon, org, read, startSession, type OpenForTest } from "./samples.
 type Parts = "attachments" | "sessions";
 
 export function attachmentTests(open: OpenForTest<Parts>): void {
-  test("[S7] every session is found by pages, whoever owns it, deleted ones too", async (context) => {
+  test("[S7] every session of every owner is found by pages, deleted ones too", async (context) => {
     const { store } = await open(context);
     const owners = [{}, { userId: newId() }, { orgId: newId() }, { deletedAt: noon }];
     const sessions = [];

@@ -56,7 +56,7 @@ test("[S7] [L1] doctor counts sessions of this folder that a new name hides; --a
   assert.partialDeepStrictEqual(json.sessions, [{ id, causes: ["name_changed"], isCertain: true, repo: old }]);
   const unasked = await run(["doctor", "--attach"]);
   assert.equal(unasked.exit, 2);
-  assert.match(unasked.stderr, /there is no terminal to ask on: attach 1 session to .*--yes/s);
+  assert.match(unasked.stderr, /there is no terminal to ask.*: attach 1 session to .*--yes/s);
   const no = world.start(["doctor", "--attach"], { isTerminal: true });
   await no.saw("[y/N]");
   no.input.end("n\n");
