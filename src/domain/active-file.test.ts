@@ -27,7 +27,7 @@ test("[X5] ordinary paths are taken, whatever the script", () => {
     assert.equal(pathFault(path), null, path);
 });
 
-test("[X5] bytes that are not text are told apart; text keeps its byte order mark", () => {
+test("[X5] bytes that are not text are recognised; text keeps its byte order mark", () => {
   assert.equal(decodeText(Buffer.from([0xff, 0xfe, 0x41])), null);
   assert.equal(decodeText(Buffer.from("a\u0000b")), null);
   assert.equal(decodeText(Buffer.from("\uFEFFa\r\n")), "\uFEFFa\r\n");

@@ -1,17 +1,19 @@
-/** Files of the working copy that belong to the question (X1–X6). */
+/** Files of the working copy that a person sends with an instruction (X1–X6). */
 import { limits } from "./limits.ts";
 
-/** As a caller hands it in. Without content it names a version that was sent earlier (X4). */
+/** A file as the caller sends it. A file without content names a version that was sent earlier (X4). */
 export interface ActiveFile {
   path: string;
   content: Uint8Array | null;
-  /** SHA-256 of the raw bytes; needed when there is no content, checked when there is. */
+  /**
+   * SHA-256 of the raw bytes. It is required if there is no content, and is checked against the content if there is.
+   */
   sha256: string | null;
-  /** True if the file differs from what git has. */
+  /** True if the file differs from its version in git. */
   isTouched: boolean;
 }
 
-/** As a turn's manifest names it (T4). */
+/** The file as the manifest of a turn keeps it (T4). */
 export interface ActiveFileRef {
   path: string;
   contentHash: string;
@@ -21,20 +23,21 @@ export interface ActiveFileRef {
   wasTooLargeToSend: boolean;
 }
 
+/** A file that the model did not receive, and the reason. */
 export interface SkippedFile {
   path: string;
   reason: "too_large" | "content_missing";
   sizeBytes: number | null;
 }
 
-/** Why a path is refused (X5), or null when it is fine. */
+/** Returns why a path is refused (X5), or null if it is accepted. */
 export function pathFault(path: string): string | null {
   if (path === "") return "is empty";
   if (path.includes("\u0000")) return "contains a NUL";
   if (!path.isWellFormed()) return "contains half a surrogate pair";
   if (path.includes("\\")) return "contains a backslash; use forward slashes";
-  if (path.startsWith("/")) return "is absolute; give it relative to the repository";
-  if (/^[a-zA-Z]:/.test(path)) return "has a drive letter; give it relative to the repository";
+  if (path.startsWith("/")) return "is absolute; send it relative to the repository";
+  if (/^[a-zA-Z]:/.test(path)) return "has a drive letter; send it relative to the repository";
   const segments = path.split("/");
   if (segments.includes("..")) return 'leaves the repository by ".."';
   if (segments.some((segment) => segment === "" || segment === ".")) return "has an empty segment";
@@ -43,7 +46,7 @@ export function pathFault(path: string): string | null {
   return null;
 }
 
-/** The text of a file, or null when its bytes are not UTF-8 text (X5). */
+/** Returns the text of a file, or null if its bytes are not UTF-8 text (X5). */
 export function decodeText(content: Uint8Array): string | null {
   if (content.includes(0)) return null;
   try {
@@ -53,6 +56,7 @@ export function decodeText(content: Uint8Array): string | null {
   }
 }
 
+/** Returns true if a file of this size is listed instead of sent (X2). */
 export function isTooLarge(sizeBytes: number): boolean {
   return sizeBytes > limits.activeFileBytesMax;
 }

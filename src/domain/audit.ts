@@ -1,8 +1,8 @@
-/** The audit log: who did what to which thing, and how it ended; never what the thing says. */
+/** The audit log: which user did what to which thing, and how it ended. It never contains the content of the thing. */
 import type { ErrorCode } from "./errors.ts";
 import type { Millis } from "./ids.ts";
 
-/** What is written down, as `subject.verb`. */
+/** The actions that the log records, as `subject.verb`. */
 export const auditActions = [
   "org.create",
   "org.rename",
@@ -40,16 +40,16 @@ export interface AuditEntry {
   id: string;
   orgId: string;
   at: Millis;
-  /** Null: whoever runs the program on its own data, who belongs to no org. */
+  /** The user who acted. Null for the operator of the data, who belongs to no org. */
   userId: string | null;
-  /** The key they came with; null: none, for example on the machine of the data. */
+  /** The API key that the user came with. Null if there was none, for example on the machine of the data. */
   keyId: string | null;
   requestId: string | null;
   action: AuditAction;
-  /** Id of the thing that `action` names; null: it has none, or none yet. */
+  /** The id of the thing that `action` names. Null if there is none, or if it was never made. */
   targetId: string | null;
-  /** `done`, or the code of the refusal or failure. */
+  /** `done`, or the code of the error that refused or failed it. */
   outcome: "done" | ErrorCode;
-  /** Small facts that say what was done, for example `{ role: "reader" }`. Never text that people wrote, never a secret. */
+  /** Small facts about the action, for example `{ role: "reader" }`. Never text that a person wrote, never a secret. */
   facts: Record<string, string | number | boolean>;
 }

@@ -1,74 +1,85 @@
-/** Who is asking, and the orgs, people and keys that this is known by (H4). */
+/** The caller of a request, and the orgs, users and API keys that authentication knows (H4). */
 import type { Millis } from "./ids.ts";
 
-/** It comes from authentication, never from a request's body (S3). */
+/**
+ * The user who makes a request, as authentication found them. A caller is never read from the body of a request (S3).
+ */
 export interface Caller {
   orgId: string;
   userId: string;
   role: Role;
-  /** The device whose token it is that the caller came with; absent: another key, or none (P3). */
+  /** The device whose token the caller used. Absent if the caller used another key, or none (P3). */
   deviceId?: string;
   /**
-   * The one workspace that the caller sees and works in: of a device's token the device's own (P3). Absent: there is no such
-   * bound.
+   * The only workspace that the caller can see and use. A caller with a device's token has it (P3). Absent: there is no
+   * such restriction.
    */
   workspaceId?: string;
-  /** The key that the caller came with, and the request: for whoever reads the audit log. Absent: there is none. */
+  /** The API key of the caller, for the audit log. Absent if the caller used none. */
   keyId?: string;
   requestId?: string;
 }
 
-/** The org that a data folder has from its first start on; its admins are those who run the program. */
+/** The org that every data folder has from its first start. Its admins run the server. */
 export const localOrgId = "00000000-0000-7000-8000-000000000001";
 
-/** An admin of the org that the data had from its first start on (H4). */
+/** Returns true if the caller is an admin of the first org of the data (H4). */
 export function runsTheServer({ role, orgId }: Caller): boolean {
   return role === "admin" && orgId === localOrgId;
 }
 
-/** The `userId` of whoever runs the program on its own data: a user of no org, who has no key and no sessions. */
+/**
+ * The `userId` of the operator, who runs the program on its own data. The operator is a user of no org, and has no key
+ * and no sessions.
+ */
 export const operatorId = "00000000-0000-7000-8000-000000000003";
 
+/**
+ * The rights of a user in their org. A reader only reads; a member also runs turns; an admin also manages people, keys
+ * and contexts.
+ */
 export type Role = "admin" | "member" | "reader";
 
-/** People who share. Nothing of one org is ever seen by another. */
+/** An organisation: people who share sessions. Nothing of one org is visible to another. */
 export interface Org {
   id: string;
   name: string;
   createdAt: Millis;
-  /** While it is not null no key of the org's people is taken. */
+  /**
+   * The time at which the org was suspended, or null. As long as it is suspended, the keys of its users are refused.
+   */
   suspendedAt: Millis | null;
 }
 
-/** A person (or a program) of an organisation. */
+/** A person or a program that belongs to an org. */
 export interface User {
   id: string;
   orgId: string;
   name: string;
-  /** Lower case, and unique in the org; null: not known. */
+  /** The email address, in lower case and unique in the org. Null if it is not known. */
   email: string | null;
-  /** Who they are to the org's identity provider; unique in the org. */
+  /** The user's id at the identity provider of the org, unique in the org. Null if there is none. */
   externalId: string | null;
   role: Role;
   createdAt: Millis;
-  /** While it is not null none of their keys is taken. */
+  /** The time at which the user was disabled, or null. As long as the user is disabled, their keys are refused. */
   disabledAt: Millis | null;
 }
 
-/** What changes of a user. A field that is absent stays as it is. */
+/** The changes to a user. An absent field stays as it is. */
 export type UserPatch = Partial<Pick<User, "name" | "email" | "externalId" | "role" | "disabledAt">>;
 export type OrgPatch = Partial<Pick<Org, "name" | "suspendedAt">>;
 
-/** An API key as it is stored: the secret itself is never kept, only its SHA-256 (H4). */
+/** An API key as it is stored. The secret is not stored, only its SHA-256 (H4). */
 export interface ApiKey {
   id: string;
   orgId: string;
   userId: string;
   name: string;
-  /** The first characters of the secret, to tell keys apart in a list. */
+  /** The first characters of the secret, so that a person can recognise the key in a list. */
   prefix: string;
   hash: string;
-  /** Null: it is not the token of a device (P3). */
+  /** The device whose token this key is (P3). Null for any other key. */
   deviceId: string | null;
   createdAt: Millis;
   expiresAt: Millis | null;

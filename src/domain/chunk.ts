@@ -1,4 +1,4 @@
-/** A piece of an indexed file (Q1). Lines count from 1 and include both ends. */
+/** A piece of an indexed file (Q1). Line numbers count from 1; both ends are included. */
 export interface Chunk {
   id: string;
   repo: string;
@@ -13,7 +13,7 @@ export interface Chunk {
   commit: string | null;
 }
 
-/** A chunk as a turn's manifest names it (T4, Q4). */
+/** A chunk as the manifest of a turn keeps it (T4, Q4). */
 export interface ChunkRef {
   id: string;
   path: string;
@@ -21,6 +21,6 @@ export interface ChunkRef {
   endLine: number;
   contentHash: string;
   wasSent: boolean;
-  /** Why it was not sent: the model has it already, or has the whole file that it is from (Q4, X6). */
+  /** The reason why it was not sent: the model already has the chunk, or the whole file that contains it (Q4, X6). */
   notSentBecause?: "already_sent" | "active_file";
 }

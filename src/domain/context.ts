@@ -1,6 +1,7 @@
 /**
- * Contexts and manifests. An agent context says which provider and index an agent uses; a conversation
- * context says how it talks (G1). The manifest says what one turn gave the model, each thing with its hash.
+ * Contexts and manifests. An agent context names the provider and the index that an agent uses. A conversation context
+ * holds the boot prompt, the model and the settings (G1). A manifest records what one turn gave to the model, each
+ * thing with its hash.
  */
 import type { ActiveFileRef, SkippedFile } from "./active-file.ts";
 import type { ChunkRef } from "./chunk.ts";
@@ -8,12 +9,13 @@ import type { MailboxRef } from "./mailbox.ts";
 import { sha256, type Millis } from "./ids.ts";
 import type { ToolDefinition } from "./tool.ts";
 
+/** The provider and the index that an agent uses. */
 export interface AgentContext {
   id: string;
   name: string;
-  /** Key of a configured provider. */
+  /** The name of a configured provider. */
   provider: string;
-  /** Key of a configured index. */
+  /** The name of a configured index. */
   index: string;
 }
 
@@ -21,8 +23,8 @@ export interface AgentContext {
 export type ContextKind = "agent" | "conversation";
 
 /**
- * One version of a context that an org keeps as a record (G1). Versions count up from 1 and never change: every edit is a
- * new one, and so is the word that a context is retired.
+ * One version of a context that an org keeps as a record (G1). Versions count from 1 and never change. Every edit makes
+ * a new version, and so does retiring the context.
  */
 export interface ContextVersion {
   orgId: string;
@@ -30,67 +32,80 @@ export interface ContextVersion {
   id: string;
   version: number;
   createdAt: Millis;
-  /** The user who wrote it. */
+  /** The id of the user who made this version. */
   createdBy: string;
-  /** All that the context says, with nothing left to be filled in later; null: with this version it was retired. */
+  /** The complete context, with all defaults filled in. Null: this version retired the context. */
   content: AgentContext | ConversationContext | null;
 }
 
-/** What is known of a version without what it says. */
+/** A version without its content. */
 export type ContextVersionFacts = Omit<ContextVersion, "content"> & { isRetired: boolean };
 
-/** What a manifest keeps of a context: two with the same hash say the same. */
+/** Returns the hash that a manifest keeps of a context. Two contexts with the same hash have the same content. */
 export function contextHash(context: AgentContext | ConversationContext): string {
   return sha256(JSON.stringify(context));
 }
 
+/** A way of working that a request chooses by its id, for example `ask` or `edit`. */
 export interface Mode {
   id: string;
-  /** What the mode asks of the model; empty for none. Stands in the boot prompt, which is frozen (E6); the user message only names the mode (E2). */
+  /**
+   * What the model is to do in this mode. Empty if the mode has no instructions. They are part of the boot prompt,
+   * which never changes in a chain (E6); the user message only names the mode (E2).
+   */
   instructions: string;
-  /** Names of the tools that the model may call in this mode; null for all. */
+  /** The names of the tools that the model may call in this mode. Null: all tools. */
   tools: string[] | null;
-  /** Name of a tool that the model must call. */
+  /** The name of a tool that the model must call. Null: the model chooses. */
   forceTool: string | null;
 }
 
+/** How an agent talks: its boot prompt, model, tools, modes and settings. */
 export interface ConversationContext {
   id: string;
   name: string;
   bootPrompt: string;
-  /** Null: the provider's default model. */
+  /** The model to call. Null: the default model of the provider. */
   model: string | null;
-  /** `chain`: the provider's memory is used and only what is new is sent. `replay`: everything is sent (C1). Null: what the provider does best. */
+  /**
+   * `chain` uses the memory of the provider and sends only what is new. `replay` sends the whole history (C1). Null:
+   * what works best with the provider.
+   */
   history: "chain" | "replay" | null;
   retrieval: "required" | "optional" | "off";
   toolResend: "always" | "when-changed";
   tools: ToolDefinition[];
   modes: Mode[];
   settings: ModelSettings;
-  /** Whether the model may begin subagents (A1). Absent: no. */
+  /** True if the model may start subagents (A1). Default: false. */
   subagents?: boolean;
 }
 
+/** Settings of the model. Every provider's driver translates them to its own. */
 export interface ModelSettings {
   temperature?: number;
   maxOutputTokens?: number;
   reasoningEffort?: "minimal" | "low" | "medium" | "high";
 }
 
-/** How the model got its history on this turn. */
+/** How the model received the history of the turn. `none`: the turn had no history. */
 export type HistorySource = "none" | "chain" | "replay";
 
+/** A context as a manifest keeps it. */
 export interface ContextRef {
   id: string;
   hash: string;
-  /** Of the org's record that counted; absent: the configuration said it. */
+  /** The version of the org's record. Absent if the context came from the configuration. */
   version?: number;
 }
 
+/** Everything that a turn gave to the model, by hashes and references. */
 export interface ContextManifest {
   agentContext: ContextRef;
   conversationContext: ContextRef;
-  /** SHA-256 of the boot prompt and of the tool list as sent; frozen at the start of a chain (E6). */
+  /**
+   * SHA-256 of the boot prompt and of the list of tools, as they were sent. Both stay the same throughout a chain (E6).
+   */
   promptHash: string;
   toolsHash: string;
   history: HistorySource;
@@ -98,13 +113,16 @@ export interface ContextManifest {
   chunks: ChunkRef[];
   activeFiles: ActiveFileRef[];
   skippedFiles: SkippedFile[];
-  /** How many turns of history the model had, and up to which turn. */
+  /** How many turns of history the model received. */
   historyTurns: number;
-  /** Messages of subagents that the model was given, oldest first (A2). Absent: none. */
+  /** The messages of subagents that the model received, oldest first (A2). Absent: none. */
   mailbox?: MailboxRef[];
 }
 
-/** In mode `ask` nothing is written or run (P4); every other mode may call whatever it offers. */
+/**
+ * Returns true if the mode allows the tool. Mode `ask` allows no tool that writes or runs anything (P4); every other
+ * mode allows every tool that it offers.
+ */
 export function mayCall(mode: Pick<Mode, "id">, tool: Pick<ToolDefinition, "effect">): boolean {
   return mode.id !== "ask" || (tool.effect !== "write" && tool.effect !== "run");
 }

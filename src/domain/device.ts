@@ -1,12 +1,12 @@
-/** Devices, each with a token of its own, and the codes by which they get one (P3). */
+/** Devices, each of which has its own token, and the codes by which a device gets its token (P3). */
 import type { Millis } from "./ids.ts";
 import { limits } from "./limits.ts";
 
-/** A device as it is listed: its token is an API key that carries the device's id. */
+/** A device. Its token is an API key that carries the id of the device. */
 export interface Device {
-  /** Of the token. */
+  /** The id of the token. */
   id: string;
-  /** What the device is called in the protocols, and what its workspace is bound to (P2, W2). */
+  /** The id of the device in the protocols. The workspace of the device is bound to it (P2, W2). */
   deviceId: string;
   userId: string;
   name: string;
@@ -14,49 +14,57 @@ export interface Device {
   lastUsedAt: Millis | null;
 }
 
-/** A code as it is stored: one use, a short life, and a few wrong guesses; only the hash of it is kept. */
+/** A pairing code as it is stored. It can be used once, for a short time, and only its hash is kept. */
 export interface PairingCode {
   id: string;
   orgId: string;
   userId: string;
-  /** SHA-256 of the code as `pairingCodeText` gives it. */
+  /** SHA-256 of the code in the form that `pairingCodeText` returns. */
   hash: string;
   createdAt: Millis;
   expiresAt: Millis;
-  /** Wrong guesses, of any code of the store, until this one is worthless. */
+  /**
+   * The number of wrong guesses that remain until the code ends. A wrong guess counts for every open code of the store.
+   */
   triesLeft: number;
   claimedAt: Millis | null;
-  /** The API key that the device got for it. */
+  /** The id of the API key that the device received for the code. Null until then. */
   keyId: string | null;
-  /** The workspace that the device is to share; null: it gets one of its own (W2). */
+  /** The workspace that the device will share. Null: it gets its own workspace (W2). */
   workspaceId: string | null;
 }
 
-/** What became of a code, as its maker may know. */
+/** The state of a pairing code, as the user who made it sees it. */
 export interface Pairing {
   id: string;
-  /** `ended`: it expired, or there were too many wrong guesses. */
+  /** `claimed`: a device used the code. `ended`: the code expired, or there were too many wrong guesses. */
   state: "open" | "claimed" | "ended";
   expiresAt: Millis;
-  /** Of a claimed one. */
+  /** The device that used the code. Null unless the state is `claimed`. */
   device: Device | null;
 }
 
-/** Crockford's 32 signs: none is taken for another one. */
+/** The 32 characters of Crockford's alphabet, which leaves out those that look like another one. */
 export const pairingAlphabet = "0123456789ABCDEFGHJKMNPQRSTVWXYZ";
 export const pairingCodeLength = 8;
 
-/** A code as it is hashed, from what somebody typed: case, dashes and spaces do not count, O is 0, I and L are 1. */
+/**
+ * Returns the code that a person typed, in the form that is hashed: case, dashes and spaces are ignored, O becomes 0, I
+ * and L become 1.
+ */
 export function pairingCodeText(typed: string): string {
   return typed.toUpperCase().replace(/[-\s]/g, "").replaceAll("O", "0").replace(/[IL]/g, "1");
 }
 
-/** A code as it is shown: `XXXX-XXXX`. */
+/** Returns the code in the form that a person sees: `XXXX-XXXX`. */
 export function shownPairingCode(text: string): string {
   return `${text.slice(0, pairingCodeLength / 2)}-${text.slice(pairingCodeLength / 2)}`;
 }
 
-/** A device chooses its id, so it is never a path; it stands in rows, files and headers. */
+/**
+ * Returns true if the text can be the id of a device. The device chooses its id, so it is never part of a path, but it
+ * is part of rows, files and headers.
+ */
 export function isDeviceId(text: string): boolean {
   const isShort = text !== "" && text.length <= limits.deviceIdCharactersMax;
   return isShort && text.isWellFormed() && !/\p{Cc}/u.test(text);

@@ -1,6 +1,6 @@
 /**
- * What a running turn says, in the order of its life: one closed union, switched exhaustively by every
- * door (V1). The stream is the only output; whoever wants the answer in one piece collects it.
+ * The events of a turn, in the order in which they happen: one closed union that every door switches over exhaustively
+ * (V1). The stream of events is the only output of a turn. A client that wants the answer in one piece collects it.
  */
 import type { Failure, Warning } from "./errors.ts";
 import type { HistorySource } from "./context.ts";
@@ -22,22 +22,25 @@ export type TurnEvent =
   | { type: "tool_call_started"; callId: string; name: string }
   | { type: "tool_call_delta"; callId: string; delta: string }
   | { type: "tool_call_ended"; callId: string }
-  /** How a call is shown, before it runs or somebody is asked about it. */
+  /** How a person sees a call, before it runs and before they are asked to allow it. */
   | { type: "tool_call_view"; callId: string; view: ToolCallView }
-  /** Output of a call that runs; only a bounded beginning of it. */
+  /** Output of a running call. Only a limited part of the output, from its beginning, is sent. */
   | { type: "tool_output_delta"; callId: string; delta: string }
   | { type: "tool_result"; callId: string; output: string; isError: boolean; content?: ToolContent[] }
-  /** A message that was given to the running turn, at the moment when the model gets it (V4). */
+  /** A message that was sent to the running turn, at the moment when the model receives it (V4). */
   | { type: "steered"; text: string }
-  /** A subagent began, or one that had ended goes on; it runs in a turn of its own (A1). */
+  /** A subagent started, or continues after it had ended. It runs in its own turn (A1). */
   | { type: "subagent_started"; subagentId: string; turnId: string; name: string; instruction: string }
-  /** While this turn ran it ended, and a message waits in the session's mailbox (A2). */
+  /** A subagent ended during this turn, and its message waits in the mailbox of the session (A2). */
   | { type: "subagent_ended"; subagentId: string; turnId: string; name: string; status: "completed" | "failed" }
   | { type: "step_finished"; step: number; usage: Usage }
   | RunFinished
   | RunFailed;
 
-/** The terminal events: every finished turn has exactly one of them, and nothing follows it (T11). */
+/**
+ * The terminal event of a turn that did not fail. Every finished turn has exactly one terminal event, and nothing
+ * follows it (T11).
+ */
 export interface RunFinished {
   type: "run_finished";
   status: "completed" | "awaiting_tool_results";
@@ -45,6 +48,7 @@ export interface RunFinished {
   usage: Usage;
   deferredCalls: DeferredCall[];
 }
+/** The terminal event of a turn that failed. */
 export interface RunFailed {
   type: "run_failed";
   failure: Failure;
@@ -52,11 +56,12 @@ export interface RunFailed {
 }
 
 /**
- * Why the turn stopped. `interrupted`: a person stopped it, and what it had said is kept (T10). `step_limit`: the
- * model went on calling tools until the turn's limit of model calls.
+ * Why the turn stopped. `interrupted`: a person stopped it, and its output was kept (T10). `step_limit`: the model kept
+ * calling tools until the turn reached its limit of model calls.
  */
 export type StopReason = "stop" | "length" | "tool_calls" | "content_filter" | "interrupted" | "step_limit";
 
+/** What was gathered for the model before its first call. */
 export interface GatheredContext {
   history: HistorySource;
   historyTurns: number;
@@ -64,20 +69,22 @@ export interface GatheredContext {
   files: { path: string; wasSent: boolean; wasTooLarge: boolean }[];
 }
 
-/** An event with its place in the turn, counted from 1 without gaps. The place is the SSE id (V2). */
+/**
+ * An event with its position in the turn. Positions count from 1 without gaps, and are the ids of the SSE stream (V2).
+ */
 export interface SequencedEvent {
   seq: number;
   event: TurnEvent;
 }
 
+/** Returns true for the last event of a turn. */
 export function isTerminal(event: TurnEvent): event is RunFinished | RunFailed {
   return event.type === "run_finished" || event.type === "run_failed";
 }
 
 /**
- * A turn's events as they are kept for ever. Neighbouring deltas of one message are joined into one text
- * with the lengths of the pieces beside it, so the log is small and every event can still be given back
- * exactly, from any place (V2).
+ * An event as it is stored. Consecutive deltas of one message are joined into one text, with the lengths of the deltas
+ * beside it. This keeps the log small, and every event can still be read back exactly, from any position (V2).
  */
 export type KeptEvent = TurnEvent | { type: "joined"; of: DeltaType; id: string; text: string; lengths: number[] };
 type DeltaType = "text_delta" | "reasoning_delta" | "tool_call_delta" | "tool_output_delta";
@@ -100,6 +107,7 @@ function deltaEvent(of: DeltaType, id: string, delta: string): TurnEvent {
   return isOfCall ? { type: of, callId: id, delta } : { type: of, messageId: id, delta };
 }
 
+/** Returns the events in the form that is stored. `splitDeltas` reverses it. */
 export function joinDeltas(events: readonly TurnEvent[]): KeptEvent[] {
   const kept: KeptEvent[] = [];
   for (const event of events) {
@@ -117,6 +125,7 @@ export function joinDeltas(events: readonly TurnEvent[]): KeptEvent[] {
   return kept;
 }
 
+/** Returns the events that were stored, exactly as they were. */
 export function splitDeltas(kept: readonly KeptEvent[]): TurnEvent[] {
   return kept.flatMap((event) => {
     if (event.type !== "joined") return [event];
@@ -129,7 +138,7 @@ export function splitDeltas(kept: readonly KeptEvent[]): TurnEvent[] {
   });
 }
 
-/** V3: what the stream of a turn's events is called, in Redis too. */
+/** Returns the name of the stream of a turn's events, which Redis uses too (V3). */
 export function streamKey(turnId: string): string {
   return `aptove:turn:${turnId}:events`;
 }

@@ -136,7 +136,7 @@ test("[X7] a path that is named twice, or is a file and a folder, is refused", (
 test("[X7] create makes a new file and refuses one that is there with another content", () => {
   const create: FileChange = { path: "a", operation: "create", content: "new" };
   assert.equal(afterOf(create, {}), "new");
-  assert.equal(reasonOf(create, { a: "old" }), "exists already");
+  assert.equal(reasonOf(create, { a: "old" }), "already exists");
   assert.deepEqual(plan(create, { a: "new" }), { changes: [] });
 });
 
@@ -195,7 +195,7 @@ test("[X7] one conflict refuses the whole bundle, and every conflict is named", 
   assert.deepEqual(planned, {
     conflicts: [
       { path: "sub/gone", reason: "does not exist" },
-      { path: "sub/there", reason: "exists already" },
+      { path: "sub/there", reason: "already exists" },
     ],
   });
 });

@@ -1,17 +1,20 @@
 /**
- * File bundles: the changes that an answer in `edit` mode proposes (X7). Here they are read from an answer,
- * checked, and turned into new contents, or into a list of reasons why they do not fit the files as they
- * are. Nothing here touches a disk.
+ * File bundles: the changes that an answer in `edit` mode proposes (X7). The functions here read a bundle from an
+ * answer, check it, and return the new contents of the files, or the reasons why the bundle does not fit them. Nothing
+ * here reads or writes a disk.
  */
 import { decodeText, pathFault } from "./active-file.ts";
 
 export interface FileBundle {
-  /** Folder that the paths are relative to, itself relative to the working copy; `.` for its top. */
+  /** The folder that the paths are relative to. It is itself relative to the working copy; `.` is the top folder. */
   root: string;
   files: FileChange[];
 }
 
-/** `baseSha256`: hash of the file that the change was made for; the change is refused when it is another by now. */
+/**
+ * The change of one file. `baseSha256` is the hash of the file that the change was made for; the change is refused if
+ * the file has another hash now.
+ */
 export type FileChange =
   | { path: string; operation: "create"; content: string }
   | { path: string; operation: "replace"; content: string; baseSha256?: string }
@@ -19,7 +22,7 @@ export type FileChange =
   | { path: string; operation: "patch"; patches: Patch[]; baseSha256?: string };
 
 export interface Patch {
-  /** Exact text; for `once` it must stand in the file exactly once, for `all` at least once. */
+  /** The exact text to replace. With `once`, the file must contain it exactly once; with `all`, at least once. */
   find: string;
   replace: string;
   limit: "once" | "all";
@@ -27,9 +30,11 @@ export interface Patch {
 
 export type ParsedBundle = { bundle: FileBundle } | { fault: string };
 
-/** The bundle of an answer: its fenced json block that has `files`. Null: the answer has none. */
+/**
+ * Returns the bundle of an answer, from its fenced JSON block that has `files`. Null if the answer has no such block.
+ */
 export function parseFileBundle(answer: string): ParsedBundle | null {
-  // A list of objects: the `files` of a package.json is a list of texts.
+  // Only a list of objects counts, because the `files` of a package.json is a list of strings.
   const candidates = jsonBlocks(answer).filter((block) => /"files"\s*:\s*\[\s*[{\]]/.test(block));
   const [only, second] = candidates;
   if (only === undefined) return null;
@@ -37,7 +42,7 @@ export function parseFileBundle(answer: string): ParsedBundle | null {
   return parseBundleJson(only);
 }
 
-/** A bundle from the text of a JSON file. */
+/** Reads a bundle from the text of a JSON file. */
 export function parseBundleJson(text: string): ParsedBundle {
   let value: unknown;
   try {
@@ -53,7 +58,10 @@ export function parseBundleJson(text: string): ParsedBundle {
   }
 }
 
-/** Fenced blocks marked json, or not marked at all; a block that the answer's end cuts counts too. An answer that is one JSON object is one block. */
+/**
+ * Returns the fenced blocks that are marked json or not marked. A block that the end of the answer cuts off counts too.
+ * An answer that is one JSON object is one block.
+ */
 function jsonBlocks(answer: string): string[] {
   if (answer.trimStart().startsWith("{")) return [answer];
   const blocks: string[] = [];
@@ -80,7 +88,7 @@ function closes(fence: RegExpExecArray, opening: string): boolean {
   return marks[0] === opening[0] && marks.length >= opening.length && (fence[2] ?? "").trim() === "";
 }
 
-/** Ends the reading of a bundle at the first thing that is wrong; never leaves this file. */
+/** Ends the reading of a bundle at its first fault. It is caught in this file. */
 class BundleFault extends Error {}
 
 function must(holds: boolean, fault: string): asserts holds {
@@ -94,7 +102,7 @@ function isObject(value: unknown): value is Record<string, unknown> {
 function readBundle(value: unknown): FileBundle {
   must(isObject(value), "the bundle is not an object");
   const { root = ".", files } = value;
-  must(typeof root === "string", "root is not a text");
+  must(typeof root === "string", "root is not a string");
   const rootFault = root === "." ? null : bundlePathFault(root);
   must(rootFault === null, `root "${root}" ${rootFault}`);
   must(Array.isArray(files) && files.length > 0, "files is not a list with at least one file");
@@ -103,7 +111,10 @@ function readBundle(value: unknown): FileBundle {
   return { root, files: changes };
 }
 
-/** X5, and nothing inside git's own folder: a hook written there would be run. */
+/**
+ * Returns why a path is refused. The rules are those of X5, and git's own folder is refused too, because a hook written
+ * there would be run.
+ */
 function bundlePathFault(path: string): string | null {
   const fault = pathFault(path);
   if (fault !== null) return fault;
@@ -139,7 +150,7 @@ function readChange(value: unknown, index: number): FileChange {
   }
 }
 
-/** A field of another operation says that the model meant something else. Null stands for absent. */
+/** Refuses fields of another operation: they mean that the model intended something else. Null counts as absent. */
 function refuseFields(value: Record<string, unknown>, fields: string[], where: string): void {
   for (const field of fields) must((value[field] ?? null) === null, `${where} takes no ${field}`);
 }
@@ -169,10 +180,10 @@ function readPatches(patches: unknown, where: string): Patch[] {
   });
 }
 
-/** No path twice, and none that is a file here and a folder there. */
+/** Refuses a path that occurs twice, and a path that is both a file and a folder. */
 function refuseOverlaps(paths: string[]): void {
   const seen = new Set<string>();
-  // Two spellings of one name in Unicode are one file on most disks.
+  // Most disks treat two Unicode spellings of one name as the same file.
   for (const path of paths.map((each) => each.normalize("NFC"))) {
     must(!seen.has(path), `"${path}" is named twice`);
     seen.add(path);
@@ -186,15 +197,18 @@ function refuseOverlaps(paths: string[]): void {
   }
 }
 
-/** A file of the working copy as it is now. */
+/** A file of the working copy, as it is now. */
 export interface CurrentFile {
   content: Uint8Array;
   sha256: string;
 }
 
-/** What a bundle does to one file. `before` null: it is made; `after` null: it is removed. */
+/**
+ * The change that a bundle makes to one file. `before` is null if the file is created; `after` is null if it is
+ * deleted.
+ */
 export interface PlannedChange {
-  /** Relative to the working copy. */
+  /** The path, relative to the working copy. */
   path: string;
   before: CurrentFile | null;
   after: string | null;
@@ -207,13 +221,16 @@ export interface BundleConflict {
 
 export interface PlanInput {
   read(path: string): CurrentFile | null;
-  /** Hash of the file as the model was given it, where that is known; stands in for a missing `baseSha256`. */
+  /**
+   * Returns the hash of the file that the model received, or null if it is not known. It is used if the change has no
+   * `baseSha256`.
+   */
   baseOf?(path: string): string | null;
 }
 
 /**
- * The new contents, or every reason why the bundle does not fit the files as they are: never a part of it.
- * A change that is there already is left out.
+ * Returns the new contents of all files, or every reason why the bundle does not fit. A bundle is never applied in
+ * part. A change that the file already has is left out.
  */
 export function planBundle(
   bundle: FileBundle,
@@ -241,10 +258,10 @@ type Planned = { after: string | null } | { reason: string };
 function planChange(file: FileChange, before: CurrentFile | null, base: string | null): Planned {
   if (file.operation === "create") {
     const isFree = before === null || isSame(before, file.content);
-    return isFree ? { after: file.content } : { reason: "exists already" };
+    return isFree ? { after: file.content } : { reason: "already exists" };
   }
   if (before === null) return { reason: "does not exist" };
-  // A replaced file that already has the new content was changed by an earlier run of the same bundle.
+  // If the file already has the new content, an earlier run of the same bundle wrote it.
   if (file.operation === "replace" && isSame(before, file.content)) return { after: file.content };
   const expected = file.baseSha256 ?? base;
   if (expected !== null && expected !== before.sha256) return { reason: "changed since the answer was made" };
@@ -256,7 +273,7 @@ function planChange(file: FileChange, before: CurrentFile | null, base: string |
 function patched(patches: Patch[], content: Uint8Array): Planned {
   let text = decodeText(content);
   if (text === null) return { reason: "is not text, so it cannot be patched" };
-  // Models write line feeds; a file whose lines all end in CR LF keeps doing so.
+  // Models write line feeds. If all lines of the file end in CR LF, the new lines do too.
   const isCrLf = text.includes("\r\n") && !/(^|[^\r])\n/.test(text);
   const inFileForm = (part: string): string => (isCrLf ? part.replace(/\r?\n/g, "\r\n") : part);
   for (const [index, patch] of patches.entries()) {

@@ -1,26 +1,31 @@
 /**
- * What the model has seen and said, in a form that belongs to no provider. A provider's driver turns
- * items into its own wire format; nothing here is ever rewritten once it has been sent (E6).
+ * What the model received and wrote, in a form that belongs to no provider. The driver of a provider translates items
+ * into its own wire format. An item is never rewritten after it was sent (E6).
  */
 
 import type { PartRef } from "./input-part.ts";
 
-/** A message of the person, or of the program on the person's behalf. Each part is one text block on the wire (E2). */
+/** A message of the person, or of the program on behalf of the person. Each part is one text block on the wire (E2). */
 export interface UserItem {
   type: "user";
   parts: string[];
-  /** Images and documents, behind the texts (I1). A provider that cannot take one gets a text in its place (C5). */
+  /**
+   * Images and documents, which follow the texts (I1). A provider that cannot accept one receives a text instead (C5).
+   */
   media?: PartRef[];
 }
 
 export interface AssistantItem {
   type: "assistant";
   text: string;
-  /** The provider's own label of the message (`commentary`, `final_answer`); sent back unchanged. */
+  /** The provider's own label of the message (`commentary`, `final_answer`), which is sent back unchanged. */
   phase?: string;
 }
 
-/** A model's reasoning. `opaque` is the provider's own item, given back only to the same provider and model family (C5). */
+/**
+ * The reasoning of a model. `opaque` is the provider's own item, and is sent only to the same provider and model family
+ * (C5).
+ */
 export interface ReasoningItem {
   type: "reasoning";
   provider: string;
@@ -33,7 +38,7 @@ export interface ToolCallItem {
   type: "tool_call";
   callId: string;
   name: string;
-  /** JSON text exactly as the model wrote it; it may be invalid. */
+  /** The arguments as JSON text, exactly as the model wrote them. The text may be invalid JSON. */
   arguments: string;
 }
 
@@ -46,13 +51,13 @@ export interface ToolResultItem {
 
 export type HistoryItem = UserItem | AssistantItem | ReasoningItem | ToolCallItem | ToolResultItem;
 
-/** Calls in `items` that have no result yet, in order (T8). */
+/** Returns the calls in `items` that have no result yet, in order (T8). */
 export function openToolCalls(items: readonly HistoryItem[]): ToolCallItem[] {
   const answered = new Set(items.flatMap((item) => (item.type === "tool_result" ? [item.callId] : [])));
   return items.filter((item): item is ToolCallItem => item.type === "tool_call" && !answered.has(item.callId));
 }
 
-/** The text of all assistant messages, in order, one blank line between two of them. */
+/** Returns the text of all assistant messages, in order, with one blank line between two messages. */
 export function answerText(items: readonly HistoryItem[]): string {
   return items.flatMap((item) => (item.type === "assistant" && item.text !== "" ? [item.text] : [])).join("\n\n");
 }

@@ -1,38 +1,38 @@
 /**
- * The parts of a turn's input (I1): text, and what goes with it. Texts become the instruction. Every other part is
- * given to the model at once (`inline`), or put where it can be read with a tool (`file`).
+ * The parts of a turn's input (I1). Texts become part of the instruction. Every other part is either sent to the model
+ * at once (`inline`), or stored where a tool can read it (`file`).
  */
 
 export type PartMode = "file" | "inline";
 
-/** As a caller gives it. Without a mode it is a `file`. */
+/** A part as the caller sends it. The default mode is `file`. */
 export type InputPart =
   | { type: "text"; text: string }
   | { type: "url"; url: string; mode?: PartMode }
-  /** A file of the project. Without content it is only named: the tools that the session has can reach it. */
+  /** A file of the project. A file without content is only named, for the tools of the session that can read it. */
   | { type: "file"; path: string; content?: Uint8Array; mediaType?: string; mode?: PartMode }
   | { type: "binary"; content: Uint8Array; mediaType?: string; name?: string; mode?: PartMode };
 
-/** Content that is kept once, as a blob of the turn that brought it; the history names it. */
+/** Content that is stored once, as a blob of the turn that brought it. The history refers to it. */
 export interface PartRef {
-  /** By which the model knows it, and reads it. */
+  /** The name by which the model refers to the part and reads it. */
   name: string;
   mediaType: string;
   bytes: number;
-  /** Of the raw bytes. */
+  /** SHA-256 of the raw bytes. */
   sha256: string;
   blob: string;
 }
 
-/** As a turn holds it (T4). */
+/** The part as a turn keeps it (T4). */
 export interface TurnPart {
   type: "url" | "file" | "binary";
   mode: PartMode;
-  /** The address or path; null for bytes that came from nowhere else. */
+  /** The address or path that the content came from. Null if the caller sent bytes without one. */
   source: string | null;
   name: string;
   mediaType: string;
-  /** Null: a file that was only named. */
+  /** The blob that holds the content. Null for a file that was only named. */
   content: Omit<PartRef, "name" | "mediaType"> | null;
 }
 
@@ -54,20 +54,23 @@ const signatures: readonly [mediaType: string, at: number, text: string][] = [
   ["application/gzip", 0, "\u001f\u008b"],
 ];
 
-/** What bytes are by how they begin; null: they do not say. */
+/** Returns the media type that the first bytes show, or null if they show none. */
 export function sniffedType(content: Uint8Array): string | null {
   const beginsWith = (at: number, text: string): boolean =>
     [...text].every((character, index) => content[at + index] === character.charCodeAt(0));
   return signatures.find(([, at, text]) => beginsWith(at, text))?.[0] ?? null;
 }
 
-/** `image/png` of `Image/PNG; charset=x`; null for what is no media type. */
+/**
+ * Returns the plain media type, for example `image/png` for `Image/PNG; charset=x`. Null if the text is not a media
+ * type.
+ */
 export function plainMediaType(given: string): string | null {
   const name = given.split(";")[0]?.trim().toLowerCase() ?? "";
   return /^[a-z0-9][a-z0-9!#$&^_.+-]{0,126}\/[a-z0-9][a-z0-9!#$&^_.+-]{0,126}$/.test(name) ? name : null;
 }
 
-/** What a model sees or hears, rather than reads as text. */
+/** Returns true for content that a model sees or listens to instead of reading it as text. */
 export function isMedia(mediaType: string): boolean {
   return /^(?:image|audio|video)\//.test(mediaType) ? mediaType !== "image/svg+xml" : mediaType === "application/pdf";
 }

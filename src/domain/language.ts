@@ -1,4 +1,4 @@
-/** Language of a file by its name: the label of fences (E3), chunks and filters (Q1, Q3). */
+/** The language of a file by its name. Fences (E3), chunks and filters use it (Q1, Q3). */
 const byExtension: Record<string, string> = {
   bash: "bash",
   c: "c",
@@ -74,6 +74,7 @@ const byName: Record<string, string> = {
   rakefile: "ruby",
 };
 
+/** Returns the language of a file. */
 export function languageOf(path: string): string {
   const name = path.slice(path.lastIndexOf("/") + 1).toLowerCase();
   const dot = name.lastIndexOf(".");

@@ -1,137 +1,156 @@
 /**
- * Every limit of the program, in one place, unit last. A limit that a person may want to change is a
- * default here and a key of the configuration file; the others are part of a rule and fixed.
+ * Every limit of the program. Each name ends with its unit. A limit that a person may want to change is a default here
+ * and a key of the configuration file. The others are part of a rule and fixed.
  */
 export const limits = {
   /** X2: a larger active file is listed as skipped instead of being sent. */
   activeFileBytesMax: 102_400,
   activeFilesPerTurnMax: 200,
-  /** T4: instruction and answer summaries. */
+  /** T4: the summaries of instructions and answers. */
   summaryCharactersMax: 1_024,
-  /** S2. */
+  /** S2: the name that a session gets from its first instruction. */
   sessionNameCharactersMax: 60,
   instructionBytesMax: 1_048_576,
   toolsPerTurnMax: 128,
   toolOutputBytesMax: 10_485_760,
-  /** What the model gets of a tool's result; the rest is cut. */
+  /** The part of a tool's result that the model receives. The rest is cut off. */
   toolResultCharactersMax: 65_536,
   toolTimeMs: 120_000,
-  /** P5: of a path that a call names, and of a glob. */
+  /** P5: a path and a glob in the arguments of a call. */
   toolPathCharactersMax: 4_096,
   globCharactersMax: 1_024,
-  /** P5: a larger file is neither read nor changed by a tool; what one call of `read` gives of a file. */
+  /** P5: the size of a file that a tool reads or changes, and what one call of `read` returns. */
   toolFileBytesMax: 10_485_760,
   readLinesMax: 2_000,
   readCharactersMax: 49_152,
   readLineCharactersMax: 2_000,
-  /** P5: what `list` shows, and how many files it and `search` look at, for how long. */
+  /** P5: the entries that `list` returns, the files that `list` and `search` examine, and their time. */
   listedEntriesMax: 500,
   listedFilesMax: 100_000,
   listMs: 10_000,
-  /** P5: what `search` gives, and how long it may take. */
+  /** P5: what `search` returns, and how long it may take. */
   searchMatchesMax: 200,
   searchCharactersMax: 32_768,
   searchLineCharactersMax: 300,
   searchContextLinesMax: 20,
   searchedFileBytesMax: 4_194_304,
   searchMs: 10_000,
-  /** P5: a change of a file that takes more is told by its size. */
+  /** P5: a larger change of a file is shown only by its size. */
   diffCharactersMax: 262_144,
-  /** P5: commands. A command that writes more is ended; of what it wrote, the end is kept. */
+  /** P5: commands. A command whose output exceeds the last limit is ended. The end of its output is kept. */
   commandMs: 120_000,
   commandMsMax: 600_000,
   commandOutputBytesMax: 2_097_152,
   commandFloodBytesMax: 268_435_456,
-  /** Between the signal that asks a command to end and the one that ends it. */
+  /** The time between the signal that asks a command to end and the signal that kills it. */
   commandGraceMs: 2_000,
-  /** Whole outputs of tools that are kept with one turn; what is over is cut for good. */
+  /** The complete outputs of tools that are stored with one turn. What exceeds it is lost. */
   toolOutputsPerTurnBytesMax: 67_108_864,
-  /** A1: how deep subagents may begin subagents; how many may run in a session, be begun by one turn, and have turns in a session in all. */
+  /**
+   * A1: the levels of subagents, the subagents that may run in one session, the subagents that one turn may start, and
+   * the turns that all subagents of a session may have.
+   */
   subagentLevelsMax: 2,
   subagentsRunningMax: 8,
   subagentsPerTurnMax: 8,
   subagentTurnsPerSessionMax: 500,
   subagentNameCharactersMax: 80,
-  /** How often a subagent that changes between a look and a word is looked at again. */
+  /** How often a message to a subagent is tried again if the subagent changes its state meanwhile. */
   subagentSteerAttemptsMax: 5,
-  /** A2: all messages that one turn is given, in text; longer ones share it. */
+  /** A2: the text of all mailbox messages that one turn delivers. Longer texts share it. */
   mailboxCharactersMax: 131_072,
   planStepsMax: 100,
   planStepCharactersMax: 500,
-  /** Of what a call shows while it runs. */
+  /** The output of a running call that is shown. */
   toolShownCharactersMax: 16_384,
-  /** P5: how long an MCP server may take to start, and for how long the first list of tools waits for those that do. */
+  /**
+   * P5: the time that an MCP server has to start, and the time that the first list of tools waits for the servers that
+   * do.
+   */
   mcpStartMs: 30_000,
   mcpStartWaitMs: 10_000,
-  /** How soon one that ended, or that did not start, is started again. */
+  /** The time until a server that ended or failed to start is started again. */
   mcpRestartMs: 15_000,
-  /** For what a server that is there answers at once: whether it is, and the list of tools that it said had changed. */
+  /** The time for an answer that needs no work: a ping, and the list of tools after it changed. */
   mcpAnswerMs: 5_000,
-  /** One call that shows progress all along; `toolTimeMs` without a sign of life ends it earlier. */
+  /** One call that reports progress. A call without any sign of progress ends after `toolTimeMs`. */
   mcpCallMsMax: 600_000,
-  /** One message; a longer one ends the connection. */
+  /** One message. A longer one ends the connection. */
   mcpMessageBytesMax: 16_777_216,
-  /** What is taken from one server in a tenth of a second, once it said as much as the longest message; the rest waits. */
+  /**
+   * What is read from one server in a tenth of a second after it has sent as much as the longest message. The rest
+   * waits.
+   */
   mcpBytesPerBeatMax: 2_097_152,
   mcpMessagesPerBeatMax: 500,
-  /** Offered, of all servers together; and what one server may list. */
+  /** The tools of all servers that the model receives, and the tools that one server may list. */
   mcpToolsMax: 96,
   mcpToolsListedMax: 1_000,
   mcpToolNameCharactersMax: 255,
   mcpToolSchemaBytesMax: 65_536,
   mcpToolDescriptionCharactersMax: 4_096,
-  /** Names, descriptions and schemas of all that is offered: they are sent with every request. */
+  /** The names, descriptions and schemas of all offered tools, which are sent with every request. */
   mcpToolsBytesMax: 524_288,
-  /** A server's log; the one before it is kept. */
+  /** The log of one server. The log before it is kept too. */
   mcpLogBytesMax: 1_048_576,
-  /** Model calls of one turn. */
+  /** The model calls of one turn. */
   stepsPerTurnMax: 50,
-  /** The same call, with the same arguments, in one turn; from then on it is answered with an error. */
+  /**
+   * The number of times that one turn may repeat a call with the same arguments. After that the call returns an error.
+   */
   repeatedCallsMax: 3,
-  /** Blobs of younger turns may belong to a turn that is just being opened (K4). */
+  /** K4: the age from which blobs without a row are garbage. A younger turn may just be opening. */
   garbageAgeMs: 3_600_000,
   searchWordsMax: 16,
-  /** Turns above a fork that its graph shows. */
+  /** The turns above a fork that its graph shows. */
   graphLineageMax: 1_000,
-  /** C6: a request that takes more of the model's window is compacted first; of that, this share stays as it was. */
+  /**
+   * C6: a request that takes a larger share of the model's window is compacted first. The second share stays as it was.
+   */
   windowShareMax: 0.8,
   compactionKeepShare: 0.3,
-  /** Responses of one turn, as they come over the wire; a model that never ends is ended here. */
+  /** The responses of one turn, as they arrive. A model that never ends its answer is cut off here. */
   answerBytesMax: 134_217_728,
-  /** How often a runner looks for what other processes want of its turns (R3); where it is woken for that, once in so many times. */
+  /**
+   * R3: how often a runner polls for the requests of other processes. If wake-ups work, it polls only once in so many
+   * rounds.
+   */
   controlPollMs: 100,
   controlPollsHeard: 10,
-  /** H5: the whole body of one request. */
+  /** H5: the body of one request. */
   requestBodyBytesMax: 16_777_216,
-  /** The whole file of an import over HTTP, which is read as it arrives. */
+  /** The file of an import over HTTP, which is read as it arrives. */
   importBytesMax: 1_073_741_824,
-  /** One line of it, which is read as a whole. */
+  /** One line of that file, which is read into memory. */
   importLineBytesMax: 33_554_432,
   importBlobsPerTurnMax: 1_000,
   jsonDepthMax: 100,
-  /** One text field of a session or a request that ends in a row. */
+  /** One text field of a session or a request that is stored in a row. */
   fieldCharactersMax: 4_096,
   labelsPerSessionMax: 64,
   metadataCharactersMax: 65_536,
-  /** P3: how long a pairing code is good, and how many wrong guesses there may be meanwhile. */
+  /** P3: the lifetime of a pairing code, and the wrong guesses that it allows. */
   pairingCodeMs: 300_000,
   pairingTriesMax: 5,
-  /** How soon an open connection learns that another process revoked its key, where nothing wakes it. */
+  /** How soon an open connection learns, without a wake-up, that another process revoked its key. */
   keyPollMs: 500,
-  /** H4: a token of an identity provider, and how far its clock may be off. */
+  /** H4: the length of a token of an identity provider, and the tolerance for its clock. */
   bearerCharactersMax: 8_192,
   bearerClockToleranceMs: 30_000,
-  /** Its keys: how long they are waited for, how large they may be, and how long it is left alone after a failure. */
+  /** The keys of an identity provider: the time to wait for them, their size, and the pause after a failure. */
   identityMs: 5_000,
   identityBytesMax: 1_048_576,
   identityRestMs: 5_000,
   devicesListedMax: 1_000,
   participantsPerSessionMax: 100,
-  /** How long an entry of the audit log is kept; how often old ones are dropped, and how many at once. */
+  /** The lifetime of an entry of the audit log, how often old entries are deleted, and how many at once. */
   auditRetentionDays: 365,
   auditDropMs: 3_600_000,
   auditDroppedMax: 1_000,
-  /** P3: connections of one user, and after what silence one is taken for gone: a WebSocket, one over HTTP. */
+  /**
+   * P3: the connections of one user, and the silence after which a connection counts as lost: a WebSocket, and one over
+   * HTTP.
+   */
   acpConnectionsPerUserMax: 32,
   acpPingMs: 30_000,
   acpIdleMs: 300_000,
@@ -139,112 +158,129 @@ export const limits = {
   requestsPerMinuteMax: 1_200,
   pageSizeDefault: 50,
   pageSizeMax: 200,
-  /** Q3. */
+  /** Q3: the chunks that a search returns, and those that are sent. */
   retrievalCandidatesMax: 24,
   retrievalChunksMax: 8,
   retrievalChunksPerFileMax: 3,
   retrievalTokensMax: 6_000,
-  /** Q1: a larger file is counted as skipped. */
+  /** Q1: the size of an indexed file. A larger one is counted as skipped. */
   indexedFileBytesMax: 1_048_576,
   chunkLinesMax: 80,
   chunkCharactersMax: 6_000,
-  /** Small neighbours in a file are one chunk up to this. */
+  /** Small neighbouring pieces of a file become one chunk up to this size. */
   chunkMergeCharactersMax: 1_500,
-  /** A file that takes longer to parse is cut by lines. */
+  /** The time to parse a file. A file that takes longer is split by lines. */
   parseMsMax: 2_000,
-  /** Of a question, for search: the beginning and the end of a longer one. */
+  /** The part of a question that is searched for. A longer question is cut in its middle. */
   questionCharactersMax: 8_000,
-  /** How long a run waits for another that has the index (B4). */
+  /** B4: how long an indexing run waits for another one that holds the index. */
   indexWaitMsMax: 60_000,
   indexBusyMsMax: 5_000,
-  /** Q2: an index in Qdrant whose run gave no sign of life for so long is taken over by the next. */
+  /**
+   * Q2: the lease of an indexing run on an index in Qdrant. If the run is silent for so long, the next run takes over.
+   */
   indexLeaseMs: 15_000,
-  /** Runs that did not finish, whose traces are kept out of every search; of older ones nothing is left. */
+  /** The unfinished runs whose points every search excludes. The points of older ones are deleted. */
   indexVoidRunsMax: 64,
-  /** Q5: one request to Qdrant; how often one of a run is sent, and the pause before the second time, which doubles. */
+  /**
+   * Q5: the time for one request to Qdrant, the attempts of an indexing run, and the pause before the second attempt,
+   * which doubles.
+   */
   qdrantRequestMsMax: 10_000,
   qdrantAttemptsMax: 4,
   qdrantBackoffMs: 250,
   qdrantReleaseMsMax: 2_000,
-  /** Of indexes that were searched lately: which generation is current. */
+  /** The recently searched indexes whose current generation is cached. */
   manifestsKept: 256,
   indexJournalBytesMax: 67_108_864,
-  /** Vectors of repositories that were searched lately, in memory; the one being searched is always there. */
+  /** The vectors of recently searched repositories in memory. The one that is being searched is always kept. */
   vectorCacheBytesMax: 536_870_912,
-  /** C2: the provider keeps a response for 30 days; the chain is not trusted in the last one. */
+  /** C2: a provider keeps a response for 30 days. In the last day the chain is not used any more. */
   chainLifetimeMs: 30 * 24 * 3_600_000,
   chainMarginMs: 24 * 3_600_000,
-  /** C7. */
+  /** C7: the attempts of one model call, and the pauses between them. */
   providerAttemptsMax: 4,
   providerBackoffMs: 500,
   providerBackoffMaxMs: 30_000,
-  /** Until the provider's answer begins, and between two pieces of it. Models that reason are silent for long. */
+  /**
+   * The time until the answer of a provider begins, and between two pieces of it. Reasoning models are silent for a
+   * long time.
+   */
   providerFirstByteMs: 120_000,
   providerIdleMs: 240_000,
-  /** How long the end of the body is waited for after the terminal event, so that the stored bytes are whole (D3). */
+  /**
+   * How long the engine waits for the end of the body after the terminal event, so that the stored bytes are complete
+   * (D3).
+   */
   providerDrainMs: 500,
-  /** More of one event, or of an error's body, is not taken. */
+  /** One event of a provider, and the body of an error. Longer ones are cut off. */
   providerEventBytesMax: 16_777_216,
   providerErrorBytesMax: 1_048_576,
-  /** H2: how long a store may take to say that it works, and for how long what it said counts. */
+  /** H2: the time that a store has to answer a health check, and how long the answer is cached. */
   healthAnswerMs: 2_000,
   healthKeptMs: 1_000,
   /**
-   * R1, R2: a lease, how often it is renewed, how long before its end the runner stops what it runs, and how often lost
-   * turns are looked for. The first and the last together are what a server's death costs: 12 of the 15 seconds.
+   * R1, R2: the length of a lease, how often it is renewed, how long before its end the runner stops its turns, and how
+   * often lost turns are searched. The death of a server costs the first and the last together: 12 of the 15 seconds.
    */
   leaseMs: 10_000,
   leaseRenewMs: 2_000,
   leaseMarginMs: 2_500,
   recoverMs: 2_000,
   /**
-   * How long what failed because PostgreSQL was away is asked again, and how long it is asked what became of a commit
-   * that it did not answer. Both together are less than what is left of a lease when its renewal fails.
+   * How long an operation that failed because PostgreSQL could not be reached is retried, and how long the outcome of
+   * an unanswered commit is queried. Both together are less than the rest of a lease when its renewal fails.
    */
   recordsRetryMs: 5_000,
   recordsSettleMs: 5_000,
-  /** PostgreSQL: what a person may change in `[records]`. */
+  /** PostgreSQL: the defaults of the section `[records]` of the configuration. */
   recordsPoolMax: 10,
   recordsConnectMs: 5_000,
   recordsStatementMs: 15_000,
   recordsLockMs: 5_000,
   recordsIdleInTransactionMs: 10_000,
   recordsKeepAliveMs: 10_000,
-  /** Lost turns that a runner takes over at once, and how many of them it fails side by side. */
+  /** The lost turns that a runner takes over at once, and how many of them it ends side by side. */
   recoveredTurnsMax: 64,
   recoveriesAtOnceMax: 8,
-  /** A runner on another machine that began so long ago and runs nothing is forgotten. */
+  /** A runner on another machine that started so long ago and runs nothing is deleted. */
   forgottenRunnerMs: 7 * 24 * 3_600_000,
-  /** R4. */
+  /** R4: the time that running turns have to finish when the process stops. */
   shutdownGraceMs: 10_000,
-  /** V2. */
+  /** V2: the time between two heartbeats of a stream. */
   heartbeatMs: 15_000,
-  /** Each open session of an ACP connection has tools of its own, and may have servers of tools. */
+  /** The open sessions of an ACP connection. Each has its own tools, and may have its own MCP servers. */
   acpSessionsMax: 64,
   /** P1: one message of a client. */
   acpMessageBytesMax: 33_554_432,
-  /** Texts, numbers, lists and objects of it, which each cost time however short they are. */
+  /** The strings, numbers, lists and objects of one message. Each costs time, however short it is. */
   acpMessageValuesMax: 100_000,
-  /** P4: how long a client may take to end and release a terminal of its own. */
+  /** P4: the time that a client has to end and release one of its terminals. */
   acpClientMsMax: 5_000,
-  /** V2: how soon the events that another process appends are seen. */
+  /** V2: how soon a process sees the events that another process appends. */
   livePollMs: 25,
-  /** The same between servers: how soon, where nothing wakes the listener; and where something does, in case that was lost. */
+  /** V2: the same between servers: without wake-ups, and with wake-ups, in case one was lost. */
   livePollUnheardMs: 100,
   livePollHeardMs: 2_000,
-  /** How long a server that is away is waited for; turns go on meanwhile. */
+  /** How long an unreachable server of the live log is waited for. Turns continue meanwhile. */
   liveAwayMsMax: 15_000,
-  /** R5: for one answer of PostgreSQL; then its connection is taken for broken. */
+  /** R5: the time for one answer of PostgreSQL. After it the connection counts as broken. */
   liveAnswerMsMax: 10_000,
-  /** How often the connection that listens is tried, and how soon a broken one is opened again, at first and at most. */
+  /**
+   * How often the listening connection is tested, and the first and the longest pause before a broken one is opened
+   * again.
+   */
   liveCheckMs: 5_000,
-  /** How often logs are looked for that a killed process left behind. */
+  /** How often logs that a killed process left behind are searched. */
   leftLogsMs: 3_600_000,
-  /** How long one answer of Redis is waited for; then the log behind it does the work. */
+  /** The time for one answer of Redis. After it the log behind Redis is used. */
   redisAnswerMsMax: 500,
-  /** How long the log behind Redis may lack what Redis has: in that time a server's events are one write. */
+  /** How long the log behind Redis may lag. The events of a server in that time are one write. */
   redisLagMs: 250,
-  /** Of one turn: entries that Redis keeps, how long after the last one, and how many are read at once. */
+  /**
+   * One turn in Redis: the entries that are kept, how long they are kept after the last one, and how many are read at
+   * once.
+   */
   redisEntriesMax: 10_000,
   redisKeepMs: 3_600_000,
   redisReadEntriesMax: 1_000,
@@ -252,57 +288,62 @@ export const limits = {
   liveReconnectMsMax: 2_000,
   idempotencyKeyCharactersMax: 255,
   stateCacheBytesMax: 67_108_864,
-  /** W7: workspaces whose configuration is kept as worked out, with their opened providers. */
+  /** W7: the workspaces whose resolved configuration is cached, with their opened providers. */
   workspaceConfigurationsKept: 256,
-  /** G1: contexts that an org keeps as records, of both kinds, and one of them as JSON. */
+  /** G1: the contexts that an org keeps as records, of both kinds, and the size of one of them as JSON. */
   contextsPerOrgMax: 100,
   contextBytesMax: 131_072,
-  /** Contexts of orgs that had turns lately, as they were read. */
+  /** The cache of contexts of orgs that had turns recently. */
   contextCacheBytesMax: 67_108_864,
-  /** Boot prompts of which it is remembered that they are stored. */
+  /** The boot prompts that are known to be stored. */
   keptPromptsMax: 1_000,
-  /** I1: parts of one turn's input, the content of one, and of all of them. */
+  /** I1: the parts of one turn's input, the content of one part, and the content of all parts. */
   inputPartsMax: 32,
   inputPartBytesMax: 10_485_760,
   inputBytesMax: 12_582_912,
   partNameCharactersMax: 255,
-  /** For the guess whether a history nears the window: what an image or a document is counted as. */
+  /** The tokens that an image or a document counts as, in the estimate of the size of a history. */
   mediaTokensGuess: 1_600,
-  /** I2: how long an address is, how often it leads on, and how long its content may take. */
+  /** I2: the length of an address, its redirects, and the time for its content. */
   urlCharactersMax: 4_096,
   urlRedirectsMax: 5,
   urlMs: 20_000,
-  /** B1: more cannot be one text in JavaScript, so it could not be read back. */
+  /** B1: the size of a blob. A larger one could not be one string in JavaScript, so it could not be read back. */
   blobBytesMax: 536_870_888,
 
-  /** Tries of one request to S3, with pauses that double: about six seconds in all at most, three on average. */
+  /**
+   * The attempts of one request to S3, with pauses that double: about six seconds in total at most, three on average.
+   */
   s3AttemptsMax: 6,
   s3BackoffMs: 200,
   s3BackoffMaxMs: 5_000,
-  /** Until S3 answers, and its answer ends; large bodies get the time that they take at this speed. */
+  /** The time until an answer of S3 begins and ends. Large bodies get the time that they need at this speed. */
   s3AnswerMs: 10_000,
   s3BytesPerSecondMin: 250_000,
-  /** A page of a list: 1,000 keys of 512 characters, with what stands about each. */
+  /** One page of a list: 1,000 keys of 512 characters and the markup around each. */
   s3ListBytesMax: 4_194_304,
-  /** W2, W1: what devices and people may call themselves and their workspaces. */
+  /** W2, W1: the ids of devices and the names of workspaces. */
   deviceIdCharactersMax: 255,
   workspaceNameCharactersMax: 200,
-  /** W7: faults of a configuration that are told one by one; a key that is longer is compared with none. */
+  /**
+   * W7: the faults of a configuration that are listed one by one, and the length of a key that is compared with the
+   * known ones.
+   */
   configFaultsMax: 50,
   configKeyCharactersMax: 100,
-  /** W6: how exact the mark of a workspace's last use is, and how long a use spares it whatever is asked. */
+  /** W6: the precision of a workspace's time of last use, and how long after a use a workspace is never deleted. */
   useMarkMs: 60_000,
   recentUseMs: 3_600_000,
-  /** W5: a larger transcript is not read, but put aside. */
+  /** W5: the size of a transcript. A larger one is not read, but set aside. */
   transcriptBytesMax: 67_108_864,
-  /** W4: how long after a turn it is written down, with what ended meanwhile. */
+  /** W4: how long after a turn its transcript is written, together with the turns that end meanwhile. */
   transcriptPauseMs: 250,
-  /** W4: a turn with more text is not appended to its transcript, but the whole file is replaced. */
+  /** W4: the text of a turn that is appended to a transcript. For a longer one the whole file is written again. */
   transcriptAppendCharactersMax: 4_194_304,
-  /** Sessions of a workspace whose transcripts are kept beside `session.md`; the store has the others. */
+  /** The sessions of a workspace whose transcripts are kept beside `session.md`. The store has the others. */
   transcriptsMax: 50,
-  /** B4: how long the files of workspaces and bindings are waited for, while others write them. */
+  /** B4: how long a process waits for the lock of the workspaces' and bindings' files. */
   fileLockWaitMsMax: 10_000,
-  /** B3: what a writer left aside this long ago was left by one that ended. */
+  /** B3: the age from which a temporary file counts as left by a writer that ended. */
   abandonedFileAgeMs: 3_600_000,
 } as const;

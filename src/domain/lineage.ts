@@ -1,48 +1,49 @@
 /**
- * The binary-counter chain (K2). A turn's state names a base turn and holds only what came since. With the
- * base of depth n at n & (n - 1), any history is read in at most log2(n) + 1 pieces, and a conversation
- * of n turns stores O(n log n) bytes where a snapshot per turn stores O(n^2).
+ * The binary-counter chain (K2). The state of a turn names a base turn and holds only what was added since. The base of
+ * a turn of depth n has depth n & (n - 1). So any history is read in at most log2(n) + 1 files, and a conversation of n
+ * turns stores O(n log n) bytes, where a snapshot per turn stores O(n^2).
  */
 import type { PartRef } from "./input-part.ts";
 import type { HistoryItem } from "./history.ts";
 
-/** Depth of the turn that a turn of this depth builds on; 0 means that it builds on nothing. Roots have depth 1. */
+/** Returns the depth of the base of a turn of this depth, or 0 if it has no base. A root has depth 1. */
 export function baseDepth(depth: number): number {
   return depth & (depth - 1);
 }
 
-/** Depths whose states make up the history of a turn, from the oldest to `depth` itself. */
+/** Returns the depths of the turns whose states make up the history of a turn, from the oldest to `depth` itself. */
 export function chainDepths(depth: number): number[] {
   const depths: number[] = [];
   for (let at = depth; at > 0; at = baseDepth(at)) depths.unshift(at);
   return depths;
 }
 
-/** A chunk or a file that the model was given, by content (Q4, X3). */
+/** A chunk that the model received, by its content (Q4, X3). */
 export interface SentChunk {
   id: string;
   hash: string;
   path: string;
 }
+/** A file that the model received, by its content. */
 export interface SentFile {
   path: string;
   hash: string;
 }
 
-/** What one turn added to the history. Entries are immutable and are kept in the states of later turns too. */
+/** What one turn added to the history. An entry never changes, and the states of later turns keep it too. */
 export interface StateEntry {
   turnId: string;
   depth: number;
   items: HistoryItem[];
   chunks: SentChunk[];
   files: SentFile[];
-  /** Parts of the input that can be read with a tool from here on (I1); absent: none. */
+  /** The parts of the input that a tool can read from this turn on (I1). Absent: there are none. */
   inputs?: PartRef[];
-  /** Made by this turn before its first call: what the model gets in place of the oldest turns (C6). */
+  /** The summary that this turn made before its first call. The model receives it instead of the oldest turns (C6). */
   summary?: HistorySummary;
 }
 
-/** A summary that the model wrote, of all turns up to this one. The turns themselves stay in the store. */
+/** A summary that the model wrote of all turns up to this one. The turns themselves remain in the store. */
 export interface HistorySummary {
   throughTurnId: string;
   throughDepth: number;
@@ -57,11 +58,14 @@ export interface StateFile {
   turnId: string;
   depth: number;
   base: string | null;
-  /** Of the turns after the base, oldest first; the last is this turn's own. */
+  /** The entries of the turns after the base, oldest first. The last one is that of this turn. */
   entries: StateEntry[];
 }
 
-/** A turn's whole state in memory. `bases` names the turns of its chain, oldest first, itself last. */
+/**
+ * The whole state of a turn, in memory. `bases` holds the ids of the turns of its chain, oldest first; the last is the
+ * turn itself.
+ */
 export interface State {
   turnId: string;
   depth: number;
@@ -71,7 +75,7 @@ export interface State {
 
 export const emptyState: State = { turnId: "", depth: 0, bases: [], entries: [] };
 
-/** The state of a child: its parent's with one entry more. The parent's arrays are not touched. */
+/** Returns the state of a child: that of the parent, with one more entry. The arrays of the parent do not change. */
 export function extendState(parent: State, entry: StateEntry): State {
   const kept = parent.bases.filter((base) => base.depth <= baseDepth(entry.depth));
   return {
@@ -82,7 +86,7 @@ export function extendState(parent: State, entry: StateEntry): State {
   };
 }
 
-/** The part of a state that its own file holds. */
+/** Returns the part of a state that the turn's own file holds. */
 export function stateFile(state: State): StateFile {
   const base = state.bases.at(-2) ?? null;
   const since = base === null ? 0 : base.depth;
@@ -95,7 +99,7 @@ export function stateFile(state: State): StateFile {
   };
 }
 
-/** Puts the files of a chain, oldest first, together again. */
+/** Returns the state that the files of a chain make up. The files are given oldest first. */
 export function joinState(files: readonly StateFile[]): State {
   const last = files.at(-1);
   if (last === undefined) return emptyState;
@@ -107,27 +111,28 @@ export function joinState(files: readonly StateFile[]): State {
   };
 }
 
+/** Returns all items of a history, oldest first. */
 export function historyItems(state: State): HistoryItem[] {
   return state.entries.flatMap((entry) => entry.items);
 }
 
-/** The parts of all inputs so far, by the names that they are read by; of two with one name the newer (I1). */
+/** Returns the parts of all inputs so far, by name. If two parts have the same name, the newer one counts (I1). */
 export function readableInputs(state: State): Map<string, PartRef> {
   return new Map(state.entries.flatMap(({ inputs = [] }) => inputs.map((part) => [part.name, part] as const)));
 }
 
-/** The newest summary of a history, if there is one. */
+/** Returns the newest summary of a history, or null if there is none. */
 export function historySummary(state: State): HistorySummary | null {
   return state.entries.findLast((entry) => entry.summary !== undefined)?.summary ?? null;
 }
 
-/** The turns that the model sees as they were, behind the summary. */
+/** Returns the entries that the model receives as they were, after the summary. */
 function visibleEntries(state: State): readonly StateEntry[] {
   const summary = historySummary(state);
   return summary === null ? state.entries : state.entries.filter((entry) => entry.depth > summary.throughDepth);
 }
 
-/** The history as the model gets it: all of it, or the newest summary and what came after it (C6). */
+/** Returns the history as the model receives it: the whole history, or the newest summary and what follows it (C6). */
 export function visibleItems(state: State): HistoryItem[] {
   const summary = historySummary(state);
   const items = visibleEntries(state).flatMap((entry) => entry.items);
@@ -138,10 +143,10 @@ export function summaryItem({ text }: Pick<HistorySummary, "text">): HistoryItem
   return { type: "user", parts: [`[SUMMARY OF THE CONVERSATION SO FAR]\n${text}`] };
 }
 
-/** Everything that the model already has in this history, for Q4, X3 and X6. */
+/** Everything that the model already received in this history (Q4, X3, X6). */
 export interface AlreadySent {
   chunkKeys: Set<string>;
-  /** Path to the hash that was sent last. */
+  /** The hash that was sent last, by path. */
   files: Map<string, string>;
 }
 

@@ -1,15 +1,15 @@
 /**
- * The mailbox of a session (A2): one message for every turn of a subagent that ended. It is put there in the transaction
- * that ends the turn, and is delivered once: to the turn that took it and ended well. A turn that fails gives back what
- * it had taken.
+ * The mailbox of a session (A2). It has one message for every turn of a subagent that ended. The transaction that ends
+ * the turn also stores the message. Each message is delivered once, to a turn that takes it and ends well. A turn that
+ * fails gives back the messages that it took.
  */
 import type { Millis } from "./ids.ts";
 
 export type MailboxKind = "subagent_result" | "subagent_failed";
 
-/** A message before the store has given it its place. */
+/** A message before the store has numbered it. */
 export interface MailboxDraft {
-  /** The subagent's turn that ended; no turn has two messages. */
+  /** The subagent's turn that ended. No turn has two messages. */
   turnId: string;
   sessionId: string;
   kind: MailboxKind;
@@ -19,19 +19,19 @@ export interface MailboxDraft {
 }
 
 export interface MailboxMessage extends MailboxDraft {
-  /** Its place in the session's mailbox, from 1: the order of delivery. */
+  /** The number of the message in the mailbox of the session, from 1. Messages are delivered in this order. */
   number: number;
-  /** The turn that has it: one that still runs, or to which it was delivered. Null: it waits. */
+  /** The turn that took the message: it still runs, or the message was delivered to it. Null: the message waits. */
   takenBy: string | null;
-  /** When that turn ended well; null: not yet. */
+  /** The time at which that turn ended well. Null until then. */
   deliveredAt: Millis | null;
 }
 
-/** What the manifest of a turn says of a message that the model was given. */
+/** A message that the model received, as the manifest of the turn keeps it. */
 export interface MailboxRef {
   turnId: string;
   subagentId: string;
   kind: MailboxKind;
-  /** SHA-256 of the text as it was given. */
+  /** SHA-256 of the text that the model received. */
   contentHash: string;
 }

@@ -1,18 +1,18 @@
 /**
- * What is known of models: how much they can take, and what they cost (C4, C6). One table, each row with where and
- * when it was read. A model that is not in it has no known window and no known price: then history is compacted
- * when the provider says that it is too long, and no cost is shown.
+ * What is known about models: the size of their context window and their price (C4, C6). The table has one row for each
+ * model, with the page and the date that it was read from. A model that is not in the table has no known window and no
+ * known price: its history is compacted only when the provider reports that it is too long, and no cost is shown.
  */
 import type { Usage } from "./usage.ts";
 
 export interface ModelInfo {
-  /** Name of the provider that has it. */
+  /** The name of the provider that offers the model. */
   provider: string;
-  /** Tokens of input and output together. */
+  /** The context window, in tokens of input and output together. */
   contextTokens: number;
-  /** US dollars for a million tokens. */
+  /** The price in US dollars for a million tokens. */
   price: Price;
-  /** Above so many input tokens the whole request costs more. */
+  /** A request with more than `overTokens` input tokens costs more, for all of its tokens. */
   longContext?: { overTokens: number; inputFactor: number; outputFactor: number };
   source: string;
   asOf: string;
@@ -20,7 +20,7 @@ export interface ModelInfo {
 
 interface Price {
   input: number;
-  /** Input that the provider had cached. */
+  /** The price of input that the provider had cached. */
   cached: number;
   output: number;
 }
@@ -37,7 +37,7 @@ const anthropic = {
   asOf: "2026-11",
 };
 
-/** By model family. */
+/** The known models, by family. */
 const models: Record<string, ModelInfo> = {
   "gpt-6.2-sol": {
     contextTokens: 1_050_000,
@@ -63,7 +63,7 @@ const models: Record<string, ModelInfo> = {
   },
 };
 
-/** The wires of the providers, each with what it carries beside text (I1). */
+/** The wire formats of the providers, each with the media types that it carries beside text (I1). */
 export type Wire = "openai" | "anthropic" | "google" | "compatible";
 
 const webImages = ["image/png", "image/jpeg", "image/webp", "image/gif"];
@@ -95,28 +95,28 @@ const taken: Record<Wire, { media: readonly string[]; source: string; asOf: stri
     source: "https://ai.google.dev/gemini-api/docs/image-understanding, /audio, /video-understanding",
     asOf: "2026-11",
   },
-  // What its models can see nobody knows here: a server that cannot take an image says so.
+  // What these models accept is not known here. A server that cannot accept an image reports that itself.
   compatible: { media: webImages, source: "https://developers.openai.com/api/reference/chat", asOf: "2026-11" },
 };
-/** Families that read text alone, on wires that carry more. */
+/** Families that accept only text, on wire formats that carry more. */
 const textOnly = /^(?:gpt-3\.5|o1-mini|o3-mini|claude-2|claude-instant|text-|gemma-)/;
 
-/** The media types that a model takes over a wire, beside text. */
+/** Returns the media types that a model accepts over a wire format, beside text. */
 export function mediaTaken(wire: Wire, model: string): readonly string[] {
   return textOnly.test(modelFamily(model)) ? [] : taken[wire].media;
 }
 
-/** Null: nothing is known of the model. */
+/** Returns what is known about a model, or null if nothing is. */
 export function modelInfo(model: string): ModelInfo | null {
   return models[modelFamily(model)] ?? null;
 }
 
-/** The models of a provider that are known, in the order of the table. */
+/** Returns the known models of a provider, in the order of the table. */
 export function modelsOf(provider: string): string[] {
   return Object.keys(models).filter((model) => models[model]?.provider === provider);
 }
 
-/** US dollars, or undefined where the price is not known. */
+/** Returns the cost in US dollars, or undefined if the price is not known. */
 export function costOf(model: string, usage: Usage): number | undefined {
   const info = modelInfo(model);
   if (info === null) return undefined;

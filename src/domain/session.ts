@@ -1,17 +1,18 @@
 /**
- * A session: a durable thread of turns and a head (S1). The head is the turn that the next instruction
- * continues from; it moves only by compare-and-set from the value last seen (S5).
+ * A session: a durable thread of turns with a head (S1). The head is the turn that the next instruction continues from.
+ * It changes only by compare-and-set from the value that the writer last read (S5).
  */
 import type { Millis } from "./ids.ts";
 import { limits } from "./limits.ts";
 import type { TurnStatus } from "./turn.ts";
 
+/** A session with all of its fields (S1). Rows and the wire have the same fields. */
 export interface Session {
   id: string;
   orgId: string;
   userId: string;
   name: string;
-  /** True once somebody set the name: then the program never changes it (S2). */
+  /** True if a person has set the name. Then the program never changes it (S2). */
   nameIsSet: boolean;
   key: string;
   description: string;
@@ -24,43 +25,51 @@ export interface Session {
   workspaceId: string | null;
   repo: string | null;
   defaultLanguage: string | null;
-  /** The client's own data; stored and given back, never read. */
+  /** Data of the client. It is stored and returned, and the program never reads it. */
   metadata: Record<string, unknown>;
-  /** The turn that a fork started from. */
+  /** The turn that a fork started from. Null if the session is no fork. */
   originTurnId: string | null;
   headTurnId: string | null;
-  /** Sequence number of the newest turn; 0 before the first. */
+  /** The sequence number of the newest turn. 0 before the first turn. */
   lastSequence: number;
   lastTurnStatus: TurnStatus | null;
   lastTurnAt: Millis | null;
   tokensTotal: number;
-  /** US dollars: the sum of what its turns cost, of those whose price is known. */
+  /** The cost of all turns whose price is known, in US dollars. */
   costUsd: number;
   createdAt: Millis;
   updatedAt: Millis;
-  /** Newest of creation and turn activity: the order of lists (S7). */
+  /**
+   * The time of the newest activity: the creation of the session or of its newest turn. Lists are sorted by it (S7).
+   */
   activeAt: Millis;
   archivedAt: Millis | null;
   deletedAt: Millis | null;
 }
 
-/** What a person may change of a session. */
+/** The fields of a session that a person may change. */
 export type SessionPatch = Partial<
   Pick<Session, "name" | "key" | "description" | "labels" | "isPublic" | "category" | "rating" | "metadata">
 >;
 
-/** Where a session's metadata says which folder it is about: an absolute path, on the machine that made it. Every door writes it alike. */
+/**
+ * The key of a session's metadata that holds the folder of the session: an absolute path on the machine that made it.
+ * Every door uses this key.
+ */
 export const folderKey = "aptove.dev/cwd";
 
-/** S2: the first line of the first instruction, cut at 60 characters; characters, not code units. */
+/**
+ * Returns the name of a session: the first line of its first instruction, cut at 60 characters. They are counted as
+ * Unicode characters, not as code units (S2).
+ */
 export function sessionName(instruction: string): string {
   const firstLine = instruction.split(/\r\n|\r|\n/).find((line) => line.trim() !== "") ?? "";
-  // Control characters in a name would garble terminals and lists.
+  // Control characters would corrupt terminals and lists.
   const printable = firstLine.replace(/[\p{Cc}\p{Cs}]/gu, " ").trim();
   return [...printable].slice(0, limits.sessionNameCharactersMax).join("") || "Untitled";
 }
 
-/** A slug for people and URLs, made from the name; unique only together with the session's id. */
+/** Returns a slug for people and URLs, made from the name. It is unique only together with the id of the session. */
 export function sessionKey(name: string): string {
   const slug = name
     .toLowerCase()

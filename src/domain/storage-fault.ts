@@ -1,15 +1,17 @@
-/** An error of the medium under a store, as the catalogue of errors names it. */
+/** Translates an error of the medium under a store into the catalogue of errors. */
 import { AptoveError, type ErrorCode } from "./errors.ts";
 
 /**
- * The codes of a device or a quota without room. Node has no name for EDQUOT, and gives its number on Linux and macOS.
- * They stand here, and not with the other codes of the system, because `domain` imports nothing.
+ * The error codes of a device or a quota without free space. Node has no name for EDQUOT, and reports its number on
+ * Linux and macOS. The codes are listed here, and not with the other codes of the system, because `domain` imports
+ * nothing.
  */
 const fullDiskCodes: readonly unknown[] = ["ENOSPC", "EDQUOT", "Unknown system error -122", "Unknown system error -69"];
 
 /**
- * Returns `storage_full` if there is no room, else `storage_failed`. An AptoveError is returned unchanged.
- * `what` says what was being done, for example "the blob turns/1/state.json could not be written".
+ * Returns an error with the code `storage_full` if there is no free space, else with `storage_failed`. An AptoveError
+ * is returned unchanged. `what` describes the operation, for example "the blob turns/1/state.json could not be
+ * written".
  */
 export function storageFault(what: string, cause: unknown): AptoveError {
   if (cause instanceof AptoveError) return cause;

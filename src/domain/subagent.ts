@@ -1,24 +1,27 @@
 /**
- * A subagent: a line of turns of its own in a session, that a turn began and that runs beside it (A1). Its id is that of
- * its first turn. It is never a session's head, and what it found comes back through the mailbox (A2).
+ * A subagent: a sequence of turns in a session that a turn started, and that runs beside it (A1). Its id is the id of
+ * its first turn. Its turns are never the head of the session, and its results are delivered through the mailbox (A2).
  */
-/** What every turn of a subagent says of it. */
+/** The subagent, as each of its turns keeps it. */
 export interface SubagentRef {
   /** The id of its first turn. */
   id: string;
   name: string;
-  /** The subagent that began it; null: the session's agent. */
+  /** The subagent that started this one. Null: the agent of the session started it. */
   owner: string | null;
-  /** 1 for what the session's agent began, one more for what that began. */
+  /**
+   * The level below the session's agent: 1 for a subagent that the agent started, 2 for one that such a subagent
+   * started.
+   */
   level: number;
-  /** Names of the tools that it may use, of those that whoever began it had; null: all of them. */
+  /** The names of the tools that it may use, out of those that its owner had. Null: all of them. */
   tools: string[] | null;
 }
 
-/** What the store holds an opening of a subagent's turn against. */
+/** The limits that the store checks when it opens a turn of a subagent. */
 export interface SubagentBounds {
-  /** Subagents of one session that may run at the same time. */
+  /** How many subagents of one session may run at the same time. */
   runningMax: number;
-  /** Turns that the subagents of one session may have had in all. */
+  /** How many turns the subagents of one session may have in total. */
   turnsMax: number;
 }

@@ -1,41 +1,49 @@
-/** Tools as the model, people and doors know them. */
+/** Tools: how the model, people and doors see them and their calls. */
 
-/** A tool as it is offered to the model. `parameters` is a JSON Schema object. */
+/** A tool as the model receives it. `parameters` is a JSON Schema of type object. */
 export interface ToolDefinition {
   name: string;
   description?: string;
   parameters: Record<string, unknown>;
   strict?: boolean;
-  /** What a call may do; never sent to the model. Mode `ask` allows none that write or run. Absent: not known, and allowed in every mode. */
+  /**
+   * What a call can do. The model never receives it. Mode `ask` allows no tool that writes or runs. Absent: not known,
+   * and every mode allows the tool.
+   */
   effect?: ToolEffect;
 }
 
 export type ToolEffect = "read" | "write" | "run";
 
-/** A call that waits for an answer from outside (V5). */
+/** A call that waits for an answer of the caller (V5). */
 export interface DeferredCall {
   callId: string;
   name: string;
   arguments: string;
-  /** `client`: the caller runs it and sends the result. `approval`: the caller allows or denies it. */
+  /**
+   * What the call waits for. `client`: the caller runs it and sends the result. `approval`: the caller allows or denies
+   * it.
+   */
   waitsFor: "client" | "approval";
 }
 
-/** A caller's answer to a deferred call (T9): the result of a client's tool, or a word on an approval. */
+/** The caller's answer to a deferred call (T9): the result of a client's tool, or an approval or denial. */
 export type ToolFeedback =
   | { callId: string; output: string; isError: boolean }
   | { callId: string; approved: boolean; reason?: string };
 
-/** How a call is shown to a person, before it has run and beside its result. */
+/** How a person sees a call, before it has run and beside its result. */
 export interface ToolCallView {
   /** One line, for example `Run npm test`. */
   title: string;
   kind: ToolCallKind;
   /** Absolute paths that the call is about. */
   locations: ToolLocation[];
-  /** What it is about to do, for example the change of a file; empty where the title says all. */
+  /** What the call will do, for example the change of a file. Empty if the title is enough. */
   content: ToolContent[];
-  /** What somebody allows who allows it for ever in this workspace; null: that cannot be allowed. */
+  /**
+   * What a person allows if they allow calls like this one permanently in this workspace. Null: that is not possible.
+   */
   permission: ToolPermission | null;
 }
 
@@ -43,15 +51,15 @@ export type ToolCallKind = "read" | "edit" | "delete" | "move" | "search" | "exe
 
 export interface ToolLocation {
   path: string;
-  /** From 1. */
+  /** The line, counted from 1. */
   line?: number;
 }
 
 export type ToolContent =
   | { type: "text"; text: string }
-  /** A change of one file. `oldText` null: it is new. */
+  /** A change of one file. `oldText` is null if the file is new. */
   | { type: "diff"; path: string; oldText: string | null; newText: string }
-  /** What the model means to do; the newest one counts. */
+  /** The plan of the model. The newest plan replaces the earlier ones. */
   | { type: "plan"; steps: PlanStep[] };
 
 export interface PlanStep {
@@ -59,7 +67,10 @@ export interface PlanStep {
   status: "pending" | "in_progress" | "completed";
 }
 
-/** `key` is what is remembered, and equal for whatever is allowed together; `label` names it to a person: "npm test". */
+/**
+ * A permission that can be remembered. Calls with the same `key` are allowed together. `label` is the name that a
+ * person sees, for example "npm test".
+ */
 export interface ToolPermission {
   key: string;
   label: string;

@@ -1,30 +1,36 @@
-/** A conversation as people read it, and as workspaces write it down (W4, W5): text only, in order. */
+/** A conversation as a person reads it and as a workspace writes it to a file (W4, W5): only text, in order. */
 
 export interface TranscriptMessage {
   role: "user" | "assistant" | "system";
   text: string;
 }
 
-/** A finished turn, as the transcript of its session takes it. */
+/** A finished turn as the transcript of its session receives it. */
 export interface TranscribedTurn {
   sessionId: string;
   turnId: string;
   parentTurnId: string | null;
   provider: string;
   model: string;
-  /** Milliseconds since the epoch. */
+  /** The time at which the session was created, in milliseconds since the epoch. */
   sessionCreatedAt: number;
-  /** Usually the instruction and the answer; more where messages came while it ran, fewer where one of them is empty. */
+  /**
+   * The messages of the turn: usually the instruction and the answer. There are more if messages were sent while it
+   * ran, and fewer if one of them is empty.
+   */
   messages: TranscriptMessage[];
-  /** Every turn before this one, oldest first; read only where the transcript does not have them. */
+  /** Returns every turn before this one, oldest first. It is called only if the transcript does not have them. */
   earlier(): Promise<{ turnId: string; messages: TranscriptMessage[] }[]>;
 }
 
-/** Where a workspace's next session begins. `warnings` are for whoever begins it. */
+/** The start of the next session of a workspace. `warnings` are for the person who starts it. */
 export type TranscriptStanding =
-  /** There was no conversation, or it was cleared, or the file could not be read and was put aside. */
+  /** It begins empty: there was no conversation, or it was cleared, or the file could not be read and was set aside. */
   | { kind: "empty"; warnings: string[] }
-  /** Where this session is. */
+  /** It continues the head of this session. */
   | { kind: "session"; sessionId: string; warnings: string[] }
-  /** A person edited the file, and it says this now. `adopt` makes it the transcript of the session that is begun with it. */
+  /**
+   * It begins with the messages of the file, because a person edited the file. `adopt` makes the file the transcript of
+   * the session that begins with them.
+   */
   | { kind: "edited"; messages: TranscriptMessage[]; warnings: string[]; adopt(turn: TranscribedTurn): Promise<void> };

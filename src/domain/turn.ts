@@ -1,8 +1,8 @@
 /**
- * A turn: one instruction and its outcome, an immutable node of the session's tree. It is a union by
- * status, so that a completed turn without an answer, or a failed one without an error, cannot be written
- * (T3). Functions here are the only way from one member to another (T2); the store makes each of them a
- * conditional write on the status that it leaves.
+ * A turn: one instruction and its outcome, and an immutable node of the tree of a session. It is a union by status, so
+ * that a completed turn without an answer, or a failed turn without an error, does not type-check (T3). The functions
+ * here are the only way to change the status (T2). The store makes each change a conditional write on the status that
+ * it replaces.
  */
 import type { ContextManifest } from "./context.ts";
 import type { Failure, Warning } from "./errors.ts";
@@ -16,61 +16,73 @@ import type { DeferredCall } from "./tool.ts";
 import type { RunSummary } from "./usage.ts";
 
 export type TurnStatus = "pending" | "completed" | "awaiting_tool_results" | "failed" | "archived";
+/** The agent that runs the turn: the session's agent, or a subagent. */
 export type TurnKind = "agent" | "async_subagent";
 
-/** What is known of a turn from its first moment, and never changes. */
-export interface TurnFacts {
+/** The position of a turn in the tree of its session. */
+export interface TurnPosition {
   id: string;
   sessionId: string;
+  /** The turn that this one continues. Null for a root. */
   parentId: string | null;
-  /** Parent's depth + 1; a turn without a parent has depth 1. */
+  /** The parent's depth + 1. A turn without a parent has depth 1. */
   depth: number;
   kind: TurnKind;
-  /** Of a subagent's turn: the turn that began it, or told the subagent to go on (A1). */
+  /** The turn that started the subagent or sent it its next instruction (A1). Null for a turn of the session's agent. */
   spawnedBy: string | null;
-  /** Of a subagent's turn only. */
+  /** The subagent whose turn this is. Absent for a turn of the session's agent. */
   subagent?: SubagentRef;
+  /** The turn that this one repeats (T7). Null if it repeats none. */
   rerunOf: string | null;
+}
+
+/** The facts of a turn that are known when it is opened and never change. */
+export interface TurnFacts extends TurnPosition {
   createdAt: Millis;
+  /** The id of the user who made the request. */
   createdBy: string;
+  /** The id of the mode. */
   mode: string;
+  /** The name of the configured provider. */
   provider: string;
   model: string;
+  /** The first 1,024 characters of the instruction. */
   instructionSummary: string;
-  /** What came with the instruction (I1); absent: nothing. */
+  /** The parts that came with the instruction (I1). Absent: there are none. */
   input?: TurnPart[];
   workspaceId: string | null;
   repo: string | null;
   manifest: ContextManifest;
 }
 
-/** Keys of the turn's blobs; see docs/formats. Null: there is no such blob. */
+/** The keys of the turn's blobs, which docs/formats describes. Null: there is no such blob. */
 export interface TurnBlobs {
-  /** The full instruction, the user message as sent, and the first request (E7). */
+  /** The full instruction, the user message as it was sent, and the first request (E7). */
   opening: string;
-  /** Events and responses; holds the answer and partial output too. */
+  /** The events and responses, and so the answer or the partial output. Null as long as the turn runs. */
   run: string | null;
-  /** History since the base turn (K2); only turns that may be a parent have one. */
+  /** The history since the base turn (K2). Only a turn that can be a parent has one. */
   state: string | null;
 }
 
-/** The provider's memory of this turn (C2). */
+/** What the provider remembers of this turn (C2). */
 export interface ProviderChain {
-  /** The account that the response belongs to, as the provider's driver names it; null where there is none. */
+  /** The account that the response belongs to, as the driver of the provider names it. Null if there is none. */
   account: string | null;
-  /** The response that the next turn may continue; null when the provider keeps none. */
+  /** The response that the next turn can continue. Null if the provider keeps none. */
   responseId: string | null;
   previousResponseId: string | null;
   expiresAt: Millis | null;
 }
 
+/** A turn that is running, or whose process has died. */
 export interface PendingTurn extends TurnFacts {
   status: "pending";
-  /** Last of the session + 1 (T1); given by the store. */
+  /** The highest sequence number of the session, plus 1 (T1). The store assigns it. */
   sequence: number;
   blobs: TurnBlobs;
   warnings: Warning[];
-  /** The process that runs it, and until when it may, by the clock of the store (R1). */
+  /** The process that runs the turn. `leaseExpiresAt` is the end of its lease, by the clock of the store (R1). */
   runnerId: string;
   leaseExpiresAt: Millis;
 }
@@ -79,23 +91,25 @@ interface Finished extends TurnFacts {
   sequence: number;
   blobs: TurnBlobs;
   warnings: Warning[];
-  /** When the provider's last answer ended; null if it never answered. */
+  /** The time at which the provider's last answer ended. Null if the provider never answered. */
   answeredAt: Millis | null;
   statusAt: Millis;
   run: RunSummary;
   chain: ProviderChain;
-  /** SHA-256 over the parent's digest, the manifest and the blobs (D2); null for a turn that was never sealed. */
+  /** SHA-256 over the digest of the parent, the manifest and the blobs (D2). Null for a turn that was never sealed. */
   digest: string | null;
 }
 
+/** A turn that ended with an answer. */
 export interface CompletedTurn extends Finished {
   status: "completed";
   stopReason: StopReason;
   answerSummary: string;
-  /** The last message, where the answer has several; null where it is the whole answer. */
+  /** The last message of an answer that has several. Null if it is the whole answer. */
   finalMessage: string | null;
 }
 
+/** A turn that ended with tool calls that the caller must answer (V5). */
 export interface AwaitingTurn extends Finished {
   status: "awaiting_tool_results";
   stopReason: "tool_calls";
@@ -104,18 +118,19 @@ export interface AwaitingTurn extends Finished {
   deferredCalls: DeferredCall[];
 }
 
+/** A turn that ended with an error. Its output, if any, is kept (T12). */
 export interface FailedTurn extends Finished {
   status: "failed";
   failures: [Failure, ...Failure[]];
 }
 
-/** A finished turn that was put away; what it was stays readable. */
+/** A finished turn that was archived. It stays readable; `was` holds its outcome. */
 export interface ArchivedTurn extends Finished {
   status: "archived";
   was: Outcome;
 }
 
-/** The members' own fields. */
+/** The fields that differ between the outcomes. */
 type Outcome =
   | Pick<CompletedTurn, "status" | "stopReason" | "answerSummary" | "finalMessage">
   | Pick<AwaitingTurn, "status" | "stopReason" | "answerSummary" | "finalMessage" | "deferredCalls">
@@ -124,10 +139,10 @@ type Outcome =
 export type FinishedTurn = CompletedTurn | AwaitingTurn | FailedTurn;
 export type Turn = PendingTurn | FinishedTurn | ArchivedTurn;
 
-/** A turn that is about to be opened: the store gives it its sequence number and its lease. */
+/** A turn that will be opened. The store assigns its sequence number and its lease. */
 export type TurnDraft = Omit<PendingTurn, "sequence" | "leaseExpiresAt">;
 
-/** What every end of a run has in common. */
+/** The facts that every end of a turn has. */
 export interface RunEnd {
   at: Millis;
   answeredAt: Millis | null;
@@ -138,6 +153,7 @@ export interface RunEnd {
   digest: string | null;
 }
 
+/** What the model answered. */
 export interface RunOutput {
   stopReason: StopReason;
   answer: string;
@@ -158,6 +174,7 @@ function finished(turn: PendingTurn, end: RunEnd): Finished {
   };
 }
 
+/** Returns the turn with its answer. */
 export function completeTurn(turn: PendingTurn, output: RunOutput, end: RunEnd): CompletedTurn {
   return {
     ...finished(turn, end),
@@ -168,6 +185,7 @@ export function completeTurn(turn: PendingTurn, output: RunOutput, end: RunEnd):
   };
 }
 
+/** Returns the turn with the tool calls that it waits for. */
 export function parkTurn(
   turn: PendingTurn,
   output: RunOutput & { deferredCalls: DeferredCall[] },
@@ -183,10 +201,12 @@ export function parkTurn(
   };
 }
 
+/** Returns the turn with the reason of its failure. */
 export function failTurn(turn: PendingTurn, reason: Failure, end: RunEnd): FailedTurn {
   return { ...finished(turn, end), status: "failed", failures: [reason] };
 }
 
+/** Returns the turn as archived. */
 export function archiveTurn(turn: FinishedTurn, at: Millis): ArchivedTurn {
   switch (turn.status) {
     case "completed": {
@@ -205,17 +225,17 @@ export function archiveTurn(turn: FinishedTurn, at: Millis): ArchivedTurn {
   }
 }
 
-/** The blobs of the turn's input, its own and those that turns above it brought (I1). */
+/** Returns the keys of the blobs of the turn's input, including those that earlier turns brought (I1). */
 export function partBlobs({ input = [] }: Pick<TurnFacts, "input">): string[] {
   return input.flatMap(({ content }) => (content === null ? [] : [content.blob]));
 }
 
-/** Whether a turn may be continued and be a session's head (S5, T12). */
+/** Returns true if a turn can be continued, and so can be the head of a session (S5, T12). */
 export function mayBeParent(turn: Turn): turn is CompletedTurn | AwaitingTurn {
   return turn.kind === "agent" && (turn.status === "completed" || turn.status === "awaiting_tool_results");
 }
 
-/** The message that tells the session's mailbox of a subagent's turn; null: the turn is no subagent's (A2). */
+/** Returns the message for the mailbox of the session. Null if the turn is not a turn of a subagent (A2). */
 export function messageOf(turn: FinishedTurn): MailboxDraft | null {
   const { id: turnId, sessionId, subagent, statusAt: createdAt } = turn;
   if (subagent === undefined) return null;
@@ -224,8 +244,8 @@ export function messageOf(turn: FinishedTurn): MailboxDraft | null {
 }
 
 /**
- * T4: the first 1,024 characters, as every database can keep them: never half a surrogate pair, and a NUL,
- * which PostgreSQL refuses in text, becomes U+FFFD. The blob keeps the text as it was.
+ * Returns the first 1,024 characters (T4) in a form that every database can store: no half of a surrogate pair, and
+ * U+FFFD instead of NUL, which PostgreSQL refuses. The blob keeps the text unchanged.
  */
 export function summarize(text: string): string {
   const cut = text.slice(0, limits.summaryCharactersMax);

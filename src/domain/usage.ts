@@ -1,11 +1,14 @@
-/** Tokens of one model call, or summed over several. `input` includes `cached`; `output` includes `reasoning`. */
+/**
+ * The tokens of one model call, or the sum over several calls. `input` includes `cached`; `output` includes
+ * `reasoning`.
+ */
 export interface Usage {
   input: number;
   output: number;
   cached: number;
   reasoning: number;
   total: number;
-  /** US dollars by the table of prices (domain/models.ts); absent where the price of no model in it is known. */
+  /** The cost in US dollars, by the table of prices (domain/models.ts). Absent if no price is known. */
   costUsd?: number;
 }
 
@@ -24,7 +27,7 @@ export function addUsage(a: Usage, b: Usage): Usage {
   };
 }
 
-/** What a finished turn cost (T4). `byModel` holds the same figures for each model that was called. */
+/** What a finished turn used (T4). `byModel` holds the same figures for each model that was called. */
 export interface RunSummary {
   durationMs: number;
   modelRequests: number;

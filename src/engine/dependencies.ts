@@ -70,52 +70,71 @@ export interface Quotas {
   ofOrg(orgId: string): { concurrentRunsMax: number | null; requestsPerMinuteMax: number | null };
 }
 
-export interface EngineDependencies {
+/** Everything that an engine is made of. */
+export interface EngineDependencies extends EngineStores, EngineModels, EngineProcess {
+  /** The workspaces of the data folder. Absent: there are no workspaces. */
+  workspaces?: WorkspaceParts;
+  /** Authenticates people by tokens. Absent: people authenticate by API keys only. */
+  identities?: IdentityProvider;
+  limits: EngineLimits;
+  /** Absent: only the limits of a door apply. */
+  quotas?: Quotas;
+  /** Receives what begins and ends, for logs, metrics and traces. */
+  observer: Observer;
+  /** Reports a fault that no caller sees to the operator. The message never contains a secret (E8). */
+  report(message: string, error?: unknown): void;
+}
+
+/** Where an engine keeps its data, and how it reaches the other processes that share the data. */
+export interface EngineStores {
   records: RecordStore;
   blobs: BlobStore;
+  /** The events of running turns. */
   log: EventLog;
-  /** Absent: what other processes want is looked for often, and seen then. */
+  /** Wakes the other processes. Absent: each process polls for what the others want. */
   wakeUps?: WakeUps;
+}
+
+/** The providers, contexts, tools and indexes that turns run with. */
+export interface EngineModels {
   providers: Providers;
-  /** By the names that agent contexts use. */
+  /** The retrievers, by the names that agent contexts use. */
   retrievers: ReadonlyMap<string, Retriever>;
-  /** Offered to the model on every turn, and run beside the engine. */
+  /** Tools that are offered to the model on every turn, and run beside the engine. */
   tools: readonly Tool[];
   agentContexts: readonly AgentContext[];
   conversationContexts: readonly ConversationContext[];
-  /** As in `WorkspaceSettings`. */
+  /** The contexts of a turn whose request and session name none (G2). Default: those with the id `default`. */
   defaults?: ContextIds;
-  /** Absent: there are no workspaces. */
-  workspaces?: WorkspaceParts;
-  /** Checks an entry in the form of `config.toml`, and fills in what it leaves out. Absent: no contexts are kept as records. */
+  /**
+   * Checks an entry in the form of `config.toml`, and fills in what it leaves out. Absent: contexts cannot be kept as
+   * records.
+   */
   readContext?: ReadContext;
-  /** Reads addresses of the web that a turn's input names (I2); absent: they are refused. */
+  /** Reads web addresses that the input of a turn names (I2). Absent: the engine refuses such parts. */
   urls?: UrlReader;
-  /** Absent: people come in by API keys alone. */
-  identities?: IdentityProvider;
-  limits: EngineLimits;
-  /** Absent: nothing is limited but what a door limits. */
-  quotas?: Quotas;
-  /** How many tokens a model can take, or null where that is not known (C4, C6). */
+  /** Returns how many tokens the model accepts, or null if that is unknown (C4, C6). */
   contextTokens(model: string): number | null;
+}
+
+/** The process that an engine runs in: its identity, its clocks and its timers. */
+export interface EngineProcess {
+  /** This process, as the other processes see it. */
   runner: Runner;
-  /** Whether the process behind a runner may still be running; null: it cannot be told from here. */
+  /** Returns whether the process of a runner may still be running, or null if this process cannot know that. */
   isAlive(runner: Runner): boolean | null;
+  /** The version of the program. */
   version: string;
-  /** Milliseconds since the epoch. */
+  /** Returns the time, in milliseconds since the epoch. */
   now(): number;
-  /** Milliseconds that never go back, whatever is done to the clock, and that count the sleep of the machine (R1). */
+  /** Returns milliseconds of a clock that no one can set, that never goes back, and that runs while the machine sleeps (R1). */
   monotonic(): number;
-  /** For the jitter of retries; between 0 and 1. */
+  /** Returns a random number from 0 to 1, for the jitter of retries. */
   random(): number;
-  /** Waits, or ends early without an error when the signal aborts. */
+  /** Resolves after `ms` milliseconds, or as soon as the signal aborts. Never rejects. */
   sleep(ms: number, signal: AbortSignal): Promise<void>;
-  /** A signal that aborts after this time. */
+  /** Returns a signal that aborts after `ms` milliseconds. */
   deadline(ms: number): AbortSignal;
-  /** Told what begins and ends; logs, metrics and traces are made of it. */
-  observer: Observer;
-  /** What went wrong behind the scenes, for the operator. Never a secret (E8). */
-  report(message: string, error?: unknown): void;
 }
 
 /** Limits that a person may change, in the units of their names (domain/limits.ts). */

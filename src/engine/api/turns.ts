@@ -65,60 +65,94 @@ export interface TurnListRequest {
   kind?: TurnKind;
 }
 
-export interface TurnRequest {
-  /** Absent, and neither `fork` nor `rerun`: a new session. */
-  sessionId?: string;
-  /** A new session whose first turn continues this finished turn, of any session that the caller may read (T6). */
-  fork?: { turnId: string };
-  /** A new turn beside this one; an empty instruction repeats its (T7). */
-  rerun?: { turnId: string };
-  /** What to do when a turn of the session is running (T5); absent: `refuse`. */
-  ifBusy?: "refuse" | "queue" | "interrupt" | "steer";
-  /** Continue only if this is the head; absent: from whatever the head is. Null: only if there is none. */
-  expectedHead?: string | null;
-  /**
-   * Brings the session's agent all messages that wait in the session's mailbox, each exactly once (A2). Throws `mailbox_empty`
-   * where there are none.
-   */
-  fire?: boolean;
-  /** May be empty only when `toolResults` are given, or with `fire`. */
-  instruction: string;
-  /** What comes with the instruction (I1); its texts are part of the instruction, behind it. */
-  input?: InputPart[];
-  /** Answers to the calls that the head waits for (T9). */
-  toolResults?: ToolFeedback[];
-  mode?: string;
-  agentContextId?: string;
-  conversationContextId?: string;
-  model?: string;
-  settings?: ModelSettings;
+/** A turn to run. Only `instruction` is required. A field that is left out takes its value from the session, else from the contexts. */
+export interface TurnRequest extends TurnTarget, RequestedInput, RequestedContexts, RequestedTools, RequestedRetrieval {
+  /** The workspace whose settings and transcript the turn uses. Default: the workspace of the session. */
   workspaceId?: string;
-  /** Whose index is looked up; absent: the session's. Null: nothing is looked up. */
-  repo?: string | null;
-  /** Where the asker's working copy stands; the turn warns where the index was made at another commit. */
-  commit?: string;
-  /** Where the repository has no index: `warn` looks up nothing and says so; absent: the turn fails as retrieval does (Q5). */
-  ifNotIndexed?: "fail" | "warn";
-  language?: string;
-  /** Retrieval only below these paths. */
-  pathPrefixes?: string[];
-  activeFiles?: ActiveFile[];
-  /** Merged with the conversation context's: same name, these win (E4). */
-  tools?: ToolDefinition[];
-  toolChoice?: string;
-  /**
-   * Tools of this turn alone that run in this process: of an editor's session, for example. Over configured ones of the
-   * same name. Only for whoever has the engine itself; no wire carries them.
-   */
-  ownTools?: readonly Tool[];
-  /** Asks a person at once whether a call may run; absent: such calls end the turn, and wait (V5). Never rejects. */
-  askApproval?: (question: ApprovalQuestion) => Promise<ApprovalAnswer>;
-  /** For a new session only. */
+  /** The fields of a new session. Ignored if the turn continues a session. */
   session?: Omit<
     SessionStart,
     "forkOf" | "agentContextId" | "conversationContextId" | "workspaceId" | "repo" | "defaultLanguage"
   >;
+  /**
+   * A key that makes it safe to send the request again: the same key and the same request from the same user return the
+   * turn that the first request made. Another request with the key throws `idempotency_key_reused` (T13).
+   */
   idempotencyKey?: string;
+}
+
+/** The position of the new turn: `rerun` counts before `fork`, and `fork` before `sessionId`. A turn without any of them starts a new session. */
+export interface TurnTarget {
+  /** The session that the turn continues from its head. */
+  sessionId?: string;
+  /** Starts a new session whose first turn continues this one, which may be in any session that the caller may read (T6). */
+  fork?: { turnId: string };
+  /** Runs a turn again beside the old one, with the same parent. An empty instruction repeats the old one (T7). */
+  rerun?: { turnId: string };
+  /**
+   * What happens if a turn of the session is running (T5). `refuse` (the default) throws `session_busy`. `queue` waits for
+   * its end. `interrupt` stops it. `steer` sends the instruction to it as a message, and returns that turn.
+   */
+  ifBusy?: "refuse" | "queue" | "interrupt" | "steer";
+  /** The head that the caller saw, or null if the session had none. If the head is another one, this throws `head_moved`. Default: any head. */
+  expectedHead?: string | null;
+  /** Delivers all messages that wait in the session's mailbox, each exactly once (A2). Throws `mailbox_empty` if there are none. */
+  fire?: boolean;
+}
+
+/** What the person gives to the turn. */
+export interface RequestedInput {
+  /** The text for the model. It may be empty only with `toolResults`, `rerun` or `fire`. */
+  instruction: string;
+  /** Texts, files, images and addresses that come with the instruction (I1). Texts are appended to the instruction. */
+  input?: InputPart[];
+  /** Answers to the tool calls that the head waits for (T9). */
+  toolResults?: ToolFeedback[];
+  /** Files that the person has open. The model receives those that have changed since they were last sent. */
+  activeFiles?: ActiveFile[];
+}
+
+/** The contexts and the model of the turn. */
+export interface RequestedContexts {
+  agentContextId?: string;
+  conversationContextId?: string;
+  /** The id of a mode of the conversation context. Default: `ask`. */
+  mode?: string;
+  model?: string;
+  /** Settings that replace those of the conversation context, one by one. */
+  settings?: ModelSettings;
+}
+
+/** The tools of the turn, beside the configured ones. */
+export interface RequestedTools {
+  /** Tools that the client runs. A tool replaces one of the conversation context that has the same name (E4). */
+  tools?: ToolDefinition[];
+  /** The name of a tool that the model must call. */
+  toolChoice?: string;
+  /**
+   * Tools that run in this process, for this turn only. A tool replaces a configured one that has the same name. Only an
+   * embedding program can give them; no wire format carries them.
+   */
+  ownTools?: readonly Tool[];
+  /**
+   * Asks a person, while the turn runs, whether a call may run. It must never reject. Without it, such a call ends the
+   * turn as `awaiting_tool_results` (V5).
+   */
+  askApproval?: (question: ApprovalQuestion) => Promise<ApprovalAnswer>;
+}
+
+/** Where retrieval searches. */
+export interface RequestedRetrieval {
+  /** The repository whose index is searched. Null: nothing is searched. Default: the repository of the session. */
+  repo?: string | null;
+  /** The commit of the caller's working copy. The turn warns if the index was made at another commit. */
+  commit?: string;
+  /** What happens if the repository has no index: `fail` (the default) fails the turn, `warn` runs it without retrieval (Q5). */
+  ifNotIndexed?: "fail" | "warn";
+  /** The preferred programming language. Chunks in it rank higher; no chunk is left out. */
+  language?: string;
+  /** Searches only files whose paths begin with one of these. */
+  pathPrefixes?: string[];
 }
 
 export interface ApprovalQuestion {

@@ -125,6 +125,7 @@ function requestOf(core: EngineCore, { live, run }: Spawner, start: SubagentTurn
   const { accepted } = run;
   const { tools: names } = start.place.ref;
   const { agentContext, conversationContext } = accepted;
+  const { repo, language, pathPrefixes } = accepted.retrieval;
   const contextId = start.conversationContextId ?? conversationContext.id;
   const settings = contextId === conversationContext.id ? { model: accepted.model, settings: accepted.settings } : {};
   const own = [...accepted.serverTools.values()].filter((tool) => !core.subagentTools.includes(tool));
@@ -136,9 +137,9 @@ function requestOf(core: EngineCore, { live, run }: Spawner, start: SubagentTurn
     agentContextId: agentContext.id,
     conversationContextId: contextId,
     ...(accepted.workspaceId !== null && { workspaceId: accepted.workspaceId }),
-    repo: accepted.repo,
-    ...(accepted.language !== null && { language: accepted.language }),
-    pathPrefixes: accepted.pathPrefixes,
+    repo,
+    ...(language !== null && { language }),
+    pathPrefixes,
     ownTools: names === null ? own : own.filter((tool) => names.includes(tool.definition.name)),
   };
 }

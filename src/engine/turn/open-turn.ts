@@ -165,7 +165,7 @@ function turnDraft(core: EngineCore, { live, accepted, place, prepared }: Prepar
     instructionSummary: summarize(accepted.instruction),
     ...("plan" in prepared && prepared.plan.input.parts.length > 0 && { input: prepared.plan.input.parts }),
     workspaceId: accepted.workspaceId,
-    repo: accepted.repo,
+    repo: accepted.retrieval.repo,
     manifest: "plan" in prepared ? prepared.plan.manifest : bareManifest(accepted),
     status: "pending",
     blobs: { opening: key, run: null, state: null },
@@ -176,6 +176,7 @@ function turnDraft(core: EngineCore, { live, accepted, place, prepared }: Prepar
 
 function newSession(core: EngineCore, { live, place, request, accepted }: PreparedTurn): Session {
   const start = request.session ?? {};
+  const { repo, language } = accepted.retrieval;
   const name = start.name ?? sessionName(accepted.instruction);
   return blankSession({
     id: live.sessionId,
@@ -187,8 +188,8 @@ function newSession(core: EngineCore, { live, place, request, accepted }: Prepar
       agentContextId: accepted.agentContext.id,
       conversationContextId: accepted.conversationContext.id,
       ...(accepted.workspaceId !== null && { workspaceId: accepted.workspaceId }),
-      ...(accepted.repo !== null && { repo: accepted.repo }),
-      ...(accepted.language !== null && { defaultLanguage: accepted.language }),
+      ...(repo !== null && { repo }),
+      ...(language !== null && { defaultLanguage: language }),
     },
     nameIsSet: start.name !== undefined,
     originTurnId: place.originTurnId,

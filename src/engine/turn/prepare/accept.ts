@@ -18,14 +18,14 @@ import type { TurnRequest } from "../../engine.ts";
 import { checkFiles } from "./check-files.ts";
 import type { EngineDependencies, WorkspaceSettings } from "../../dependencies.ts";
 import { readParts, withTexts } from "./input-parts.ts";
-import { isReadable } from "../kept/accepted-part.ts";
+import { isReadable, type AcceptedPart } from "../kept/accepted-part.ts";
 import { inputTool } from "./input-tool.ts";
 import { knownContexts } from "../../contexts/known-contexts.ts";
 import type { DeliveredMessage } from "../request/mailbox-block.ts";
 import { checkInstruction } from "../request/envelope.ts";
 import { bootPrompt, mergeTools, toolsHash, toolUse } from "../request/prompt.ts";
 import { resolveContexts, settingsOf, named, quoted } from "../../contexts/resolve-contexts.ts";
-import type { AcceptedRequest } from "./accepted-request.ts";
+import type { AcceptedRequest, ChosenContexts, ModelChoice, OfferedTools } from "./accepted-request.ts";
 
 export interface AcceptInput {
   caller: Caller;
@@ -40,23 +40,81 @@ export interface AcceptInput {
   inherited: ReadonlyMap<string, PartRef>;
 }
 
-export async function acceptRequest(
-  deps: EngineDependencies,
-  { caller, request, session, subagent, mail = [], subagentTools, inherited }: AcceptInput,
-): Promise<AcceptedRequest> {
+/** Accepts a request or throws. Nothing is written here, so that a refused request leaves nothing behind. */
+export async function acceptRequest(deps: EngineDependencies, asked: AcceptInput): Promise<AcceptedRequest> {
+  const { caller, request, session, subagent } = asked;
   if (caller.role === "reader")
     throw new AptoveError("forbidden", "a reader may not run turns; ask an admin of the org for another role");
-  const instruction = withTexts(request.instruction, request.input ?? []);
-  checkInstruction(instruction, (request.toolResults ?? []).length > 0);
-  checkFeedback(request.toolResults ?? []);
+  const instruction = checkedInstruction(request);
   const workspaceId = workspaceFor(caller, request.workspaceId ?? session?.workspaceId);
+  const { contexts, model } = await chooseModel(deps, asked, workspaceId);
+  const input = await readParts(request.input ?? [], { ...model, urls: deps.urls });
+  const files = checkFiles(request.activeFiles ?? []);
+  return {
+    instruction,
+    input,
+    toolResults: request.toolResults ?? [],
+    files,
+    ...contexts,
+    ...model,
+    ...offerTools(deps, asked, { contexts, input }),
+    caller,
+    workspaceId,
+    subagent: subagent ?? null,
+    mail: asked.mail ?? [],
+    retrieval: {
+      retriever: deps.retrievers.get(contexts.agentContext.index),
+      policy: contexts.conversationContext.retrieval,
+      orgId: caller.orgId,
+      repo: request.repo === undefined ? (session?.repo ?? null) : request.repo,
+      commit: request.commit ?? null,
+      ifNotIndexed: request.ifNotIndexed ?? "fail",
+      language: request.language ?? session?.defaultLanguage ?? null,
+      pathPrefixes: request.pathPrefixes ?? [],
+    },
+  };
+}
+
+/** Returns the instruction with the text parts of the input. Throws if it, or a tool result, cannot be sent. */
+function checkedInstruction({ instruction, input = [], toolResults = [] }: TurnRequest): string {
+  const text = withTexts(instruction, input);
+  checkInstruction(text, toolResults.length > 0);
+  checkFeedback(toolResults);
+  return text;
+}
+
+/** Looks up the contexts that count, and the model that they or the request name. */
+async function chooseModel(
+  deps: EngineDependencies,
+  { caller, request, session }: AcceptInput,
+  workspaceId: string | null,
+): Promise<{ contexts: ChosenContexts; model: ModelChoice }> {
   const settings = await settingsOf(deps, caller, workspaceId);
   const known = await knownContexts(deps, caller, settings);
   const { agentContext, conversationContext } = resolveContexts(known, request, session);
   const provider = await providerOf(settings, agentContext);
   const mode = named("mode", conversationContext.modes, request.mode ?? "ask");
-  const model = request.model ?? conversationContext.model ?? provider.defaultModel;
-  const input = await readParts(request.input ?? [], { provider, model, urls: deps.urls });
+  const prompt = bootPrompt(conversationContext);
+  const contextRefs = {
+    agentContext: known.refOf("agent", agentContext),
+    conversationContext: known.refOf("conversation", conversationContext),
+  };
+  const model: ModelChoice = {
+    provider,
+    model: request.model ?? conversationContext.model ?? provider.defaultModel,
+    settings: { ...conversationContext.settings, ...request.settings },
+    history: provider.remembers ? (conversationContext.history ?? "chain") : "replay",
+  };
+  const contexts = { agentContext, conversationContext, contextRefs, mode, prompt, promptHash: sha256(prompt) };
+  return { contexts, model };
+}
+
+/** Collects the tools of the engine, the context, the request and the turn itself. Throws `tool_invalid`, `tool_choice_unknown`. */
+function offerTools(
+  deps: EngineDependencies,
+  { request, subagent, subagentTools, inherited }: AcceptInput,
+  { contexts: { conversationContext, mode }, input }: { contexts: ChosenContexts; input: readonly AcceptedPart[] },
+): OfferedTools {
   const readable = new Map(inherited);
   const forSubagents = mayBeginSubagents(conversationContext, subagent) ? subagentTools : [];
   const forInput = readable.size > 0 || input.some(isReadable) ? [inputTool(deps.blobs, readable)] : [];
@@ -67,40 +125,12 @@ export async function acceptRequest(
   const clientTools = subagent === undefined ? conversationContext.tools : [];
   const defaults = [...[...serverTools.values()].map((tool) => tool.definition), ...clientTools];
   const tools = mergeTools(defaults, request.tools ?? []);
-  const prompt = bootPrompt(conversationContext);
   return {
-    caller,
-    instruction,
-    input,
-    readable,
-    toolResults: request.toolResults ?? [],
-    files: checkFiles(request.activeFiles ?? []),
-    mode,
-    agentContext,
-    conversationContext,
-    contextRefs: {
-      agentContext: known.refOf("agent", agentContext),
-      conversationContext: known.refOf("conversation", conversationContext),
-    },
-    provider,
-    retriever: deps.retrievers.get(agentContext.index),
-    model,
-    settings: { ...conversationContext.settings, ...request.settings },
-    history: provider.remembers ? (conversationContext.history ?? "chain") : "replay",
-    prompt,
-    promptHash: sha256(prompt),
     toolUse: toolUse(tools, mode, request.toolChoice),
-    subagent: subagent ?? null,
-    mail,
-    askApproval: request.askApproval ?? null,
-    serverTools,
     toolsHash: toolsHash(tools),
-    workspaceId,
-    repo: request.repo === undefined ? (session?.repo ?? null) : request.repo,
-    commit: request.commit ?? null,
-    ifNotIndexed: request.ifNotIndexed ?? "fail",
-    language: request.language ?? session?.defaultLanguage ?? null,
-    pathPrefixes: request.pathPrefixes ?? [],
+    serverTools,
+    readable,
+    askApproval: request.askApproval ?? null,
   };
 }
 

@@ -1,12 +1,12 @@
-/** What a turn runs with: the request with every id looked up and every default filled in. */
+/** What a turn runs with: the request after every id was looked up and every default filled in. */
 import type { Caller } from "../../../domain/caller.ts";
 import type {
-  Mode,
   AgentContext,
-  ConversationContext,
   ContextRef,
-  ModelSettings,
+  ConversationContext,
   HistorySource,
+  Mode,
+  ModelSettings,
 } from "../../../domain/context.ts";
 import type { PartRef } from "../../../domain/input-part.ts";
 import type { SubagentRef } from "../../../domain/subagent.ts";
@@ -15,47 +15,78 @@ import type { Provider } from "../../../providers/provider.ts";
 import type { Retriever } from "../../../retrieval/retriever.ts";
 import type { Tool } from "../../../tools/tool.ts";
 import type { TurnRequest } from "../../engine.ts";
+import type { AcceptedPart } from "../kept/accepted-part.ts";
 import type { DeliveredMessage } from "../request/mailbox-block.ts";
 import type { ToolUse } from "../request/prompt.ts";
 import type { CheckedFile } from "./check-files.ts";
-import type { AcceptedPart } from "../kept/accepted-part.ts";
 
-/** A request that is fit to run. */
-export interface AcceptedRequest {
+/** A request that was checked and can run. */
+export interface AcceptedRequest extends AcceptedInput, ChosenContexts, ModelChoice, OfferedTools {
   caller: Caller;
+  workspaceId: string | null;
+  /** The subagent whose turn this is. Null for a turn of the session's agent. */
+  subagent: SubagentRef | null;
+  /** The messages of the session's mailbox that this turn delivers (A2). */
+  mail: readonly DeliveredMessage[];
+  retrieval: RetrievalScope;
+}
+
+/** What the person gave to the turn. */
+export interface AcceptedInput {
+  /** The instruction, with the text parts of the input appended to it. */
   instruction: string;
-  /** What comes with the instruction, its texts left out (I1). */
+  /** The parts of the input that are not text (I1). */
   input: AcceptedPart[];
-  /** What `read_input` reads, by name: of the history, and of this turn once its parts have their places. */
-  readable: Map<string, PartRef>;
+  /** Answers to the tool calls that the parent turn waits for (T9). */
   toolResults: ToolFeedback[];
   files: CheckedFile[];
-  mode: Mode;
+}
+
+/** The contexts that count for the turn, and what follows from them alone. */
+export interface ChosenContexts {
   agentContext: AgentContext;
   conversationContext: ConversationContext;
-  /** Both as a manifest keeps them. */
+  /** References to both contexts, as the manifest keeps them. */
   contextRefs: { agentContext: ContextRef; conversationContext: ContextRef };
-  provider: Provider;
-  retriever: Retriever | undefined;
-  model: string;
-  settings: ModelSettings;
-  /** How the context wants its history: a provider without a memory always gets it whole (C1). */
-  history: Exclude<HistorySource, "none">;
+  mode: Mode;
+  /** The text of the system message. */
   prompt: string;
   promptHash: string;
+}
+
+/** The model that answers, and how it is called. */
+export interface ModelChoice {
+  provider: Provider;
+  model: string;
+  settings: ModelSettings;
+  /** How the history is sent. A provider without a memory always receives the whole history (C1). */
+  history: Exclude<HistorySource, "none">;
+}
+
+/** The tools that the model may call, and how their calls are carried out. */
+export interface OfferedTools {
   toolUse: ToolUse;
-  /** The subagent whose turn it is; null: the agent of the session. Nobody can be asked about its calls (A1). */
-  subagent: SubagentRef | null;
-  /** What the mailbox has for the turn (A2). */
-  mail: readonly DeliveredMessage[];
-  /** Null: nobody can be asked at once. */
-  askApproval: TurnRequest["askApproval"] | null;
-  /** The offered tools that run beside the engine; all others are the client's. */
-  serverTools: ReadonlyMap<string, Tool>;
   toolsHash: string;
-  workspaceId: string | null;
+  /** The offered tools that run beside the engine, by name. The client runs all others. */
+  serverTools: ReadonlyMap<string, Tool>;
+  /**
+   * The input parts that the tool `read_input` can read, by name: those of the history, and those of this turn once
+   * they have their blobs.
+   */
+  readable: Map<string, PartRef>;
+  /** Asks a person whether a call may run. Null if no person can be asked while the turn runs. */
+  askApproval: TurnRequest["askApproval"] | null;
+}
+
+/** Where retrieval searches, and what happens if it cannot. */
+export interface RetrievalScope {
+  /** Undefined if the agent context names an index that is not configured. */
+  retriever: Retriever | undefined;
+  policy: ConversationContext["retrieval"];
+  orgId: string;
+  /** The repository whose index is searched. Null: nothing is searched. */
   repo: string | null;
-  /** Where the asker's working copy stands; null: nobody said. */
+  /** The commit of the caller's working copy. Null if the caller did not give it. */
   commit: string | null;
   ifNotIndexed: "fail" | "warn";
   language: string | null;

@@ -11,7 +11,7 @@ import { limits } from "../../../domain/limits.ts";
 import type { AlreadySent, SentChunk, SentFile } from "../../../domain/lineage.ts";
 import type { Retriever } from "../../../retrieval/retriever.ts";
 import type { EngineLimits } from "../../dependencies.ts";
-import type { AcceptedRequest } from "./accepted-request.ts";
+import type { RetrievalScope } from "./accepted-request.ts";
 import type { ContextFile } from "../request/context-block.ts";
 import type { CheckedFile } from "./check-files.ts";
 
@@ -84,20 +84,6 @@ export function chunkBounds({ retrievalChunksMax, retrievalTokensMax }: EngineLi
   };
 }
 
-/** What the accepted request says of retrieval: who asks, what for, and where. */
-export type RetrievalRequest = Pick<
-  AcceptedRequest,
-  | "retriever"
-  | "conversationContext"
-  | "instruction"
-  | "caller"
-  | "repo"
-  | "commit"
-  | "ifNotIndexed"
-  | "language"
-  | "pathPrefixes"
->;
-
 /** What the chunks are held against. */
 export interface KnownContext {
   sent: AlreadySent;
@@ -113,17 +99,24 @@ export interface GatheredChunks {
 
 const nothing: GatheredChunks = { refs: [], toSend: [], warnings: [] };
 
-/** Every turn retrieves, follow-ups too (Q3). A failure fails the turn unless retrieval is optional (Q5). */
-export async function gatherChunks(request: RetrievalRequest, known: KnownContext): Promise<GatheredChunks> {
-  const policy = request.conversationContext.retrieval;
-  if (policy === "off" || request.repo === null || request.instruction.trim() === "") return nothing;
+/**
+ * Searches the repository for the instruction, and chooses the chunks to send. Every turn retrieves, follow-ups too (Q3).
+ * If the search fails, this throws, unless retrieval is optional (Q5).
+ */
+export async function gatherChunks(
+  scope: RetrievalScope,
+  instruction: string,
+  known: KnownContext,
+): Promise<GatheredChunks> {
+  const { repo, policy } = scope;
+  if (policy === "off" || repo === null || instruction.trim() === "") return nothing;
   try {
-    const candidates = await search(request, request.repo);
-    const warnings = await staleness(request, request.repo, candidates);
+    const candidates = await search(scope, repo, instruction);
+    const warnings = await staleness(scope, repo, candidates);
     return { ...chooseChunks(candidates, known, known.bounds), warnings };
   } catch (error) {
     const { code, message } = failureOf(error);
-    const mayLack = policy === "optional" || (code === "index_missing" && request.ifNotIndexed === "warn");
+    const mayLack = policy === "optional" || (code === "index_missing" && scope.ifNotIndexed === "warn");
     if (mayLack) {
       const warning = code === "index_missing" ? "index_missing" : "retrieval_failed";
       return { ...nothing, warnings: [{ code: warning, message: `answered without retrieval: ${message}` }] };
@@ -133,26 +126,30 @@ export async function gatherChunks(request: RetrievalRequest, known: KnownContex
   }
 }
 
-async function search(request: RetrievalRequest, repo: string): ReturnType<Retriever["search"]> {
-  if (request.retriever === undefined) throw new AptoveError("index_missing", "no index is configured");
-  return await request.retriever.search({
-    text: request.instruction,
-    orgId: request.caller.orgId,
+async function search(
+  { retriever, orgId, language, pathPrefixes }: RetrievalScope,
+  repo: string,
+  text: string,
+): ReturnType<Retriever["search"]> {
+  if (retriever === undefined) throw new AptoveError("index_missing", "no index is configured");
+  return await retriever.search({
+    text,
+    orgId,
     repo,
-    ...(request.language !== null && { language: request.language }),
-    ...(request.pathPrefixes.length > 0 && { pathPrefixes: [...request.pathPrefixes] }),
+    ...(language !== null && { language }),
+    ...(pathPrefixes.length > 0 && { pathPrefixes: [...pathPrefixes] }),
     candidates: limits.retrievalCandidatesMax,
   });
 }
 
-/** Every finding names the commit of its index; only where nothing was found has the index to be asked for it. */
+/** Warns if the index was made at another commit than the caller's. Every chunk names that commit; the index is asked only if none was found. */
 async function staleness(
-  { commit, retriever, caller }: RetrievalRequest,
+  { commit, retriever, orgId }: RetrievalScope,
   repo: string,
   [found]: readonly Chunk[],
 ): Promise<Warning[]> {
   if (commit === null) return [];
-  const index = found ?? (await retriever?.list(caller.orgId))?.find((each) => each.repo === repo);
+  const index = found ?? (await retriever?.list(orgId))?.find((each) => each.repo === repo);
   if (index === undefined || index.commit === commit) return [];
   const then = index.commit === null ? "before the first commit" : `at commit ${shortCommit(index.commit)}`;
   const message =

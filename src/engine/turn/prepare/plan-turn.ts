@@ -106,7 +106,7 @@ async function gatherContext(
   const sent = alreadySent(state);
   const files = gatherFiles(accepted.files, sent);
   const known = { sent, activePaths: files.activePaths, bounds: chunkBounds(deps.limits) };
-  const chunks = await gatherChunks(accepted, known);
+  const chunks = await gatherChunks(accepted.retrieval, accepted.instruction, known);
   live.signal.throwIfAborted();
   const input = placeInput(live.turnId, state, accepted.input);
   for (const ref of input.readable) accepted.readable.set(ref.name, ref);

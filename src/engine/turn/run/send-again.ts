@@ -27,7 +27,7 @@ export async function sendAgain({ deps }: EngineCore, plan: TurnPlan): Promise<T
   const files = gatherFiles(accepted.files, sent);
   const known = { sent, activePaths: files.activePaths, bounds: chunkBounds(deps.limits) };
   // Without the commit: what there is to warn of was in the warnings when the turn was planned.
-  const chunks = await gatherChunks({ ...accepted, commit: null }, known);
+  const chunks = await gatherChunks({ ...accepted.retrieval, commit: null }, accepted.instruction, known);
   const block = contextBlock(chunks.toSend, files.toSend);
   return block === null ? plan : withContext(plan, { block, files, chunks });
 }
