@@ -23,11 +23,11 @@ export type * from "./retrieval/retriever.ts";
 export type { Activity, Observer } from "./telemetry/observer.ts";
 export type * from "./tools/session-tools.ts";
 export type * from "./tools/tool.ts";
-export { checkDeviceId, type Binding, type BindingStore } from "./workspace/binding-store.ts";
+export { checkDeviceId, type DeviceBinding, type BindingStore } from "./workspace/binding-store.ts";
 export { checkTranscriptName, type TranscriptFile, type TranscriptStore } from "./workspace/transcript-store.ts";
 export {
   checkPermission,
-  checkWords,
+  checkNames,
   checkWorkspaceId,
   type NewWorkspace,
   type Workspace,

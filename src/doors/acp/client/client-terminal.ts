@@ -2,7 +2,7 @@
 import type { TerminalOutputResponse } from "@agentclientprotocol/sdk";
 import { AptoveError } from "../../../domain/errors.ts";
 import { limits } from "../../../domain/limits.ts";
-import type { CommandOutcome, CommandRequest, CommandRunner } from "../../../tools/session-tools.ts";
+import type { ShellCommandResult, ShellCommandRequest, CommandRunner } from "../../../tools/session-tools.ts";
 import type { Client } from "./client.ts";
 
 export interface TerminalPorts {
@@ -16,7 +16,7 @@ export function clientTerminal(ports: TerminalPorts): CommandRunner {
   return { run: (command) => runInTerminal(ports, command) };
 }
 
-async function runInTerminal(ports: TerminalPorts, command: CommandRequest): Promise<CommandOutcome> {
+async function runInTerminal(ports: TerminalPorts, command: ShellCommandRequest): Promise<ShellCommandResult> {
   const { client, sessionId } = ports;
   const terminalId = await create(ports, command);
   const named = { sessionId, terminalId };
@@ -34,7 +34,7 @@ async function runInTerminal(ports: TerminalPorts, command: CommandRequest): Pro
 }
 
 /** Never given up half-way: a terminal whose id nobody knows could not be released. */
-async function create({ client, sessionId }: TerminalPorts, asked: CommandRequest): Promise<string> {
+async function create({ client, sessionId }: TerminalPorts, asked: ShellCommandRequest): Promise<string> {
   const { command, cwd, outputBytesMax } = asked;
   const shell =
     process.platform === "win32"
@@ -72,7 +72,7 @@ function deadline(): AbortSignal {
 }
 
 /** The client was told the limit; one that does not keep to it is cut here. */
-function outcomeOf({ output, truncated, exitStatus }: TerminalOutputResponse, bytesMax: number): CommandOutcome {
+function outcomeOf({ output, truncated, exitStatus }: TerminalOutputResponse, bytesMax: number): ShellCommandResult {
   const bytes = Buffer.from(output);
   const isTooLong = bytes.byteLength > bytesMax;
   const kept = isTooLong ? bytes.subarray(bytes.byteLength - bytesMax) : bytes;

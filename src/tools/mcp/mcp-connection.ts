@@ -1,6 +1,6 @@
 /**
- * One connection to one server (P5), on the library of the protocol. Loading this file costs a tenth of a second, so
- * whoever has no server does not import it.
+ * Opens one connection to one server (P5), with the protocol's library. Loading this file takes a tenth of a second, so it
+ * is imported only if there is a server.
  */
 import { basename } from "node:path";
 import { pathToFileURL } from "node:url";
@@ -23,65 +23,66 @@ import { StdioTransport } from "./stdio-transport.ts";
 
 export { faultOf, isSessionLost, isTimeout } from "./server-fault.ts";
 
-export interface ConnectRequest {
+export interface McpConnectionRequest {
   server: McpServer;
-  /** Absolute paths that the server is told of as its roots; it is started in the first. */
+  /** Absolute paths, which the server receives as its roots. It is started in the first one. */
   folders: readonly string[];
   env: Readonly<Record<string, string | undefined>>;
-  /** Of this program. */
+  /** The version of this program. */
   version: string;
-  /** Ends the attempt, and all that it started. */
+  /** Ends the attempt and all processes that it started. */
   signal: AbortSignal;
   answerForm: AnswerForm | null;
   onStderr(text: string): void;
   onListChanged(): void;
-  /** What goes wrong beside the calls: lines that are no messages, answers that nobody waits for. */
-  onNoise(text: string): void;
+  /** Receives errors outside of calls: lines that are not messages, and responses without a request. */
+  onConnectionError(text: string): void;
 }
 
-export interface Connection {
-  /** Name and version, as the server gives them; and the version of the protocol. */
+export interface McpConnection {
+  /** The server's name and version, as it reports them. */
   version: string;
+  /** The version of the protocol. */
   protocol: string;
-  /** As the server gives them; of a list without an end, the beginning. */
+  /** Returns the tools as the server lists them. Of a list without an end, returns the beginning. */
   listTools(signal: AbortSignal): Promise<readonly unknown[]>;
-  /** Whether it will be known when the list changes; it is asked for anew otherwise. */
-  hearsChanges(): boolean;
-  call(request: CallRequest): Promise<CallToolResult>;
-  /** Whether it still answers at all; true where the protocol has no way to ask. */
+  /** Returns true if the server reports changes of the list. If not, the list must be read again each time. */
+  reportsListChanges(): boolean;
+  call(request: McpCallRequest): Promise<CallToolResult>;
+  /** Returns true if the server still responds. Also returns true if the protocol has no ping. */
   answersPing(timeMs: number): Promise<boolean>;
-  /** Resolves when the connection has ended, with the reason, in words that go on after "it". */
+  /** Resolves when the connection has ended, with the reason in words that follow the server's name. */
   ended: Promise<string>;
   close(): Promise<void>;
 }
 
-export interface CallRequest {
+export interface McpCallRequest {
   name: string;
   args: Record<string, unknown>;
   signal: AbortSignal;
-  /** Without a sign of life. */
+  /** The longest time in milliseconds without progress. */
   idleMs: number;
   onProgress(text: string): void;
 }
 
 /**
- * Rejects with whatever the library or the system says. Over HTTP the newest version of the protocol is asked for
- * first. Over standard output the older way is: a process that does not know the question of the new one may end, or
- * never answer. What refuses the first way is tried by the other one.
+ * Connects to a server. Rejects with the error of the library or the system. Over HTTP, the newest version of the protocol
+ * is tried first. Over standard output, the older one is tried first: a process that does not know the newer handshake may
+ * exit or never respond. If the server refuses the first version, the other one is tried.
  */
-export async function connect(request: ConnectRequest): Promise<Connection> {
+export async function connectMcpServer(request: McpConnectionRequest): Promise<McpConnection> {
   const [first, second] =
     request.server.type === "http" ? (["auto", "legacy"] as const) : (["legacy", "auto"] as const);
   try {
     return await connectBy(first, request);
   } catch (error) {
     if (!isRefusal(error) || request.signal.aborted) throw error;
-    // Where neither way leads in, the first says why.
+    // If both fail, the first error is the reason.
     return await connectBy(second, request).catch(() => Promise.reject(error));
   }
 }
 
-async function connectBy(mode: VersionNegotiationMode, request: ConnectRequest): Promise<Connection> {
+async function connectBy(mode: VersionNegotiationMode, request: McpConnectionRequest): Promise<McpConnection> {
   const transport = transportTo(request);
   const client = makeClient(mode, request);
   const ended = new Promise<string>((resolve) => {
@@ -94,24 +95,24 @@ async function connectBy(mode: VersionNegotiationMode, request: ConnectRequest):
       request.signal,
     );
   } catch (error) {
-    const told = orItsEnd(error, transport);
+    const reason = orEndReason(error, transport);
     await transport.close();
-    throw told;
+    throw reason;
   }
   const isModern = client.getProtocolEra() === "modern";
-  let hearsChanges = true;
-  void client.autoOpenedSubscription?.closed.then(() => (hearsChanges = false));
+  let reportsChanges = true;
+  void client.autoOpenedSubscription?.closed.then(() => (reportsChanges = false));
   const { name = "", version = "" } = client.getServerVersion() ?? {};
   return {
     version: `${name} ${version}`.trim().slice(0, 200).toWellFormed(),
     protocol: client.getNegotiatedProtocolVersion() ?? "",
     listTools: (signal) => unlessAborted(isModern ? listModern(client, signal) : listLegacy(client, signal), signal),
-    hearsChanges: () => hearsChanges,
+    reportsListChanges: () => reportsChanges,
     call: async (call) => {
       try {
         return await unlessAborted(callTool(client, call), call.signal);
       } catch (error) {
-        throw orItsEnd(error, transport);
+        throw orEndReason(error, transport);
       }
     },
     answersPing: (timeMs) => (isModern ? Promise.resolve(true) : answersPing(client, timeMs)),
@@ -120,7 +121,7 @@ async function connectBy(mode: VersionNegotiationMode, request: ConnectRequest):
   };
 }
 
-function callTool(client: Client, { name, args, signal, idleMs, onProgress }: CallRequest): Promise<CallToolResult> {
+function callTool(client: Client, { name, args, signal, idleMs, onProgress }: McpCallRequest): Promise<CallToolResult> {
   return client.callTool(
     { name, arguments: args },
     {
@@ -132,20 +133,20 @@ function callTool(client: Client, { name, args, signal, idleMs, onProgress }: Ca
   );
 }
 
-/** Why the connection ended says more than that it did. */
-function orItsEnd(error: unknown, { why }: { why: string | null }): unknown {
+/** Returns the reason for the end of the connection if there is one, because it is more specific than the error. */
+function orEndReason(error: unknown, { why }: { why: string | null }): unknown {
   return isClosed(error) && why !== null ? new ServerEnded(why) : error;
 }
 
-function transportTo({ server, folders, env, onStderr }: ConnectRequest): StdioTransport | HttpTransport {
+function transportTo({ server, folders, env, onStderr }: McpConnectionRequest): StdioTransport | HttpTransport {
   if (server.type === "http") {
     const { protocol = "" } = URL.parse(server.url) ?? {};
-    if (!["http:", "https:"].includes(protocol)) throw new ServerEnded("is no address of http or https");
+    if (!["http:", "https:"].includes(protocol)) throw new ServerEnded("has no address with http or https");
     return new HttpTransport(server);
   }
   const inherited = DEFAULT_INHERITED_ENV_VARS.flatMap((name): [string, string][] => {
     const value = env[name];
-    // Functions that a shell exported are code.
+    // A value that begins with `()` is an exported shell function, which is code.
     return value === undefined || value.startsWith("()") ? [] : [[name, value]];
   });
   const { command, args } = server;
@@ -158,7 +159,7 @@ function transportTo({ server, folders, env, onStderr }: ConnectRequest): StdioT
   });
 }
 
-function makeClient(mode: VersionNegotiationMode, request: ConnectRequest): Client {
+function makeClient(mode: VersionNegotiationMode, request: McpConnectionRequest): Client {
   const { folders, answerForm, server } = request;
   const capabilities: ClientCapabilities = {
     ...(folders.length > 0 && { roots: {} }),
@@ -174,8 +175,8 @@ function makeClient(mode: VersionNegotiationMode, request: ConnectRequest): Clie
       jsonSchemaValidator: unchecked,
     },
   );
-  Object.assign(client, { onerror: (error: Error) => request.onNoise(error.message) });
-  // Servers tell of changes that have not said before that they would.
+  Object.assign(client, { onerror: (error: Error) => request.onConnectionError(error.message) });
+  // Some servers report changes without having declared it.
   client.setNotificationHandler("notifications/tools/list_changed", () => request.onListChanged());
   if (folders.length > 0) {
     client.setRequestHandler("roots/list", () => ({
@@ -192,7 +193,7 @@ function makeClient(mode: VersionNegotiationMode, request: ConnectRequest): Clie
   return client;
 }
 
-/** What a tool gives is text for a model, whatever its schema promises; and a schema may be made to take for ever. */
+/** Skips the check of results against the tool's schema. The result is only text for a model, and a malicious schema may take unlimited time. */
 const unchecked: NonNullable<ClientOptions["jsonSchemaValidator"]> = {
   getValidator: () => (value) => ({ valid: true, data: value as never, errorMessage: undefined }),
 };
@@ -200,9 +201,9 @@ const unchecked: NonNullable<ClientOptions["jsonSchemaValidator"]> = {
 const listPagesMax = 20;
 const listPage = z.looseObject({ tools: z.array(z.unknown()), nextCursor: z.string().optional() });
 
-/** Page by page and unchecked: one tool that is described wrongly must not cost the others. */
+/** Lists the tools page by page and unchecked, so that one invalid tool does not cost the others. */
 async function listLegacy(client: Client, signal: AbortSignal): Promise<unknown[]> {
-  // The library says on standard output that there are none.
+  // Without this check, the library prints to standard output that the server has no tools.
   if (client.getServerCapabilities()?.tools === undefined) return [];
   const pages: unknown[][] = [];
   let count = 0;
@@ -220,7 +221,7 @@ async function listLegacy(client: Client, signal: AbortSignal): Promise<unknown[
   return pages.flat();
 }
 
-/** By the library, which keeps what the new way of calling needs to know of each tool. */
+/** Lists the tools by the library, which remembers facts about each tool that calls with the new protocol need. */
 async function listModern(client: Client, signal: AbortSignal): Promise<unknown[]> {
   if (client.getServerCapabilities()?.tools === undefined) return [];
   const { tools } = await client.listTools(undefined, { signal, timeout: limits.mcpStartMs, cacheMode: "refresh" });
@@ -232,7 +233,7 @@ async function answersPing(client: Client, timeMs: number): Promise<boolean> {
     await client.ping({ timeout: timeMs });
     return true;
   } catch (error) {
-    // One that does not know the word answers too.
+    // A server that does not know `ping` responds with an error, which is a response too.
     return isAnswer(error);
   }
 }

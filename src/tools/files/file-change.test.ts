@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
 import { limits } from "../../domain/limits.ts";
-import { shownChange } from "./change.ts";
+import { shownChange } from "./file-change.ts";
 
 test("[P5] a change shows the lines that differ and three around them", () => {
   const before = Array.from({ length: 20 }, (_, index) => `${index + 1}\n`);

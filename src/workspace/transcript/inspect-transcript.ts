@@ -1,53 +1,54 @@
-/** What lies at the name of a transcript, beside what was noted of it. */
+/** Compares a transcript's file with the note about how far aptove wrote it. */
 import { limits } from "../../domain/limits.ts";
 import type { TranscriptMessage } from "../../domain/transcript.ts";
 import type { TranscriptFile, TranscriptStore } from "../transcript-store.ts";
-import { parseTranscript, tooLarge } from "./format.ts";
+import { parseTranscript, tooLargeReason } from "./format.ts";
 import { digestOf, type SessionNote } from "./notes.ts";
 
-export type Look =
+/** The state of a transcript's file. */
+export type TranscriptInspection =
   | { kind: "absent" }
-  /** It says what was noted. `content` is null where the stamp alone told so, without reading. */
+  /** It is as noted. `content` is null if the stamp alone showed this, without reading. */
   | { kind: "same"; file: TranscriptFile; content: Uint8Array | null }
-  /** It says something else, or nothing was noted of it. */
+  /** Its messages differ from the note, or there is no note. */
   | { kind: "changed"; file: TranscriptFile; content: Uint8Array; messages: TranscriptMessage[] }
   | { kind: "unreadable"; file: TranscriptFile; reason: string; content: Uint8Array | null };
 
-/** Costs the same for every length, unless somebody touched the file. */
-export async function lookAt(
+/** Inspects a transcript. The time does not depend on its length, unless the file was changed by another writer. */
+export async function inspectTranscript(
   store: TranscriptStore,
   { workspaceId, name }: { workspaceId: string; name: string },
   note: SessionNote | null,
-): Promise<Look> {
+): Promise<TranscriptInspection> {
   const found = await store.stat(workspaceId, name);
   if (found === null) return { kind: "absent" };
   if (note?.stamp === found.stamp) return { kind: "same", file: found, content: null };
   const read = await store.read(workspaceId, name);
   if (read === null) return { kind: "absent" };
   const { content, ...file } = read;
-  if (content === null) return lookAtUnread(file, note);
+  if (content === null) return inspectUnread(file, note);
   const parsed = parseTranscript(content);
   if (parsed.kind === "unreadable") return { ...parsed, file, content };
   const isSame = note !== null && digestOf(parsed.messages) === note.digest;
   return isSame ? { kind: "same", file, content } : { kind: "changed", file, content, messages: parsed.messages };
 }
 
-/** A conversation may grow beyond what is read: as long as it has the size that was noted, it is the one that was written. */
-function lookAtUnread(file: TranscriptFile, note: SessionNote | null): Look {
+/** Inspects a file that was not read. A conversation may grow beyond the size that is read: it is unchanged if it has the noted size. */
+function inspectUnread(file: TranscriptFile, note: SessionNote | null): TranscriptInspection {
   const isTooLarge = file.bytes > limits.transcriptBytesMax;
   if (isTooLarge && file.bytes === note?.bytes) return { kind: "same", file, content: null };
-  const reason = isTooLarge ? tooLarge(file.bytes) : "it is no plain file";
+  const reason = isTooLarge ? tooLargeReason(file.bytes) : "it is not a regular file";
   return { kind: "unreadable", file, reason, content: null };
 }
 
-/** Whether a person would say that something is in it: an imported conversation has at least one message with words. */
+/** Returns true if at least one message has text, as an imported conversation must. */
 export function hasWords(messages: readonly TranscriptMessage[]): boolean {
   return messages.some(({ text }) => text.trim() !== "");
 }
 
 /**
- * Whether the content is what the note covers and then a beginning of `added`, as a process or a machine that died
- * while it appended leaves it: nothing in it is a person's. After power loss the end may be zeros.
+ * Returns true if the content is the noted one followed by a beginning of `added`, as a process that ended during an append
+ * leaves it. Then none of it is a person's edit. After power loss the end may be zeros.
  */
 export function isTornAppend(
   content: Uint8Array | null,

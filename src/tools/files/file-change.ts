@@ -1,46 +1,46 @@
-/** How the change of a file is shown: the lines that differ, with a few around them. */
+/** Shows a change of a file: the lines that differ, with a few lines around them. */
 import { limits } from "../../domain/limits.ts";
 import type { ToolCallView, ToolContent } from "../../domain/tool.ts";
-import type { Place } from "../session-folders.ts";
+import type { SessionPath } from "../session-folders.ts";
 import { shownPath } from "../shown-text.ts";
 
 const linesAround = 3;
 
-export interface Change {
-  /** As people and editors know it. */
+export interface FileChange {
+  /** The path as people and editors know it. */
   path: string;
-  /** Null: the file is new. */
+  /** The old text. Null if the file is new. */
   before: string | null;
   after: string;
 }
 
-export interface ShownChange {
+export interface ShownFileChange {
   content: ToolContent[];
-  /** The first line that differs, from 1. */
+  /** The number of the first line that differs, from 1. */
   line: number;
 }
 
 interface ViewedChange {
   verb: "Create" | "Write" | "Edit";
-  place: Place;
+  target: SessionPath;
   before: string | null;
   after: string;
 }
 
-/** Whoever allows one change for ever allows all of them in that folder. */
-export function changeView({ verb, place, before, after }: ViewedChange): ToolCallView {
-  const { content, line } = shownChange({ path: place.known, before, after });
+/** Returns the view of a change. Its permission covers every change in the session's folder that contains the file. */
+export function changeView({ verb, target, before, after }: ViewedChange): ToolCallView {
+  const { content, line } = shownChange({ path: target.known, before, after });
   return {
-    title: `${verb} ${place.shown}`,
+    title: `${verb} ${target.shown}`,
     kind: "edit",
-    locations: [{ path: place.known, line }],
+    locations: [{ path: target.known, line }],
     content,
-    permission: { key: `write ${place.folder}`, label: `change files in ${shownPath(place.folder)}` },
+    permission: { key: `write ${target.folder}`, label: `change any file in ${shownPath(target.folder)}` },
   };
 }
 
-/** Never a part of a change: one that is too large is told by its size. */
-export function shownChange({ path, before, after }: Change): ShownChange {
+/** Returns the change as a diff, never a part of it. A change that is too large is described by its size. */
+export function shownChange({ path, before, after }: FileChange): ShownFileChange {
   const region = before === null ? { oldText: null, newText: after, line: 1 } : differing(before, after);
   const { oldText, newText, line } = region;
   if ((oldText?.length ?? 0) + newText.length > limits.diffCharactersMax) {
@@ -63,12 +63,12 @@ function differing(before: string, after: string): { oldText: string; newText: s
   return { oldText: part(old), newText: part(young), line: same + 1 };
 }
 
-/** Each with its line feed. */
+/** Splits the text into lines, each with its line feed. */
 function linesOf(text: string): string[] {
   return text.split(/(?<=\n)/);
 }
 
-/** "1 line", "12 lines". */
+/** Returns the number of lines in words: "1 line", "12 lines". */
 export function linesText(text: string): string {
   let lines = text === "" || text.endsWith("\n") ? 0 : 1;
   for (let at = text.indexOf("\n"); at !== -1; at = text.indexOf("\n", at + 1)) lines++;

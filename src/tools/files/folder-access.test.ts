@@ -5,10 +5,10 @@ import { join } from "node:path";
 import { test, type TestContext } from "node:test";
 import { temporaryFolder } from "../../../testing/temporary-folder.ts";
 import { SessionFolders } from "../session-folders.ts";
-import { inFolder, type Way } from "./inside.ts";
+import { insideFolder, type FolderAccess } from "./folder-access.ts";
 
 /** The ways of the systems: Linux's, where this is Linux, and the other one. */
-const ways: [string, Partial<Way>][] = [["by names", { descriptors: null }]];
+const ways: [string, Partial<FolderAccess>][] = [["by names", { descriptors: null }]];
 if (existsSync("/proc/self/fd")) ways.push(["by descriptors", {}]);
 
 async function world(t: TestContext) {
@@ -23,13 +23,13 @@ async function world(t: TestContext) {
 for (const [name, way] of ways) {
   test(`[P5] a folder that became a link after it was checked is not entered (${name})`, async (t) => {
     const { base, folders } = await world(t);
-    const place = await folders.place("a/b/file");
-    const fresh = await folders.place("a/b/new/file");
+    const target = await folders.resolve("a/b/file");
+    const fresh = await folders.resolve("a/b/new/file");
     await rename(join(base, "session/a"), join(base, "session/was"));
     await symlink("../outside", join(base, "session/a"));
-    for (const each of [place, fresh]) {
+    for (const each of [target, fresh]) {
       for (const make of [true, false]) {
-        const entering = inFolder(each, { make, ...way }, (at) => writeFile(at("file"), "taken"));
+        const entering = insideFolder(each, { makesMissing: make, ...way }, (at) => writeFile(at("file"), "taken"));
         await assert.rejects(entering, /became a link meanwhile|ENOENT/);
       }
     }
@@ -39,15 +39,15 @@ for (const [name, way] of ways) {
 
   test(`[P5] missing folders are made where they are wanted, and only there (${name})`, async (t) => {
     const { folders } = await world(t);
-    const place = await folders.place("new/deep/file");
+    const target = await folders.resolve("new/deep/file");
     await assert.rejects(
-      inFolder(place, { make: false, ...way }, () => Promise.resolve()),
+      insideFolder(target, { makesMissing: false, ...way }, () => Promise.resolve()),
       /not a folder/,
     );
-    await inFolder(place, { make: true, ...way }, (at) => writeFile(at("file"), "here"));
-    assert.equal(await readFile(place.real, "utf8"), "here");
-    const behindFile = await folders.place("a/b/file/new");
-    await assert.rejects(inFolder(behindFile, { make: true, ...way }, () => Promise.resolve()));
+    await insideFolder(target, { makesMissing: true, ...way }, (at) => writeFile(at("file"), "here"));
+    assert.equal(await readFile(target.real, "utf8"), "here");
+    const behindFile = await folders.resolve("a/b/file/new");
+    await assert.rejects(insideFolder(behindFile, { makesMissing: true, ...way }, () => Promise.resolve()));
   });
 }
 
@@ -58,8 +58,8 @@ test(
   },
   async (t) => {
     const { base, folders } = await world(t);
-    const place = await folders.place("a/b/file");
-    await inFolder(place, { make: false }, async (at) => {
+    const target = await folders.resolve("a/b/file");
+    await insideFolder(target, { makesMissing: false }, async (at) => {
       await rename(join(base, "session/a"), join(base, "session/was"));
       await symlink("../outside", join(base, "session/a"));
       await writeFile(at("file"), "changed");
