@@ -75,7 +75,7 @@ async function open(dataDir: string): Promise<Aptove> {
 
 async function closed({ engine, observing }: Aptove): Promise<void> {
   await engine.close();
-  await observing.close();
+  await telemetry.close();
 }
 
 /** What the person asked last, without the header of the message. */

@@ -28,7 +28,7 @@ async function open(dataDir: string): Promise<Aptove> {
 
 async function closed({ engine, observing }: Aptove): Promise<void> {
   await engine.close();
-  await observing.close();
+  await telemetry.close();
 }
 
 /** Makes a data folder with something in each versioned file. */

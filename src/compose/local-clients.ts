@@ -1,4 +1,4 @@
-/** Clients of this process's own engine, without a socket: as the owner of the data folder, and as the operator of an org (H4). */
+/** Clients of the engine in this process, without a socket: one as the owner of the data folder, others as the operator of an org (H4). */
 import { randomBytes } from "node:crypto";
 import { createClient } from "../client/client.ts";
 import type { AptoveClient } from "../client/client.ts";
@@ -8,7 +8,7 @@ import { httpDoor, type HttpDoorOptions } from "../doors/http/door.ts";
 
 type LocalClients = Pick<LocalEngine, "client" | "operator" | "attachments">;
 
-/** The secrets by which these clients come in are known to this process only, and gone with it. */
+/** Creates the clients. Only this process knows the secrets that they authenticate with. */
 export async function localClients(options: HttpDoorOptions): Promise<LocalClients> {
   const { keys, operator, attachments } = options.engine;
   const owner = await keys.owner();

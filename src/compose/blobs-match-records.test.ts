@@ -5,12 +5,12 @@ import type { BlobStore } from "../blobs/blob-store.ts";
 import { AptoveError } from "../domain/errors.ts";
 import { memoryRecords } from "../records/memory/memory-records.ts";
 import type { RecordStore } from "../records/record-store.ts";
-import { checkSameBlobs, identityKey } from "./same-blobs.ts";
+import { checkBlobsMatchRecords, blobStoreIdKey } from "./blobs-match-records.ts";
 
 /** Returns the reports. Rejects as the check does. */
 async function check(records: RecordStore, blobs: BlobStore): Promise<string[]> {
   const reports: string[] = [];
-  await checkSameBlobs({ records, blobs, report: (message) => void reports.push(message) });
+  await checkBlobsMatchRecords({ records, blobs, report: (message) => void reports.push(message) });
   return reports;
 }
 
@@ -54,12 +54,12 @@ test("[B4] blobs that do not answer, or do not say whose they are, are told of; 
   const blobs = memoryBlobs();
   const down = { ...blobs, get: () => Promise.reject(new AptoveError("storage_failed", "no answer")) };
   assert.equal((await check(memoryRecords(), down)).length, 1);
-  await blobs.put(identityKey, Buffer.from("{}"));
+  await blobs.put(blobStoreIdKey, Buffer.from("{}"));
   assert.equal((await check(memoryRecords(), blobs)).length, 1);
 });
 
 test("[B2] [B4] blobs whose id a newer version wrote are refused", async () => {
   const blobs = memoryBlobs();
-  await blobs.put(identityKey, Buffer.from('{"format":2,"name":"x"}'));
+  await blobs.put(blobStoreIdKey, Buffer.from('{"format":2,"name":"x"}'));
   await assert.rejects(check(memoryRecords(), blobs), { code: "data_newer" });
 });

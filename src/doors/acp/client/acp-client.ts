@@ -1,4 +1,4 @@
-/** The client at the other end of one connection, as far as sessions need it. */
+/** The client at the other end of one connection, with what sessions need of it. */
 import type {
   AgentConnection,
   ClientCapabilities,
@@ -10,12 +10,12 @@ import type {
 } from "@agentclientprotocol/sdk";
 import { unlessAborted } from "../../../system/abort.ts";
 
-export class Client {
+export class AcpClient {
   readonly #connection: () => AgentConnection;
-  /** What it said that it can do; nothing before `initialize`. */
+  /** The capabilities that the client declared. Empty before `initialize`. */
   capabilities: ClientCapabilities = {};
 
-  /** The connection is asked for when it is first used: handlers are there before it. */
+  /** Takes a function, because the handlers exist before the connection. It is called at each use. */
   constructor(connection: () => AgentConnection) {
     this.#connection = connection;
   }
@@ -30,8 +30,8 @@ export class Client {
   }
 
   /**
-   * Resolves when the client's end has taken it, so that whoever waits reads no faster than the client does (R5); or when
-   * the client is gone, which may be in the middle of that. Nobody hears what is said to it then.
+   * Sends an update. Resolves when the client's end has taken it, so that a caller that waits reads events no faster than the
+   * client does (R5). Resolves too when the client leaves, even in the middle of a message; the update is then lost.
    */
   async update(sessionId: string, update: SessionUpdate): Promise<void> {
     const { gone } = this;
@@ -42,7 +42,7 @@ export class Client {
     });
   }
 
-  /** Gives up waiting, and tells the client so, when the signal aborts. Rejects also when the client goes away. */
+  /** Sends a request. If the signal aborts, it stops waiting and cancels the request at the client. Rejects if the client leaves. */
   async request<M extends ClientRequestMethod>(
     method: M,
     params: ClientRequestParamsByMethod[M],

@@ -1,4 +1,4 @@
-/** The answer of the execute route, made from a stored turn: the same at once and at any later time (H1). */
+/** Builds the answer of the execute route from a stored turn. It is the same at any later time (H1). */
 import { AptoveError } from "../../../domain/errors.ts";
 import type { Warning } from "../../../domain/errors.ts";
 import { parseFileBundle } from "../../../domain/file-bundle.ts";
@@ -13,7 +13,7 @@ import { toWireUsage } from "../../../protocol/values.ts";
 /** Throws `turn_not_finished` while the turn runs. */
 export async function executeAnswerOf(reader: TurnReader): Promise<ExecuteAnswer> {
   const { turn } = reader;
-  if (turn.status === "pending") throw new AptoveError("turn_not_finished", "read its events until it is");
+  if (turn.status === "pending") throw new AptoveError("turn_not_finished", "read its events until it has finished");
   const outcome = turnOutcome(turn);
   const text = await reader.answer();
   const { bundle, warnings } = proposedFiles(turn, outcome, text);
@@ -53,7 +53,7 @@ function kindOf(outcome: TurnOutcome): ExecuteAnswer["kind"] {
   }
 }
 
-/** X7: an answer in `edit` mode may propose changes; what is no valid bundle is a warning and stays text. */
+/** Reads the changes that an answer in `edit` mode proposes (X7). An invalid bundle becomes a warning, and stays text. */
 function proposedFiles(
   turn: Turn,
   outcome: TurnOutcome,
@@ -64,7 +64,7 @@ function proposedFiles(
   const parsed = parseFileBundle(text);
   if (parsed === null) return { bundle: null, warnings };
   if ("bundle" in parsed) return { bundle: parsed.bundle, warnings };
-  const isSaid = warnings.some((warning) => warning.code === "file_bundle_invalid");
+  const isWarned = warnings.some((warning) => warning.code === "file_bundle_invalid");
   const warning: Warning = { code: "file_bundle_invalid", message: parsed.fault };
-  return { bundle: null, warnings: isSaid ? warnings : [...warnings, warning] };
+  return { bundle: null, warnings: isWarned ? warnings : [...warnings, warning] };
 }

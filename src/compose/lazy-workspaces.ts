@@ -1,37 +1,29 @@
-/** The workspaces of the data folder, or of the stores that the caller brings (Y1); opened at the first use: most commands need none. */
+/** The workspaces of the data folder, or of stores that the caller gives (Y1). They are opened at first use, because most commands need none. */
 import type { Millis } from "../domain/ids.ts";
 import type { TranscribedTurn } from "../domain/transcript.ts";
-import type { BindingStore } from "../workspace/binding-store.ts";
 import type { DataFolder } from "../configuration/data-folder.ts";
 import type { OpenedWorkspaces } from "../workspace/opened-workspaces.ts";
-import type { TranscriptStore } from "../workspace/transcript-store.ts";
 import type { Transcripts } from "../workspace/transcript/transcripts.ts";
-import type { WorkspaceStore } from "../workspace/workspace-store.ts";
+import type { WorkspaceOptions } from "./options.ts";
 
-export interface BroughtStores {
-  workspaceStore?: WorkspaceStore;
-  bindings?: BindingStore;
-  transcripts?: TranscriptStore;
-}
-
-export interface KeptWorkspaces {
+export interface LazyWorkspaces {
   opened(): Promise<OpenedWorkspaces>;
   transcripts(): Promise<Transcripts>;
-  /** Writes the turn down, and marks the workspace as used (W4, W6). Never rejects. */
+  /** Writes the turn to the transcript, and marks the workspace as used (W4, W6). Never rejects. */
   turnFinished(workspaceId: string, turn: TranscribedTurn): Promise<void>;
 }
 
-interface Surroundings {
+interface WorkspaceSetup {
   folder: DataFolder;
   now(): Millis;
   report(message: string, error?: unknown): void;
 }
 
-export function keptWorkspaces(brought: BroughtStores, { folder, now, report }: Surroundings): KeptWorkspaces {
+export function lazyWorkspaces(given: WorkspaceOptions, { folder, now, report }: WorkspaceSetup): LazyWorkspaces {
   let opened: Promise<OpenedWorkspaces> | null = null;
   let written: Promise<Transcripts> | null = null;
-  const kept: KeptWorkspaces = {
-    opened: () => (opened ??= open(brought, { folder, now })),
+  const kept: LazyWorkspaces = {
+    opened: () => (opened ??= open(given, { folder, now })),
     transcripts: () => (written ??= openTranscripts()),
     turnFinished: async (workspaceId, turn) => {
       await (await kept.transcripts()).turnFinished(workspaceId, turn);
@@ -50,12 +42,12 @@ export function keptWorkspaces(brought: BroughtStores, { folder, now, report }: 
 }
 
 /**
- * Files stand in for what the caller did not bring. Only transcripts cannot stand in files beside workspaces that are
- * somewhere else: there they end with the process.
+ * Uses files for each store that the caller did not give. The exception: transcripts of workspaces in another store
+ * cannot be files beside them, so they are in memory and end with the process.
  */
 async function open(
-  { workspaceStore, bindings, transcripts }: BroughtStores,
-  { folder, now }: Omit<Surroundings, "report">,
+  { workspaceStore, bindings, transcripts }: WorkspaceOptions,
+  { folder, now }: Omit<WorkspaceSetup, "report">,
 ): Promise<OpenedWorkspaces> {
   const { openWorkspaces } = await import("./open-workspaces.ts");
   if (workspaceStore === undefined) return openWorkspaces(folder, { bindings, transcripts, now });

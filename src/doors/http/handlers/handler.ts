@@ -1,4 +1,4 @@
-/** What every handler gets, and the ways to answer. */
+/** The input and the output of a route's handler. */
 import type { Caller } from "../../../domain/caller.ts";
 import type { Engine } from "../../../engine/engine.ts";
 import { routes } from "../../../protocol/routes/routes.ts";
@@ -11,7 +11,7 @@ import type {
   RouteTable,
 } from "../../../protocol/routes/routes.ts";
 import type { RouteName } from "../../../protocol/routes/paths.ts";
-import type { Report } from "../problem-answer.ts";
+import type { ReportFault } from "../problem-answer.ts";
 import type { Observer } from "../../../telemetry/observer.ts";
 import type { RunSlots } from "../admission/quotas.ts";
 
@@ -23,40 +23,42 @@ export interface HttpLimits {
   requestsPerMinuteMax: number;
 }
 
-/** What the handlers share. */
-export interface Door {
+/** What all handlers share. */
+export interface HandlerDependencies {
   engine: Engine;
   limits: HttpLimits;
   heartbeatMs: number;
   slots: RunSlots;
-  /** For faults of our own. */
-  report: Report;
+  /** Reports internal faults. */
+  report: ReportFault;
   observer: Observer;
 }
 
-export interface Call<N extends RouteName> {
+/** A checked request to a route. */
+export interface RouteCall<N extends RouteName> {
   request: Request;
+  /** The user who sent the request. Null on an open route, and on one that greets if the request has no valid key. */
   caller: RouteTable[N] extends { greets: true }
     ? Caller | null
     : RouteTable[N]["access"] extends "open"
       ? null
       : Caller;
-  /** Calls once when the caller's key ends, for an answer that stays open. Gives what ends the watch. */
+  /** Calls `onEnd` once when the caller's key becomes invalid, for a response that stays open. Returns a function that ends the watch. */
   watchKey(onEnd: () => void): () => void;
-  /** The `{id}` of the path, known to be an id; empty where there is none. */
+  /** The `{id}` of the path, checked to be an id. Empty if the path has none. */
   id: string;
   params: ParamsOf<N>;
   query: QueryOf<N>;
   body: ReadBodyOf<N>;
 }
 
-/** Who reads an answer that stays open. */
-export type Listener = Pick<Call<RouteName>, "request" | "watchKey">;
+/** The client that reads a response that stays open. */
+export type StreamListener = Pick<RouteCall<RouteName>, "request" | "watchKey">;
 
-export type Handler<N extends RouteName> = (call: Call<N>) => Promise<Response>;
-export type Handlers<N extends RouteName> = { [K in N]: Handler<K> };
+export type RouteHandler<N extends RouteName> = (call: RouteCall<N>) => Promise<Response>;
+export type RouteHandlers<N extends RouteName> = { [K in N]: RouteHandler<K> };
 
-/** The route's JSON answer, with its status. */
+/** Creates the route's JSON response, with its status. */
 export function answer<N extends RouteName>(
   name: N,
   value: AnswerOf<N>,

@@ -1,9 +1,9 @@
-/** From where a listener wants its events: the `Last-Event-ID` header, or `?after=` (V2). */
+/** Reads the position after which a listener wants events: the `Last-Event-ID` header, or `?after=` (V2). */
 import { AptoveError } from "../../../domain/errors.ts";
 import { parseEventId } from "../../../protocol/event-id.ts";
 import type { EventId } from "../../../protocol/event-id.ts";
 
-/** Null: from the beginning. The header counts where both are given: it is what a reconnecting client sends. */
+/** Returns the id of the last event that the listener received. Null: from the beginning. The header wins over the query, because a reconnecting client sends it. */
 export function lastEventId(request: Request, after: string | undefined): EventId | null {
   const text = request.headers.get("last-event-id") ?? after ?? "";
   if (text === "") return null;
@@ -12,8 +12,8 @@ export function lastEventId(request: Request, after: string | undefined): EventI
   return id;
 }
 
-/** The same for the events of one turn, where a bare number of events that were had will do in the query. */
-export function placeInTurn(request: Request, turnId: string, after: string | undefined): number {
+/** Returns the same position within one turn. The query may also be the number of events that the listener received. */
+export function positionInTurn(request: Request, turnId: string, after: string | undefined): number {
   const isNumber = request.headers.get("last-event-id") === null && /^\d{1,15}$/.test(after ?? "");
   if (isNumber) return Number(after);
   const id = lastEventId(request, after);

@@ -1,8 +1,8 @@
-/** Lines as bodies, in both directions: neither a file nor an answer is ever whole in memory, only one line of it. */
+/** Bodies of lines, as requests and as responses. Only one line is in memory at a time. */
 import { AptoveError } from "../../../domain/errors.ts";
 
-/** The lines of a body, without their ends. Throws `body_too_large` for one that is longer than `lineBytesMax`. */
-export async function* readLines(pieces: AsyncIterable<Uint8Array>, lineBytesMax: number): AsyncGenerator<string> {
+/** Yields the lines of a body, without line breaks. Throws `body_too_large` for a line longer than `lineBytesMax`. */
+export async function* bodyLines(pieces: AsyncIterable<Uint8Array>, lineBytesMax: number): AsyncGenerator<string> {
   let begun: Uint8Array[] = [];
   let size = 0;
   let number = 1;
@@ -45,10 +45,10 @@ function lineText(bytes: Uint8Array, number: number): string {
 const encoder = new TextEncoder();
 
 /**
- * Lines as a body. Resolves with the first line, so that what refuses to give any is a refusal and no broken
- * answer; what breaks later breaks the connection, and is told to `onFault`.
+ * Returns lines as a body. It waits for the first line, so that an early error becomes a problem document and not a broken
+ * response. A later error breaks the connection, and is passed to `onFault`.
  */
-export async function lineStream(
+export async function bodyOfLines(
   lines: AsyncIterable<string>,
   onFault: (error: unknown) => void,
 ): Promise<ReadableStream<Uint8Array>> {
@@ -59,7 +59,7 @@ export async function lineStream(
     try {
       const result = next ?? (await iterator.next());
       next = null;
-      // Whoever went away while a line was read wants none any more.
+      // The client left while the line was read.
       if (hasLeft) return;
       if (result.done) controller.close();
       else controller.enqueue(encoder.encode(`${result.value}\n`));

@@ -1,33 +1,27 @@
-/** Who watches the program run, by the configuration: the operator's log, metrics, traces. Each is loaded only where it is wanted. */
+/** The operator's log, metrics and traces, as the configuration asks for them. Each is loaded only if it is wanted. */
 import type { OperatorLog } from "../telemetry/log/operator-log.ts";
 import { observers, type Observer } from "../telemetry/observer.ts";
-import type { Metrics } from "../telemetry/prometheus/metrics.ts";
+import type { PrometheusMetrics } from "../telemetry/prometheus/metrics.ts";
 import type { Configuration } from "../configuration/configuration.ts";
+import type { ProcessOptions } from "./options.ts";
 
-export interface ObservingRequest {
+export interface TelemetrySetup {
   configuration: Configuration;
   env: Readonly<Record<string, string | undefined>>;
   version: string;
   now: () => number;
-  /** What the caller brought. */
-  options: {
-    report?: OperatorLog["report"];
-    /** Takes a line of the log. */
-    writeLog?: (line: string) => void;
-    isCommand?: boolean;
-    observer?: Partial<Observer>;
-  };
+  options: ProcessOptions;
 }
 
-export interface Observing {
+export interface Telemetry {
   observer: Observer;
   report: OperatorLog["report"];
-  /** Null: none are wanted. */
-  metrics: Metrics | null;
+  /** Null if the configuration asks for no metrics. */
+  metrics: PrometheusMetrics | null;
   close(): Promise<void>;
 }
 
-export async function startObserving(request: ObservingRequest): Promise<Observing> {
+export async function startTelemetry(request: TelemetrySetup): Promise<Telemetry> {
   const { configuration, version, now, options } = request;
   const write = options.writeLog ?? ((line) => process.stderr.write(`${line}\n`));
   const { metrics: at, traces } = configuration;
@@ -36,8 +30,8 @@ export async function startObserving(request: ObservingRequest): Promise<Observi
   const log = operatorLog({ ...form, write, now, secrets: secretsOf(request) });
   const metrics = at.port === null ? null : await openMetrics();
   const spans = traces.exporter === "none" ? null : await openTraces(version, traces.ratio);
-  const isTold = form.level === "info" || form.level === "debug";
-  const all = [isTold ? log.observer : null, spans?.observer, metrics?.observer, options.observer];
+  const isObserverLogged = form.level === "info" || form.level === "debug";
+  const all = [isObserverLogged ? log.observer : null, spans?.observer, metrics?.observer, options.observer];
   return {
     observer: observers(all.filter((one) => one != null)),
     report: options.report ?? log.report,
@@ -46,12 +40,12 @@ export async function startObserving(request: ObservingRequest): Promise<Observi
   };
 }
 
-/** What a server tells whoever collects its log is in the way of a command's own answer. */
+/** Returns the form of the log for a command. Its output must not be mixed with the lines that a server writes for a log collector. */
 function commandForm({ level }: Configuration["log"]): Configuration["log"] {
   return { format: "text", level: level === "error" ? level : "warn" };
 }
 
-async function openMetrics(): Promise<Metrics> {
+async function openMetrics(): Promise<PrometheusMetrics> {
   const { prometheusMetrics } = await import("../telemetry/prometheus/metrics.ts");
   return prometheusMetrics();
 }
@@ -70,13 +64,13 @@ async function openTraces(
 
 const secretName = /key|token|secret|passw|credential|cookie/i;
 
-/** What the configuration and the environment hold in confidence: no line of the log has it (E8). */
-function secretsOf({ configuration, env }: ObservingRequest): string[] {
+/** Returns the secrets of the configuration and the environment. No line of the log contains one (E8). */
+function secretsOf({ configuration, env }: TelemetrySetup): string[] {
   const { providers, mcpServers, records, live } = configuration;
   const keys = [providers.openai, providers.anthropic, providers.google, ...providers.compatible];
   const servers = mcpServers.flatMap((server) => ("headers" in server ? Object.values(server.headers) : []));
   const variables = Object.entries(env).flatMap(([name, value]) =>
-    // Names of variables, and of files, are no secrets.
+    // Names of variables, paths and addresses are not secrets.
     secretName.test(name) && !/_(?:ENV|FILE|PATH|URL)$/.test(name) && value !== undefined ? [value] : [],
   );
   const passwords = [records.url, live.redis].map((url) => URL.parse(url ?? "")?.password ?? "");

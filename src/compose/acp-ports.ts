@@ -1,16 +1,16 @@
-/** What the ACP door asks for, from the parts that there are. */
+/** Builds the ports of the ACP door from the parts of aptove. */
 import type { Aptove } from "../compose.ts";
 import type { Caller } from "../domain/caller.ts";
 import { modelsOf } from "../domain/models.ts";
 import type { OpenedPorts, SessionChoices } from "../doors/acp/agent.ts";
 
-export interface AcpParts {
+export interface AcpPortsRequest {
   caller: Caller;
-  /** The workspace of whoever names no device; null: `default`. */
+  /** The workspace for a client that names no device. Null: `default`. */
   workspaceId: string | null;
 }
 
-export async function acpParts(aptove: Aptove, { caller, workspaceId }: AcpParts): Promise<OpenedPorts> {
+export async function openAcpPorts(aptove: Aptove, { caller, workspaceId }: AcpPortsRequest): Promise<OpenedPorts> {
   const { engine, configured, openSessionTools } = aptove;
   const { workspaces, permissions } = await aptove.workspaces();
   return {
@@ -20,7 +20,7 @@ export async function acpParts(aptove: Aptove, { caller, workspaceId }: AcpParts
     openSessionTools,
     workspaces: {
       ofDevice: async (deviceId) => {
-        // Whoever names a device first has it, so that nobody comes to its workspace by guessing (P2).
+        // The first user who names a device owns it, so that no other user reaches its workspace by guessing its id (P2).
         await engine.devices.resolve(caller, deviceId);
         return (await workspaces.resolve(deviceId)).id;
       },

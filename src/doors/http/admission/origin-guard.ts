@@ -1,27 +1,27 @@
 /**
- * What keeps a web page from driving the server (H4). A page's own requests carry its `Origin`, which must be
- * allowed; and a name that an attacker points at this machine (DNS rebinding) arrives as `Host`, which must
- * be one of ours. A key is needed besides.
+ * Prevents web pages from using the server (H4). A request of a page carries the page's `Origin`, which must be allowed. A
+ * name that an attacker points at this machine (DNS rebinding) arrives as `Host`, which must be a name of this server. The
+ * request needs a key too.
  */
 import { AptoveError } from "../../../domain/errors.ts";
 
-/** Always allowed, on any port: no attacker can make a browser send these for a name of their own. */
+/** Hosts that are always allowed, on any port: a browser never sends one of these for a name of an attacker. */
 const loopbackNames = ["localhost", "127.0.0.1", "[::1]"];
 
-export interface Guard {
-  /** Throws `origin_refused`. Gives the origin that may read the answer, when it is not the server's own. */
+export interface OriginGuard {
+  /** Returns the origin that may read the response, or null if it is the server's own. Throws `origin_refused`. */
   check(request: Request): string | null;
 }
 
-/** Hosts with a port are taken on that port only, without one on any. Origins are whole: `https://example.org`. */
-export function createGuard(allowed: { hosts: readonly string[]; origins: readonly string[] }): Guard {
+/** Creates the guard. A host with a port is allowed on that port only, without one on any port. Origins are complete: `https://example.org`. */
+export function createOriginGuard(allowed: { hosts: readonly string[]; origins: readonly string[] }): OriginGuard {
   const hosts = new Set([...loopbackNames, ...allowed.hosts].map((host) => host.toLowerCase()));
   const origins = new Set(allowed.origins.map((origin) => origin.toLowerCase().replace(/\/$/, "")));
   return {
     check: (request) => {
       const target = new URL(request.url).host;
       const host = (request.headers.get("host") ?? target).toLowerCase();
-      // A request line may name another host than the header.
+      // The request line may name a different host than the header.
       for (const named of [host, target]) {
         if (hosts.has(named) || hosts.has(hostName(named))) continue;
         throw new AptoveError(
@@ -34,18 +34,18 @@ export function createGuard(allowed: { hosts: readonly string[]; origins: readon
       if (origins.has(origin)) return origin;
       throw new AptoveError(
         "origin_refused",
-        `pages of ${JSON.stringify(origin)} may not call; the operator can add it to serve.allowed_origins`,
+        `pages of ${JSON.stringify(origin)} may not use this server; the operator can add it to serve.allowed_origins`,
       );
     },
   };
 }
 
-/** Without the port; what is not a host at all stays as it is and is not found. */
+/** Returns the host without its port. A text that is no host is returned unchanged, and no allowed host equals it. */
 function hostName(host: string): string {
   return /^(\[[0-9a-f:.]+\]|[^:[\]]+):\d{1,5}$/.exec(host)?.[1] ?? host;
 }
 
-/** Headers by which a browser lets an allowed origin read the answer; none are sent otherwise. */
+/** Returns the headers that let a page of an allowed origin read the response. Other origins get none. */
 export function corsHeaders(origin: string): Record<string, string> {
   return {
     "access-control-allow-origin": origin,
