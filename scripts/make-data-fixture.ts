@@ -73,7 +73,7 @@ async function open(dataDir: string): Promise<Aptove> {
   });
 }
 
-async function closed({ engine, observing }: Aptove): Promise<void> {
+async function closed({ engine, telemetry }: Aptove): Promise<void> {
   await engine.close();
   await telemetry.close();
 }

@@ -26,7 +26,7 @@ async function open(dataDir: string): Promise<Aptove> {
   return await createAptove({ dataDir, env: {}, overrides: { provider: "offline" }, report: () => {} });
 }
 
-async function closed({ engine, observing }: Aptove): Promise<void> {
+async function closed({ engine, telemetry }: Aptove): Promise<void> {
   await engine.close();
   await telemetry.close();
 }

@@ -116,7 +116,7 @@ test("[X7] each operation needs its fields and takes no others", () => {
   assert.match(faultOf([]), /at least one file/);
   assert.match(faultOf("a"), /at least one file/);
   assert.match(faultOf([null]), /files\[0\] is not an object/);
-  assert.match(faultOf([oneFile], 3), /root is not a text/);
+  assert.match(faultOf([oneFile], 3), /root is not a string/);
 });
 
 test("[X7] null stands for an absent field", () => {
