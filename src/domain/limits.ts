@@ -116,7 +116,7 @@ export const limits = {
    * rounds.
    */
   controlPollMs: 100,
-  controlPollsHeard: 10,
+  controlPollsPerWakeUp: 10,
   /** H5: the body of one request. */
   requestBodyBytesMax: 16_777_216,
   /** The file of an import over HTTP, which is read as it arrives. */
@@ -260,8 +260,8 @@ export const limits = {
   /** V2: how soon a process sees the events that another process appends. */
   livePollMs: 25,
   /** V2: the same between servers: without wake-ups, and with wake-ups, in case one was lost. */
-  livePollUnheardMs: 100,
-  livePollHeardMs: 2_000,
+  livePollWithoutWakeUpsMs: 100,
+  livePollWithWakeUpsMs: 2_000,
   /** How long an unreachable server of the live log is waited for. Turns continue meanwhile. */
   liveAwayMsMax: 15_000,
   /** R5: the time for one answer of PostgreSQL. After it the connection counts as broken. */

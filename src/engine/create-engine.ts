@@ -1,4 +1,4 @@
-/** Puts the engine together and keeps its house: leases, recovery, an orderly end (R1, R2, R4). */
+/** Puts the engine together, and runs its start and its orderly end (R1, R2, R4). */
 import type { Retriever } from "../retrieval/retriever.ts";
 import { AptoveError } from "../domain/errors.ts";
 import { engineCore, type EngineCore } from "./turn/live/engine-core.ts";
@@ -29,13 +29,13 @@ import { lineage } from "./turn/kept/turn-order.ts";
 import { turnReader } from "./turn/turn-reader.ts";
 import { workspaceSessions } from "./sessions/workspace-sessions.ts";
 
-/** Starts: recovers what an earlier process left running, then takes turns. */
+/** Creates an engine. First it recovers the turns that an earlier process left running; then it accepts turns. */
 export async function createEngine(deps: EngineDependencies): Promise<Engine> {
   const core = engineCore(deps, subagentTools);
   await deps.records.runners.insert(deps.runner);
   await recoverLostTurns(core);
   await dropLeftLogs(core);
-  const house = startBackgroundJobs(core);
+  const jobs = startBackgroundJobs(core);
   const watch = new KeyWatch(deps);
   return {
     turns: turns(core),
@@ -51,7 +51,7 @@ export async function createEngine(deps: EngineDependencies): Promise<Engine> {
     tree: tree(core),
     attachments: attachments(deps),
     explain: {
-      // Loaded when they are called, so that a command that does not call them starts quickly.
+      // These are loaded when they are called, so that a command that does not call them starts quickly.
       diff: async (caller, pair) => (await import("./explain/turn-diff.ts")).diffTurns(core, caller, pair),
       verify: async (caller, sessionId, onTurn) =>
         (await import("./explain/verify.ts")).verifySession(core, caller, { sessionId, onTurn }),
@@ -63,7 +63,7 @@ export async function createEngine(deps: EngineDependencies): Promise<Engine> {
     recordsAbout: () => deps.records.storage.about(),
     takeRequest: (caller) => core.quotas.takeRequest(caller),
     close: async (options) => {
-      await close(core, house, options?.graceMs ?? deps.limits.shutdownGraceMs);
+      await close(core, jobs, options?.graceMs ?? deps.limits.shutdownGraceMs);
       watch.close();
     },
   };
@@ -114,8 +114,11 @@ function indexes(deps: EngineDependencies): Indexes {
   };
 }
 
-/** R4: no new turns, a time of grace for the running ones, then an interrupt; nothing is left pending. */
-async function close(core: EngineCore, house: BackgroundJobs, graceMs: number): Promise<void> {
+/**
+ * Ends the engine (R4): it refuses new turns, waits for the running ones for a limited time, and interrupts the rest.
+ * No turn is left pending.
+ */
+async function close(core: EngineCore, jobs: BackgroundJobs, graceMs: number): Promise<void> {
   if (core.isShuttingDown) return;
   core.isShuttingDown = true;
   core.closing.abort();
@@ -124,16 +127,16 @@ async function close(core: EngineCore, house: BackgroundJobs, graceMs: number): 
   await Promise.race([core.live.untilAllEnded().then(() => grace.abort()), deps.sleep(graceMs, grace.signal)]);
   for (const live of core.live.all()) live.stop();
   await core.live.untilAllEnded();
-  await house.stop();
+  await jobs.stop();
   await closeParts(core);
 }
 
-/** Closes all of them, also after a failure. Throws the first failure. */
+/** Closes every part, also after one has failed. Throws the first failure. */
 async function closeParts(core: EngineCore): Promise<void> {
   const { deps } = core;
   const closings = [
     () => core.transcriber.writtenAll(),
-    // A turn whose end could not be written when it came.
+    // This stores the end of turns whose end could not be written before.
     () => recoverOrReport(core),
     () => deps.records.runners.delete(deps.runner.id),
     () => deps.log.close(),

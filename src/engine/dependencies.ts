@@ -1,6 +1,6 @@
 /**
- * What an engine is made of. All of it is named here, so that compose.ts and the library can replace any
- * part (Y1).
+ * The parts that an engine is made of. They are all named here, so that compose.ts and the library can replace any of
+ * them (Y1).
  */
 import type { BlobStore } from "../blobs/blob-store.ts";
 import type { AgentContext, ContextKind, ConversationContext } from "../domain/context.ts";
@@ -16,8 +16,8 @@ import type { UrlReader } from "../tools/url-reader.ts";
 import type { Tool } from "../tools/tool.ts";
 
 /**
- * The providers by the names that agent contexts use. A map of them is one; so is what loads a driver when the first
- * turn needs it. `get` rejects where the driver cannot be made.
+ * The providers, by the names that agent contexts use. A `Map` of providers is one. Another implementation may load a
+ * driver when the first turn needs it. `get` rejects if the driver cannot be made.
  */
 export interface Providers {
   keys(): Iterable<string>;
@@ -25,32 +25,40 @@ export interface Providers {
 }
 
 /**
- * What the engine asks of workspaces (W3–W5, W7). Ids are whatever a request calls its workspace: one that is none of
- * ours has no settings, and its turns are written down nowhere.
+ * The workspaces that an engine uses (W3–W5, W7). A request may name any id. An id without a workspace has no settings,
+ * and its turns are not written to a transcript.
  */
 export interface WorkspaceParts {
-  /** Null: there is no such workspace. Throws `config_invalid`, `workspace_damaged`. */
+  /**
+   * Returns the settings of a workspace, or null if it does not exist. Throws `config_invalid`, `workspace_damaged`.
+   */
   settings(workspaceId: string): Promise<WorkspaceSettings | null>;
-  /** The workspace that the device is bound to; one that has none gets a new one (W2). Throws `bindings_damaged`. */
+  /**
+   * Returns the id of the workspace that the device is bound to. A device without one gets a new workspace (W2). Throws
+   * `bindings_damaged`.
+   */
   ofDevice(deviceId: string): Promise<string>;
-  /** From now on the device has this workspace (W2). */
+  /** Binds the device to a workspace (W2). */
   bind(deviceId: string, workspaceId: string): Promise<void>;
-  /** Where the workspace's next session begins. */
+  /** Returns how the next session of the workspace begins. */
   standing(workspaceId: string): Promise<TranscriptStanding>;
-  /** Writes a finished turn into the transcript. Never rejects: what fails is reported, and made up for by the next one. */
+  /**
+   * Writes a finished turn into the transcript. Never rejects: a failure is reported, and the next turn makes up for
+   * it.
+   */
   turnFinished(workspaceId: string, turn: TranscribedTurn): Promise<void>;
 }
 
-/** What counts in a workspace in place of what the engine was made with. */
+/** The settings of a workspace, which replace those of the engine. */
 export interface WorkspaceSettings {
   agentContexts: readonly AgentContext[];
   conversationContexts: readonly ConversationContext[];
   providers: Providers;
-  /** Which of the contexts count where neither the request nor the session names one (G2); absent: those called `default`. */
+  /** The contexts of a turn whose request and session name none (G2). Default: those with the id `default`. */
   defaults?: ContextIds;
 }
 
-/** Throws `context_invalid` that names every fault. */
+/** Reads the entry of a context. Throws `context_invalid`, which lists every fault. */
 export type ReadContext = (
   kind: ContextKind,
   id: string,
@@ -62,11 +70,12 @@ export interface ContextIds {
   conversationContextId: string;
 }
 
-/** What people and orgs may ask for at most, over all servers that share the records (H5). Null: no limit. */
+/** The limits of users and orgs, over all servers that share the records (H5). Null: no limit. */
 export interface Quotas {
   concurrentRunsPerUserMax: number | null;
-  /** Of one user; null: each server counts its own requests. */
+  /** The requests of one user in a minute. Null: each server counts its own requests. */
   sharedRequestsPerMinuteMax: number | null;
+  /** Returns the limits of an org. */
   ofOrg(orgId: string): { concurrentRunsMax: number | null; requestsPerMinuteMax: number | null };
 }
 
@@ -77,7 +86,7 @@ export interface EngineDependencies extends EngineStores, EngineModels, EnginePr
   /** Authenticates people by tokens. Absent: people authenticate by API keys only. */
   identities?: IdentityProvider;
   limits: EngineLimits;
-  /** Absent: only the limits of a door apply. */
+  /** The limits of users and orgs. Absent: only the limits of a door apply. */
   quotas?: Quotas;
   /** Receives what begins and ends, for logs, metrics and traces. */
   observer: Observer;
@@ -85,7 +94,7 @@ export interface EngineDependencies extends EngineStores, EngineModels, EnginePr
   report(message: string, error?: unknown): void;
 }
 
-/** Where an engine keeps its data, and how it reaches the other processes that share the data. */
+/** The stores of an engine, and its link to the other processes that share the data. */
 export interface EngineStores {
   records: RecordStore;
   blobs: BlobStore;

@@ -1,6 +1,6 @@
 /**
- * The audit log. An act is written down right after it, done or refused: `audited` goes around it. What cannot be written
- * down is told to the operator, and the act stands.
+ * The audit log. `audited` runs an action and records it right afterwards, whether it succeeded or was refused. If the
+ * record cannot be written, the operator receives a report, and the action remains done.
  */
 import type { AuditAction, AuditEntry } from "../../domain/audit.ts";
 import { operatorId, type Caller } from "../../domain/caller.ts";
@@ -11,18 +11,19 @@ import { adminOnly, pageLimit } from "./access.ts";
 import type { AuditLog } from "../engine.ts";
 import type { EngineDependencies } from "../dependencies.ts";
 
+/** An action that is recorded. */
 export interface Act<T> {
   by: Actor;
   action: AuditAction;
-  /** The id of the thing, or how to find it in what was made. Absent: there is none. */
+  /** The id of the thing that the action concerns, or a function that finds it in the result. Absent: there is none. */
   target?: string | ((made: T) => string);
   facts?: AuditEntry["facts"];
 }
 
-/** Who acted, as far as the log says it. */
+/** The facts about the caller that the log keeps. */
 export type Actor = Pick<Caller, "orgId" | "userId" | "keyId" | "requestId">;
 
-/** Does it, and writes down that it was done, or with which code it was refused. Rejects as the body does. */
+/** Runs `body`, and records that it succeeded, or the code of its error. Rejects with the error of `body`. */
 export async function audited<T>(
   deps: EngineDependencies,
   { by, action, target, facts = {} }: Act<T>,
@@ -54,7 +55,9 @@ async function write(
   }
 }
 
-/** What was asked for may be anything: text that is no id is not kept. */
+/**
+ * Returns the id, or null if the text is no id. A caller may send any text as an id, and such a text is not recorded.
+ */
 function shownId(id: string | null): string | null {
   return id !== null && /^[\w.:-]{1,255}$/.test(id) ? id : null;
 }
@@ -74,7 +77,10 @@ export function auditLog(deps: EngineDependencies): AuditLog {
 
 const dayMs = 86_400_000;
 
-/** Drops what is older than the configuration keeps, a batch at a time; to be called often, and does it rarely. */
+/**
+ * Returns a function that deletes entries older than the configuration keeps, one batch at a time. It can be called
+ * often: it does its work rarely.
+ */
 export function auditRetention({
   records,
   limits: { auditRetentionDays },

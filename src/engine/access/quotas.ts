@@ -1,7 +1,7 @@
 /**
- * What people and orgs may ask for, over all servers that share the records (H5). Runs are counted where a turn is opened, in the
- * same transaction; requests in the records too, some at a time. Whoever was refused costs no more than one query from
- * then on, and whoever asks too often none at all until there is room again.
+ * The limits of users and orgs, over all servers that share the records (H5). Running turns are counted in the
+ * transaction that opens a turn. Requests are counted in the records too, several at a time. A user who was refused
+ * costs at most one query from then on. A user who sends too many requests costs no query until there is room again.
  */
 import type { Caller } from "../../domain/caller.ts";
 import { AptoveError } from "../../domain/errors.ts";
@@ -10,12 +10,12 @@ import type { EngineDependencies, Quotas } from "../dependencies.ts";
 import { RateWindow } from "./rate-window.ts";
 
 const markMs = 10_000;
-/** Windows and marks of so many are kept in memory. */
+/** How many windows, and how many refusals, are kept in memory. */
 const keptMax = 10_000;
 
 export class QuotaKeeper {
   readonly #deps: EngineDependencies;
-  /** Who was refused a run lately, and until when that is remembered. */
+  /** The users and orgs that were recently refused a turn, with the time until which this is remembered. */
   readonly #refused = new Map<string, number>();
   readonly #windows = new Map<string, RateWindow>();
 
@@ -23,7 +23,7 @@ export class QuotaKeeper {
     this.#deps = deps;
   }
 
-  /** For the opening of a turn; undefined: nothing is limited. */
+  /** Returns the limits that the store checks when it opens a turn. Undefined if there are none. */
   runLimits({ orgId }: Caller): RunLimits | undefined {
     const quotas = this.#deps.quotas;
     if (quotas === undefined) return undefined;
@@ -32,7 +32,7 @@ export class QuotaKeeper {
     return perUser === null && perOrg === null ? undefined : { orgId, perUser, perOrg };
   }
 
-  /** Spares who was refused lately, and the store, the preparing of another turn. Throws `runs_limited`. */
+  /** Refuses a user or org that was recently refused, before a turn is prepared in vain. Throws `runs_limited`. */
   async refuseEarly(caller: Caller): Promise<void> {
     const { userId, orgId } = caller;
     const until = Math.max(this.#refused.get(userId) ?? 0, this.#refused.get(orgId) ?? 0);
@@ -46,7 +46,7 @@ export class QuotaKeeper {
       throw this.refusal(caller, { outcome: "limited", of: "org", running: org, limit: perOrg });
   }
 
-  /** What the store said, as an error. */
+  /** Returns the error for the store's refusal, and remembers it. */
   refusal(caller: Caller, { of, running, limit }: Extract<OpenResult, { outcome: "limited" }>): AptoveError {
     forgetOld(this.#refused, (until) => until <= performance.now());
     this.#refused.set(of === "user" ? caller.userId : caller.orgId, performance.now() + markMs);

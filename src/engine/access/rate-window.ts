@@ -1,22 +1,23 @@
 /**
- * Requests of one user or org in a minute, counted in the records: this server takes some of the minute's at once and hands them out, so that
- * the sum over all servers holds and most requests ask nobody. What was taken and not used is lost with the minute.
+ * Counts the requests of one user or org in a minute, in the records. This server reserves a part of the minute's
+ * requests at once and uses it up, so that the sum over all servers holds, and most requests need no query. What was
+ * reserved and not used expires with the minute.
  */
 import { AptoveError } from "../../domain/errors.ts";
 import type { RateTaken, RecordStore } from "../../records/record-store.ts";
 
 const windowMs = 60_000;
-/** A minute's requests are taken in so many parts; few are taken one by one. */
+/** The number of parts in which the requests of a minute are reserved. If there are few, each is reserved alone. */
 const partsPerWindow = 60;
 
 export class RateWindow {
   readonly #records: Pick<RecordStore, "limits">;
   readonly #scope: string;
   readonly #of: "user" | "org";
-  /** Taken and not handed out; good until `#endsAt`. */
+  /** The reserved requests that are left. They are valid until `#endsAt`. */
   #left = 0;
   #endsAt = 0;
-  /** Until then there is nothing to take. */
+  /** The time until which nothing can be reserved. */
   #closedUntil = 0;
   #taking: Promise<void> | null = null;
 
@@ -26,7 +27,7 @@ export class RateWindow {
     this.#of = of;
   }
 
-  /** Throws `rate_limited` with the seconds to wait. */
+  /** Takes one request. Throws `rate_limited` with the number of seconds to wait. */
   async take(max: number): Promise<void> {
     for (;;) {
       const now = performance.now();
@@ -35,7 +36,7 @@ export class RateWindow {
         return;
       }
       if (now < this.#closedUntil) throw this.#refusal(max, this.#closedUntil - now);
-      // Whoever comes meanwhile waits for the same answer.
+      // Requests that arrive meanwhile wait for the same answer.
       await (this.#taking ??= this.#takeMore(max).finally(() => (this.#taking = null)));
     }
   }
@@ -62,15 +63,18 @@ export class RateWindow {
 }
 
 /**
- * How many of the amount there was room for. The minute slides: what was used in the one before counts for as much of it as
- * still lies within the last sixty seconds.
+ * Returns how many of the `amount` requests could be granted. The minute slides: the requests of the previous minute
+ * count in proportion to its share of the last sixty seconds.
  */
 function grantedOf({ used, previous, elapsedMs }: RateTaken, { amount, max }: { amount: number; max: number }): number {
   const before = used - amount + Math.min(previous, max) * (1 - elapsedMs / windowMs);
   return Math.max(0, Math.min(amount, Math.floor(max - before)));
 }
 
-/** Until there is room for one: the minute before has slid out far enough, or this one is over and has too. */
+/**
+ * Returns the milliseconds until one request can be granted: until the previous minute has slid out far enough, or
+ * until this one is over and has slid out too.
+ */
 function waitOf({ used, previous, elapsedMs }: RateTaken, max: number): number {
   const one = windowMs / max;
   const slid = Math.min(previous, max);

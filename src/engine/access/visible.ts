@@ -6,14 +6,17 @@ import type { Session } from "../../domain/session.ts";
 import type { Turn } from "../../domain/turn.ts";
 import type { EngineDependencies } from "../dependencies.ts";
 
-/** What the caller owns, takes part in, or is public in the org; of a device, in its workspace. Anything else is `not_found` (H4, P3). */
+/**
+ * Returns a session that the caller may see: their own, one that they take part in, or a public one of their org. A
+ * device sees only the sessions of its workspace. Throws `not_found` for any other (H4, P3).
+ */
 export async function visibleSession(deps: EngineDependencies, caller: Caller, id: string): Promise<Session> {
   const session = isId(id) ? await deps.records.sessions.get(id) : null;
   if (session?.deletedAt === null && (await maySee(deps, caller, session))) return session;
   throw new AptoveError("not_found", `there is no session ${JSON.stringify(id)}`);
 }
 
-/** Whatever became of the session since. */
+/** Returns true if the caller may see the session. It may be archived or removed. */
 export async function maySee({ records }: EngineDependencies, caller: Caller, session: Session): Promise<boolean> {
   if (session.orgId !== caller.orgId) return false;
   if (caller.workspaceId !== undefined && caller.workspaceId !== session.workspaceId) return false;
@@ -24,43 +27,48 @@ export async function maySee({ records }: EngineDependencies, caller: Caller, se
   );
 }
 
+/** Returns a turn of a session that the caller may see. Throws `not_found`. */
 export async function visibleTurn(deps: EngineDependencies, caller: Caller, id: string): Promise<Turn> {
   const turn = isId(id) ? await deps.records.turns.get(id) : null;
   const session = turn === null ? null : await deps.records.sessions.get(turn.sessionId);
   if (turn !== null && session?.deletedAt === null && (await maySee(deps, caller, session))) return turn;
-  // The same for one that is not there and for one that is hidden: not even its session's id is told.
+  // A turn that is hidden and a turn that does not exist give the same error, which does not reveal the session's id.
   throw new AptoveError("not_found", `there is no turn ${JSON.stringify(id)}`);
 }
 
-/** A session that the caller may rename, share, put away and delete: its owner, or an admin who may see it (H4). */
+/**
+ * Returns a session that the caller may rename, share, archive and delete: the owner may, and an admin who may see it
+ * (H4). Throws `not_found`, `forbidden`.
+ */
 export async function changeableSession(deps: EngineDependencies, caller: Caller, id: string): Promise<Session> {
   mayWrite(caller);
   const session = await visibleSession(deps, caller, id);
   if (isTheirs(caller, session)) return session;
-  throw new AptoveError(
-    "forbidden",
-    "only its owner or an admin may change a session; fork it to have one of your own",
-  );
+  throw new AptoveError("forbidden", "only its owner or an admin may change a session; fork it to get your own");
 }
 
-/** Of a session that the caller may see. */
+/** Returns true if the caller may change a session that they may see. */
 export function isTheirs(caller: Caller, session: Session): boolean {
   return session.userId === caller.userId || caller.role === "admin";
 }
 
-/** A session in which the caller may run turns and steer them: its owner, and who takes part in it (S7, H4). */
+/**
+ * Returns a session in which the caller may run and steer turns: the owner may, and those who take part in it (S7, H4).
+ * Throws `not_found`, `forbidden`.
+ */
 export async function continuableSession(deps: EngineDependencies, caller: Caller, id: string): Promise<Session> {
   mayWrite(caller);
   const session = await visibleSession(deps, caller, id);
   if (await mayContinue(deps, caller, session)) return session;
-  throw new AptoveError("forbidden", "the session is somebody else's; fork it, or ask its owner to invite you");
+  throw new AptoveError("forbidden", "the session belongs to another user; fork it, or ask its owner to invite you");
 }
 
-/** Of a session that the caller may see. */
+/** Returns true if the caller may run turns in a session that they may see. */
 export async function mayContinue({ records }: EngineDependencies, caller: Caller, session: Session): Promise<boolean> {
   return session.userId === caller.userId || (await records.sessions.isParticipant(session.id, caller.userId));
 }
 
+/** Throws `forbidden` for a reader, and for the operator, who has no sessions. */
 export function mayWrite(caller: Caller): void {
   if (caller.userId === operatorId)
     throw new AptoveError("forbidden", "the operator has no sessions; use a person's key");

@@ -1,57 +1,75 @@
-/** Contexts and indexes, as a door sees them (G1, G2, Q1). */
+/** Contexts and indexes (G1, G2, Q1). */
 import type { IndexInfo, IndexJob, IndexSummary } from "../../retrieval/retriever.ts";
 import type { AgentContext, ContextKind, ContextVersionFacts, ConversationContext } from "../../domain/context.ts";
 import type { Caller } from "../../domain/caller.ts";
 
-/** Those of the caller's org, where the default agent context looks things up. */
+/** The retrieval indexes of the caller's org, in the store that the default agent context names. */
 export interface Indexes {
-  /** What `Retriever.index` throws, and `forbidden` for readers. */
+  /**
+   * Indexes a repository and returns what was indexed. Members and admins may do this. Throws `forbidden` for a reader,
+   * `index_missing` if no index is configured, and what `Retriever.index` throws.
+   */
   index(caller: Caller, job: Omit<IndexJob, "orgId">): Promise<IndexSummary>;
+  /** Returns the indexes of the caller's org. Any caller may read them. */
   list(caller: Caller): Promise<IndexInfo[]>;
 }
 
-/** Contexts, as the configuration names them and as the caller's org keeps them in records, which win (G1). */
+/**
+ * Contexts. They come from the configuration, and from the records of the caller's org, which replace those of the
+ * configuration (G1).
+ */
 export interface Contexts {
-  /** What counts now for turns of the caller in a workspace; null: in none. */
+  /** Returns the contexts that the caller's turns can name in a workspace. Null: outside of any workspace. */
   known(caller: Caller, workspaceId: string | null): Promise<KnownContexts>;
-  /** Every context that counts in no workspace, of both kinds, by kind and id. */
+  /** Returns every context outside of any workspace, of both kinds, sorted by kind and id. */
   list(caller: Caller): Promise<ContextEntry[]>;
-  /** What counts; with `version` a version of the org's record, also one that no longer counts. Throws `not_found`. */
+  /**
+   * Returns the current context with this id. With `version`, it returns that version of the org's record, which may be
+   * retired. Throws `not_found`.
+   */
   get(caller: Caller, of: ContextChoice & { version?: number }): Promise<ContextEntry>;
   /**
-   * Makes a version with this content, whole: what the entry leaves out takes its built-in value, now and for good. With
-   * `expected` only if that version is the newest; without, only if there is none, or it is retired. For admins.
-   * Throws `context_invalid`, `context_changed`.
+   * Makes a new version of the org's record, and returns it. `entry` is the whole content: a field that it leaves out
+   * takes its built-in value. With `expected`, that version must be the newest. Without it, there must be no version
+   * yet, or the newest one must be retired. Only an admin may do this. Throws `forbidden`, `context_invalid`,
+   * `context_changed`.
    */
   put(caller: Caller, edit: ContextChoice & { entry: ContextFields; expected?: number }): Promise<ContextEntry>;
   /**
-   * Retires the org's record: what the configuration says under its id counts again; where it says nothing, turns that
-   * name the id are refused. For admins. Throws `not_found`, `context_changed`.
+   * Retires the org's record, and returns the new version. The context of the configuration with the same id is used
+   * again. If there is none, turns that name the id are refused. Only an admin may do this. Throws `forbidden`,
+   * `not_found`, `context_changed`.
    */
   retire(caller: Caller, of: ContextChoice & { expected?: number }): Promise<ContextVersionFacts>;
-  /** Newest first. Throws `not_found` where the org never had such a record. */
+  /** Returns the versions of the org's record, newest first. Throws `not_found` if the org never had this record. */
   versions(
     caller: Caller,
     of: ContextChoice,
     page: { before?: number; limit?: number },
   ): Promise<ContextVersionFacts[]>;
+  /** Returns the configured providers. `remembers` is true if the provider can keep the history itself. */
   providers(): Promise<{ name: string; defaultModel: string; remembers: boolean }[]>;
 }
 
+/** The contexts that a turn can name. */
 export interface KnownContexts {
   agentContexts: readonly AgentContext[];
   conversationContexts: readonly ConversationContext[];
 }
 
+/** The kind and the id of one context. */
 export interface ContextChoice {
   kind: ContextKind;
   id: string;
 }
 
-/** A context in the form of `config.toml`: its keys, in snake case. */
+/** The fields of a context in the form of `config.toml`, with keys in snake case. */
 export type ContextFields = Record<string, unknown>;
 
-/** `version` is null where the configuration says it; null `content`: this version retired it. */
+/**
+ * A context, and where it comes from. `version`, `createdAt` and `createdBy` are null if it comes from the
+ * configuration. `content` is null if this version retired the context.
+ */
 export interface ContextEntry extends ContextChoice {
   version: number | null;
   createdAt: number | null;

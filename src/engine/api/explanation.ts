@@ -1,11 +1,15 @@
-/** What can be said about turns afterwards: how two of them differ (D1), and whether a session is as it was sealed (D2). */
+/**
+ * The reports about finished turns: how two of them differ (D1), and whether a session is unchanged since it was sealed
+ * (D2).
+ */
 import type { ModelSettings } from "../../domain/context.ts";
 import type { TurnStatus } from "../../domain/turn.ts";
 
+/** The differences between two turns, A and B. */
 export interface TurnDiff {
   a: DiffSide;
   b: DiffSide;
-  /** True where both had the same boot prompt, tool list, model, settings. */
+  /** True for each part that is the same in both turns. */
   same: {
     prompt: boolean;
     tools: boolean;
@@ -17,9 +21,12 @@ export interface TurnDiff {
   };
   chunks: ChunkDifference[];
   files: FileDifference[];
-  /** What each of the two turns continued: neither counts as its own history, so a turn and its rerun have the same. */
+  /**
+   * The histories that the two turns continued. A turn is not part of its own history, so a turn and its rerun have the
+   * same one.
+   */
   history: {
-    /** The last turn that both histories share; null: none. */
+    /** The last turn that both histories have in common. Null if there is none. */
     commonTurnId: string | null;
     commonTurns: number;
     onlyA: HistoryTurn[];
@@ -27,6 +34,7 @@ export interface TurnDiff {
   };
 }
 
+/** One of the two turns. */
 export interface DiffSide {
   turnId: string;
   sessionId: string;
@@ -40,7 +48,10 @@ export interface DiffSide {
   answer: string;
 }
 
-/** `changed`: the same place in the code with another content; the lines are those in B. */
+/**
+ * A chunk that only one of the turns received. `changed`: both received the same part of a file with different
+ * contents; the line numbers are those in B.
+ */
 export interface ChunkDifference {
   path: string;
   startLine: number;
@@ -48,25 +59,27 @@ export interface ChunkDifference {
   change: "only_a" | "only_b" | "changed";
 }
 
-/** Null: the model had no version of the file. */
+/** A file of which the turns had different versions. A hash is null if that turn had no version. */
 export interface FileDifference {
   path: string;
   hashA: string | null;
   hashB: string | null;
 }
 
+/** A turn of a history. */
 export interface HistoryTurn {
   turnId: string;
   depth: number;
   instructionSummary: string;
 }
 
+/** The result of verifying a session. */
 export interface VerifyReport {
   sessionId: string;
-  /** Turns whose digest was computed anew, those above a fork too. */
+  /** The turns whose digest was recomputed, including those above a fork. */
   turnsChecked: number;
-  /** Turns without a digest: they failed before they could be sealed, or were made by a version without digests. */
+  /** The turns without a digest: they failed before they could be sealed, or an older version made them. */
   turnsUnsealed: number;
-  /** The first turn that does not hold, and why; null: all of them hold. */
+  /** The first turn whose digest does not match, and the reason. Null if all of them match. */
   fault: { turnId: string; sequence: number; reason: string } | null;
 }

@@ -1,18 +1,19 @@
 /** The state of the program and of its stores. */
 import type { StoreAbout } from "../../records/record-store.ts";
 
-/** `failed`: it refused, or did not answer in time. */
+/** The state of one store. `failed`: it returned an error, or did not answer in time. */
 export type StoreState = "ok" | "failed";
 
-/** Which database keeps the records, and the versions of its data and of this program. */
+/** The database that keeps the records, and the versions of its data and of this program. */
 export type RecordsAbout = StoreAbout;
 
+/** The state of one process. */
 export interface HealthReport {
   version: string;
   runnerId: string;
   records: StoreState;
   blobs: StoreState;
-  /** The live log. */
+  /** The log of the events of running turns. */
   log: StoreState;
   runningTurns: number;
   isShuttingDown: boolean;

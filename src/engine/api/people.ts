@@ -1,13 +1,13 @@
-/** What a door can ask for about orgs, people, their keys and devices, what they share, and what they did (H4, P3, S7). */
+/** Orgs, users, their keys and devices, the sharing of sessions, and the audit log (H4, P3, S7). */
 import type { AuditAction, AuditEntry } from "../../domain/audit.ts";
 import type { ApiKey, Caller, Org, Role, User } from "../../domain/caller.ts";
 import type { Device, Pairing } from "../../domain/device.ts";
 import type { Session } from "../../domain/session.ts";
 
-/** A page of a list that begins with the oldest. */
+/** A page of a list whose oldest item is first. */
 export interface AgeRequest {
   limit?: number;
-  /** `next` of the page before. */
+  /** The cursor that the previous page returned as `next`. */
   after?: AgePlace;
 }
 export interface AgePlace {
@@ -15,107 +15,152 @@ export interface AgePlace {
   id: string;
 }
 
+/** API keys (H4). */
 export interface KeyRing {
   /**
-   * Makes a key and gives its secret, which is not kept and never shown again (H4). Members make keys for themselves, admins
-   * for anybody of their org. Throws `forbidden` for a reader and for a device, `not_found` for a user of whom the caller may not know.
+   * Makes a key, and returns it with its secret. The secret is not stored and is never shown again (H4). A member makes
+   * keys for themselves, an admin for any user of the org. Throws `forbidden` for a reader and for a device,
+   * `not_found` if the user is not of the org, `request_invalid` if the user is disabled or `expiresAt` is not in the
+   * future.
    */
   create(
     caller: Caller,
     key: { name: string; userId?: string; expiresAt?: number },
   ): Promise<{ key: ApiKey; secret: string }>;
-  /** The caller's own; for an admin those of the org. Tokens of devices are among them. */
+  /**
+   * Returns the keys of the caller, oldest first. An admin receives the keys of the org, or those of `userId`. The
+   * tokens of devices are among them. Throws `forbidden` for a device.
+   */
   list(caller: Caller, page?: AgeRequest & { userId?: string }): Promise<{ keys: ApiKey[]; next: AgePlace | null }>;
-  /** When this resolves the key is worthless, and what it has open here is closed; elsewhere within `keyPollMs`. */
+  /**
+   * Revokes a key. The caller may revoke their own keys, and an admin those of the org. When this resolves, the key is
+   * refused, and its connections to this process are closed. Other processes close theirs within `keyPollMs`. Throws
+   * `forbidden` for a reader and for a device, `not_found`.
+   */
   revoke(caller: Caller, id: string): Promise<void>;
   /**
-   * The caller whom a secret belongs to, or null: unknown, revoked or expired, its user disabled, its org suspended. A secret is
-   * that of a key, or a token of the configured identity provider.
+   * Returns the caller that a secret belongs to. The secret is that of an API key, or a token of the configured
+   * identity provider. Returns null if it is unknown, revoked or expired, if its user is disabled, or if the org is
+   * suspended. Throws `identity_unavailable`.
    */
   authenticate(secret: string): Promise<Caller | null>;
   /**
-   * For a connection that stays open: calls once when the key ends or its user has another role than the caller, at once where
-   * this process did that, else within `keyPollMs`. For a secret that is no key, never. Gives what ends the watch.
+   * Watches the key of an open connection. Calls `onEnd` once, when the key ends or when its user no longer has the
+   * role of the caller: at once if this process made the change, else within `keyPollMs`. Never calls it for a secret
+   * that is no key. Returns a function that ends the watch.
    */
   watch(visitor: { secret: string; caller: Pick<Caller, "role"> }, onEnd: () => void): () => void;
-  /** The person who owns a local data folder; made at the first call. */
+  /** Returns the owner of a local data folder. The first call makes the owner. */
   owner(): Promise<Caller & { name: string }>;
 }
 
-/** Devices with a token of their own (P3). A token is an API key: `keys.authenticate` takes it. */
+/** Devices, each with its own token (P3). A token is an API key, which `keys.authenticate` accepts. */
 export interface Devices {
   /**
-   * A code by which one device gets a token of the caller's, once and soon; with `workspaceId` it shares that workspace from
-   * its first session on (W2). Throws `forbidden` for a reader and for a device, `workspace_unknown`.
+   * Makes a pairing code, with which one device can get a token of the caller, once and for a short time. With
+   * `workspaceId`, the device shares that workspace from its first session (W2). Throws `forbidden` for a reader and
+   * for a device, `workspace_unknown`.
    */
   pair(caller: Caller, start?: { workspaceId?: string }): Promise<{ id: string; code: string; expiresAt: number }>;
-  /** What became of a code that the caller made; `not_found` some time after its end. */
+  /**
+   * Returns the state of a pairing code that the caller made. Throws `not_found` some time after the code has ended.
+   */
   pairing(caller: Caller, id: string): Promise<Pairing>;
   /**
-   * The token, which is not kept and never shown again, for whoever knows the code. The device keeps the id that it gives
-   * itself, unless that is no id or somebody else's. Throws `pairing_refused`, which costs every open code a try.
+   * Exchanges a pairing code for a device and its token. It needs no caller: the code is the proof. The token is not
+   * stored and is never shown again. The device keeps `deviceId`, unless it is no valid id or belongs to another user.
+   * Throws `pairing_refused`; a wrong code uses up one try of every open code.
    */
   claim(request: { code: string; name: string; deviceId?: string }): Promise<{ device: Device; token: string }>;
-  /** The caller's devices, oldest first; for an admin those of the org; for a device itself. At most `devicesListedMax`. */
+  /**
+   * Returns the devices of the caller, oldest first, at most `devicesListedMax`. An admin receives those of the org, a
+   * device only itself.
+   */
   list(caller: Caller): Promise<Device[]>;
-  /** Its token is worthless when this resolves, and its connections are told. `id` is the device's, not its `deviceId`. */
+  /**
+   * Revokes a device. When this resolves, its token is refused and its connections are closed. `id` is the id of the
+   * device, not its `deviceId`. A device may revoke only itself, an admin any device of the org. Throws `forbidden`,
+   * `not_found`.
+   */
   revoke(caller: Caller, id: string): Promise<void>;
   /**
-   * The device that the caller speaks for: the token's own, else the one that is named, which from then on is the
-   * caller's for ever; null: none. Throws `device_refused` for another one than the token's and for somebody else's.
+   * Returns the device that the caller acts for: the device of its token, else the one that the request names, which
+   * then belongs to the caller permanently. Null: none. Throws `device_refused` if the token belongs to another device,
+   * or the device to another user; `request_invalid` if the text is no device id.
    */
   resolve(caller: Caller, named: string | null): Promise<string | null>;
-  /** The caller within the workspace of a device of theirs; it gets one where it has none (W2). */
+  /**
+   * Returns the caller, restricted to the workspace of one of their devices. A device without a workspace gets a new
+   * one (W2).
+   */
   scoped(caller: Caller, deviceId: string): Promise<Caller>;
 }
 
-/** The caller's own org and its people. Everybody sees who is there; admins change it. */
+/** The caller's org and its users. Every user of the org may read them; an admin may change them. */
 export interface People {
-  /** The caller's own; by an id only if it is that. */
+  /** Returns the org of the caller. Throws `not_found` if `id` is that of another org. */
   org(caller: Caller, id?: string): Promise<Org>;
-  /** Whose name stands beside what the caller does; of the operator a made-up one. */
+  /** Returns the user whose name is shown for the caller's actions. For the operator it is a fixed name. */
   self(caller: Caller): Promise<Pick<User, "id" | "name">>;
+  /** Renames the caller's org, and returns it. Only an admin may do this. Throws `forbidden`, `not_found`. */
   renameOrg(caller: Caller, id: string, name: string): Promise<Org>;
+  /** Returns a page of the users of the org, oldest first. `next` is null on the last page. */
   users(caller: Caller, page?: AgeRequest): Promise<{ users: User[]; next: AgePlace | null }>;
-  /** Their email and external id only for an admin and themselves; else null. */
+  /**
+   * Returns a user of the org. Only an admin and the user themselves see the email and the external id; for others they
+   * are null. Throws `not_found`.
+   */
   user(caller: Caller, id: string): Promise<User>;
-  /** Throws `forbidden`, `user_exists`. */
+  /** Adds a user to the org, and returns them. Only an admin may do this. Throws `forbidden`, `user_exists`. */
   addUser(caller: Caller, user: UserStart): Promise<User>;
-  /** From the next request on the user is what this says; what they have open ends where they are disabled. Throws `last_admin`, `user_exists`. */
+  /**
+   * Changes a user, and returns them. It counts from the user's next request. The connections of a disabled user are
+   * closed. Only an admin may do this. Throws `forbidden`, `not_found`, `last_admin`, `user_exists`.
+   */
   changeUser(caller: Caller, id: string, change: UserChange): Promise<User>;
 }
 
+/** The facts of a new user. */
 export interface UserStart {
   name: string;
   email?: string | null;
   externalId?: string | null;
-  /** Absent: `member`. */
+  /** The role of the user. Default: `member`. */
   role?: Role;
 }
+/** The changes to a user. An absent field stays as it is. */
 export interface UserChange extends Partial<UserStart> {
   disabled?: boolean;
 }
 
 /**
- * Whoever runs the program on its own data (H4): the command line on the machine of the data. No door gives it to anybody;
- * orgs come and go through it alone.
+ * The operator, who runs the program on its own data (H4): the command line on the machine of the data. No door gives
+ * these methods to a caller. They are the only way to make or suspend an org.
  */
 export interface Operator {
+  /** Makes an org without users, and returns it. */
   createOrg(name: string): Promise<Org>;
+  /** Returns a page of all orgs, oldest first. `next` is null on the last page. */
   listOrgs(page?: AgeRequest): Promise<{ orgs: Org[]; next: AgePlace | null }>;
-  /** While it is suspended nobody of the org is let in, and what they have open ends. Throws `not_found`. */
+  /**
+   * Suspends an org or ends its suspension, and returns the org. As long as it is suspended, no user of the org is
+   * admitted, and their connections are closed. Throws `not_found`.
+   */
   suspendOrg(id: string, isSuspended: boolean): Promise<Org>;
-  /** Who may do in the org what its admins may with its people, and has no sessions. Throws `not_found`. */
+  /**
+   * Returns a caller with the rights of an admin over the users of the org, but without sessions. Throws `not_found`.
+   */
   callerFor(orgId: string): Promise<Caller>;
 }
 
 /** Who of the org may read a session, and who takes part in it (S7). */
 export interface Sharing {
-  /** For whoever may see the session. */
+  /** Returns who takes part in a session. Anyone who may see the session may read this. Throws `not_found`. */
   of(caller: Caller, sessionId: string): Promise<Shared>;
   /**
-   * By its owner, or by an admin who may see it. Who is invited reads and continues it; who is dismissed does not any more.
-   * Throws `forbidden`, and `not_found` also for somebody who is not of the org.
+   * Changes who may read and continue a session, and returns the result. An invited user may read and continue it; a
+   * dismissed user no longer may. The owner may do this, and an admin who may see the session. Throws `forbidden`, and
+   * `not_found` for the session and for a user who is not of the org.
    */
   change(
     caller: Caller,
@@ -123,16 +168,22 @@ export interface Sharing {
     change: { isPublic?: boolean; invite?: string[]; dismiss?: string[] },
   ): Promise<Shared>;
 }
+/** A session, and the users who take part in it. */
 export interface Shared {
   session: Session;
-  /** Those who take part, the owner among them if they do. */
+  /** The users who take part in the session. The owner is among them if they run turns in it. */
   participants: { userId: string; name: string }[];
 }
 
+/** The audit log of an org. */
 export interface AuditLog {
-  /** Of the caller's org, newest first. Throws `forbidden` for whoever is no admin, and for a device. */
+  /**
+   * Returns a page of the audit log of the caller's org, newest first. Only an admin may read it. Throws `forbidden`
+   * for any other caller, and for a device.
+   */
   list(caller: Caller, query: AuditRequest): Promise<{ entries: AuditEntry[]; next: AuditPlace | null }>;
 }
+/** The entries to list: only those that match every given field. */
 export interface AuditRequest {
   limit?: number;
   userId?: string;

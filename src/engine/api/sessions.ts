@@ -1,4 +1,4 @@
-/** Sessions, their tree and their mailbox, as a door sees them (S1, S5, S6, S7, S8, A2). */
+/** Sessions, their trees and their mailboxes (S1, S5, S6, S7, S8, A2). */
 import type { SessionCursor, SessionPage, SessionQuery, TextHit } from "../../records/record-store.ts";
 import type { Turn } from "../../domain/turn.ts";
 import type { TranscriptMessage } from "../../domain/transcript.ts";
@@ -6,6 +6,7 @@ import type { Session, SessionPatch } from "../../domain/session.ts";
 import type { MailboxMessage } from "../../domain/mailbox.ts";
 import type { Caller } from "../../domain/caller.ts";
 
+/** The fields of a new session. All of them are optional. */
 export interface SessionStart {
   name?: string;
   key?: string;
@@ -19,7 +20,10 @@ export interface SessionStart {
   workspaceId?: string;
   repo?: string;
   defaultLanguage?: string;
-  /** The session begins below this turn, and takes its contexts over where none are named (T6). */
+  /**
+   * The turn that the session continues. The session takes over the settings of that turn's session that are not given
+   * here (T6).
+   */
   forkOf?: string;
 }
 
@@ -28,7 +32,11 @@ export type SessionListRequest = Omit<SessionQuery, "orgId" | "userId" | "limit"
   after?: SessionCursor;
 };
 
-/** `after`: a message's number, exclusive. `waiting`: only those that no turn has taken. */
+/**
+ * The messages to list. `after` is the number of a message: only later ones are returned. `waiting`: only messages that
+ * no turn has taken.
+ */
+/** The messages of a session's mailbox, and the subagents' turns that are running. */
 export interface MailboxRequest {
   after?: number;
   waiting?: boolean;
@@ -67,56 +75,94 @@ export interface Sessions {
   mailbox(caller: Caller, sessionId: string, page?: MailboxRequest): Promise<Mailbox>;
 }
 
-/** Sessions as a workspace has them: one after the other, each going on where the last one was (W3, W5). */
+/** The sessions of a workspace. Each session continues the one before it (W3, W5). */
 export interface WorkspaceSessions {
   /**
-   * A new session of the workspace, below the head of the one that was used last there; `fresh`: empty. Where a person
-   * edited the transcript, it begins with what the file says, as an imported turn. Throws `workspace_unknown`.
+   * Creates a session of the workspace that continues the one that was last used there, and returns it. With `fresh`,
+   * it begins empty. If a person edited the transcript, it begins with the content of the file, as an imported turn.
+   * `warnings` are for the person. Throws `forbidden` for a reader, `workspace_unknown` also if the caller may not use
+   * workspaces.
    */
   begin(
     caller: Caller,
     start: SessionStart & { workspaceId: string; fresh?: boolean },
   ): Promise<{ session: Session; warnings: string[] }>;
-  /** A session whose one turn is a conversation that took place elsewhere (W5). */
+  /**
+   * Creates a session from a conversation that took place elsewhere, as one finished turn, and returns it (W5). Throws
+   * `forbidden` for a reader, `instruction_empty` if there is no message.
+   */
   import(caller: Caller, start: SessionStart & { messages: readonly TranscriptMessage[] }): Promise<Session>;
 }
 
-/** What can be done with sessions beside running turns (S5, S6, S8, T6, K4). Only the owner or an admin may change them. */
+/**
+ * Changes of whole sessions, and searches (S5, S6, S8, T6, K4). Only the owner of a session may change it, and an admin
+ * who may see it.
+ */
 export interface Tree {
-  /** Moves the head from where the caller saw it to another continuable turn of the session; throws `head_moved`, `session_busy`, `turn_not_continuable`. */
+  /**
+   * Moves the head of a session from the turn that the caller saw as the head to another turn of the session that can
+   * be continued. Returns the session. Throws `not_found`, `forbidden`, `head_moved`, `session_busy`,
+   * `session_archived`, `turn_not_continuable`.
+   */
   moveHead(caller: Caller, move: { sessionId: string; from: string | null; to: string }): Promise<Session>;
+  /**
+   * Archives a session: it stays readable and takes no more turns. Returns the session. Throws `not_found`,
+   * `forbidden`.
+   */
   archive(caller: Caller, sessionId: string): Promise<Session>;
+  /** Ends the archiving of a session, and returns the session. Throws `not_found`, `forbidden`. */
   unarchive(caller: Caller, sessionId: string): Promise<Session>;
-  /** Softly: gone from lists and reads, until it is restored or purged. */
+  /**
+   * Removes a session from lists and reads, until it is restored or purged. Returns the session. Throws `not_found`,
+   * `forbidden`.
+   */
   remove(caller: Caller, sessionId: string): Promise<Session>;
+  /** Restores a removed session, and returns it. Throws `not_found`. */
   restore(caller: Caller, sessionId: string): Promise<Session>;
+  /** Returns the removed sessions that the caller may see. */
   listRemoved(caller: Caller): Promise<Session[]>;
-  /** For ever, of a removed session: its turns and their blobs go, but for what other sessions rest on. */
+  /**
+   * Deletes a removed session permanently, with its turns and their blobs. Turns that other sessions are based on are
+   * kept. Throws `not_found`, and `session_busy` if a turn of the session is running.
+   */
   purge(caller: Caller, sessionId: string): Promise<PurgeReport>;
-  /** Blobs that no turn needs. `dryRun` gives the same list and deletes nothing. */
+  /**
+   * Deletes the blobs that no turn needs, and returns their keys. `dryRun` returns the same list and deletes nothing.
+   * Only an admin of the server's first org may do this. Throws `forbidden`.
+   */
   collectGarbage(caller: Caller, options: { dryRun: boolean }): Promise<GarbageReport>;
+  /**
+   * Searches the names, labels, metadata, instructions and answers of the sessions that the caller may see. Each hit
+   * contains every word of `text`. Throws `request_invalid` if there is no word, or too many (S8).
+   */
   search(caller: Caller, query: { text: string; limit?: number }): Promise<TextHit[]>;
-  /** The turns of a session with what is above and beside them: the lineage that it was forked from, and the forks of its turns. */
+  /**
+   * Returns the turns of a session, the turns that it was forked from, and the forks of all these turns. Throws
+   * `not_found`.
+   */
   graph(caller: Caller, sessionId: string): Promise<SessionGraph>;
 }
 
+/** What a purge deleted. */
 export interface PurgeReport {
   turnsPurged: number;
-  /** Turns that other sessions rest on. */
+  /** The turns that were kept, because other sessions are based on them. */
   turnsKept: number;
   blobsDeleted: number;
   bytesFreed: number;
 }
 
+/** The blobs that no turn needs, and their total size in bytes. */
 export interface GarbageReport {
   keys: string[];
   bytes: number;
 }
 
+/** A session with the turns above and below it. */
 export interface SessionGraph {
   session: Session;
-  /** Turns of this session and of the lineage above it, newest first. */
+  /** The turns of this session and of the lineage above it, newest first. */
   turns: Turn[];
-  /** Sessions that begin below one of these turns, as far as the caller may see them. */
+  /** The sessions that continue one of these turns and that the caller may see. */
   forks: Session[];
 }

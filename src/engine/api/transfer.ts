@@ -2,28 +2,39 @@
 import type { TurnDiff, VerifyReport } from "./explanation.ts";
 import type { Caller } from "../../domain/caller.ts";
 
+/** Comparing two turns, and verifying a session. */
 export interface Explain {
-  /** What the model saw differently in two turns, and what it answered (D1). */
+  /**
+   * Returns what differs between two turns: what the model received, and what it answered. The caller must be able to
+   * see both turns (D1). Throws `not_found`, `turn_not_finished`.
+   */
   diff(caller: Caller, turns: { a: string; b: string }): Promise<TurnDiff>;
-  /** Recomputes the digests of a session, oldest turn first, and names the first turn that does not hold (D2). */
+  /**
+   * Recomputes the digests of a session, oldest turn first, and returns the first turn that does not match (D2). Calls
+   * `onTurn` after each batch of turns. Throws `not_found`.
+   */
   verify(caller: Caller, sessionId: string, onTurn?: (done: number, total: number) => void): Promise<VerifyReport>;
 }
 
+/** Exporting and importing sessions. */
 export interface Transfer {
   /**
-   * A session, or the branch that ends at a turn, as the lines of one file that any aptove reads (docs/formats/export.md),
-   * without their line breaks. What cannot be given back whole throws, with the first line or later.
+   * Returns a session, or the branch that ends at a turn, as the lines of one export file, without line breaks
+   * (docs/formats/export.md). Throws `not_found`. If the content cannot be exported completely, the iterable throws, at
+   * its first line or at a later one.
    */
   export(caller: Caller, what: { sessionId: string } | { turnId: string }): AsyncIterable<string>;
   /**
-   * Ids and digests are kept; importing twice changes nothing. Throws `import_invalid`, `import_conflict`, `import_newer`,
-   * `session_busy`, `session_archived`: then nothing was changed.
+   * Imports an export file. Ids and digests are kept, and a second import of the same file changes nothing. If it
+   * throws, nothing was changed. Throws `forbidden` for a reader, `import_invalid`, `import_conflict`, `import_newer`,
+   * `session_busy`, `session_archived`.
    */
   import(caller: Caller, lines: AsyncIterable<string>): Promise<ImportReport>;
-  /** For reading, not for importing. */
+  /** Returns a session as Markdown, for people to read. It cannot be imported. Throws `not_found`. */
   markdown(caller: Caller, sessionId: string): Promise<string>;
 }
 
+/** What an import added, and what was there before. */
 export interface ImportReport {
   sessions: { id: string; name: string; isNew: boolean }[];
   turnsImported: number;

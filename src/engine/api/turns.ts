@@ -1,4 +1,4 @@
-/** A turn as a door asks for it and follows it (T5, T6, T7, V4, V5). */
+/** Turns: the request for a turn, the running turn, and the finished one (T5, T6, T7, V4, V5). */
 import type { SessionStart } from "./sessions.ts";
 import type { Tool } from "../../tools/tool.ts";
 import type { FinishedTurn, Turn, TurnKind } from "../../domain/turn.ts";
@@ -141,7 +141,7 @@ export interface RequestedTools {
   askApproval?: (question: ApprovalQuestion) => Promise<ApprovalAnswer>;
 }
 
-/** Where retrieval searches. */
+/** The part of the code that retrieval searches. */
 export interface RequestedRetrieval {
   /** The repository whose index is searched. Null: nothing is searched. Default: the repository of the session. */
   repo?: string | null;
@@ -155,6 +155,7 @@ export interface RequestedRetrieval {
   pathPrefixes?: string[];
 }
 
+/** A call that a person is asked to allow. */
 export interface ApprovalQuestion {
   sessionId: string;
   turnId: string;
@@ -162,40 +163,58 @@ export interface ApprovalQuestion {
   name: string;
   args: Record<string, unknown>;
   view: ToolCallView;
-  /** Aborts when the turn is stopped: then nobody waits for the answer any more. */
+  /** Aborts when the turn is stopped. From then on the answer is ignored. */
   signal: AbortSignal;
 }
 
 export type ApprovalAnswer = { approved: true } | { approved: false; reason?: string };
 
+/** A turn that was opened and runs, or the finished one of a repeat. */
 export interface RunningTurn {
   sessionId: string;
   turnId: string;
-  /** The session as the turn found it, with the name that its first turn gave it (S2). Null for a repeat. */
+  /** The session at the start of the turn, with the name that its first turn gives it (S2). Null for a repeat. */
   session: Pick<Session, "name" | "activeAt" | "costUsd"> | null;
   model: string;
-  /** True where an earlier request made this turn: one with the same idempotency key (T13), or the one that was steered (T5). */
+  /**
+   * True if an earlier request made this turn: one with the same idempotency key (T13), or the request of the turn that
+   * was steered (T5).
+   */
   isRepeat: boolean;
-  /** All events from the first; may be read any number of times, and late. */
+  /** Returns all events, from the first. It can be called any number of times, also after the turn has finished. */
   events(signal?: AbortSignal): AsyncIterable<SequencedEvent>;
-  /** Resolves when the turn is finished and stored. Rejects only for a repeat, where the store fails while it waits. */
+  /**
+   * Resolves when the turn is finished and stored. A failed turn resolves too. It rejects only for a repeat whose store
+   * fails, with the error of the store.
+   */
   finished: Promise<FinishedTurn>;
 }
 
-/** Reads blobs when they are asked for. Every method throws `blob_missing` or `blob_damaged` rather than give back less. */
+/**
+ * Reads the contents of a turn. Each method reads its blob when it is called, and throws `blob_missing` or
+ * `blob_damaged` instead of returning less than was stored.
+ */
 export interface TurnReader {
   turn: Turn;
+  /** Returns the whole instruction. */
   instruction(): Promise<string>;
-  /** What the turn brought to the calls that waited for it (T9). */
+  /** Returns the answers that the turn brought to waiting tool calls (T9). */
   toolResults(): Promise<ToolFeedback[]>;
-  /** The whole answer; for a failed turn its partial output. */
+  /** Returns the whole answer, or the partial output of a failed turn. */
   answer(): Promise<string>;
+  /** Returns the steps of the turn, in order. */
   steps(): Promise<Step[]>;
-  /** Exact bytes of the body that was sent in a step, and of the answer that came back (D3). Steps count from 1. */
+  /**
+   * Returns the exact bytes of the body that a step sent. Steps count from 1 (D3). Throws `not_found` if there is no
+   * such step.
+   */
   request(step: number): Promise<Uint8Array>;
+  /** Returns the exact bytes of the response that a step received. Throws `not_found` if there is no such step. */
   response(step: number): Promise<Uint8Array>;
-  /** The boot prompt that counted (E6); null: of a turn that came from elsewhere. */
+  /**
+   * Returns the boot prompt that the turn used (E6). Null if the turn was imported from another program.
+   */
   prompt(): Promise<string | null>;
-  /** The parts of the user message exactly as the model got them (E2). */
+  /** Returns the parts of the user message, exactly as the model received them (E2). */
   message(): Promise<string[]>;
 }

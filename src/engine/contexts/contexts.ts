@@ -1,4 +1,4 @@
-/** Contexts as an org's admins keep them, in versions that never change (G1). */
+/** Contexts as the admins of an org edit them, in versions that never change (G1). */
 import type { Caller } from "../../domain/caller.ts";
 import type { ContextKind, ContextVersion, ContextVersionFacts } from "../../domain/context.ts";
 import { AptoveError } from "../../domain/errors.ts";
@@ -85,9 +85,12 @@ async function put(
   const heads = await deps.records.contexts.listNewest(caller.orgId);
   const head = heads.find((one) => one.kind === kind && one.id === id);
   if (head === undefined && heads.length >= limits.contextsPerOrgMax) {
-    throw new AptoveError("context_invalid", `an org may keep ${limits.contextsPerOrgMax} contexts, and has as many`);
+    throw new AptoveError(
+      "context_invalid",
+      `the org has ${limits.contextsPerOrgMax} contexts, which is the limit; retire one first`,
+    );
   }
-  // Whoever saw none may make the first, or take up one that was retired.
+  // A caller who saw no version may make the first one, or replace a retired one.
   const seen = expected ?? (head?.isRetired === true ? head.version : 0);
   return entryOf(await write(deps, caller, { kind, id, content, seen }));
 }
@@ -97,12 +100,12 @@ function readEntry(
   { kind, id, entry }: Omit<Edit, "expected">,
 ): NonNullable<ContextEntry["content"]> {
   if (deps.readContext === undefined) {
-    throw new AptoveError("context_invalid", "this engine was made without contexts that can be edited");
+    throw new AptoveError("context_invalid", "this engine was created without contexts that can be edited");
   }
   const content = deps.readContext(kind, id, entry);
   const bytes = Buffer.byteLength(JSON.stringify(content));
   if (bytes > limits.contextBytesMax) {
-    throw new AptoveError("context_invalid", `it has ${bytes} bytes, and may have ${limits.contextBytesMax}`);
+    throw new AptoveError("context_invalid", `it has ${bytes} bytes; the limit is ${limits.contextBytesMax}`);
   }
   if ("provider" in content) {
     checkName("provider", content.provider, [...deps.providers.keys()]);
@@ -111,7 +114,7 @@ function readEntry(
   return content;
 }
 
-/** What a record names must be what the configuration has: that is where keys and addresses are (E8). */
+/** Throws unless the configuration has the name. The keys and addresses of a provider are only there (E8). */
 function checkName(key: string, name: string, known: readonly string[]): void {
   if (known.includes(name) || (key === "index" && name === "local")) return;
   const names = known.map((one) => JSON.stringify(one)).join(", ");
@@ -137,7 +140,7 @@ async function retire(
 
 interface Written extends ContextChoice {
   content: ContextVersion["content"];
-  /** The newest version that the caller knows; 0: none. */
+  /** The newest version that the caller knows. 0: none. */
   seen: number;
 }
 
@@ -153,11 +156,11 @@ async function write(
   const detail =
     result.newest === 0
       ? `the ${kind} context ${JSON.stringify(id)} has no version yet`
-      : `the ${kind} context ${JSON.stringify(id)} is at version ${result.newest}; read it, and edit that one`;
+      : `the ${kind} context ${JSON.stringify(id)} is at version ${result.newest}; read that version and edit it`;
   throw new AptoveError("context_changed", detail, { facts: { version: result.newest } });
 }
 
 function noRecord({ kind, id }: ContextChoice): AptoveError {
-  const detail = `the org keeps no ${kind} context ${JSON.stringify(id)}; one of the configuration is edited there`;
+  const detail = `the org keeps no ${kind} context ${JSON.stringify(id)}; a context of the configuration is edited in its file`;
   return new AptoveError("not_found", detail);
 }

@@ -1,7 +1,7 @@
 /**
- * Which contexts there are for a caller (G1, G2): the configured ones, and over them the records of the caller's org. The
- * newest versions are looked up at every turn, so that an edit counts at the next one on every server; what a version
- * says never changes, and is read once.
+ * The contexts that a caller can use (G1, G2): the configured ones, and the records of the caller's org, which replace
+ * them. Every turn reads which versions are the newest, so that an edit counts for the next turn on every server. The
+ * content of a version never changes, and is cached.
  */
 import type { Caller } from "../../domain/caller.ts";
 import {
@@ -20,12 +20,12 @@ import type { WorkspaceSettings } from "../dependencies.ts";
 type Configured = Pick<WorkspaceSettings, "agentContexts" | "conversationContexts">;
 
 interface Recorded {
-  /** The records that count, by kind and id. */
+  /** The newest records that are not retired, by kind and id. */
   versions: ReadonlyMap<string, ContextVersion>;
   refOf(kind: ContextKind, context: AgentContext | ConversationContext): ContextRef;
 }
 
-/** The configured ones with those of the org's records over them; a record replaces a configured one of its id whole. */
+/** Returns the configured contexts, with the org's records in place of those with the same id. */
 export async function knownContexts<S extends Configured>(
   { records }: { records: RecordStore },
   { orgId }: Caller,
@@ -47,7 +47,7 @@ export async function knownContexts<S extends Configured>(
   };
 }
 
-/** In the place of the one with its id, else behind them. */
+/** Returns the configured ones, each replaced by the record with its id, followed by the other records. */
 function overlaid<T extends { id: string }>(configured: readonly T[], recorded: readonly T[]): T[] {
   const byId = new Map(configured.map((context) => [context.id, context]));
   for (const context of recorded) byId.set(context.id, context);
@@ -58,7 +58,7 @@ export function keyOf(kind: ContextKind, id: string): string {
   return `${kind}/${id}`;
 }
 
-/** What was read of a store, by org, kind, id and version. */
+/** The versions that were read from a store, by org, kind, id and version. */
 const kept = new WeakMap<RecordStore, BoundedCache<ContextVersion>>();
 
 async function currentVersions(records: RecordStore, orgId: string): Promise<ContextVersion[]> {

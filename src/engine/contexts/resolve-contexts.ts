@@ -1,4 +1,4 @@
-/** Which contexts count for a request (G2), and what counts in its workspace (W7). */
+/** Finds the contexts of a request (G2), and the settings of its workspace (W7). */
 import { AptoveError } from "../../domain/errors.ts";
 import type { Caller } from "../../domain/caller.ts";
 import type { Session } from "../../domain/session.ts";
@@ -6,7 +6,7 @@ import type { AgentContext, ConversationContext } from "../../domain/context.ts"
 import { ownsWorkspaces } from "../access/access.ts";
 import type { EngineDependencies, WorkspaceSettings } from "../dependencies.ts";
 
-/** What counts in the workspace of a request; what the engine was made with where it has none (W7). */
+/** Returns the settings of the workspace of a request, or those of the engine if there is no workspace (W7). */
 export async function settingsOf(
   deps: EngineDependencies,
   caller: Caller,
@@ -16,7 +16,7 @@ export async function settingsOf(
   return own ?? deps;
 }
 
-/** G2: an unknown id is refused by naming the known ones. */
+/** Returns the contexts of a request. Throws `context_unknown`, which lists the known ids (G2). */
 export function resolveContexts(
   known: Omit<WorkspaceSettings, "providers">,
   request: { agentContextId?: string; conversationContextId?: string },
@@ -31,6 +31,7 @@ export function resolveContexts(
   };
 }
 
+/** Returns the item with this id. Throws `mode_unknown` or `context_unknown`, which list the known ids. */
 export function named<T extends { id: string }>(
   kind: "mode" | "agent context" | "conversation context",
   all: readonly T[],

@@ -1,4 +1,4 @@
-/** What the model saw differently in two turns, and what it answered (D1). */
+/** Compares two turns: what the model received, and what it answered (D1). */
 import { isDeepStrictEqual } from "node:util";
 import type { Caller } from "../../domain/caller.ts";
 import type { ChunkRef } from "../../domain/chunk.ts";
@@ -12,7 +12,10 @@ import { visibleTurn } from "../access/visible.ts";
 import { ancestors } from "../turn/kept/turn-order.ts";
 import { turnReader } from "../turn/turn-reader.ts";
 
-/** Throws `not_found` for turns that the caller may not see, and names the blob where one cannot be read. */
+/**
+ * Returns the differences. Throws `not_found` for a turn that the caller may not see, and names a blob that cannot be
+ * read.
+ */
 export async function diffTurns(core: EngineCore, caller: Caller, turns: { a: string; b: string }): Promise<TurnDiff> {
   const a = await seenBy(core, await visibleTurn(core.deps, caller, turns.a));
   const b = await seenBy(core, await visibleTurn(core.deps, caller, turns.b));
@@ -26,7 +29,7 @@ export async function diffTurns(core: EngineCore, caller: Caller, turns: { a: st
   };
 }
 
-/** What the model had on a turn: the turn's manifest, and the history before it. */
+/** What the model received in a turn: the manifest of the turn, and the history before it. */
 interface Seen {
   turn: Turn;
   state: State;
@@ -38,7 +41,7 @@ async function seenBy({ histories }: EngineCore, turn: Turn): Promise<Seen> {
   return { turn, state, before: alreadySent(await compacted(histories, turn, state)) };
 }
 
-/** The history as a turn had it that summarised the oldest part itself, before its first call (C6). */
+/** Returns the history as the turn received it after it had summarised the oldest part (C6). */
 async function compacted(histories: Histories, turn: Turn, state: State): Promise<State> {
   if (turn.blobs.state === null || !turn.warnings.some(({ code }) => code === "history_compacted")) return state;
   const own = (await histories.state(turn.id)).entries.at(-1);
@@ -67,7 +70,10 @@ function sameness(a: Turn, b: Turn): TurnDiff["same"] {
   };
 }
 
-/** A chunk that the other side has in its history is no difference: the model had it too. */
+/**
+ * Returns the chunks that differ. A chunk that the other side has in its history is no difference, because that model
+ * had it too.
+ */
 function chunkDifferences(a: Seen, b: Seen): ChunkDifference[] {
   const onlyA = chunksWithout(a.turn, b);
   const onlyB = chunksWithout(b.turn, a);
@@ -86,7 +92,10 @@ function chunksWithout({ manifest }: Turn, other: Seen): ChunkRef[] {
   return manifest.chunks.filter((chunk) => !theirs.has(keyOf(chunk)) && !other.before.chunkKeys.has(keyOf(chunk)));
 }
 
-/** Takes the chunk out that was where `chunk` is: the one with its id, else the one that shares most of its lines. */
+/**
+ * Removes and returns the chunk that covered the same part of the file: the one with the same id, else the one that
+ * shares most of its lines.
+ */
 function takeSamePlace(chunks: ChunkRef[], chunk: ChunkRef): ChunkRef | null {
   const shared = ({ id, path, startLine, endLine }: ChunkRef): number => {
     if (path !== chunk.path) return 0;
@@ -103,7 +112,7 @@ function chunkDifference({ path, startLine, endLine }: ChunkRef, change: ChunkDi
   return { path, startLine, endLine, change };
 }
 
-/** Of the files that either turn names: which version the model had of each, now or from before. */
+/** Returns the versions that the model had of each file that a manifest names, sent in this turn or before. */
 function fileDifferences(a: Seen, b: Seen): FileDifference[] {
   const paths = new Set([a, b].flatMap(({ turn }) => turn.manifest.activeFiles.map((file) => file.path)));
   return [...paths]
@@ -132,7 +141,7 @@ async function historyDifference(core: EngineCore, a: State, b: State): Promise<
   };
 }
 
-/** Oldest first. */
+/** Returns the turns of a history, oldest first. */
 async function historyTurns({ deps }: EngineCore, entries: readonly StateEntry[]): Promise<HistoryTurn[]> {
   const [oldest, newest] = [entries[0], entries.at(-1)];
   const turns: HistoryTurn[] = [];

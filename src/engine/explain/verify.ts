@@ -1,4 +1,6 @@
-/** Recomputes the digests of a session, from the root of its history on, and names the first turn that does not hold (D2). */
+/**
+ * Recomputes the digests of a session, from the root of its history, and finds the first turn that does not match (D2).
+ */
 import type { Caller } from "../../domain/caller.ts";
 import { AptoveError, failureOf } from "../../domain/errors.ts";
 import type { VerifyReport } from "../api/explanation.ts";
@@ -16,8 +18,9 @@ import { turnReader } from "../turn/turn-reader.ts";
 export type OnTurn = (done: number, total: number) => void;
 
 /**
- * Reads everything from the stores and nothing from memory. Turns that still run are passed over. What cannot be read
- * is a fault of its turn and never thrown. Throws `not_found` for a session that the caller may not see.
+ * Returns the result of the check. It reads everything from the stores and nothing from caches, and skips turns that
+ * are running. Content that cannot be read is a fault of its turn, and is never thrown. Throws `not_found` for a
+ * session that the caller may not see.
  */
 export async function verifySession(
   core: EngineCore,
@@ -28,7 +31,7 @@ export async function verifySession(
   const total = await expectedTotal(core, session);
   const report: VerifyReport = { sessionId, turnsChecked: 0, turnsUnsealed: 0, fault: null };
   const cold: EngineCore = { ...core, histories: new Histories(core.deps.blobs, core.deps.records) };
-  /** Of the turns so far. */
+  /** The digests of the turns that were read so far, by turn. */
   const digests = new Map<string, string | null>();
   for await (const batch of finishedTurns(turnsWithLineage(core.deps.records, session))) {
     const found = await Promise.all(batch.map((turn) => readTurn(cold, turn)));
@@ -50,7 +53,7 @@ async function expectedTotal({ deps }: EngineCore, { originTurnId, lastSequence 
   return (origin?.depth ?? 0) + lastSequence;
 }
 
-/** A turn with what its digest is over, or why that cannot be read. */
+/** A turn with the content that its digest covers, or the reason why it cannot be read. */
 type ReadTurn =
   | { turn: StoredTurn; steps: Step[]; hashes: BlobHashes; lostRequest: string | null }
   | { turn: StoredTurn; unreadable: string };
@@ -79,32 +82,38 @@ async function blobHash({ deps }: EngineCore, key: string): Promise<string> {
   return sha256(bytes);
 }
 
-/** Requests that are not part of the opening: the first that does not give the bytes that its step says were sent (D3). */
+/**
+ * Returns a fault if a later request cannot be rebuilt to the exact bytes that its step sent (D3). The first request is
+ * part of the opening, which the digest covers.
+ */
 async function lostRequestOf(core: EngineCore, turn: StoredTurn, steps: readonly Step[]): Promise<string | null> {
   for (const { index, request } of steps.filter((step) => step.request.blob !== turn.blobs.opening)) {
     try {
       const body = await turnReader(core, turn).request(index);
-      if (sha256(body) !== request.sha256) return `${request.blob} does not give the request that was sent`;
+      if (sha256(body) !== request.sha256) return `${request.blob} does not contain the request that was sent`;
     } catch (error) {
-      // Also what is not thrown on purpose: a blob that was changed may have any form.
+      // This includes unexpected errors, because a changed blob can have any form.
       return `${request.blob}: ${failureOf(error).message}`;
     }
   }
   return null;
 }
 
-/** Why a turn does not hold; null: it does, or was never sealed. `parent`: its parent's digest, absent where that is not stored. */
+/**
+ * Returns why a turn does not match, or null if it matches or was never sealed. `parent` is the digest of its parent,
+ * or undefined if the parent is not stored.
+ */
 function faultOf(stored: ReadTurn, parent: string | null | undefined): string | null {
   const { turn } = stored;
   if (parent === undefined) return `its parent ${turn.parentId} is not stored`;
   if ("unreadable" in stored) return stored.unreadable;
   if (turn.digest === null) {
     const outcome = turn.status === "archived" ? turn.was.status : turn.status;
-    // Whoever seals a turn seals those after it, but for the ones that failed without a chance to.
-    return parent !== null && outcome !== "failed" ? "it has no digest, though its parent has" : stored.lostRequest;
+    // A sealed turn is followed by sealed turns only, except for turns that failed before they could be sealed.
+    return parent !== null && outcome !== "failed" ? "it has no digest, but its parent has one" : stored.lostRequest;
   }
   if (turnDigest(turn, { parent, steps: stored.steps, hashes: stored.hashes }) === turn.digest)
     return stored.lostRequest;
   const keys = [turn.blobs.opening, turn.blobs.run, turn.blobs.state].filter((key) => key !== null);
-  return `it does not have its digest: its row, its steps, or one of ${keys.join(", ")} was changed`;
+  return `its digest does not match: its row, its steps, or one of ${keys.join(", ")} was changed`;
 }

@@ -1,4 +1,7 @@
-/** What an engine does regularly beside its turns: leases, lost turns, what other processes want (R1, R2, R3), what the audit log need not keep. */
+/**
+ * The background jobs of an engine: leases, lost turns, requests of other processes (R1, R2, R3), and the retention of
+ * the audit log.
+ */
 import { failureOf } from "../../domain/errors.ts";
 import { limits } from "../../domain/limits.ts";
 import { wakeTopics } from "../../live/wake-ups.ts";
@@ -12,19 +15,21 @@ export interface BackgroundJobs {
   stop(): Promise<void>;
 }
 
+/** Starts the background jobs. `stop` waits for the ones that are running. */
 export function startBackgroundJobs(core: EngineCore): BackgroundJobs {
   const dropOldAudit = auditRetention(core.deps);
-  // What runs late is stopped by a look of its own: each of the others may wait for a store that does not answer.
+  // Turns that outlive their lease are stopped by a timer that never waits. Each of the other jobs may wait for a store
+  // that does not answer.
   const watch = setInterval(() => stopOutlived(core), limits.controlPollMs);
   watch.unref();
   const rounds = [
     regularly(limits.leaseRenewMs, (lateMs) => renewAndNote(core, lateMs)),
     regularly(limits.recoverMs, () => recoverOrReport(core)),
     regularly(limits.recoverMs, () =>
-      orReport(core, "old entries of the audit log could not be dropped", dropOldAudit),
+      orReport(core, "old entries of the audit log could not be deleted", dropOldAudit),
     ),
     regularly(limits.leftLogsMs, () =>
-      orReport(core, "live logs that were left behind could not be dropped", dropLeftLogs),
+      orReport(core, "live logs that dead processes left behind could not be deleted", dropLeftLogs),
     ),
     watchControls(core),
   ];
@@ -36,7 +41,10 @@ export function startBackgroundJobs(core: EngineCore): BackgroundJobs {
   };
 }
 
-/** One at a time: behind a slow store they would pile up. A round is late where the process was held up, or the one before took long. */
+/**
+ * Runs a job at a fixed interval, but never twice at once: with a slow store the runs would pile up. A run is late if
+ * the process was held up, or if the run before it took long.
+ */
 function regularly(ms: number, round: (lateMs: number) => Promise<void>): BackgroundJobs {
   let running: Promise<void> | null = null;
   let due = performance.now() + ms;
@@ -66,13 +74,16 @@ async function renewAndNote(core: EngineCore, lateMs: number): Promise<void> {
   }
 }
 
-/** R3: takes what other processes want of the turns that run here, when it is woken for that, and now and then. */
+/**
+ * Carries out what other processes request of the turns that run here (R3), when a wake-up arrives, and now and then
+ * without one.
+ */
 function watchControls(core: EngineCore): BackgroundJobs {
   const { wakeUps, runner } = core.deps;
-  const failing = "what other processes want of the running turns could not be read";
+  const failing = "the requests of other processes to running turns could not be read";
   let looking: Promise<void> | null = null;
   let isMissed = false;
-  // One look at a time, as above; what wakes during it is looked for after it.
+  // One read at a time. A wake-up that arrives during a read causes another read after it.
   const look = (): void => {
     if (core.live.count === 0) return;
     isMissed = looking !== null;
@@ -83,7 +94,7 @@ function watchControls(core: EngineCore): BackgroundJobs {
   };
   let beats = 0;
   const timer = setInterval(() => {
-    beats = wakeUps?.isConnected() === true ? (beats + 1) % limits.controlPollsHeard : 0;
+    beats = wakeUps?.isConnected() === true ? (beats + 1) % limits.controlPollsPerWakeUp : 0;
     if (beats === 0 && looking === null) look();
   }, limits.controlPollMs);
   timer.unref();
@@ -98,7 +109,7 @@ function watchControls(core: EngineCore): BackgroundJobs {
 }
 
 export async function recoverOrReport(core: EngineCore): Promise<void> {
-  await orReport(core, "turns that were left running could not be looked for", recoverLostTurns);
+  await orReport(core, "turns that lost their process could not be searched", recoverLostTurns);
 }
 
 async function orReport(

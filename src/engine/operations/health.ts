@@ -1,6 +1,6 @@
 /**
- * Whether the stores work (`/readyz`). Anybody may ask, as often as they like: the stores are asked at most once in a while,
- * one question at a time, and one that does not answer is not asked again while it owes an answer.
+ * Reports whether the stores work (`/readyz`). Any client may request it, any number of times: each store is queried at
+ * most once per interval, one query at a time. A store that has not answered is not queried again.
  */
 import { limits } from "../../domain/limits.ts";
 import { newId } from "../../domain/ids.ts";
@@ -26,7 +26,7 @@ export function healthWatch(core: EngineCore): () => Promise<HealthReport> {
   };
   return async () => {
     const at = now();
-    // A clock that was set back must not keep an old answer for ever.
+    // A clock that was set back must not keep an old answer alive.
     if (known === null || Math.abs(at - known.at) >= limits.healthKeptMs) known = { at, stores: ask() };
     const stores = await known.stores;
     return {
@@ -39,7 +39,10 @@ export function healthWatch(core: EngineCore): () => Promise<HealthReport> {
   };
 }
 
-/** Never rejects, and answers in time. Why a store fails is for the operator, once until it works again. */
+/**
+ * Returns a query that never rejects and answers in time. The operator receives the reason of a failure once, until the
+ * store works again.
+ */
 function bounded({ deps }: EngineCore, fault: string, question: () => Promise<unknown>): () => Promise<StoreState> {
   let asked: Promise<StoreState> | null = null;
   let worked = true;
@@ -56,7 +59,7 @@ function bounded({ deps }: EngineCore, fault: string, question: () => Promise<un
   };
   return async () => {
     asked ??= answer().finally(() => (asked = null));
-    // What is asked never rejects, so only the deadline does.
+    // The query never rejects, so only the deadline does.
     return await unlessAborted(asked, deps.deadline(limits.healthAnswerMs)).catch((): StoreState => "failed");
   };
 }

@@ -1,4 +1,4 @@
-/** Devices: each has a token of its own, which it gets for a pairing code and loses when it is revoked (P3). */
+/** Devices. Each has its own token, which it gets for a pairing code and loses when it is revoked (P3). */
 import { randomBytes } from "node:crypto";
 import type { ApiKey, Caller } from "../../domain/caller.ts";
 import {
@@ -29,7 +29,7 @@ export function devices(deps: EngineDependencies, watch: KeyWatch): Devices {
     pairing: (caller, id) => pairing(deps, caller, id),
     claim: async (request) => {
       const claimed = await claim(deps, request);
-      // A device that is paired again has lost the token that it had.
+      // A device that is paired again loses its former token.
       await watch.changed();
       return claimed;
     },
@@ -50,9 +50,9 @@ async function pair(
 ): Promise<{ id: string; code: string; expiresAt: number }> {
   mayWrite(caller);
   if (caller.deviceId !== undefined)
-    throw new AptoveError("forbidden", "a device may not pair another one; use an API key");
+    throw new AptoveError("forbidden", "a device may not pair another device; use an API key");
   if (workspaceId !== null) await knownWorkspaces(deps, caller, workspaceId);
-  // 32 signs: five bits of each byte give each of them as often.
+  // The alphabet has 32 characters: five bits of each byte choose every character equally often.
   const code = [...randomBytes(pairingCodeLength)].map((byte) => pairingAlphabet[byte & 31]).join("");
   const createdAt = deps.now();
   const id = newId();
@@ -75,7 +75,7 @@ async function pair(
 async function pairing(deps: EngineDependencies, caller: Caller, id: string): Promise<Pairing> {
   const code = isId(id) ? await deps.records.devices.getCode(id) : null;
   if (code === null || code.userId !== caller.userId) {
-    throw new AptoveError("not_found", `there is no pairing code ${JSON.stringify(id)}, or not any more`);
+    throw new AptoveError("not_found", `there is no pairing code ${JSON.stringify(id)}; it may have ended`);
   }
   const { expiresAt, keyId } = code;
   if (keyId !== null) {
@@ -100,7 +100,10 @@ async function claim(
     deviceIds: [...(deviceId !== undefined && isDeviceId(deviceId) ? [deviceId] : []), newId()],
   });
   if (result.outcome === "refused" || !isToken(result.key)) {
-    throw new AptoveError("pairing_refused", "it is wrong, was used, or is too old; make another: aptove device pair");
+    throw new AptoveError(
+      "pairing_refused",
+      "the code is wrong, used or expired; make another one: aptove device pair",
+    );
   }
   const { key } = result;
   const actor = { orgId: key.orgId, userId: key.userId, keyId: key.id };
@@ -109,16 +112,22 @@ async function claim(
   return { device: deviceOf(result.key), token: token.secret };
 }
 
-/** The code is used up: what fails here must not cost the device its token. */
+/**
+ * Binds the device to the shared workspace. The code is used up by now, so a failure must not cost the device its
+ * token.
+ */
 async function share({ workspaces, report }: EngineDependencies, deviceId: string, workspaceId: string): Promise<void> {
   try {
     await workspaces?.bind(deviceId, workspaceId);
   } catch (error) {
-    report(`the device ${JSON.stringify(deviceId)} could not be given the workspace ${workspaceId}`, error);
+    report(`the device ${JSON.stringify(deviceId)} could not be bound to the workspace ${workspaceId}`, error);
   }
 }
 
-/** The caller's own that are valid; those of the whole org for an admin, who may revoke any of them. */
+/**
+ * Returns the caller's valid tokens. For an admin they are those of the whole org, because an admin may revoke any of
+ * them.
+ */
 async function tokensOf(deps: EngineDependencies, caller: Caller): Promise<Token[]> {
   const seesAll = caller.role === "admin" && caller.deviceId === undefined;
   const keys = await deps.records.keys.list({
@@ -139,9 +148,9 @@ async function revoke(deps: EngineDependencies, caller: Caller, id: string): Pro
   noReader(caller, "revoke devices");
   const token = (await tokensOf(deps, caller)).find((each) => each.id === id);
   if (token === undefined) throw new AptoveError("not_found", `there is no device ${JSON.stringify(id)}`);
-  // Whoever found a lost device must not lock its owner out of the others.
+  // A person who finds a lost device must not lock its owner out of the others.
   if (caller.deviceId !== undefined && caller.deviceId !== token.deviceId) {
-    throw new AptoveError("forbidden", "a device may revoke itself only; use an API key");
+    throw new AptoveError("forbidden", "a device may revoke only itself; use an API key");
   }
   await deps.records.keys.update({ orgId: caller.orgId, id }, { revokedAt: deps.now() });
 }
@@ -152,7 +161,7 @@ async function resolve(deps: EngineDependencies, caller: Caller, named: string |
     throw new AptoveError("request_invalid", `the id of a device must be ${deviceIdForm}`);
   }
   if (caller.deviceId !== undefined) {
-    throw new AptoveError("device_refused", "the token belongs to another device than the one that is named");
+    throw new AptoveError("device_refused", "the token does not belong to the device that the request names");
   }
   const owner = await deps.records.devices.register({
     deviceId: named,
@@ -161,7 +170,7 @@ async function resolve(deps: EngineDependencies, caller: Caller, named: string |
     at: deps.now(),
   });
   if (owner.userId === caller.userId) return named;
-  throw new AptoveError("device_refused", "it belongs to somebody else; take another id");
+  throw new AptoveError("device_refused", "the device belongs to another user; choose another id");
 }
 
 type Token = ApiKey & { deviceId: string };

@@ -1,11 +1,14 @@
-/** The caller whom a token of the identity provider speaks of (H4). */
+/** The caller that a token of the identity provider belongs to (H4). */
 import { operatorId, type Caller, type User } from "../../domain/caller.ts";
 import { newId } from "../../domain/ids.ts";
 import type { IdentifiedUser } from "../../identity/identity-provider.ts";
 import { audited } from "../access/audit.ts";
 import type { EngineDependencies } from "../dependencies.ts";
 
-/** Null: there is no provider, the token is not good, or speaks of nobody who is let in. Throws `identity_unavailable`. */
+/**
+ * Returns the caller, or null if there is no provider, if the token is not valid, or if its user or org is not
+ * admitted. Throws `identity_unavailable`.
+ */
 export async function identifiedCaller(deps: EngineDependencies, token: string): Promise<Caller | null> {
   const who = (await deps.identities?.identify(token, deps.now())) ?? null;
   if (who === null) return null;
@@ -16,7 +19,10 @@ export async function identifiedCaller(deps: EngineDependencies, token: string):
   return { orgId: org.id, userId: user.id, role: who.role ?? user.role };
 }
 
-/** Of two requests of somebody new that come at once one adds them. */
+/**
+ * Adds a new user. If two requests of the same user arrive at once, one of them adds the user and the other one finds
+ * them.
+ */
 async function addedUser(
   deps: EngineDependencies,
   { orgId, by, name, role, mayBeAdded }: IdentifiedUser,

@@ -1,4 +1,4 @@
-/** API keys and the person who owns a local data folder (H4). */
+/** API keys, and the owner of a local data folder (H4). */
 import { randomBytes } from "node:crypto";
 import { localOrgId, operatorId, type ApiKey, type Caller, type User } from "../../domain/caller.ts";
 import { AptoveError } from "../../domain/errors.ts";
@@ -11,13 +11,13 @@ import { isValid, type KeyWatch } from "./key-watch.ts";
 import type { EngineDependencies } from "../dependencies.ts";
 import { pageBy, userOfOrg } from "./people.ts";
 
-/** Whom a data folder belongs to from its first start on. */
+/** The user who owns a data folder from its first start. */
 const localOwnerId = "00000000-0000-7000-8000-000000000002";
 
-/** Recognisable in a log or a leaked file, and by the scanners that look for such things. */
+/** People, and scanners that search for leaked secrets, recognise this prefix in a log or a file. */
 const secretPrefix = "aptove_";
 
-/** A key's last use is noted at most this often: a busy client must not cost a write per request. */
+/** The last use of a key is recorded at most this often, so that a busy client does not cost a write per request. */
 const touchEveryMs = 60_000;
 
 export function keyRing(deps: EngineDependencies, watch: KeyWatch): KeyRing {
@@ -47,12 +47,12 @@ export function keyRing(deps: EngineDependencies, watch: KeyWatch): KeyRing {
   };
 }
 
-/** Whom a key is made for. */
+/** Returns the user that a key is made for, as a fact for the audit log. */
 function ownerFact(caller: Caller, userId = caller.userId): Record<string, string> {
   return userId !== operatorId && isId(userId) ? { userId } : {};
 }
 
-/** A key that a lost device made would outlive the device's own token. */
+/** Throws `forbidden` for a device. A key made by a lost device would outlive the device's own token. */
 function noDevice(caller: Caller): void {
   if (caller.deviceId !== undefined)
     throw new AptoveError("forbidden", "a device may not see or change keys; use an API key");
@@ -72,7 +72,7 @@ function isKey(secret: string): boolean {
   return secret.startsWith(secretPrefix);
 }
 
-/** A new secret, and what is kept of it. */
+/** Returns a new secret, and the part of it that is stored. */
 export function newSecret(): { secret: string; kept: Pick<ApiKey, "prefix" | "hash"> } {
   const secret = secretPrefix + randomBytes(32).toString("base64url");
   return { secret, kept: { prefix: secret.slice(0, secretPrefix.length + 4), hash: sha256(secret) } };
@@ -85,10 +85,10 @@ async function createKey(
 ): Promise<{ key: ApiKey; secret: string }> {
   noDevice(caller);
   noReader(caller, "make keys");
-  if (userId === operatorId) throw new AptoveError("request_invalid", "say whose key it is to be: --user <user>");
+  if (userId === operatorId) throw new AptoveError("request_invalid", "name the user of the key: --user <user>");
   if (userId !== caller.userId) await mayMakeKeysFor(deps, caller, userId);
   if (expiresAt !== null && expiresAt <= deps.now()) {
-    throw new AptoveError("request_invalid", "a key must expire later than now");
+    throw new AptoveError("request_invalid", "the key must expire in the future");
   }
   const { secret, kept } = newSecret();
   const key: ApiKey = {
@@ -108,13 +108,16 @@ async function createKey(
 }
 
 async function mayMakeKeysFor(deps: EngineDependencies, caller: Caller, userId: string): Promise<void> {
-  adminOnly(caller, "make keys for somebody else");
+  adminOnly(caller, "make keys for another user");
   const { disabledAt } = await userOfOrg(deps, caller, userId);
   if (disabledAt === null) return;
   throw new AptoveError("request_invalid", "the user is disabled; enable them first: aptove user enable <user>");
 }
 
-/** The hash of a secret of 256 random bits is looked up as it is: there is nothing to guess, and no timing to learn from. */
+/**
+ * Returns the caller that a secret belongs to. The hash is looked up directly: a secret of 256 random bits cannot be
+ * guessed, and the time of a lookup reveals nothing about it.
+ */
 async function authenticate(deps: EngineDependencies, secret: string): Promise<Caller | null> {
   if (!isKey(secret)) return await identifiedCaller(deps, secret);
   const [holder] = await deps.records.keys.find([sha256(secret)]);
@@ -134,7 +137,7 @@ async function owner(deps: EngineDependencies): Promise<Caller & { name: string 
   return { orgId: localOrgId, userId: localOwnerId, role: found?.role ?? "admin", name: found?.name ?? "owner" };
 }
 
-/** Two processes that start on a new data folder at once both try; one of them is enough. */
+/** Adds the owner. If two processes start on a new data folder at once, both try and one succeeds. */
 async function insertOwner({ records, now }: EngineDependencies): Promise<void> {
   const createdAt = now();
   try {

@@ -1,6 +1,6 @@
 /**
- * Tells open connections that the key they came with is not what it was: revoked, replaced or expired, or its user disabled
- * or of another role (P3, H4).
+ * Ends open connections when their key is revoked, replaced or expired, or when its user is disabled or gets another
+ * role (P3, H4).
  */
 import type { Role } from "../../domain/caller.ts";
 import { sha256 } from "../../domain/ids.ts";
@@ -10,14 +10,14 @@ import type { KeyHolder } from "../../records/record-store.ts";
 import { identifiedCaller } from "./identified-caller.ts";
 import type { EngineDependencies } from "../dependencies.ts";
 
-/** Whether the key may be used now: it, whose it is, and their org (H4). */
+/** Returns true if the key may be used now: the key, its user and their org are valid (H4). */
 export function isValid({ key, user, org }: KeyHolder, now: number): boolean {
   const { revokedAt, expiresAt } = key;
   if (revokedAt !== null || (expiresAt !== null && expiresAt <= now)) return false;
   return user.disabledAt === null && org !== null && org.suspendedAt === null;
 }
 
-/** A connection, and what its caller could do when it was opened. */
+/** A connection, and the role of its caller when it was opened. */
 interface Watcher {
   role: Role;
   onEnd(): void;
@@ -25,7 +25,7 @@ interface Watcher {
 
 export class KeyWatch {
   readonly #deps: EngineDependencies;
-  /** Who wants to know, by the secret. */
+  /** The watched connections, by secret. */
   readonly #watchers = new Map<string, Set<Watcher>>();
   #timer: NodeJS.Timeout | null = null;
   #looks = 0;
@@ -38,11 +38,14 @@ export class KeyWatch {
     this.#sleep = deps.wakeUps?.on(wakeTopics.keys, () => void this.look());
   }
 
-  /** Calls once when the key ends, or its caller's role is another; for a secret that is no key, never. Gives what ends the watch. */
+  /**
+   * Calls `onEnd` once, when the key ends or its user gets another role. Never calls it for a secret that is no key.
+   * Returns a function that ends the watch.
+   */
   add(secret: string, watcher: Watcher): () => void {
     const watchers = this.#watchers.get(secret) ?? new Set();
     this.#watchers.set(secret, watchers.add(watcher));
-    // One look at a time: behind a slow store they would pile up.
+    // One check at a time: with a slow store they would pile up.
     this.#timer ??= setInterval(() => this.#looks === 0 && void this.look(), limits.keyPollMs).unref();
     return () => {
       watchers.delete(watcher);
@@ -50,15 +53,15 @@ export class KeyWatch {
     };
   }
 
-  /** After a change that this process made: every process looks now, and not only when it is time. Never rejects. */
+  /** Checks the keys at once, in every process, after this process has changed one. Never rejects. */
   changed(): Promise<void> {
     this.#deps.wakeUps?.send(wakeTopics.keys);
     return this.look();
   }
 
-  /** Never rejects. */
+  /** Checks the watched keys. Never rejects. */
   look(): Promise<void> {
-    // One that has not begun yet will see whatever there is to see.
+    // A check that has not begun yet will see this change too.
     if (this.#looks > 1) return this.#last;
     this.#looks += 1;
     return (this.#last = this.#last.then(() => this.#look()).finally(() => (this.#looks -= 1)));
@@ -69,7 +72,7 @@ export class KeyWatch {
     if (byHash.size === 0) return;
     const { records, now } = this.#deps;
     try {
-      // One question for all, however many connections there are.
+      // One query for all connections.
       for (const holder of await records.keys.find([...byHash.keys()])) {
         const secret = byHash.get(holder.key.hash) ?? "";
         byHash.delete(holder.key.hash);
@@ -82,7 +85,10 @@ export class KeyWatch {
     if (looks.every(Boolean)) this.#isFailing = false;
   }
 
-  /** What is neither a key nor a token of the identity provider never ends. False where it could not be looked at. */
+  /**
+   * Checks a token of the identity provider. A secret that is neither a key nor such a token never ends. Returns false
+   * if the check failed.
+   */
   async #lookAtToken(token: string): Promise<boolean> {
     if (this.#deps.identities === undefined || !token.includes(".")) return true;
     try {
@@ -94,7 +100,10 @@ export class KeyWatch {
     }
   }
 
-  /** Once, until a look goes well again: a store that is away for an hour is not told of seven thousand times. */
+  /**
+   * Reports a failure once, until a check succeeds again. An unreachable store would otherwise cause thousands of
+   * reports in an hour.
+   */
   #report(error: unknown): void {
     if (!this.#isFailing)
       this.#deps.report("whether keys of open connections are still valid could not be read", error);

@@ -1,4 +1,4 @@
-/** Orgs and their people (H4): admins change those of their own org, the operator of the data makes orgs. */
+/** Orgs and their users (H4). Admins change those of their own org. The operator of the data makes orgs. */
 import type { Caller, Org, User, UserPatch } from "../../domain/caller.ts";
 import { operatorId } from "../../domain/caller.ts";
 import type { AuditAction } from "../../domain/audit.ts";
@@ -40,7 +40,7 @@ export function people(deps: EngineDependencies, watch: KeyWatch): People {
     changeUser: async (caller, id, change) => {
       const act = { action: actionOf(change), target: id, facts: roleFact(change) };
       const user = await audited(deps, { by: caller, ...act }, () => changeUser(deps, caller, { id, change }));
-      // Whoever was disabled has nothing open any more when this resolves.
+      // When this resolves, a disabled user has no open connection.
       await watch.changed();
       return user;
     },
@@ -85,7 +85,7 @@ function noOrg(id: string): AptoveError {
   return new AptoveError("not_found", `there is no org ${JSON.stringify(id)}`);
 }
 
-/** Somebody of the caller's own org; anybody else is not there. */
+/** Returns a user of the caller's org. Throws `not_found` for any other user. */
 export async function userOfOrg({ records }: EngineDependencies, caller: Caller, id: string): Promise<User> {
   const user = await records.people.getUser(id);
   if (user?.orgId === caller.orgId) return user;
@@ -133,17 +133,17 @@ async function changeUser(
     case "missing":
       throw new AptoveError("not_found", `there is no user ${JSON.stringify(id)}`);
     case "last_admin":
-      throw new AptoveError("last_admin", "make somebody else an admin first: aptove user role <user> admin");
+      throw new AptoveError("last_admin", "make another user an admin first: aptove user role <user> admin");
     case "taken":
       throw userExists();
   }
 }
 
 function userExists(): AptoveError {
-  return new AptoveError("user_exists", "somebody of the org has this email or external id; see: aptove user list");
+  return new AptoveError("user_exists", "another user of the org has this email or external id; see: aptove user list");
 }
 
-/** Addresses are compared without case, as people write them. */
+/** Returns an email address in lower case. Addresses are compared without case. */
 function foldedEmail(email: string | null): string | null {
   return email === null ? null : email.normalize("NFC").toLowerCase();
 }
@@ -157,7 +157,7 @@ function roleFact({ role }: Pick<UserChange, "role">): Record<string, string> {
   return role === undefined ? {} : { role };
 }
 
-/** One more than the page is asked for, to know whether there is another. */
+/** Reads one page. It requests one item more than the page holds, to learn whether there is another page. */
 export async function pageBy<Row extends AgePlace>(
   { limit, after }: AgeRequest,
   list: (page: { limit: number; after?: AgePlace }) => Promise<Row[]>,

@@ -1,4 +1,4 @@
-/** Who of the org reads a session, and who takes part in it (S7, H4); docs/people.md has the whole table. */
+/** The users of an org who can read a session or take part in it (S7, H4). docs/people.md has the whole table. */
 import type { AuditAction } from "../../domain/audit.ts";
 import type { Caller } from "../../domain/caller.ts";
 import { AptoveError } from "../../domain/errors.ts";
@@ -19,7 +19,7 @@ export function sharing(deps: EngineDependencies): Sharing {
     of: async (caller, sessionId) => await shared(deps, await visibleSession(deps, caller, sessionId)),
     change: async (caller, sessionId, change) => {
       let changed: Session | null = null;
-      // Each of them is a line of its own in the audit log.
+      // Each step is one entry of the audit log.
       for (const { action, facts, apply } of stepsOf(change)) {
         const act = { action, target: sessionId, facts };
         changed = await audited(deps, { by: caller, ...act }, async () => {
@@ -32,7 +32,7 @@ export function sharing(deps: EngineDependencies): Sharing {
   };
 }
 
-/** Where a patch says whether the session is public, that is sharing, and written down as such. */
+/** Updates a session. A patch that sets `isPublic` shares or unshares the session, and is recorded as that. */
 export async function updateOrShare(
   deps: EngineDependencies,
   caller: Caller,
@@ -93,7 +93,7 @@ async function inviteUser(
   const max = limits.participantsPerSessionMax;
   const there = await deps.records.sessions.listParticipants(session.id);
   if (!there.includes(userId) && there.length >= max) {
-    throw new AptoveError("request_invalid", `at most ${max} people take part in a session; dismiss one first`);
+    throw new AptoveError("request_invalid", `a session can have at most ${max} participants; dismiss one first`);
   }
   await deps.records.sessions.changeParticipants(session.id, { invited: [userId], dismissed: [] });
   return session;

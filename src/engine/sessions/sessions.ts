@@ -1,4 +1,4 @@
-/** Sessions as the caller may see and change them (S1–S5, S7). */
+/** Creates, changes and lists sessions, and reads their mailboxes (S1–S5, S7). */
 import type { Caller } from "../../domain/caller.ts";
 import { AptoveError } from "../../domain/errors.ts";
 import { newId } from "../../domain/ids.ts";
@@ -14,7 +14,10 @@ import type { EngineDependencies } from "../dependencies.ts";
 import { changeableSession, mayWrite, visibleSession, visibleTurn } from "../access/visible.ts";
 import { blankSession } from "../turn/new-session.ts";
 
-/** A session without a turn; with `forkOf` below a finished turn of any session that the caller may read (T6, K1). */
+/**
+ * Creates a session without a turn. With `forkOf`, it continues a finished turn of any session that the caller may read
+ * (T6, K1).
+ */
 export async function createSession(deps: EngineDependencies, caller: Caller, start: SessionStart): Promise<Session> {
   mayWrite(caller);
   const origin = start.forkOf === undefined ? null : await forkOrigin(deps, caller, start.forkOf);
@@ -98,7 +101,7 @@ interface TurnPage {
   kind?: TurnKind;
 }
 
-/** What a session's subagents left, and which of them run. */
+/** Returns the messages of a session's subagents, and which of their turns are running. */
 export async function readMailbox(
   deps: EngineDependencies,
   caller: Caller,

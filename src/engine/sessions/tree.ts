@@ -1,4 +1,4 @@
-/** The tree of turns and what can be done with a session as a whole (S5, S6, S8, T6, K4). */
+/** Changes whole sessions and moves heads, deletes garbage, and searches (S5, S6, S8, T6, K4). */
 import type { AuditAction } from "../../domain/audit.ts";
 import type { Caller } from "../../domain/caller.ts";
 import { AptoveError } from "../../domain/errors.ts";
@@ -61,19 +61,15 @@ async function moveHead(
     case "moved":
       return await visibleSession(core.deps, caller, sessionId);
     case "head_moved":
-      throw new AptoveError(
-        "head_moved",
-        `the head is ${result.headTurnId ?? "not set"} by now; read it and try again`,
-        {
-          facts: { headTurnId: result.headTurnId },
-        },
-      );
+      throw new AptoveError("head_moved", `the head is now ${result.headTurnId ?? "not set"}; read it and try again`, {
+        facts: { headTurnId: result.headTurnId },
+      });
     case "busy":
       throw new AptoveError("session_busy", `turn ${result.runningTurnId} is running; wait for it or interrupt it`, {
         facts: { turnId: result.runningTurnId },
       });
     case "archived":
-      throw new AptoveError("session_archived", "unarchive it first");
+      throw new AptoveError("session_archived", "unarchive the session first");
     case "missing":
       throw new AptoveError("not_found", `there is no session "${sessionId}"`);
   }
@@ -91,7 +87,7 @@ async function markSession(core: EngineCore, caller: Caller, { id, marks }: Mark
   return marked;
 }
 
-/** A removed session that the caller may change; to anybody else it is not there. */
+/** Returns a removed session that the caller may change. Throws `not_found` for any other. */
 async function removedSession(core: EngineCore, caller: Caller, id: string): Promise<Session> {
   mayWrite(caller);
   const session = isId(id) ? await core.deps.records.sessions.get(id) : null;
@@ -106,7 +102,10 @@ async function restore(core: EngineCore, caller: Caller, id: string): Promise<Se
   return restored ?? session;
 }
 
-/** S6: rows first, so that nothing names a blob that is gone; a crash in between leaves garbage, which is collected later. */
+/**
+ * Deletes the rows before the blobs, so that no row names a blob that is gone. A crash in between leaves garbage, which
+ * is collected later (S6).
+ */
 async function purge(core: EngineCore, caller: Caller, id: string): Promise<PurgeReport> {
   const session = await removedSession(core, caller, id);
   const { records } = core.deps;
@@ -133,7 +132,7 @@ async function allTurns(core: EngineCore, sessionId: string): Promise<Turn[]> {
   }
 }
 
-/** All blobs in the turn's folder, also those that a crash left there. */
+/** Returns all blobs in the turn's folder, including those that a crash left there. */
 async function keysOfTurn(core: EngineCore, turnId: string): Promise<string[]> {
   return await core.deps.blobs.list(`turns/${turnId}/`);
 }
@@ -144,13 +143,16 @@ async function sizeOf(core: EngineCore, keys: readonly string[]): Promise<number
   return bytes;
 }
 
-/** K4: a blob is needed if a row names it. What a turn that is just being opened has written is younger than any garbage. */
+/**
+ * Deletes or lists blobs that no row names (K4). The blobs of a turn that is just being opened are too young to count
+ * as garbage.
+ */
 async function collectGarbage(
   core: EngineCore,
   caller: Caller,
   { dryRun }: { dryRun: boolean },
 ): Promise<GarbageReport> {
-  operatorOnly(caller, "collect garbage, which is nobody's");
+  operatorOnly(caller, "collect garbage");
   const keys = await unreachableKeys(core);
   const report = { keys, bytes: await sizeOf(core, keys) };
   if (!dryRun) for (const key of keys) await core.deps.blobs.delete(key);
@@ -165,17 +167,17 @@ async function unreachableKeys(core: EngineCore): Promise<string[]> {
     byTurn.set(turnId, [...(byTurn.get(turnId) ?? []), key]);
   }
   const isOld = (id: string): boolean => isId(id) && timeOf(id) < core.deps.now() - limits.garbageAgeMs;
-  // The first turn of a session that was made long ago is as old by its id, and may be opened just now.
+  // The first turn of an old session has an old id too, although it may be opening now.
   const isYoungAttempt = (key: string): boolean => {
     const attempt = /\/(?:opening|part)-(.+)\.json$/.exec(key)?.[1];
     return attempt !== undefined && isId(attempt) && !isOld(attempt);
   };
-  // The blobs of an import have the ids of old turns: while one runs it cannot be told what is garbage.
+  // The blobs of an import have the ids of old turns. During an import it is not known which blobs are garbage.
   const imports = await blobs.list(importMarks);
   const unreachable = imports.filter((key) => isOld(key.slice(importMarks.length)));
   if (unreachable.length < imports.length) return [];
   for (const turnId of [...byTurn.keys()].filter(isOld)) {
-    // A turn that still runs names its blobs when it ends; asked first, because it may end between the two.
+    // A running turn names its blobs when it ends. Its status is read first, because it may end between the two reads.
     if ((await records.turns.get(turnId))?.status === "pending") continue;
     const named = new Set(await records.purges.blobKeysOf(turnId));
     const unnamed = (byTurn.get(turnId) ?? []).filter((key) => !named.has(key) && !isYoungAttempt(key));
@@ -184,7 +186,9 @@ async function unreachableKeys(core: EngineCore): Promise<string[]> {
   return unreachable.toSorted();
 }
 
-/** When an id was made: the first 48 bits of a UUID of version 7 are milliseconds since the epoch. */
+/**
+ * Returns the time at which an id was made. The first 48 bits of a UUID of version 7 are milliseconds since the epoch.
+ */
 function timeOf(id: string): number {
   return Number.parseInt(id.replaceAll("-", "").slice(0, 12), 16);
 }
@@ -195,9 +199,9 @@ async function search(
   { text, limit = limits.pageSizeDefault }: { text: string; limit?: number },
 ): Promise<TextHit[]> {
   const words = [...new Set(text.split(/\s+/u).filter((word) => word !== ""))];
-  if (words.length === 0) throw new AptoveError("request_invalid", "a search needs a word to look for");
+  if (words.length === 0) throw new AptoveError("request_invalid", "a search needs at least one word");
   if (words.length > limits.searchWordsMax) {
-    throw new AptoveError("request_invalid", `a search takes at most ${limits.searchWordsMax} words`);
+    throw new AptoveError("request_invalid", `a search can have at most ${limits.searchWordsMax} words`);
   }
   return await core.deps.records.search.find({ ...scopeOf(caller), words, limit: pageLimit(limit) });
 }
@@ -212,7 +216,10 @@ async function graph(core: EngineCore, caller: Caller, id: string): Promise<Sess
   return { session, turns, forks: forks.filter((fork, index) => fork.id !== id && visible[index]) };
 }
 
-/** The turns that a fork took over, newest first. Whoever may see the fork may see them: they are its history. */
+/**
+ * Returns the turns that a fork continues, newest first. A caller who may see the fork may see them, because they are
+ * its history.
+ */
 async function lineageAbove(core: EngineCore, originTurnId: string | null): Promise<Turn[]> {
   const turns: Turn[] = [];
   for (let at = originTurnId; at !== null && turns.length < limits.graphLineageMax;) {

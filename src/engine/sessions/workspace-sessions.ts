@@ -1,4 +1,4 @@
-/** Sessions as a workspace has them: each goes on where the last one was (W3), or with what a person wrote (W5). */
+/** The sessions of a workspace. Each continues the last one (W3), or the transcript that a person edited (W5). */
 import type { Caller } from "../../domain/caller.ts";
 import { AptoveError } from "../../domain/errors.ts";
 import type { Session } from "../../domain/session.ts";
@@ -18,13 +18,13 @@ export function workspaceSessions(core: EngineCore): WorkspaceSessions {
   };
 }
 
-type Begun = Awaited<ReturnType<WorkspaceSessions["begin"]>>;
+type BegunSession = Awaited<ReturnType<WorkspaceSessions["begin"]>>;
 
 async function begin(
   core: EngineCore,
   caller: Caller,
   { fresh, ...start }: Parameters<WorkspaceSessions["begin"]>[1],
-): Promise<Begun> {
+): Promise<BegunSession> {
   mayWrite(caller);
   const { workspaceId } = start;
   const workspaces = await knownWorkspaces(core.deps, caller, workspaceId);
@@ -36,20 +36,20 @@ async function begin(
     case "empty":
       return { session: await createSession(core.deps, caller, start), warnings };
     case "session":
-      return await goOn(core, caller, { start, sessionId: standing.sessionId, warnings });
+      return await continueSession(core, caller, { start, sessionId: standing.sessionId, warnings });
     case "edited": {
       const { session, transcribed } = await importConversation(core, caller, {
         ...start,
         messages: standing.messages,
       });
       await standing.adopt(transcribed);
-      // Below it like below any other: the session that was imported stays what the file said.
-      return await goOn(core, caller, { start, sessionId: session.id, warnings });
+      // This session continues the imported one, which keeps the content of the file.
+      return await continueSession(core, caller, { start, sessionId: session.id, warnings });
     }
   }
 }
 
-/** Throws `workspace_unknown` where there is none of the id, or none that the caller may know. */
+/** Returns the workspaces. Throws `workspace_unknown` if this one does not exist, or if the caller may not use it. */
 export async function knownWorkspaces(
   { workspaces }: EngineDependencies,
   caller: Caller,
@@ -60,19 +60,23 @@ export async function knownWorkspaces(
   throw new AptoveError("workspace_unknown", `there is no workspace ${JSON.stringify(workspaceId)}`);
 }
 
-interface GoingOn {
+interface SessionToContinue {
   start: SessionStart;
   sessionId: string;
   warnings: string[];
 }
 
-/** A fork at the session's head: it costs nothing, and carries the whole history (K1). */
-async function goOn(core: EngineCore, caller: Caller, { start, sessionId, warnings }: GoingOn): Promise<Begun> {
+/** Creates a fork at the session's head. It costs nothing and has the whole history (K1). */
+async function continueSession(
+  core: EngineCore,
+  caller: Caller,
+  { start, sessionId, warnings }: SessionToContinue,
+): Promise<BegunSession> {
   const last = await lastSession(core, caller, sessionId);
   const head = last?.headTurnId ?? last?.originTurnId ?? null;
   if (head !== null) return { session: await createSession(core.deps, caller, { ...start, forkOf: head }), warnings };
   const session = await createSession(core.deps, caller, start);
-  return { session, warnings: [...warnings, `the session ${sessionId} is no longer there; this one begins empty`] };
+  return { session, warnings: [...warnings, `the session ${sessionId} no longer exists; this session begins empty`] };
 }
 
 async function lastSession(core: EngineCore, caller: Caller, sessionId: string): Promise<Session | null> {

@@ -1,7 +1,7 @@
 /**
- * Begins a subagent, and continues one that has ended (A1). Its turns run through the same steps as any, beside the
- * session's agent: they have the tools, the workspace and the caller of the turn that requested them, and a history of
- * their own.
+ * Starts a subagent, and continues one that has ended (A1). Its turns run through the same steps as any other turn,
+ * beside the session's agent. They have the tools, the workspace and the caller of the turn that requested them, and
+ * their own history.
  */
 import { AptoveError } from "../../domain/errors.ts";
 import { newId } from "../../domain/ids.ts";
@@ -15,12 +15,12 @@ import type { EngineCore } from "../turn/live/engine-core.ts";
 import type { RunningTurn, TurnRequest } from "../engine.ts";
 import type { LiveTurn, RunningState } from "../turn/live/live-turn.ts";
 import { newRoot } from "../turn/place-turn.ts";
-import type { SubagentPlace } from "../turn/prepare/turn-placement.ts";
+import type { SubagentPlacement } from "../turn/prepare/turn-placement.ts";
 import { launchTurn } from "../turn/run-turn.ts";
 import { continuableSession } from "../access/visible.ts";
 import type { Parent } from "../turn/prepare/turn-plan.ts";
 
-/** The turn that calls one of the tools, while it runs. */
+/** The running turn that called one of the tools. */
 export interface Spawner {
   live: LiveTurn;
   run: RunningState;
@@ -37,16 +37,18 @@ export interface NewSubagent {
   instruction: string;
   name: string;
   conversationContextId: string | undefined;
-  /** Names of tools; null: all that the spawner has. */
+  /** The names of the tools that it may use. Null: all tools of the spawner. */
   tools: string[] | null;
 }
 
 export async function beginSubagent(core: EngineCore, spawner: Spawner, wanted: NewSubagent): Promise<SubagentRef> {
   const { live, run } = spawner;
   if (run.subagentsBegun >= limits.subagentsPerTurnMax) {
-    throw new ToolFault(`one turn may begin ${limits.subagentsPerTurnMax} subagents, and this one has`);
+    throw new ToolFault(
+      `a turn may start at most ${limits.subagentsPerTurnMax} subagents, and this turn has started as many`,
+    );
   }
-  // Counted before anything is waited for: calls run side by side.
+  // It is counted before the first await, because calls run side by side.
   run.subagentsBegun += 1;
   const id = newId();
   const ref: SubagentRef = {
@@ -66,7 +68,7 @@ export async function beginSubagent(core: EngineCore, spawner: Spawner, wanted: 
   return ref;
 }
 
-/** The next turn of one that has ended. Throws `subagent_moved` where it got another one meanwhile. */
+/** Starts the next turn of a subagent that has ended. Throws `subagent_moved` if it got another turn meanwhile. */
 export async function continueSubagent(
   core: EngineCore,
   spawner: Spawner,
@@ -83,17 +85,17 @@ export async function continueSubagent(
   await startTurnOf(core, spawner, { place, parent, instruction, conversationContextId });
 }
 
-/** A turn that failed goes on where that one began; null: there is nothing to go on from. */
+/** Returns the turn to continue from. After a failed turn it is the parent of that turn. Null: there is none. */
 async function lastGoodTurn({ deps }: EngineCore, newest: Turn): Promise<Parent | null> {
   if (newest.status === "completed") return newest;
   const before = newest.parentId === null ? null : await deps.records.turns.get(newest.parentId);
   if (before === null && newest.parentId === null) return null;
   if (before?.status === "completed") return before;
-  throw new AptoveError("history_unavailable", `the turn ${newest.parentId} of the subagent is no longer there`);
+  throw new AptoveError("history_unavailable", `the turn ${newest.parentId} of the subagent no longer exists`);
 }
 
 interface SubagentTurn {
-  place: SubagentPlace;
+  place: SubagentPlacement;
   parent: Parent | null;
   instruction: string;
   conversationContextId: string | undefined;
@@ -111,7 +113,7 @@ async function startTurnOf(core: EngineCore, spawner: Spawner, start: SubagentTu
   const accepted = await acceptRequest(core.deps, asked);
   const place = { ...newRoot, session, model: session, parent: start.parent, subagent: start.place };
   const running = await launchTurn(core, { place, request, accepted });
-  // If the call was stopped meanwhile, its result says that it was not run.
+  // The result of a stopped call states that it did not run, so the subagent must not run either.
   if (spawner.signal.aborted) core.live.get(running.turnId)?.stop();
   const { turnId } = running;
   const facts = { subagentId: ref.id, turnId, name: ref.name };
@@ -120,7 +122,10 @@ async function startTurnOf(core: EngineCore, spawner: Spawner, start: SubagentTu
   void showEnd(core, spawner.live, running);
 }
 
-/** What the turn that began it gives it: who asks, which workspace and repository, and the tools that need no client. */
+/**
+ * Returns the request for the subagent's turn. It takes over the workspace, the repository and those tools of the
+ * spawner that need no client.
+ */
 function requestOf(core: EngineCore, { live, run }: Spawner, start: SubagentTurn): TurnRequest {
   const { accepted } = run;
   const { tools: names } = start.place.ref;
@@ -145,14 +150,15 @@ function requestOf(core: EngineCore, { live, run }: Spawner, start: SubagentTurn
 }
 
 /**
- * Never more than the spawner may (P4): its own mode, where that means the same; the two that are everywhere do. Any other
- * mode of another context is not known to be narrower, so there it is the narrowest.
+ * Returns the mode of the subagent, which never allows more than the spawner's (P4). In the same context it is the same
+ * mode. In another context only `ask` and `edit` mean the same; any other mode becomes `ask`, because it is not known
+ * to be narrower.
  */
 function modeFor(mode: string, isSameContext: boolean): string {
   return isSameContext || mode === "edit" ? mode : "ask";
 }
 
-/** Shows the end in the turn that began the subagent, or else in the one that the session's agent runs then. */
+/** Shows the end of the subagent in the turn that started it, or else in the running turn of the session's agent. */
 async function showEnd(core: EngineCore, spawner: LiveTurn, { turnId, finished }: RunningTurn): Promise<void> {
   const turn: FinishedTurn = await finished;
   const run = runOf(spawner) ?? runOf(core.live.ofSession(spawner.sessionId));
@@ -162,7 +168,7 @@ async function showEnd(core: EngineCore, spawner: LiveTurn, { turnId, finished }
   run.recorder.emit({ type: "subagent_ended", subagentId, turnId, name, status });
 }
 
-/** Null: the turn is not running, or not here. */
+/** Returns the run of a turn, or null if the turn does not run in this process. */
 function runOf(live: LiveTurn | undefined): RunningState | null {
   return live?.state.name === "running" ? live.state : null;
 }

@@ -1,7 +1,7 @@
 /**
- * The tools by which a model has others work beside it (A1): `spawn_subagent`, `steer_subagent`, `list_subagents`. They are
- * offered where the conversation context says so. What a subagent finds does not come back as a result of these calls, but
- * through the session's mailbox, in a later turn (A2).
+ * The tools with which a model starts and steers subagents (A1): `spawn_subagent`, `steer_subagent`, `list_subagents`.
+ * They are offered if the conversation context allows it. The answer of a subagent is not a result of these calls. It
+ * arrives in a later turn, through the session's mailbox (A2).
  */
 import { AptoveError } from "../../domain/errors.ts";
 import { limits } from "../../domain/limits.ts";
@@ -22,11 +22,13 @@ export function subagentTools(core: EngineCore): Tool[] {
 }
 
 const spawnParameters = toolParameters(() => ({
-  instruction: textArgument("What it shall do, with all that it must know: it sees nothing of this conversation."),
-  name: textArgument("Short name for people and lists; made from the instruction if absent.").optional(),
-  context: textArgument("Id of another conversation context to work in; this one's if absent.").optional(),
+  instruction: textArgument("The task, with everything that the subagent must know. It cannot see this conversation."),
+  name: textArgument("A short name for people and lists. Default: made from the instruction.").optional(),
+  context: textArgument(
+    "The id of another conversation context. Default: the context of this conversation.",
+  ).optional(),
   tools: textArgument(
-    "Names of the tools that it may use, with commas between them; all that you have if absent.",
+    "The names of the tools that it may use, separated by commas. Default: all of your tools.",
   ).optional(),
 }));
 
@@ -34,11 +36,11 @@ function spawnTool(core: EngineCore): Tool {
   return describedTool({
     name: "spawn_subagent",
     about:
-      "Begin a subagent, which works on its own beside this conversation, also after this turn. You get its id at once. " +
-      "Its answer comes into the session's mailbox, and to you in a later turn: do not wait for it.",
+      "Start a subagent, which works independently of this conversation, also after this turn. You receive its id at once. " +
+      "Its answer goes to the session's mailbox, and you receive it in a later turn. Do not wait for it.",
     effect: "read",
     parameters: spawnParameters,
-    view: async ({ instruction, name }) => viewOf(`Begin the subagent "${nameOf(name, instruction)}"`, instruction),
+    view: async ({ instruction, name }) => viewOf(`Start the subagent "${nameOf(name, instruction)}"`, instruction),
     run: ({ instruction, name, context, tools }, toolContext) =>
       withRefusals(async () => {
         const spawner = spawnerOf(core, toolContext);
@@ -49,7 +51,7 @@ function spawnTool(core: EngineCore): Tool {
           tools: tools === undefined ? null : toolNames(core, spawner, tools),
         };
         const { id, name: given } = await beginSubagent(core, spawner, wanted);
-        return said(`The subagent ${id} ("${given}") has begun. Its answer will come into the mailbox.`);
+        return textResult(`The subagent ${id} ("${given}") has started. Its answer will arrive in the mailbox.`);
       }),
   });
 }
@@ -66,29 +68,32 @@ function toolNames(core: EngineCore, { run }: Spawner, list: string): string[] {
   const unknown = names.filter((name) => !known.includes(name));
   if (unknown.length === 0) return names;
   const others = known.join(", ") || "none";
-  throw new ToolFault(`there is no tool ${unknown.join(", ")} that a subagent could use; there are: ${others}`);
+  throw new ToolFault(`there is no tool ${unknown.join(", ")} that a subagent can use; the tools are: ${others}`);
 }
 
 const steerParameters = toolParameters(() => ({
-  subagent_id: textArgument("Id of the subagent."),
-  message: textArgument("What to tell it."),
+  subagent_id: textArgument("The id of the subagent."),
+  message: textArgument("The message for the subagent."),
 }));
 
 function steerTool(core: EngineCore): Tool {
   return describedTool({
     name: "steer_subagent",
     about:
-      "Tell a subagent something. One that runs gets it at its next step. One that has ended goes on with it, knowing all " +
-      "that it did before, and answers into the mailbox once more.",
+      "Send a message to a subagent. A running subagent receives it at its next step. A subagent that has ended continues " +
+      "with it, knows everything that it did before, and sends another answer to the mailbox.",
     effect: "read",
     parameters: steerParameters,
-    view: async ({ subagent_id: id, message }) => viewOf(`Tell the subagent ${id.slice(0, 36)}`, message),
+    view: async ({ subagent_id: id, message }) => viewOf(`Message the subagent ${id.slice(0, 36)}`, message),
     run: ({ subagent_id: id, message }, context) =>
       withRefusals(() => steerSubagent(core, spawnerOf(core, context), { id, message })),
   });
 }
 
-/** It may end, or be told to go on by somebody else, between the look and the word: then it is looked at again. */
+/**
+ * Sends a message to a subagent, or continues it. If the subagent ends or is continued between the check and the
+ * message, this checks again.
+ */
 async function steerSubagent(
   core: EngineCore,
   spawner: Spawner,
@@ -99,10 +104,12 @@ async function steerSubagent(
     try {
       if (newest.status === "pending") {
         await steer(core, spawner.run.accepted.caller, { turnId: newest.id, text: message });
-        return said("It runs, and gets the message at its next step.");
+        return textResult("The subagent is running and will receive the message at its next step.");
       }
       await continueSubagent(core, spawner, { newest, instruction: message });
-      return said("It had ended, and goes on with the message now. Its answer will come into the mailbox.");
+      return textResult(
+        "The subagent had ended and now continues with the message. Its answer will arrive in the mailbox.",
+      );
     } catch (error) {
       const isRace = error instanceof AptoveError && ["turn_not_running", "subagent_moved"].includes(error.code);
       if (!isRace || attempt >= limits.subagentSteerAttemptsMax) throw error;
@@ -112,8 +119,8 @@ async function steerSubagent(
 
 async function newestTurn(core: EngineCore, { live }: Spawner, id: string): Promise<SubagentTurn> {
   const [newest] = await core.deps.records.subagents.listTurns(live.sessionId, { subagentId: id, limit: 1 });
-  if (newest !== undefined && isSubagents(newest) && mayTell(live.subagent, newest.subagent)) return newest;
-  throw new ToolFault(`there is no subagent "${id.slice(0, 64)}" that you began; list_subagents lists them`);
+  if (newest !== undefined && isSubagents(newest) && mayMessage(live.subagent, newest.subagent)) return newest;
+  throw new ToolFault(`there is no subagent "${id.slice(0, 64)}" that you started; list_subagents lists them`);
 }
 
 type SubagentTurn = Turn & { subagent: SubagentRef };
@@ -122,8 +129,11 @@ function isSubagents(turn: Turn): turn is SubagentTurn {
   return turn.subagent !== undefined;
 }
 
-/** The session's agent has a word with all of them, a subagent with those that it began. */
-function mayTell(who: SubagentRef | null, subagent: SubagentRef): boolean {
+/**
+ * Returns true if `who` may send messages to the subagent. The session's agent may message all of them, a subagent
+ * those that it started.
+ */
+function mayMessage(who: SubagentRef | null, subagent: SubagentRef): boolean {
   return who === null || subagent.owner === who.id;
 }
 
@@ -131,11 +141,11 @@ function listTool(core: EngineCore): Tool {
   return describedTool({
     name: "list_subagents",
     about:
-      "List the subagents of this session with their ids, and whether they run. Not for waiting: go on, or end your turn.",
+      "List the subagents of this session with their ids and states. Do not use it to wait: continue, or end your turn.",
     effect: "read",
     parameters: toolParameters(() => ({})),
     view: async () => viewOf("List subagents", ""),
-    run: (_values, context) => withRefusals(async () => said(await subagentList(core, spawnerOf(core, context)))),
+    run: (_values, context) => withRefusals(async () => textResult(await subagentList(core, spawnerOf(core, context)))),
   });
 }
 
@@ -148,11 +158,11 @@ async function subagentList(core: EngineCore, { live }: Spawner): Promise<string
   const lines = new Map<string, string>();
   for (const turn of turns) {
     const { id, name } = turn.subagent;
-    if (lines.has(id) || !mayTell(live.subagent, turn.subagent)) continue;
+    if (lines.has(id) || !mayMessage(live.subagent, turn.subagent)) continue;
     const mail = waits.has(turn.id) ? "; its answer waits in the mailbox" : "";
     lines.set(id, `${id} "${name}": ${stateOf(turn)}${mail}`);
   }
-  return [...lines.values()].join("\n") || "There are none.";
+  return [...lines.values()].join("\n") || "There are no subagents.";
 }
 
 function stateOf(turn: Turn): string {
@@ -160,7 +170,7 @@ function stateOf(turn: Turn): string {
   return turn.status === "failed" ? `failed (${turn.failures[0].code})` : "ended";
 }
 
-function said(output: string): ToolResult {
+function textResult(output: string): ToolResult {
   return { output, isError: false };
 }
 
@@ -169,7 +179,7 @@ function viewOf(title: string, detail: string): ToolCallView {
   return { title, kind: "other", locations: [], content, permission: null };
 }
 
-/** A refusal of the engine is a result that the model can act on; what is wrong with the stores is not. */
+/** A refusal of the engine becomes a result that the model can act on. A fault of a store does not. */
 async function withRefusals(work: () => Promise<ToolResult>): Promise<ToolResult> {
   try {
     return await work();

@@ -1,7 +1,7 @@
-/** What the events of a run that was cut short lack. */
+/** Completes the events of a run that was cut short. */
 import type { TurnEvent } from "../../domain/events.ts";
 
-/** Ends for every message and call that the run left open. */
+/** Returns an end event for every message and call that the run left open. */
 export function closeOpenItems(events: readonly TurnEvent[]): TurnEvent[] {
   const open = new Map<string, TurnEvent>();
   for (const event of events) {

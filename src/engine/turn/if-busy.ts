@@ -1,4 +1,7 @@
-/** What to do when a turn of the session is running already (T5): refuse, wait in line, stop it, or join it. */
+/**
+ * Runs a turn, or does what the request says if a turn of the session is already running (T5): it refuses, waits in a
+ * queue, interrupts that turn, or steers it.
+ */
 import type { Caller } from "../../domain/caller.ts";
 import { AptoveError } from "../../domain/errors.ts";
 import { interrupt, steer, type SteerRequest } from "./live/control.ts";
@@ -9,6 +12,7 @@ import { startTurn } from "./run-turn.ts";
 import { mayWrite } from "../access/visible.ts";
 import { eventsOf } from "./live/turn-events.ts";
 
+/** Runs a turn, as `Turns.run` describes. */
 export async function runTurn(core: EngineCore, caller: Caller, request: TurnRequest): Promise<RunningTurn> {
   mayWrite(caller);
   if (request.ifBusy === "queue" && request.sessionId !== undefined) {
@@ -17,7 +21,10 @@ export async function runTurn(core: EngineCore, caller: Caller, request: TurnReq
   return await startWhenFree(core, caller, request);
 }
 
-/** Requests that wait in this process start in the order of their arrival. Between processes the first that finds the session free wins. */
+/**
+ * Starts the queued requests of this process in the order of their arrival. Between processes, the first one that finds
+ * the session free wins.
+ */
 async function inQueue(core: EngineCore, sessionId: string, start: () => Promise<RunningTurn>): Promise<RunningTurn> {
   const before = core.lines.get(sessionId) ?? Promise.resolve();
   const mine = before.then(start);
@@ -51,15 +58,20 @@ async function startWhenFree(core: EngineCore, caller: Caller, request: TurnRequ
   }
 }
 
+/** Resolves when the turn is over, in whichever process it runs. */
 async function untilOver(core: EngineCore, turnId: string): Promise<void> {
   const here = core.live.get(turnId);
   if (here !== undefined) return await core.live.untilEnded(here);
-  // A turn that was refused after all has no row, and is over. If the end of a turn cannot be written, the next request recovers it.
+  // A turn that was refused has no row, and is over. If the end of a turn could not be written, the next request
+  // recovers it.
   if ((await core.deps.records.turns.get(turnId))?.status !== "pending") return;
   for await (const _event of eventsOf(core, turnId, { afterSeq: 0, signal: undefined }));
 }
 
-/** Returns what keeps a request that may wait: the turn that is running, or null if it need only try again, because the head or the mailbox changed. */
+/**
+ * Starts the turn, or returns what blocks it: the running turn, or null if the request only has to be tried again,
+ * because the head or the mailbox changed.
+ */
 async function tryToStart(
   core: EngineCore,
   caller: Caller,
@@ -84,32 +96,38 @@ interface Refused {
   refusal: unknown;
 }
 
-/** T13: of two that are the same and come at once, one may be refused because of the other. It gets the other's turn. */
+/**
+ * Returns the turn of an equal request (T13). If two equal requests arrive at once, one may be refused because of the
+ * other; it gets the turn of the other one.
+ */
 async function sameRequestsTurn(core: EngineCore, { caller, request, refusal }: Refused): Promise<RunningTurn | null> {
   if (request.idempotencyKey === undefined || !(refusal instanceof AptoveError)) return null;
   await untilOpen(core, String(refusal.facts["turnId"]));
   return await findRepeated(core, caller, request);
 }
 
-/** Returns null if the turn takes no more messages: then the message is an instruction after all. */
+/**
+ * Sends the instruction to the running turn. Returns null if the turn takes no more messages; then the instruction
+ * needs its own turn.
+ */
 async function steerIntoTurn(
   core: EngineCore,
   caller: Caller,
   message: SteerRequest & { turnId: string },
 ): Promise<RunningTurn | null> {
-  // A turn that is still being prepared may yet be refused, and the message would be lost with it.
+  // A turn that is being prepared may still be refused, and the message would be lost with it.
   await untilOpen(core, message.turnId);
   const joined = await unlessOver(steer(core, caller, message));
   return joined === null ? null : await repeatedTurn(core, joined);
 }
 
-/** Resolves when a turn that is being prepared here has its row, or is over without one. */
+/** Resolves when a turn that is being prepared here has its row, or has ended without one. */
 async function untilOpen(core: EngineCore, turnId: string): Promise<void> {
   const live = core.live.get(turnId);
   await live?.until(() => live.state.name !== "preparing");
 }
 
-/** Returns null if the turn has ended, or was never opened. */
+/** Returns the result, or null if the turn has ended or was never opened. */
 async function unlessOver(control: Promise<string | null>): Promise<string | null> {
   try {
     return await control;

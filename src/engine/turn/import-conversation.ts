@@ -1,6 +1,6 @@
 /**
- * A conversation that took place elsewhere, as one finished turn of a new session (W5). No model is called; its
- * messages are in the history and in the events like those of any turn, so it is continued, replayed and searched like one.
+ * Imports a conversation that took place elsewhere, as one finished turn of a new session (W5). No model is called. The
+ * messages are in the history and in the events, as in any turn, so the turn can be continued, replayed and searched.
  */
 import type { Caller } from "../../domain/caller.ts";
 import { AptoveError } from "../../domain/errors.ts";
@@ -35,6 +35,7 @@ export interface ImportedConversation {
 
 type ConversationStart = SessionStart & { messages: readonly TranscriptMessage[] };
 
+/** Imports the conversation. Throws `instruction_empty` if it has no message, and what opening a turn throws. */
 export async function importConversation(
   core: EngineCore,
   caller: Caller,
@@ -77,7 +78,7 @@ function requestOf(start: SessionStart, instruction: string): TurnRequest {
 
 interface ConversationRun {
   plan: TurnPlan;
-  /** The messages behind the first. */
+  /** The messages after the first one. */
   rest: readonly TranscriptMessage[];
 }
 
@@ -110,14 +111,14 @@ function transcribedTurn(turn: FinishedTurn, session: Session, items: readonly H
   };
 }
 
-/** A history begins with the person, on every provider's wire. */
+/** Returns messages that begin with one of the user: the wire format of every provider requires that. */
 function beginningWithUser(messages: readonly TranscriptMessage[]): TranscriptMessage[] {
   const [first] = messages;
   if (first === undefined || first.role !== "assistant") return [...messages];
   return [{ role: "user", text: "(The conversation begins here.)" }, ...messages];
 }
 
-/** The provider of the turn in the records: no model was called for it. */
+/** The provider that the row of the turn names. No model was called. */
 const noModel: Provider = {
   name: noProvider,
   account: "",
@@ -148,13 +149,13 @@ function planOf(turnId: string, accepted: AcceptedRequest): TurnPlan {
   };
 }
 
-interface Telling {
+interface ConversationToRecord {
   sessionId: string;
   plan: TurnPlan;
   rest: readonly TranscriptMessage[];
 }
 
-function recordConversation(recorder: RunRecorder, { sessionId, plan, rest }: Telling): void {
+function recordConversation(recorder: RunRecorder, { sessionId, plan, rest }: ConversationToRecord): void {
   recorder.emit({ type: "run_started", sessionId, turnId: plan.turnId, parentTurnId: null });
   recorder.emit({ type: "context", context: gatheredContext(plan.manifest) });
   for (const [index, { role, text }] of rest.entries()) {
@@ -169,6 +170,6 @@ function recordConversation(recorder: RunRecorder, { sessionId, plan, rest }: Te
 }
 
 function itemOf({ accepted }: TurnPlan, { role, text }: TranscriptMessage): HistoryItem {
-  // A system message that a person wrote into a file has no more weight than what else the person says.
+  // A system message that a person wrote into a file has no more weight than their other messages.
   return role === "assistant" ? { type: "assistant", text } : userMessage(accepted.mode.id, text, null);
 }

@@ -1,4 +1,4 @@
-/** What a turn takes from the mailbox of its session, and in which words the model gets it (A2). */
+/** The messages that a turn takes from the mailbox of its session, and the text that the model receives (A2). */
 import { AptoveError, failureOf } from "../../domain/errors.ts";
 import { limits } from "../../domain/limits.ts";
 import type { MailboxMessage } from "../../domain/mailbox.ts";
@@ -10,7 +10,7 @@ import { turnReader } from "./turn-reader.ts";
 
 export const noDelivery: MailboxDelivery = { messages: [], takes: [] };
 
-/** All that waits in the mailbox; throws `mailbox_empty`. */
+/** Returns all messages that wait in the mailbox. Throws `mailbox_empty`. */
 export async function waitingMail(core: EngineCore, sessionId: string): Promise<MailboxDelivery> {
   const waiting = await listWaiting(core, sessionId);
   if (waiting.length === 0) {
@@ -21,8 +21,8 @@ export async function waitingMail(core: EngineCore, sessionId: string): Promise<
 }
 
 /**
- * What a rerun gives the model once more: the same messages as the turn that it repeats had. In the same session it takes
- * those of them that were given back; what went to another turn since is only repeated (T7).
+ * Returns the messages that a rerun delivers again: those of the turn that it repeats. In the same session it takes
+ * those that were given back from the mailbox. Those that another turn has taken since are only repeated (T7).
  */
 export async function repeatedMail(
   core: EngineCore,
@@ -44,7 +44,7 @@ async function listWaiting({ deps }: EngineCore, sessionId: string): Promise<Mai
 async function delivered(core: EngineCore, message: MailboxMessage): Promise<DeliveredMessage> {
   const { turnId, subagentId, name, kind } = message;
   const turn = await core.deps.records.turns.get(turnId);
-  const text = turn === null ? "(its turn is no longer there)" : await textOf(core, turn);
+  const text = turn === null ? "(its turn no longer exists)" : await textOf(core, turn);
   return { turnId, subagentId, name, kind, text: text.replaceAll("\u0000", "\uFFFD") };
 }
 
@@ -56,23 +56,26 @@ async function textOf(core: EngineCore, turn: Turn): Promise<string> {
       return "(it has not ended)";
     case "failed": {
       const [{ code, message }] = end.failures;
-      const said = await wholeAnswer(core, turn, "");
-      return `It failed (${code}): ${message}${said === "" ? "" : `\n\nWhat it had said by then:\n${said}`}`;
+      const output = await wholeAnswer(core, turn, "");
+      return `It failed (${code}): ${message}${output === "" ? "" : `\n\nIts output until then:\n${output}`}`;
     }
     case "completed": {
-      const said = end.finalMessage ?? (await shortAnswer(core, turn, end.answerSummary));
-      const text = said === "" ? "(it said nothing)" : said;
+      const output = end.finalMessage ?? (await shortAnswer(core, turn, end.answerSummary));
+      const text = output === "" ? "(it wrote nothing)" : output;
       return end.stopReason === "stop" ? text : `(It was ended early: ${end.stopReason}.)\n\n${text}`;
     }
   }
 }
 
-/** The row has the beginning of an answer: mostly that is all of it, and no blob need be read. */
+/** Returns the answer. The row has its beginning, which is usually the whole answer, so no blob is read. */
 async function shortAnswer(core: EngineCore, turn: Turn, summary: string): Promise<string> {
   return summary.length < limits.summaryCharactersMax - 1 ? summary : await wholeAnswer(core, turn, summary);
 }
 
-/** A damaged answer does not hold up the other messages: the model is told what there is, and why it is not more. */
+/**
+ * Returns the whole answer. A damaged answer does not block the other messages: the model receives the part that can be
+ * read, and the reason.
+ */
 async function wholeAnswer(core: EngineCore, turn: Turn, otherwise: string): Promise<string> {
   try {
     return await turnReader(core, turn).answer();

@@ -1,4 +1,4 @@
-/** A new session, as its first turn or its caller begins it (S1, S3). */
+/** Makes a new session, for its first turn or for its caller (S1, S3). */
 import { sessionKey, type Session } from "../../domain/session.ts";
 import type { Caller } from "../../domain/caller.ts";
 import type { SessionStart } from "../engine.ts";
@@ -12,7 +12,7 @@ interface BlankSession {
   originTurnId: string | null;
 }
 
-/** S3: owned by the caller, whatever a body says. */
+/** Returns a new session. It is owned by the caller, whatever the body of the request contains (S3). */
 export function blankSession({ id, caller, now, start, nameIsSet, originTurnId }: BlankSession): Session {
   return {
     id,

@@ -1,6 +1,6 @@
 /**
- * Opens a turn: its opening blob first, then its row, and only if the head is still the expected one and
- * no other turn runs (T5, S5). A refused opening leaves nothing behind.
+ * Opens a turn: first its opening blob is written, then its row. The row is written only if the head is still the
+ * expected one and no other turn runs (T5, S5). A refused opening leaves nothing behind.
  */
 import { AptoveError, failureOf } from "../../domain/errors.ts";
 import { newId, sha256 } from "../../domain/ids.ts";
@@ -21,7 +21,10 @@ import { blankSession } from "./new-session.ts";
 import type { OpenedTurn, PreparedTurn } from "./live/turn-stages.ts";
 import { blobKeys, encodeBlob, type OpeningBlob } from "./kept/turn-blobs.ts";
 
-/** `repeats`: another request with the same idempotency key was quicker (T13). */
+/**
+ * The opened turn. `repeats` is the id of the turn of an equal request with the same idempotency key, which was faster
+ * (T13).
+ */
 export type OpenTurnResult = { opened: OpenedTurn } | { repeats: string };
 
 export async function openTurn(core: EngineCore, turn: PreparedTurn): Promise<OpenTurnResult> {
@@ -54,7 +57,7 @@ export async function openTurn(core: EngineCore, turn: PreparedTurn): Promise<Op
   throw refusal(result);
 }
 
-/** The text behind the manifest's hash, stored once (G1). */
+/** Stores the boot prompt once, under the hash that manifests keep (G1). */
 async function keepPrompt({ deps, keptPrompts }: EngineCore, { prompt, promptHash }: AcceptedRequest): Promise<void> {
   if (keptPrompts.get(promptHash) === true) return;
   const key = blobKeys.prompt(promptHash);
@@ -62,7 +65,7 @@ async function keepPrompt({ deps, keptPrompts }: EngineCore, { prompt, promptHas
   keptPrompts.set(promptHash, true, 1);
 }
 
-/** The lease is counted from before the store is asked for it (R1). */
+/** Opens the row. The lease counts from before the request to the store (R1). */
 async function openRow(core: EngineCore, live: LiveTurn, attempt: TurnOpening): Promise<OpenResult> {
   const asked = core.deps.monotonic();
   const result = await openOrFind(core, attempt);
@@ -70,7 +73,10 @@ async function openRow(core: EngineCore, live: LiveTurn, attempt: TurnOpening): 
   return result;
 }
 
-/** A store that failed may have opened the turn all the same. It is looked for; where that fails too, the next recovery does. */
+/**
+ * Opens the row. A store that failed may have opened the turn nevertheless, so it is looked up. If that fails too, the
+ * next recovery handles the turn.
+ */
 async function openOrFind(core: EngineCore, attempt: TurnOpening): Promise<OpenResult> {
   const { records } = core.deps;
   const { id, runnerId, blobs } = attempt.turn;
@@ -86,14 +92,18 @@ async function openOrFind(core: EngineCore, attempt: TurnOpening): Promise<OpenR
 }
 
 /**
- * A session that was made before its first turn may be given two first turns at once, and both would have
- * the session's id (S4): there each attempt writes under a name of its own, and the row says which counts.
+ * Returns the key of the opening blob. A session that was made before its first turn may get two first turns at once,
+ * and both would have the id of the session (S4). So each attempt writes under its own name, and the row decides which
+ * one counts.
  */
 function openingKey({ live, place: { session } }: PreparedTurn): string {
   return blobKeys.opening(live.turnId, session?.lastSequence === 0 ? newId() : null);
 }
 
-/** S2: a session that was made before there was anything to ask is named by its first instruction. Gives it with its name. */
+/**
+ * Returns the session with its name. A session that was made without an instruction is named by its first instruction
+ * (S2).
+ */
 async function nameBlankSession(
   core: EngineCore,
   { place: { session }, accepted }: PreparedTurn,
@@ -202,11 +212,11 @@ const subagentBounds: SubagentBounds = {
 };
 
 const boundWords: Record<keyof SubagentBounds, string> = {
-  runningMax: `a session may have ${limits.subagentsRunningMax} subagents running; wait for one to end`,
-  turnsMax: `the subagents of a session may have ${limits.subagentTurnsPerSessionMax} turns in all`,
+  runningMax: `a session can have at most ${limits.subagentsRunningMax} running subagents; wait until one ends`,
+  turnsMax: `the subagents of a session can have at most ${limits.subagentTurnsPerSessionMax} turns in total`,
 };
 
-/** Why the store refused. */
+/** Returns the error for the store's refusal. */
 function refusal(result: Exclude<OpenResult, { outcome: "opened" | "idempotent" | "limited" }>): AptoveError {
   switch (result.outcome) {
     case "busy":
@@ -216,7 +226,7 @@ function refusal(result: Exclude<OpenResult, { outcome: "opened" | "idempotent" 
     case "head_moved":
       return new AptoveError(
         "head_moved",
-        `the head is ${result.headTurnId ?? "not set"} by now; read it and send again`,
+        `the head is now ${result.headTurnId ?? "not set"}; read it and send the request again`,
         {
           facts: { headTurnId: result.headTurnId },
         },
@@ -226,12 +236,15 @@ function refusal(result: Exclude<OpenResult, { outcome: "opened" | "idempotent" 
     case "subagent_moved":
       return new AptoveError(
         "subagent_moved",
-        "another turn of the subagent began meanwhile; look at it and try again",
+        "another turn of the subagent has started; list the subagents and try again",
       );
     case "mail_taken":
-      return new AptoveError("mailbox_changed", "another turn took messages of the mailbox; read it and send again");
+      return new AptoveError(
+        "mailbox_changed",
+        "another turn has taken messages; read the mailbox and send the request again",
+      );
     case "archived":
-      return new AptoveError("session_archived", "unarchive it first");
+      return new AptoveError("session_archived", "unarchive the session first");
     case "missing":
       return new AptoveError("not_found", "there is no such session");
   }

@@ -1,6 +1,6 @@
 /**
- * Where a new turn goes in the tree (T6, T7): which session, which parent, and which head it takes the place of.
- * All of it costs the same at any depth: nothing of the history is read or copied (K1).
+ * Finds the position of a new turn in the tree (T6, T7): its session, its parent, and the head that it replaces. This
+ * costs the same at any depth, because the history is not read or copied (K1).
  */
 import type { Caller } from "../../domain/caller.ts";
 import { AptoveError } from "../../domain/errors.ts";
@@ -18,7 +18,7 @@ import { visibleSession } from "../access/visible.ts";
 import { readBlob, type OpeningBlob } from "./kept/turn-blobs.ts";
 import { inputAgain } from "./kept/kept-parts.ts";
 
-/** The request with what a rerun takes over from the turn that it repeats. */
+/** The request, with the fields that a rerun takes over from the turn that it repeats, and its position. */
 export interface PlacedRequest {
   place: TurnPlacement;
   request: TurnRequest;
@@ -43,14 +43,22 @@ export const newRoot: TurnPlacement = {
   mail: noDelivery,
 };
 
-/** A continue that brings what waits in the mailbox (A2). Without an instruction it says what it brings. */
+/**
+ * Continues the session and delivers its waiting messages (A2). A request without an instruction gets a standard one.
+ */
 async function placeFire(core: EngineCore, caller: Caller, request: TurnRequest): Promise<PlacedRequest> {
   const { sessionId, fork, rerun, ifBusy, instruction } = request;
   if (sessionId === undefined || fork !== undefined || rerun !== undefined) {
-    throw new AptoveError("request_invalid", "a mailbox is fired into the session that it belongs to; name that");
+    throw new AptoveError(
+      "request_invalid",
+      "`fire` needs `sessionId`, the session of the mailbox, and neither `fork` nor `rerun`",
+    );
   }
   if (ifBusy === "steer") {
-    throw new AptoveError("request_invalid", "messages of the mailbox are for a turn of their own; use another ifBusy");
+    throw new AptoveError(
+      "request_invalid",
+      "mailbox messages need their own turn; use another value of ifBusy than steer",
+    );
   }
   const place = await placeContinue(core, caller, request);
   const mail = await waitingMail(core, sessionId);
@@ -65,16 +73,16 @@ async function placeContinue(
   const session = await continuableSession(deps, caller, request.sessionId ?? "");
   const head = session.headTurnId;
   if (request.expectedHead !== undefined && request.expectedHead !== head) {
-    throw new AptoveError("head_moved", `the head is ${head ?? "not set"}; read it and send again`, {
+    throw new AptoveError("head_moved", `the head is ${head ?? "not set"}; read it and send the request again`, {
       facts: { headTurnId: head },
     });
   }
-  // A fork that has no turn of its own yet begins where it was forked from.
+  // A fork without its own turns begins at the turn that it was forked from.
   const parent = head ?? session.originTurnId;
   return { ...newRoot, session, model: session, head, parent: await readParent({ deps }, parent) };
 }
 
-/** A new session below any finished turn that the caller may read. */
+/** Places the turn in a new session, below any finished turn that the caller may read. */
 async function placeFork({ deps }: EngineCore, caller: Caller, turnId: string): Promise<TurnPlacement> {
   const origin = await visibleTurn(deps, caller, turnId);
   const model = await visibleSession(deps, caller, origin.sessionId);
@@ -82,8 +90,8 @@ async function placeFork({ deps }: EngineCore, caller: Caller, turnId: string): 
 }
 
 /**
- * A sibling of the old turn. In the same session where the old turn is the head, or failed as its newest try;
- * elsewhere, and in a session that the caller may only read, the rerun is a fork (T7).
+ * Places the turn beside the old one. The rerun stays in the session if the old turn is the head, or failed directly
+ * below the head, and if the caller may continue the session. Otherwise the rerun is a fork (T7).
  */
 async function placeRerun(engine: EngineCore, caller: Caller, request: TurnRequest): Promise<PlacedRequest> {
   const { deps } = engine;
@@ -100,7 +108,7 @@ async function placeRerun(engine: EngineCore, caller: Caller, request: TurnReque
   const place: TurnPlacement = isHere
     ? { ...common, session, head: session.headTurnId }
     : { ...common, originTurnId: old.parentId };
-  // The same instruction comes with what came with it (I1).
+  // An instruction that is repeated keeps the input that came with it (I1).
   const isSame = request.instruction === "" && request.input === undefined;
   const input = isSame ? { input: await inputAgain(deps.blobs, old) } : {};
   return { place, request: { ...repeating(request, old, opening), ...input } };
@@ -120,15 +128,19 @@ async function readParent({ deps }: Pick<EngineCore, "deps">, id: string | null)
   if (id === null) return null;
   const turn = await deps.records.turns.get(id);
   if (turn === null) {
-    throw new AptoveError("history_unavailable", `the turn ${id} is no longer there`, { facts: { turnId: id } });
+    throw new AptoveError("history_unavailable", `the turn ${id} no longer exists`, { facts: { turnId: id } });
   }
   return continuable(turn);
 }
 
 function ofSubagent({ id }: Turn): AptoveError {
-  return new AptoveError("turn_not_continuable", `turn ${id} is a subagent's; the agent that began it continues it`, {
-    facts: { turnId: id },
-  });
+  return new AptoveError(
+    "turn_not_continuable",
+    `turn ${id} belongs to a subagent; only the agent that started the subagent continues it`,
+    {
+      facts: { turnId: id },
+    },
+  );
 }
 
 function continuable(turn: Turn): Parent {

@@ -1,7 +1,7 @@
 /**
- * Fails turns whose runner is gone (R2): their steps and their partial output are kept, with a terminal event. A live
- * runner's turn is never touched. A lost turn is taken over first, so that of many recoveries at once one does the work,
- * and a runner that was only paused cannot write any more (R1).
+ * Fails turns whose runner has ended (R2). Their steps and partial output are kept, with a terminal event. The turn of
+ * a live runner is never touched. A lost turn is taken over first, so that one of several recoveries does the work, and
+ * a runner that was only paused cannot write any more (R1).
  */
 import { failureOf } from "../../domain/errors.ts";
 import { joinDeltas, type TurnEvent } from "../../domain/events.ts";
@@ -44,7 +44,7 @@ async function recoverOwn(core: EngineCore): Promise<number> {
   return recovered;
 }
 
-/** Drops the live logs of turns whose process was killed between its last write and the drop, here or at another server. */
+/** Deletes the live logs of turns whose process was killed before it deleted them, here or at another server. */
 export async function dropLeftLogs(core: EngineCore): Promise<void> {
   for (const turnId of await core.deps.log.list()) {
     const turn = await core.deps.records.turns.get(turnId);
@@ -52,7 +52,7 @@ export async function dropLeftLogs(core: EngineCore): Promise<void> {
   }
 }
 
-/** Recovers one turn, because a request waits for its session. Returns whether it was lost and is failed now. */
+/** Recovers one turn, because a request waits for its session. Returns true if it was lost and is now failed. */
 export async function recoverTurn(core: EngineCore, turnId: string): Promise<boolean> {
   const { records, runner, isAlive } = core.deps;
   const turn = await records.turns.get(turnId);
@@ -66,7 +66,10 @@ export async function recoverTurn(core: EngineCore, turnId: string): Promise<boo
   return (await failAll(core, await records.runners.takeLostTurns(taking))) > 0;
 }
 
-/** Fails several turns side by side, and reports to observers how many (F10). One that cannot be failed delays neither the others nor the start. */
+/**
+ * Fails several turns side by side, and reports to observers how many (F10). A turn that cannot be failed delays
+ * neither the others nor the start.
+ */
 async function failAll(core: EngineCore, turns: readonly PendingTurn[]): Promise<number> {
   const waiting = [...turns];
   let count = 0;
@@ -123,16 +126,16 @@ async function failLost(core: EngineCore, turn: PendingTurn): Promise<boolean> {
     steps: [],
     text: null,
     controls: "drop",
-    // The session that waits for a subagent gets its message (A2).
+    // The mailbox of the session receives the message of the subagent (A2).
     ...messageToMailbox(failed),
   });
-  // Another process has taken the turn over, and keeps what is in the log.
+  // Another process has taken the turn over, and keeps the content of the log.
   if (result.outcome !== "finished") return false;
   await deps.log.drop(turn.id);
   return true;
 }
 
-/** What the steps that ended had used. */
+/** Returns the usage of the steps that ended. */
 async function runOf(core: EngineCore, turn: PendingTurn): Promise<RunSummary> {
   const steps = await core.deps.records.turns.listSteps(turn.id);
   const byModel: Record<string, Usage> = {};
@@ -145,7 +148,10 @@ async function runOf(core: EngineCore, turn: PendingTurn): Promise<RunSummary> {
   };
 }
 
-/** Returns the runners whose process has certainly ended. Deletes those of other machines that are long out of use. */
+/**
+ * Returns the runners whose process has certainly ended. Deletes runners of other machines that have been unused for a
+ * long time.
+ */
 async function deadRunners(core: EngineCore): Promise<string[]> {
   const { records, runner, isAlive, now } = core.deps;
   const isOld = ({ startedAt }: Runner): boolean => startedAt < now() - limits.forgottenRunnerMs;
@@ -154,7 +160,7 @@ async function deadRunners(core: EngineCore): Promise<string[]> {
     if (other.id === runner.id) continue;
     const lives = isAlive(other);
     if (lives === false) dead.push(other.id);
-    // It may still live: then its turns are judged by their leases alone.
+    // It may still be running. Then only the leases decide about its turns.
     if (lives === null && isOld(other)) await records.runners.delete(other.id);
   }
   return dead;

@@ -1,4 +1,7 @@
-/** T13: the same idempotency key and request from the same caller gives the same turn, also while it runs. */
+/**
+ * Finds the turn of an equal request: the same idempotency key and request from the same caller returns the same turn,
+ * also during the turn (T13).
+ */
 import type { Caller } from "../../domain/caller.ts";
 import { AptoveError } from "../../domain/errors.ts";
 import { limits } from "../../domain/limits.ts";
@@ -25,14 +28,15 @@ export async function findRepeated(
   const earlier = await core.deps.records.turns.findIdempotent(caller.userId, key);
   if (earlier === null) return null;
   checkSameRequest(earlier.requestHash, request);
-  // The caller may be another device of the user, or no longer be a member: the key shows no turn that they may not see (H4, P3).
+  // The caller may be another device of the user, or no longer a member. A key never shows a turn that the caller may
+  // not see (H4, P3).
   await visibleTurn(core.deps, caller, earlier.turnId);
   return await repeatedTurn(core, earlier.turnId);
 }
 
 export async function repeatedTurn(core: EngineCore, turnId: string): Promise<RunningTurn> {
   const turn = await core.deps.records.turns.get(turnId);
-  if (turn === null) throw new AptoveError("not_found", `the turn ${turnId} is no longer there`);
+  if (turn === null) throw new AptoveError("not_found", `the turn ${turnId} no longer exists`);
   const finished = finishWherever(core, turnId);
   // A caller that only reads the events does not await this promise: its rejection must not end the process.
   finished.catch((error: unknown) => core.deps.report(`the end of turn ${turnId} could not be read`, error));
@@ -47,7 +51,10 @@ export async function repeatedTurn(core: EngineCore, turnId: string): Promise<Ru
   };
 }
 
-/** Waits for the end in this process if the turn runs here. A turn that runs elsewhere, or is just being opened, is followed to its end. */
+/**
+ * Waits for the end of the turn, in this process if it runs here. A turn that runs elsewhere, or is just being opened,
+ * is followed to its end.
+ */
 async function finishWherever(core: EngineCore, turnId: string): Promise<FinishedTurn> {
   const live = core.live.get(turnId);
   const here = live === undefined || live.state.name === "preparing" ? null : await live.finished;

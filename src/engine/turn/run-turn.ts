@@ -1,6 +1,6 @@
 /**
- * The sequence of a turn, as a table of contents: each step is one line here and one file beside it, and `turn-stages.ts`
- * names what there is of the turn after each.
+ * The sequence of a turn, as a table of contents. Each step is one line here and one file beside it. `turn-stages.ts`
+ * names the stages between them.
  */
 import type { Caller } from "../../domain/caller.ts";
 import { AptoveError } from "../../domain/errors.ts";
@@ -21,7 +21,7 @@ import { eventsOf, shuttingDown } from "./live/turn-events.ts";
 import { TurnWatch } from "./live/turn-watch.ts";
 import type { AcceptedTurn, OpenedTurn, RegisteredTurn } from "./live/turn-stages.ts";
 
-/** Resolves once the turn is open and durable; the run goes on by itself (R5). */
+/** Starts a turn. Resolves once the turn is open and durable; the run continues on its own (R5). */
 export async function startTurn(core: EngineCore, caller: Caller, asked: TurnRequest): Promise<RunningTurn> {
   refuseWhileClosing(core);
   const repeated = await findRepeated(core, caller, asked);
@@ -37,9 +37,9 @@ export async function startTurn(core: EngineCore, caller: Caller, asked: TurnReq
   return await launchTurn(core, { place, request: asked, accepted });
 }
 
-/** Runs an accepted turn, of the session's agent or of a subagent. */
+/** Opens and runs an accepted turn, of the session's agent or of a subagent. */
 export async function launchTurn(core: EngineCore, turn: AcceptedTurn): Promise<RunningTurn> {
-  // Nothing is awaited between these checks and the turn's entry in the registry.
+  // There is no await between these checks and the turn's entry in the registry.
   refuseWhileClosing(core);
   refuseWhileBusy(core, turn.place);
   const closed = answerOpenCalls(turn.place.parent, turn.accepted);
@@ -89,7 +89,7 @@ async function openAndRun(core: EngineCore, registered: RegisteredTurn): Promise
   };
 }
 
-/** Never rejects: whatever fails, the turn ends and its end tells how (T11). */
+/** Runs the turn to its end. Never rejects: if anything fails, the turn ends, and its end states the reason (T11). */
 async function runToEnd(core: EngineCore, opened: OpenedTurn): Promise<FinishedTurn> {
   const { live } = opened;
   let idle = Promise.resolve();
@@ -105,12 +105,17 @@ async function runToEnd(core: EngineCore, opened: OpenedTurn): Promise<FinishedT
   }
 }
 
-/** R4: the end of the process waits for the turns that are in the registry by then, and for no others. */
+/**
+ * Throws `shutting_down` once the process stops. The process waits only for the turns that are in the registry at that
+ * time (R4).
+ */
 function refuseWhileClosing(core: EngineCore): void {
   if (core.isShuttingDown) throw shuttingDown();
 }
 
-/** Refuses early, to spare the retrieval for a turn that the store would refuse (T5). The store decides. */
+/**
+ * Throws `session_busy` early, to save the retrieval for a turn that the store would refuse (T5). The store decides.
+ */
 function refuseWhileBusy(core: EngineCore, { session, subagent }: TurnPlacement): void {
   const running = session === null || subagent !== null ? undefined : core.live.ofSession(session.id);
   if (running === undefined) return;
@@ -119,7 +124,9 @@ function refuseWhileBusy(core: EngineCore, { session, subagent }: TurnPlacement)
   });
 }
 
-/** The first events are in the log before any client learns of the turn, so a subscriber always finds one. */
+/**
+ * Writes the first events to the log before any client learns of the turn, so that a subscriber always finds an event.
+ */
 async function recordBeginning({ recorder, pending, prepared }: OpenedTurn): Promise<void> {
   recorder.emit({
     type: "run_started",

@@ -1,6 +1,7 @@
 /**
- * Ends a turn: blobs first, then the row, then the terminal event (T11). Whatever fails on the way, the turn
- * is finished: if its output cannot be kept it fails with the reason, and what was acknowledged before stays.
+ * Ends a turn: it writes the blobs first, then the row, then the terminal event (T11). The turn is finished even if one
+ * of these fails: if its output cannot be stored, the turn fails with the reason, and what was acknowledged before is
+ * kept.
  */
 import type { Caller } from "../../domain/caller.ts";
 import { failure, failureOf, type Failure } from "../../domain/errors.ts";
@@ -36,19 +37,22 @@ import { turnDigest } from "./kept/turn-digest.ts";
 import { blobKeys, encodeBlob } from "./kept/turn-blobs.ts";
 
 export interface SettlingTurn extends AnsweredTurn {
-  /** From 1. A message from another process may come while the end is being kept: then it is kept once more, with it (R3). */
+  /**
+   * The attempt, from 1. A message from another process may arrive while the end is being stored. Then the end is
+   * stored again with the message (R3).
+   */
   attempt?: number;
-  /** The transcript of its workspace has it already. */
+  /** True if the transcript of the workspace already has the turn. */
   isTranscribed?: boolean;
 }
 
 export interface SettledTurn {
   turn: FinishedTurn;
-  /** Resolves when its live log is gone, if it goes now. */
+  /** Resolves when the live log is deleted, if it is deleted now. */
   logDropped: Promise<void>;
 }
 
-/** Never rejects. */
+/** Ends the turn, and returns it. Never rejects. */
 export async function settleTurn(core: EngineCore, settling: SettlingTurn): Promise<SettledTurn> {
   const { pending, recorder, live } = settling;
   live.settle();
@@ -67,10 +71,10 @@ function settled(turn: FinishedTurn, logDropped: Promise<void> = Promise.resolve
   return { turn, logDropped };
 }
 
-/** V4: the turn takes no more messages. One that came too late for a model call is still part of the record. */
+/** Closes the queue of messages. One that came too late for a model call is recorded as a warning (V4). */
 function leaveSteers({ live, recorder }: SettlingTurn): void {
   for (const { text } of live.steers.close()) {
-    recorder.warn({ code: "steer_undelivered", message: `there was no model call left to hand this in: ${text}` });
+    recorder.warn({ code: "steer_undelivered", message: `no model call was left to deliver this message: ${text}` });
   }
 }
 
@@ -78,7 +82,7 @@ type Ending =
   | { status: "completed" | "awaiting_tool_results"; terminal: RunFinished; items: HistoryItem[] }
   | { status: "failed"; terminal: RunFailed };
 
-/** What becomes of the turn (T2, T8, T10). */
+/** Returns how the turn ends (T2, T8, T10). */
 function decideEnd({ answer, recorder, deferredCalls, live }: SettlingTurn): Ending {
   if (answer.ended !== "answered" && hasLostLease(live.state)) return failedEnd(runnerLost, recorder);
   if (answer.ended === "failed") return failedEnd(answer.failure, recorder);
@@ -108,7 +112,7 @@ function finishedEnd({ usage }: RunRecorder, { status, stopReason, items, deferr
   return { status, items, terminal: { type: "run_finished", status, stopReason, usage, deferredCalls } };
 }
 
-/** T8: a call that was cut off before it ran gets a result that says so. */
+/** Returns the items, with a result for each call that was cut off before it ran (T8). */
 function closeInterrupted(items: readonly HistoryItem[]): HistoryItem[] {
   return [
     ...items,
@@ -129,7 +133,8 @@ async function keepAndFinish(core: EngineCore, settling: SettlingTurn, ending: E
   const stateBytes = state === null ? null : encodeBlob("state", stateFile(state));
   const keys = { run: blobKeys.run(pending.id, attempt), state: state === null ? null : blobKeys.state(pending.id) };
   await Promise.all([
-    // Nothing is added to the live log once the row is written: from then on any process may drop the log.
+    // Nothing is appended to the live log after the row is written, because from then on any process may delete the
+    // log.
     recorder.flushed(),
     core.deps.blobs.put(keys.run, run),
     ...(keys.state === null || stateBytes === null ? [] : [core.deps.blobs.put(keys.state, stateBytes)]),
@@ -173,7 +178,7 @@ async function keepAndFinish(core: EngineCore, settling: SettlingTurn, ending: E
   return settled(turn, dropLog(core, recorder));
 }
 
-/** A2: a subagent's end and its message are one write. */
+/** Returns the mailbox message of a subagent's turn. The end and the message are one write (A2). */
 export function messageToMailbox(turn: FinishedTurn): Pick<TurnFinish, "message"> {
   const message = messageOf(turn);
   return message === null ? {} : { message };
@@ -185,7 +190,7 @@ interface TranscribedEnd {
   caller: Caller;
 }
 
-/** Into the transcript of its workspace (W4). */
+/** Queues the turn for the transcript of its workspace (W4). */
 function writeDown(
   core: EngineCore,
   { place, isTranscribed }: SettlingTurn,
@@ -196,14 +201,17 @@ function writeDown(
     transcribe(core, { turn, session: place.session, items });
 }
 
-/** All steps of the turn; the last one is mostly not written yet. */
+/** Returns all steps of the turn. The last one is usually not stored yet. */
 async function stepsOf({ deps }: EngineCore, { turnId, modelRequests, unstoredStep }: RunRecorder): Promise<Step[]> {
   const written = modelRequests - (unstoredStep === null ? 0 : 1);
   const stored = written > 0 ? await deps.records.turns.listSteps(turnId) : [];
   return unstoredStep === null ? stored : [...stored, unstoredStep];
 }
 
-/** The manifest says what the model got in the end: a chain that was rebuilt was a replay, and a compaction sends more. */
+/**
+ * Returns the turn with the manifest of what was really sent: a rebuilt chain was a replay, and a compaction sends
+ * more.
+ */
 function asSent({ pending, plan, recorder }: SettlingTurn): PendingTurn {
   const manifest = plan?.manifest ?? pending.manifest;
   return { ...pending, manifest: recorder.isRebuilt ? { ...manifest, history: "replay" } : manifest };
@@ -232,7 +240,10 @@ function runEnd(
 
 const noChain: ProviderChain = { account: null, responseId: null, previousResponseId: null, expiresAt: null };
 
-/** The next turn may only continue a response that the provider finished and was asked to keep (C2). */
+/**
+ * Returns what the provider remembers. The next turn may only continue a response that the provider finished and was
+ * requested to keep (C2).
+ */
 function chainOf(core: EngineCore, { answer, plan, recorder }: SettlingTurn): ProviderChain {
   if (answer.ended !== "answered" || plan === null) return noChain;
   const continued = plan.first?.call.previousResponseId ?? null;
@@ -243,7 +254,7 @@ function chainOf(core: EngineCore, { answer, plan, recorder }: SettlingTurn): Pr
   return { account, responseId: answer.responseId, previousResponseId, expiresAt };
 }
 
-/** The text that search finds the turn by (S8): the whole instruction and the whole answer. */
+/** Returns the text that search finds the turn by: the whole instruction and the whole answer (S8). */
 function turnText({ plan, recorder }: SettlingTurn, ending: Ending): { instruction: string; answer: string } | null {
   if (plan === null) return null;
   return {
@@ -264,25 +275,29 @@ function finishedTurn(pending: PendingTurn, ending: Ending, end: RunEnd): Finish
   return parkTurn(pending, { ...output, deferredCalls: ending.terminal.deferredCalls }, end);
 }
 
-/** Forgets the live log. Listeners elsewhere have the rest of the events, and the end, from the blob (T11). Never rejects. */
+/**
+ * Deletes the live log. Listeners elsewhere read the rest of the events, and the end, from the blob (T11). Never
+ * rejects.
+ */
 async function dropLog(core: EngineCore, recorder: RunRecorder): Promise<void> {
   await recorder.flushed();
   try {
     await core.deps.log.drop(recorder.turnId);
   } catch (error) {
-    // The row is written and counts; a log that stays behind is only garbage.
-    core.deps.report(`the live log of turn ${recorder.turnId} could not be dropped`, error);
+    // The row is written and counts. A log that remains is only garbage.
+    core.deps.report(`the live log of turn ${recorder.turnId} could not be deleted`, error);
   }
 }
 
 /**
- * R1: another process took the turn for lost, and finished it or is about to. Its end counts, and ours is dropped. The live
- * log stays while that process may still keep its events, and where it could keep nothing: listeners have seen them (V2).
+ * Handles a turn that another process took over, and finished or is about to finish (R1). The end of that process
+ * counts, and ours is dropped. The live log is kept as long as that process may still store its events, and if it could
+ * store nothing: listeners have seen the events (V2).
  */
 async function lostTurn(core: EngineCore, settling: SettlingTurn, ours: FinishedTurn): Promise<FinishedTurn> {
   const { pending, recorder } = settling;
   core.deps.report(
-    `turn ${pending.id} is another's in the store, or finished: this process had lost its lease, or an answer`,
+    `turn ${pending.id} was taken over or finished by another process: this process had lost its lease, or an answer of the store`,
   );
   const stored = await core.deps.records.turns.get(pending.id);
   if (stored?.status === "pending") return failedTurn(core, settling, runnerLost);
@@ -290,14 +305,17 @@ async function lostTurn(core: EngineCore, settling: SettlingTurn, ours: Finished
   return stored !== null && stored.status !== "archived" ? stored : ours;
 }
 
-/** The failed turn, of which only the row is kept. */
+/** Returns the failed turn, of which only the row is stored. */
 function failedTurn(core: EngineCore, settling: SettlingTurn, reason: Failure): FailedTurn {
   const { pending } = settling;
   const end = runEnd(core, settling, { ...pending.blobs, run: null, state: null });
   return failTurn(pending, reason, { ...end, chain: noChain, digest: null });
 }
 
-/** The last resort, for example on a full disk: the row alone. If even that fails, recovery finishes the turn later (R2). */
+/**
+ * Stores the row alone. This is the last resort, for example on a full disk. If it fails too, a recovery finishes the
+ * turn later (R2).
+ */
 async function failWithoutBlobs(core: EngineCore, settling: SettlingTurn, reason: Failure): Promise<FinishedTurn> {
   const { pending, recorder } = settling;
   const terminal: RunFailed = { type: "run_failed", failure: reason, usage: recorder.usage };
@@ -313,15 +331,16 @@ async function failWithoutBlobs(core: EngineCore, settling: SettlingTurn, reason
       ...messageToMailbox(turn),
     });
     settling.live.close();
-    // Refused also where an earlier write had succeeded though the store reported a failure: then the turn ended as it should.
+    // The store also refuses if an earlier write succeeded although it reported a failure. Then the turn ended as it
+    // should.
     if (result.outcome === "refused") return await lostTurn(core, settling, turn);
-    // The live log stays: it is all that is left of the events.
+    // The live log is kept, because nothing else has the events.
     recorder.emit(terminal);
     await recorder.flushed();
   } catch (error) {
-    core.deps.report(`turn ${pending.id} could not be failed; it will be at the next recovery`, error);
+    core.deps.report(`turn ${pending.id} could not be marked as failed; the next recovery will do it`, error);
     core.unsettled.set(pending.id, reason);
-    // The process that ends the turn keeps what the log has.
+    // The process that ends the turn keeps the content of the log.
     await recorder.flushed();
     settling.live.leaveUnwritten(reason);
   }

@@ -1,4 +1,4 @@
-/** Finished turns on their way into the transcript of their workspace (W4). The turn does not wait for it. */
+/** Sends finished turns to the transcript of their workspace (W4). The turn does not wait for it. */
 import type { HistoryItem } from "../../domain/history.ts";
 import type { Session } from "../../domain/session.ts";
 import type { TranscriptMessage } from "../../domain/transcript.ts";
@@ -6,7 +6,10 @@ import type { FinishedTurn } from "../../domain/turn.ts";
 import type { EngineCore } from "./live/engine-core.ts";
 import { instructionOf } from "./request/envelope.ts";
 
-/** Returns the messages of the user and of the model; tools and reasoning are left to the store. Neighbours of one side are one message. */
+/**
+ * Returns the messages of the user and of the model. Tools and reasoning stay in the store. Consecutive messages of one
+ * side are joined.
+ */
 export function transcriptOf(items: readonly HistoryItem[]): TranscriptMessage[] {
   const messages: TranscriptMessage[] = [];
   const say = (role: TranscriptMessage["role"], text: string): void => {
@@ -24,12 +27,12 @@ export function transcriptOf(items: readonly HistoryItem[]): TranscriptMessage[]
 
 export interface TurnToTranscribe {
   turn: FinishedTurn;
-  /** Null: the turn began a session of its own, made when the turn was. */
+  /** The session. Null if it was made together with the turn. */
   session: Session | null;
   items: readonly HistoryItem[];
 }
 
-/** Writes the turn down some time soon, if it is of a workspace. */
+/** Queues the turn for the transcript, if it belongs to a workspace. */
 export function transcribe(core: EngineCore, { turn, session, items }: TurnToTranscribe): void {
   const { workspaceId } = turn;
   if (workspaceId === null || turn.status === "failed") return;

@@ -1,4 +1,4 @@
-/** The parts of a turn that are kept as blobs, read back exactly (D3). */
+/** Reads the contents of a turn that are stored as blobs, exactly as they were (D3). */
 import { AptoveError } from "../../domain/errors.ts";
 import type { TurnEvent } from "../../domain/events.ts";
 import { sha256 } from "../../domain/ids.ts";
@@ -29,7 +29,7 @@ async function promptOf({ deps }: EngineCore, { manifest: { promptHash } }: Turn
   const bytes = await deps.blobs.get(key);
   if (bytes === null) return null;
   if (sha256(bytes) === promptHash) return Buffer.from(bytes).toString("utf8");
-  throw new AptoveError("blob_damaged", `${key} is not the boot prompt of its name`, { facts: { key } });
+  throw new AptoveError("blob_damaged", `${key} does not have the boot prompt of its name`, { facts: { key } });
 }
 
 async function eventsSoFar(core: EngineCore, turn: Turn): Promise<TurnEvent[]> {
@@ -38,7 +38,7 @@ async function eventsSoFar(core: EngineCore, turn: Turn): Promise<TurnEvent[]> {
   return sequenced.map(({ event }) => event);
 }
 
-/** The messages of the answer, in order, one blank line between two of them. */
+/** Returns the messages of the answer, in order, with one blank line between two messages. */
 function textOf(events: readonly TurnEvent[]): string {
   const messages = new Map<string, string>();
   for (const event of events) {
@@ -61,7 +61,10 @@ async function requestBody(core: EngineCore, turn: Turn, step: number): Promise<
   }
 }
 
-/** A retry sent the bytes that were stored for an earlier step; the blob's name says for which. */
+/**
+ * Returns the step that the request was stored for. A retry sends the bytes of an earlier step, which the name of the
+ * blob tells.
+ */
 function storedStep(turn: Turn, key: string): number {
   return key === turn.blobs.opening ? 1 : Number(/request-(\d+)\.json$/.exec(key)?.[1]);
 }

@@ -65,7 +65,7 @@ suite("the files of the live log", () => {
     await other.drop(turnId);
     context.mock.timers.enable({ apis: ["setTimeout"] });
     const waited = log.wait(turnId, 1, new AbortController().signal);
-    context.mock.timers.tick(limits.livePollHeardMs);
+    context.mock.timers.tick(limits.livePollWithWakeUpsMs);
     await waited;
     assert.deepEqual(await log.list(), [turnId]);
     await log.drop(turnId);

@@ -98,12 +98,12 @@ class FileEventLog implements EventLog {
     // From here to the waiting nothing else runs, so no append goes by unheard.
     if (own.events.length > afterSeq) return;
     // Not for ever: where this process lost the turn, another one ends it.
-    await this.#waiters.wait(turnId, signal, limits.livePollHeardMs);
+    await this.#waiters.wait(turnId, signal, limits.livePollWithWakeUpsMs);
   }
 
   /** Looks until another process has appended or dropped, but not for ever: it may not have been able to drop. Where there is no log it looks once. */
   async #waitForOthers(turnId: string, afterSeq: number, signal: AbortSignal): Promise<void> {
-    const end = performance.now() + limits.livePollHeardMs;
+    const end = performance.now() + limits.livePollWithWakeUpsMs;
     let events: SequencedEvent[] | null;
     do {
       events = await this.#readFile(turnId, afterSeq);

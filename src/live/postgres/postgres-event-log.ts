@@ -104,12 +104,12 @@ export class PostgresEventLog implements EventLog {
     const own = this.#own.get(turnId);
     if (own !== undefined) {
       // From here to the waiting nothing else runs, so no append goes by unheard.
-      if ((own.events?.length ?? 0) <= afterSeq) await this.#waiters.wait(turnId, signal, limits.livePollHeardMs);
+      if ((own.events?.length ?? 0) <= afterSeq) await this.#waiters.wait(turnId, signal, limits.livePollWithWakeUpsMs);
       return;
     }
     if (this.#closing.signal.aborted) return;
     listening.start();
-    const ms = listening.isConnected ? limits.livePollHeardMs : limits.livePollUnheardMs;
+    const ms = listening.isConnected ? limits.livePollWithWakeUpsMs : limits.livePollWithoutWakeUpsMs;
     await news.wait(turnId, afterSeq, { signal, ms });
   }
 

@@ -90,13 +90,13 @@ export class RedisEventLog implements EventLog {
     const own = this.#own.get(turnId);
     if (own !== undefined) {
       // From here to the waiting nothing else runs, so no append goes by unheard.
-      if ((own.readable ?? 0) <= afterSeq) await this.#waiters.wait(turnId, signal, limits.livePollHeardMs);
+      if ((own.readable ?? 0) <= afterSeq) await this.#waiters.wait(turnId, signal, limits.livePollWithWakeUpsMs);
       return;
     }
     const { news, behind, connection } = this.#parts;
     const over = new AbortController();
     const either = AbortSignal.any([signal, over.signal]);
-    const ms = connection.isConnected ? limits.livePollHeardMs : limits.livePollUnheardMs;
+    const ms = connection.isConnected ? limits.livePollWithWakeUpsMs : limits.livePollWithoutWakeUpsMs;
     const waits = [news.wait(turnId, afterSeq, { signal: either, ms }), behind.wait(turnId, afterSeq, either)];
     await Promise.race(waits);
     over.abort();

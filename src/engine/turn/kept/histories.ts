@@ -1,6 +1,6 @@
 /**
- * Reads the states and the requests of earlier turns. Both lie in chains of at most log2(n) + 1 blobs (K2,
- * K3); both are immutable, so what was read once is kept in memory within a limit.
+ * Reads the states and the requests of earlier turns. Both are stored in chains of at most log2(n) + 1 blobs (K2, K3).
+ * Both are immutable, so they are cached, up to a limit.
  */
 import { loadMedia, namedMedia } from "./kept-parts.ts";
 import type { ModelCall } from "../../../providers/provider.ts";
@@ -33,7 +33,10 @@ export class Histories {
     this.#records = records;
   }
 
-  /** The whole state of a turn; `null` for the state before a root. Throws `history_unavailable` or `data_newer`, never gives less (C3). */
+  /**
+   * Returns the whole state of a turn. `null` stands for the state before a root. Throws `history_unavailable` or `data_newer` rather
+   * than return a part of the history (C3).
+   */
   async state(turnId: string | null): Promise<State> {
     if (turnId === null) return emptyState;
     const cached = this.#states.get(turnId);
@@ -56,9 +59,9 @@ export class Histories {
     }
   }
 
-  /** Keeps a state that was just written. */
+  /** Caches a state that was just written. */
   remember(state: State): void {
-    // Entries are shared between the states of one session; counting the newest one's text is near enough.
+    // The states of one session share their entries, so the text of the newest entry is a good enough estimate.
     this.#states.set(state.turnId, state, 64 * state.entries.length + entrySize(state.entries.at(-1)));
   }
 
@@ -67,7 +70,7 @@ export class Histories {
     for (let at: string | null = turnId; at !== null;) {
       const file: StateFile = await readBlob<"state">(this.#blobs, blobKeys.state(at), at);
       if (files.length > 0 && file.depth >= (files[0]?.depth ?? 0)) {
-        throw new AptoveError("blob_damaged", `${blobKeys.state(at)} is not above its child in the tree`);
+        throw new AptoveError("blob_damaged", `${blobKeys.state(at)} is not the state of an ancestor of its child`);
       }
       files.unshift(file);
       at = file.base;
@@ -75,19 +78,22 @@ export class Histories {
     return files;
   }
 
-  /** What the inputs of the history left to be read (I1). A history that cannot be read fails the turn later, with its reason. */
+  /**
+   * Returns the input parts of the history that can be read (I1). If the history cannot be read, it returns none, and
+   * the turn fails later with the reason.
+   */
   async readableBefore(parent: { id: string } | null): Promise<ReadonlyMap<string, PartRef>> {
     if (parent === null) return new Map();
     return await this.state(parent.id).then(readableInputs, () => new Map());
   }
 
-  /** The turn whose first request a child of `parent` builds its recipes on; null for none. */
+  /** Returns the turn whose first request is the base of the recipes of a child of `parent`. Null if there is none. */
   requestBase(parent: State): string | null {
     const depth = baseDepth(parent.depth + 1);
     return parent.bases.find((turn) => turn.depth === depth)?.turnId ?? null;
   }
 
-  /** The exact body of a turn's first request. */
+  /** Returns the exact body of the first request of a turn. */
   async firstRequest(turnId: string): Promise<string> {
     const cached = this.#bodies.get(turnId);
     if (cached !== undefined) return cached;
@@ -99,7 +105,7 @@ export class Histories {
     return body;
   }
 
-  /** The exact body of the request that was stored for a step of a turn. */
+  /** Returns the exact body of the request that was stored for a step of a turn. */
   async request(opening: OpeningBlob, step: number): Promise<string> {
     const { turnId } = opening;
     const ofTurn = async (): Promise<string | null> =>
@@ -110,7 +116,7 @@ export class Histories {
     return await this.#rebuild(request, opening, base);
   }
 
-  /** Reads what the call's media names into `loaded`, so that the call can be prepared. */
+  /** Reads the media of a call into `loaded`, so that the call can be prepared. */
   async loadMedia(call: ModelCall, loaded: Map<string, string>): Promise<void> {
     await loadMedia(this.#blobs, call, loaded);
   }
@@ -119,7 +125,7 @@ export class Histories {
     this.#bodies.set(turnId, body, 2 * body.length);
   }
 
-  /** Puts a request together again from its recipe (K3, D3). */
+  /** Rebuilds a request from its recipe (K3, D3). */
   async #rebuild(recipe: RequestRecipe, opening: OpeningBlob, base: () => Promise<string | null>): Promise<string> {
     const known = new Map(opening.message.map((text, index) => [`message/${index}`, text]));
     for (const piece of recipe.pieces) {

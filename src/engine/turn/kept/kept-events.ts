@@ -1,4 +1,4 @@
-/** The events of a finished turn, read back from what is kept of it (V2). */
+/** Reads the events of a finished turn from its blobs (V2). */
 import { type SequencedEvent, splitDeltas, type TurnEvent } from "../../../domain/events.ts";
 import { readBlob } from "./turn-blobs.ts";
 import type { StoredTurn } from "./turn-order.ts";
@@ -6,7 +6,7 @@ import type { EngineDependencies } from "../../dependencies.ts";
 import { readAll } from "../../../live/event-log.ts";
 import { failure } from "../../../domain/errors.ts";
 
-/** All events of a finished turn. */
+/** Returns all events of a finished turn. */
 export async function keptEvents(
   { log, blobs }: Pick<EngineDependencies, "log" | "blobs">,
   turn: StoredTurn,
@@ -25,7 +25,7 @@ export function terminalOf(turn: StoredTurn): TurnEvent {
   const reason =
     outcome.status === "failed"
       ? outcome.failures[0]
-      : failure("blob_missing", "the events of this turn were not kept");
+      : failure("blob_missing", "the events of this turn were not stored");
   return { type: "run_failed", failure: reason, usage: turn.run.usage };
 }
 

@@ -1,6 +1,7 @@
 /**
- * Where the contents of input parts are kept, and how calls and requests get them back (I1, K3): each once, as a blob of
- * the turn that brought it. History, requests and later turns name the blob; what one history has already is not kept again.
+ * Stores the contents of input parts, and reads them back for calls and requests (I1, K3). Each content is stored once,
+ * as a blob of the turn that brought it. The history, requests and later turns refer to the blob. A content that the
+ * history already has is not stored again.
  */
 import type { BlobStore } from "../../../blobs/blob-store.ts";
 import { AptoveError } from "../../../domain/errors.ts";
@@ -15,16 +16,16 @@ import type { AcceptedPart } from "./accepted-part.ts";
 import type { KnownText } from "../request/recipe.ts";
 import { blobKeys, encodeBlob, readBlob } from "./turn-blobs.ts";
 
-/** A turn's input with its places: what the row, the message and the history say of it. */
+/** The input of a turn with the blobs of its contents, in the forms that the row, the message and the history need. */
 export interface PlacedInput {
   parts: TurnPart[];
-  /** For the message, in the order of the parts. */
+  /** The media of the message, in the order of the parts. */
   media: PartRef[];
-  /** That can be read with a tool. */
+  /** The parts that a tool can read. */
   readable: PartRef[];
-  /** Blobs to write before anything names them. */
+  /** The blobs to write before anything refers to them. */
   blobs: { key: string; bytes: Uint8Array }[];
-  /** Contents in base64, by their blobs. */
+  /** The contents in base64, by blob. */
   loaded: Map<string, string>;
 }
 
@@ -49,7 +50,7 @@ export function placeInput(turnId: string, state: State, input: readonly Accepte
 }
 
 function keepPart(placed: PlacedInput, turnId: string, { content }: AcceptedPart): string {
-  // Two first turns of one session have one id (S4): neither may take the other's blob away with its own.
+  // Two first turns of one session have the same id (S4). Neither may replace the other's blob.
   const key = blobKeys.part(turnId, newId());
   const base64 = Buffer.from(content ?? []).toString("base64");
   placed.blobs.push({ key, bytes: encodeBlob("part", { format: 1, turnId, base64 }) });
@@ -65,7 +66,7 @@ function mediaRefs(item: HistoryItem): PartRef[] {
   return item.type === "user" ? (item.media ?? []) : [];
 }
 
-/** Reads what the call's media names into `loaded`, which is the call's own. Throws `blob_missing`, `blob_damaged`. */
+/** Reads the media of a call into `loaded`, which belongs to the call. Throws `blob_missing`, `blob_damaged`. */
 export async function loadMedia(
   blobs: BlobStore,
   { items }: Pick<ModelCall, "items">,
@@ -76,17 +77,17 @@ export async function loadMedia(
   }
 }
 
-/** The content of a part, proven by its hash. */
+/** Returns the content of a part. Throws `blob_damaged` if it does not have its hash. */
 export async function readPart(
   blobs: BlobStore,
   { blob, sha256: hash }: Pick<PartRef, "blob" | "sha256">,
 ): Promise<Buffer> {
   const bytes = Buffer.from(await partBase64(blobs, blob), "base64");
   if (sha256(bytes) === hash) return bytes;
-  throw new AptoveError("blob_damaged", `${blob} is not the content that was given`, { facts: { key: blob } });
+  throw new AptoveError("blob_damaged", `${blob} does not have the content that was stored`, { facts: { key: blob } });
 }
 
-/** A turn's input to be given again, as it was: what was read from an address is not read anew. */
+/** Returns the input of a turn, to be sent again as it was. Addresses are not read again. */
 export async function inputAgain(blobs: BlobStore, { input = [] }: Pick<Turn, "input">): Promise<InputPart[]> {
   return await Promise.all(
     input.map(async ({ type, mode, source, name, mediaType, content }): Promise<InputPart> => {
@@ -104,18 +105,18 @@ async function partBase64(blobs: BlobStore, key: string): Promise<string> {
 
 const mediaName = "media/";
 
-/** The contents of a call's media as texts that a recipe may name. */
+/** Returns the contents of a call's media, as texts that a recipe can refer to. */
 export function mediaTexts({ items }: Pick<ModelCall, "items">, loaded: ReadonlyMap<string, string>): KnownText[] {
   const keys = new Set(items.flatMap(mediaRefs).map(({ blob }) => blob));
   return [...keys].map((key) => ({ name: `${mediaName}${key}`, text: loaded.get(key) ?? "" }));
 }
 
-/** The blob that a recipe names so; null: the name is of another kind. */
+/** Returns the blob that a name in a recipe refers to. Null if the name is of another kind. */
 export function mediaKey(name: string): string | null {
   return name.startsWith(mediaName) ? name.slice(mediaName.length) : null;
 }
 
-/** The text that a recipe names so; null: the name is of another kind. */
+/** Returns the text that a name in a recipe refers to. Null if the name is of another kind. */
 export async function namedMedia(blobs: BlobStore, name: string): Promise<string | null> {
   const key = mediaKey(name);
   return key === null ? null : await partBase64(blobs, key);

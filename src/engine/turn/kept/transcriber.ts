@@ -1,4 +1,4 @@
-/** Turns wait here to be written into the transcript of their workspace (W4). */
+/** Queues finished turns until they are written into the transcript of their workspace (W4). */
 import { limits } from "../../../domain/limits.ts";
 import type { TranscribedTurn } from "../../../domain/transcript.ts";
 import type { EngineDependencies, WorkspaceParts } from "../../dependencies.ts";
@@ -10,8 +10,9 @@ interface Queue {
 }
 
 /**
- * For each workspace one turn after the other, in the order in which they ended here. There is a pause first: a prompt
- * that comes right behind a turn has the machine for itself, and turns that come one upon the other are written at once.
+ * Writes the turns of each workspace one after the other, in the order in which they ended in this process. It pauses
+ * first: an instruction that follows a turn at once does not compete with the writing, and turns that end in quick
+ * succession are written together.
  */
 export class Transcriber {
   readonly #deps: EngineDependencies;
@@ -39,7 +40,7 @@ export class Transcriber {
     this.#queues.delete(workspaceId);
   }
 
-  /** Resolves when every turn of the workspace that ended here is written down, without the pause. */
+  /** Resolves when every turn of the workspace that ended in this process is written. It skips the pause. */
   async written(workspaceId: string): Promise<void> {
     const queue = this.#queues.get(workspaceId);
     queue?.hurry.abort();
@@ -51,7 +52,7 @@ export class Transcriber {
   }
 }
 
-/** A turn that goes on from the one before it in its session brings that one with it. */
+/** Returns the last turn of each sequence of turns. A turn that continues the one before it also writes that one. */
 function lastOfEachLine(turns: readonly TranscribedTurn[]): TranscribedTurn[] {
   return turns.filter(
     ({ turnId, sessionId }) => !turns.some((later) => later.parentTurnId === turnId && later.sessionId === sessionId),

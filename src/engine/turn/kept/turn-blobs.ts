@@ -2,15 +2,21 @@
  * The blobs of a turn: three files for a turn of one model call (docs/formats).
  *
  * - `opening.json`: the instruction, the user message, the first request. Written before the model is called.
+ *
  * - `request-2.json`, …: requests of later model calls, each written before its call.
- * - `run.json`: events, responses, and the outputs of tools that were too long for the model. Written when the run ends.
+ *
+ * - `run.json`: events, responses, and the outputs of tools that were too long for the model. Written when the run
+ * ends.
+ *
  * - `part-<id>.json`: the content of a part of the input (I1). Written before the opening's row.
+ *
  * - `state.json`: the history since the base turn (K2). Written when the run ends well.
  *
- * Beside the turns, `prompts/<hash>.txt` has each boot prompt that a turn had, so that a manifest's hash leads to its text (G1).
+ * Beside the turns, `prompts/<hash>.txt` has each boot prompt that a turn used, so that the hash in a manifest leads to
+ * its text (G1).
  *
- * Blobs are immutable. Whoever may come to other bytes than another writes under a name of its own (each recovery of a
- * turn does), and the turn's row says which one counts.
+ * Blobs are immutable. A writer that may produce other bytes than another writer uses its own name, as each recovery of
+ * a turn does. The row of the turn decides which blob counts.
  */
 import type { BlobStore } from "../../../blobs/blob-store.ts";
 import { AptoveError } from "../../../domain/errors.ts";
@@ -23,23 +29,26 @@ import type { RequestRecipe } from "../request/recipe.ts";
 export interface OpeningBlob {
   format: 1;
   turnId: string;
-  /** The turn whose first request the recipes of this turn build on (K3); null for none. */
+  /** The turn whose first request is the base of the recipes of this turn (K3). Null if there is none. */
   base: string | null;
   instruction: string;
   toolResults: ToolFeedback[];
-  /** What the turn was given of its session's mailbox (A2). Absent: nothing. */
+  /** The messages of the mailbox that the turn delivered (A2). Absent: none. */
   mailbox?: DeliveredMessage[];
-  /** The parts of the user message as the model got them; empty where the turn only brings tool results. */
+  /** The parts of the user message as the model received them. Empty if the turn only brings tool results. */
   message: string[];
-  /** Null where the turn failed before there was a request. */
+  /** The first request. Null if the turn failed before there was one. */
   request: RequestRecipe | null;
 }
 
-/** A request of a later model call of the turn. */
+/** The request of a later model call of the turn. */
 export interface RequestBlob {
   format: 1;
   turnId: string;
-  /** The step of this turn whose request the recipe builds on; null: it builds on the base turn's, like the opening's. */
+  /**
+   * The step of this turn whose request is the base of the recipe. Null: the base is that of the opening, the first
+   * request of the base turn.
+   */
   baseStep: number | null;
   request: RequestRecipe;
 }
@@ -48,13 +57,13 @@ export interface RunBlob {
   format: 1;
   turnId: string;
   events: KeptEvent[];
-  /** The exact bytes of each step's response: as text where they are UTF-8, else in base64. */
+  /** The exact bytes of each step's response: as text if they are valid UTF-8, else in base64. */
   responses: { step: number; text?: string; base64?: string }[];
-  /** Whole outputs of tools, of which the model got a part. Absent: there are none. */
+  /** The whole outputs of tools of which the model received only a part. Absent: there are none. */
   outputs?: { callId: string; text: string }[];
 }
 
-/** The content of a part of the input (I1), whatever it is. */
+/** The content of a part of the input (I1), of any type. */
 export interface PartBlob {
   format: 1;
   turnId: string;
@@ -70,7 +79,7 @@ interface BlobTypes {
 }
 
 export const blobKeys = {
-  /** A boot prompt, kept once however many turns had it; it is part of no turn, and is not collected. */
+  /** A boot prompt, stored once for all turns that used it. It belongs to no turn, and is never collected. */
   prompt: (hash: string) => `prompts/${hash}.txt`,
   opening: (turnId: string, attempt: string | null) =>
     `turns/${turnId}/opening${attempt === null ? "" : `-${attempt}`}.json`,
@@ -85,7 +94,10 @@ export function encodeBlob<K extends keyof BlobTypes>(_kind: K, content: BlobTyp
   return Buffer.from(JSON.stringify(content));
 }
 
-/** Reads a blob of one kind; one that is missing, damaged or of another turn is an error that names it (B3). */
+/**
+ * Returns the content of a blob of one kind. Throws an error that names the blob if it is missing, damaged, or of
+ * another turn (B3).
+ */
 export async function readBlob<K extends keyof BlobTypes>(
   blobs: BlobStore,
   key: string,
@@ -117,7 +129,7 @@ function parse(key: string, bytes: Uint8Array): { format?: unknown; turnId?: unk
 export function encodeResponse(step: number, chunks: readonly Uint8Array[]): RunBlob["responses"][number] {
   const bytes = Buffer.concat(chunks);
   const text = bytes.toString("utf8");
-  // Only text that comes back as the same bytes may be kept as text (D3).
+  // Only text that is encoded to the same bytes may be stored as text (D3).
   return Buffer.from(text).equals(bytes) ? { step, text } : { step, base64: bytes.toString("base64") };
 }
 
@@ -125,5 +137,5 @@ export function decodeResponse(response: RunBlob["responses"][number]): Uint8Arr
   return response.base64 === undefined ? Buffer.from(response.text ?? "") : Buffer.from(response.base64, "base64");
 }
 
-/** Marks of running imports: while one stands there, it cannot be decided which blobs are garbage. */
+/** The prefix of the marks of running imports. As long as there is a mark, it is not known which blobs are garbage. */
 export const importMarks = "imports/";

@@ -1,6 +1,6 @@
 /**
- * Reads many turns in an order that has every parent before its children, in pages: a session of any length is read
- * without lying in memory as a whole.
+ * Reads many turns in pages, each parent before its children, so that a session of any length is never in memory as a
+ * whole.
  */
 import type { Session } from "../../../domain/session.ts";
 import type { ArchivedTurn, FinishedTurn, Turn } from "../../../domain/turn.ts";
@@ -10,7 +10,7 @@ type TurnRows = Pick<RecordStore, "turns">;
 
 const pageSize = 100;
 
-/** The turn and what is above it, newest first, up to the root or to a turn whose parent is not stored. */
+/** Yields the turn and its ancestors, newest first, up to the root or to a turn whose parent is not stored. */
 export async function* ancestors(records: TurnRows, turnId: string): AsyncGenerator<Turn> {
   let page = new Map<string, Turn>();
   for (let at: string | null = turnId; at !== null;) {
@@ -22,7 +22,10 @@ export async function* ancestors(records: TurnRows, turnId: string): AsyncGenera
   }
 }
 
-/** The turn and what is above it, oldest first. Without the turns that `isKnown` and what is above those. */
+/**
+ * Yields the turn and its ancestors, oldest first, except the turns for which `isKnown` returns true and their
+ * ancestors.
+ */
 export async function* lineage(
   records: TurnRows,
   turnId: string,
@@ -41,7 +44,7 @@ export async function* lineage(
   }
 }
 
-/** All turns of a session, oldest first, each after what it rests on: a fork begins with the lineage above it. */
+/** Yields all turns of a session, oldest first, each after its ancestors. A fork begins with the lineage above it. */
 export async function* turnsWithLineage(records: TurnRows, session: Session): AsyncGenerator<Turn> {
   const seen = new Set<string>();
   const isSeen = (id: string): boolean => seen.has(id);
@@ -63,13 +66,13 @@ export async function* turnsWithLineage(records: TurnRows, session: Session): As
   }
 }
 
-/** A turn that nothing changes any more, but that it may be put away. */
+/** A turn that never changes again, except that it may be archived. */
 export type StoredTurn = FinishedTurn | ArchivedTurn;
 
-/** So many turns are read at the same time. */
+/** How many turns are read at the same time. */
 const batchSize = 16;
 
-/** The turns that are not running, some at a time, so that their blobs can be read together. */
+/** Yields the turns that are not running, in batches, so that their blobs can be read together. */
 export async function* finishedTurns(turns: AsyncIterable<Turn>): AsyncGenerator<StoredTurn[]> {
   let batch: StoredTurn[] = [];
   for await (const turn of turns) {
@@ -82,7 +85,7 @@ export async function* finishedTurns(turns: AsyncIterable<Turn>): AsyncGenerator
   yield batch;
 }
 
-/** A page of a session's turns before a sequence number, newest first. */
+/** Returns a page of the turns of a session before a sequence number, newest first. */
 async function pageOf(records: TurnRows, sessionId: string, before: number): Promise<Map<string, Turn>> {
   const turns = await records.turns.list(sessionId, { before, limit: pageSize });
   return new Map(turns.map((turn) => [turn.id, turn]));

@@ -1,6 +1,6 @@
 /**
- * Interrupting and steering a running turn (V4, T10), wherever it runs: here at once, in another process by a
- * note that its runner is woken for, and looks for by itself (R3).
+ * Interrupts and steers running turns (V4, T10). A turn of this process is reached directly. For a turn of another
+ * process a note is stored; a wake-up announces it, and the other process also polls for it (R3).
  */
 import type { Caller } from "../../../domain/caller.ts";
 import { AptoveError } from "../../../domain/errors.ts";
@@ -21,8 +21,9 @@ import { visibleSession } from "../../access/visible.ts";
 export type ControlTarget = { turnId: string } | { sessionId: string };
 
 /**
- * Idempotent: gives the id of the turn that it stops, or null when none runs. Of a session everything is stopped, its
- * subagents too (A1): then the id is the agent's turn's, or else that of one of theirs. Of a turn only that turn is.
+ * Stops a turn, or everything that runs in a session, subagents included (A1). Returns the id of the turn that it
+ * stopped, or null if none was running: a second call is harmless. For a session it is the turn of the session's agent,
+ * or else that of a subagent.
  */
 export async function interrupt(core: EngineCore, caller: Caller, target: ControlTarget): Promise<string | null> {
   mayWrite(caller);
@@ -43,7 +44,7 @@ async function stop(core: EngineCore, caller: Caller, running: ControlledTurn): 
   return turnId;
 }
 
-/** Stops also subagents that are just being prepared here, and have no row yet. */
+/** Stops the subagents of a session, also those that are being prepared here and have no row yet. */
 async function stopSubagents(core: EngineCore, caller: Caller, sessionId: string): Promise<string[]> {
   const page = { limit: limits.subagentTurnsPerSessionMax };
   const { deps, live } = core;
@@ -63,11 +64,11 @@ async function stopSubagents(core: EngineCore, caller: Caller, sessionId: string
 
 export interface SteerRequest {
   text: string;
-  /** The same key from the same caller gives the message once (T13). */
+  /** A key that makes it safe to send the message again: the same key from the same caller delivers it once (T13). */
   idempotencyKey?: string;
 }
 
-/** The model gets the message at the turn's next step. Throws `turn_not_running`. */
+/** Sends a message, which the model receives at the turn's next step. Throws `turn_not_running`. */
 export async function steer(
   core: EngineCore,
   caller: Caller,
@@ -86,14 +87,14 @@ export async function steer(
 }
 
 function notRunning(): AptoveError {
-  return new AptoveError("turn_not_running", "send the message as the next instruction");
+  return new AptoveError("turn_not_running", "no turn is running; send the message as the next instruction");
 }
 
 interface ControlledTurn {
   turnId: string;
-  /** The process that runs it. */
+  /** The process that runs the turn. */
   runnerId: string;
-  /** Null: it runs in another process. */
+  /** The turn in this process. Null if it runs in another process. */
   live: LiveTurn | null;
 }
 
@@ -110,9 +111,9 @@ async function runningTurn(
   });
   const here = "turnId" in target ? live.get(target.turnId) : live.ofSession(target.sessionId);
   if (here !== undefined && keepsSessionBusy(here.state)) {
-    // A turn that is still being prepared has no row yet; its session decides whether the caller may see it.
+    // A turn that is being prepared has no row yet. Its session decides whether the caller may see it.
     const session = await visibleSession(deps, caller, visibleBy(here));
-    // The session that a new fork comes from only decides who may see the turn.
+    // The session that a new fork comes from decides only who may see the turn.
     const isNew = here.sessionId !== session.id;
     const isOwn = isNew && here.startedBy === caller.userId;
     if (!isOwn) await mayControl(deps, caller, { session, kind, isNew });
@@ -125,7 +126,7 @@ async function runningTurn(
   }
   await mayControl(deps, caller, { session: await visibleSession(deps, caller, target.sessionId), kind });
   const pending = await deps.records.turns.findPending(target.sessionId);
-  // It may have begun here since we looked.
+  // It may have started here since the registry was read.
   return pending === null ? null : running(pending);
 }
 
@@ -133,7 +134,10 @@ function visibleBy({ state, sessionId }: LiveTurn): string {
   return state.name === "preparing" ? state.visibleBy : sessionId;
 }
 
-/** A user who may continue a session may steer and stop what runs in it. An admin who may see it may stop it too. */
+/**
+ * Throws `forbidden` unless the caller may control the turn. A user who may continue the session may steer and stop its
+ * turns. An admin who may see it may stop them too.
+ */
 async function mayControl(
   deps: EngineCore["deps"],
   caller: Caller,
@@ -141,10 +145,10 @@ async function mayControl(
 ): Promise<void> {
   if (kind === "interrupt" && caller.role === "admin") return;
   if (!isNew && (await mayContinue(deps, caller, session))) return;
-  throw new AptoveError("forbidden", "the turn runs in somebody else's session; ask its owner to invite you");
+  throw new AptoveError("forbidden", "the turn runs in a session of another user; ask its owner to invite you");
 }
 
-/** Leaves a note for the process that runs the turn. Returns false if the turn has ended meanwhile. */
+/** Stores a note for the process that runs the turn. Returns false if the turn has ended meanwhile. */
 async function note(
   core: EngineCore,
   caller: Caller,
@@ -163,7 +167,10 @@ async function note(
   return isTaken;
 }
 
-/** Carries out what other processes want of the turns that run here. Their senders know already that a message is taken (V4). */
+/**
+ * Carries out the notes of other processes for the turns that run here. The senders already know that their messages
+ * are accepted (V4).
+ */
 export async function followControls(core: EngineCore): Promise<void> {
   for (const control of await core.deps.records.runners.takeControls(core.deps.runner.id)) {
     const live = core.live.get(control.turnId);
@@ -172,7 +179,7 @@ export async function followControls(core: EngineCore): Promise<void> {
   }
 }
 
-/** The messages for the turn's next step. `isLast`: if there are none, the turn ends and takes no more. */
+/** Returns the messages for the turn's next step. With `isLast` and no messages, the turn ends and accepts no more. */
 export async function takeSteers(
   core: EngineCore,
   live: LiveTurn,

@@ -1,4 +1,4 @@
-/** What the files of the engine share: its parts and its memory. */
+/** What all files of the engine share: its dependencies and its memory. */
 import type { Failure } from "../../../domain/errors.ts";
 import { limits } from "../../../domain/limits.ts";
 import { BoundedCache } from "../../../system/bounded-cache.ts";
@@ -14,21 +14,21 @@ export interface EngineCore {
   readonly deps: EngineDependencies;
   readonly histories: Histories;
   readonly live: LiveTurns;
-  /** The last request that waits for a session, by the id of the session. */
+  /** The last request in the queue of a session, by the id of the session. */
   readonly lines: Map<string, Promise<void>>;
   readonly transcriber: Transcriber;
-  /** Hashes of boot prompts that are known to be stored. */
+  /** The hashes of boot prompts that are known to be stored. */
   readonly keptPrompts: BoundedCache<true>;
-  /** Tools by which the model begins subagents and gives them messages (A1). */
+  /** The tools with which the model starts and steers subagents (A1). */
   readonly subagentTools: readonly Tool[];
-  /** Turns that may be pending in the store and run nowhere, with the reason why their end could not be written. */
+  /** The turns that may be pending in the store and run nowhere, with the reason why their end could not be written. */
   readonly unsettled: Map<string, Failure>;
   isShuttingDown: boolean;
-  /** Aborts when the process begins to end (R4). */
+  /** Aborts when the process begins to stop (R4). */
   readonly closing: AbortController;
 }
 
-/** The tools need the engine that they are of: they are made with it. */
+/** Makes the core, and the tools that need it. */
 export function engineCore(
   deps: EngineDependencies,
   subagentTools: (core: EngineCore) => readonly Tool[] = () => [],

@@ -1,6 +1,6 @@
 /**
- * Where one subscriber's events come from: a turn that runs in this process, or one that runs in another process or has
- * ended. A feed is read part by part, each behind the position that the subscriber has reached.
+ * The source of one subscriber's events: a turn that runs in this process, or one that runs in another process or has
+ * ended. A feed is read in parts, each after the position that the subscriber has reached.
  */
 import type { SequencedEvent } from "../../../domain/events.ts";
 import { numbered } from "../kept/kept-events.ts";
@@ -10,17 +10,19 @@ import { hasLostLease, isOver, type LiveTurn, type LiveTurnState } from "./live-
 import { endUnwritten, leaseLost, storedEnd, type SubscriberPosition } from "./stored-end.ts";
 
 export interface FeedPart {
-  /** What follows the position, as far as it can be had at once. To be read to its end: it may throw on the way. */
+  /** The events after the position that are available at once. They must be read to the end; reading may throw. */
   events: Iterable<SequencedEvent>;
-  /** What the subscriber does behind these events. */
+  /** What the subscriber does after these events. */
   next: "read" | "wait" | "end";
 }
 
 export interface EventFeed {
   read(seq: number): Promise<FeedPart>;
-  /** Resolves when there may be more behind `seq`. False if there is nothing more to wait for in this process. */
+  /**
+   * Resolves when there may be more events after `seq`. Returns false if this process has no more events to wait for.
+   */
   wait(seq: number): Promise<boolean>;
-  /** The subscriber has left. */
+  /** Ends the subscription. */
   close(): void;
 }
 
@@ -35,20 +37,26 @@ export function feedOf(core: EngineCore, subscription: Subscription): EventFeed 
   return live === undefined ? new StoreFeed(core, subscription) : new LiveFeed(core, live, subscription);
 }
 
-/** Made once: an abort without a reason makes an error with a stack, for each subscriber. */
+/** It is made once: an abort without a reason creates an error with a stack, for each subscriber. */
 const turnIsOver = new Error("the turn is over");
 
-/** Of a turn that runs here, or ran here when the subscription began. Its state says what there is to read. */
+/**
+ * The feed of a turn that runs here, or ran here when the subscription began. The state of the turn decides what is
+ * read.
+ */
 class LiveFeed implements EventFeed {
   readonly #core: EngineCore;
   readonly #live: LiveTurn;
   readonly #afterSeq: number;
-  /** True if the lease was lost before the subscription: the turn may have been ended by others, while the run here is still being stopped. */
+  /**
+   * True if the lease was lost before the subscription. Then another process may have ended the turn while its run here
+   * is still being stopped.
+   */
   readonly #beganLost: boolean;
-  /** Aborts when the turn is over, or the subscriber leaves. */
+  /** Aborts when the turn is over, or when the subscriber leaves. */
   readonly #news: AbortSignal;
   readonly #unsubscribe: () => void;
-  /** The log was read to its end once: from there on each read waits for news. */
+  /** True once the log was read to its end. From then on each read waits for news. */
   #isFollowing = false;
 
   constructor(core: EngineCore, live: LiveTurn, { afterSeq, signal }: Subscription) {
@@ -69,7 +77,7 @@ class LiveFeed implements EventFeed {
     const core = this.#core;
     const { turnId, state } = this.#live;
     if (state.name === "stored") return { events: numbered(state.events).slice(seq), next: "end" };
-    // The state is read before the log and the row: what these say then is the last word.
+    // The state is read before the log and the row, so their content at that time is final.
     const runsHere = core.live.get(turnId) !== undefined;
     const position = { seq, hasLiveEvents: seq > this.#afterSeq, runsHere };
     if (hasLostLease(state)) return await this.#readLost({ ...position, runsHere: true });
@@ -87,7 +95,10 @@ class LiveFeed implements EventFeed {
     this.#unsubscribe();
   }
 
-  /** What a process says that has lost the turn, perhaps while it was paused, is not kept. */
+  /**
+   * Yields the events as long as the lease is held. Events of a process that lost the turn, perhaps while it was
+   * paused, are not stored.
+   */
   *#whileHeld(batch: readonly SequencedEvent[]): Generator<SequencedEvent> {
     for (const sequenced of batch) {
       if (!holdsLease(this.#core, this.#live)) throw leaseLost(this.#live.turnId);
@@ -95,13 +106,16 @@ class LiveFeed implements EventFeed {
     }
   }
 
-  /** A new subscriber may find an end in the store. One that was here before may have more than is kept, and follows again. */
+  /**
+   * Reads on after the lease was lost. A new subscriber may find an end in the store. An earlier subscriber may have
+   * more events than are stored, and must subscribe again.
+   */
   async #readLost(position: SubscriberPosition): Promise<FeedPart> {
     if (!this.#beganLost) throw leaseLost(this.#live.turnId);
     return await this.#storedEndOr(position);
   }
 
-  /** All of the log is read. `seen` is the state before that. */
+  /** Continues after the whole log was read. `seen` is the state before that. */
   async #readAtEnd(seen: LiveTurnState, position: SubscriberPosition): Promise<FeedPart> {
     switch (seen.name) {
       case "preparing":
@@ -117,7 +131,7 @@ class LiveFeed implements EventFeed {
     }
   }
 
-  /** While the turn runs here, no other process knows more of it than this one, and the row is not read. */
+  /** Waits for news. As long as the turn runs here, no other process knows more about it, so its row is not read. */
   async #followOn(position: SubscriberPosition): Promise<FeedPart> {
     const { turnId } = this.#live;
     if (!holdsLease(this.#core, this.#live)) {
@@ -130,7 +144,7 @@ class LiveFeed implements EventFeed {
     return { events: [], next: isOver(this.#live.state) ? "read" : "wait" };
   }
 
-  /** The turn is over here: its end is in the store, or it is in the hands of another process. */
+  /** Returns the stored end, once the turn is over in this process. Otherwise another process will end the turn. */
   async #storedEndOr(position: SubscriberPosition): Promise<FeedPart> {
     const { turnId } = this.#live;
     const end = await storedEnd(this.#core, turnId, position);
@@ -139,11 +153,17 @@ class LiveFeed implements EventFeed {
   }
 }
 
-/** Of a turn that runs in another process, or has ended: the live log while there is one, then what the store keeps. */
+/**
+ * The feed of a turn that runs in another process, or has ended: the live log as long as there is one, then the stored
+ * events.
+ */
 class StoreFeed implements EventFeed {
   readonly #core: EngineCore;
   readonly #subscription: Subscription;
-  /** Aborts when this process ends, or the subscriber leaves (R4): the subscriber follows the turn at another server. */
+  /**
+   * Aborts when this process stops, or when the subscriber leaves (R4). The subscriber follows the turn at another
+   * server.
+   */
   readonly #news: AbortSignal;
   #isFollowing = false;
 
@@ -157,7 +177,7 @@ class StoreFeed implements EventFeed {
     const { turnId, afterSeq } = this.#subscription;
     const runsHere = this.#core.live.get(turnId) !== undefined;
     const batch = await this.#core.deps.log.read(turnId, seq);
-    // While there is news of a turn that is known to run, its row is not read.
+    // As long as a running turn has news, its row is not read.
     if (batch !== null && batch.length > 0) return { events: batch, next: this.#isFollowing ? "wait" : "read" };
     const end = await storedEnd(this.#core, turnId, { seq, hasLiveEvents: seq > afterSeq, runsHere });
     if (end !== null) return { events: end, next: "end" };

@@ -1,7 +1,7 @@
 /**
- * The leases of the turns that run here (R1). The store's clock says when a lease began and when others may take its
- * turn; this process counts its own time, from before its request. So it stops in time whatever the clocks say, also when
- * it cannot reach the store.
+ * The leases of the turns that run here (R1). The clock of the store decides when a lease began and when other
+ * processes may take over its turn. This process measures its own time from before its request. So it stops in time
+ * whatever the clocks show, and also if it cannot reach the store.
  */
 import { failure } from "../../../domain/errors.ts";
 import { limits } from "../../../domain/limits.ts";
@@ -10,22 +10,28 @@ import { hasLostLease, isOver, type LiveTurn, type LiveTurnState } from "./live-
 
 export const runnerLost = failure(
   "runner_lost",
-  "the process that ran this turn ended, or could not reach its records; what it had said is kept",
+  "the process that ran this turn ended or could not reach its records; its output so far is kept",
 );
 
-/** Whether the turn may act: asked before everything that the world can see, a model call, a tool, an event. Stops the turn if not. */
+/**
+ * Returns whether the turn may act. Call it before everything that has an effect outside: a model call, a tool, an
+ * event. Stops the turn if it may not.
+ */
 export function holdsLease(core: EngineCore, live: LiveTurn, at = core.deps.monotonic()): boolean {
   if (at >= live.leaseUntil - limits.leaseMarginMs) lose(core, live);
   return !hasLostLease(live.state);
 }
 
-/** Stops what is about to be lost. It runs often and by itself, because a call to the store may hang. */
+/**
+ * Stops the turns whose lease is about to end. It runs often and on its own timer, because a call to the store may
+ * hang.
+ */
 export function stopOutlived(core: EngineCore): void {
   const at = core.deps.monotonic();
   for (const live of core.live.all()) holdsLease(core, live, at);
 }
 
-/** Ends the run. If its end is being written already, the store takes that or refuses it. */
+/** Marks the turn as lost, and ends its run. If its end is already being written, the store accepts or refuses it. */
 export function lose(core: EngineCore, live: LiveTurn): void {
   if (!live.lose()) return;
   live.stop();
@@ -33,7 +39,7 @@ export function lose(core: EngineCore, live: LiveTurn): void {
   core.deps.report(`turn ${live.turnId} is stopped: its lease could not be renewed in time`);
 }
 
-/** Renews the leases of all turns that have one. A turn that the store gives none any more is lost. */
+/** Renews the leases of all turns that have one. A turn whose lease the store does not renew is lost. */
 export async function renewLeases(core: EngineCore): Promise<void> {
   const { records, runner, monotonic } = core.deps;
   const held = core.live.all().filter(({ leaseUntil, state }) => leaseUntil < Infinity && mayRenew(state));

@@ -17,23 +17,25 @@ import type { RunRecorder } from "./run-recorder.ts";
 import { SteerQueue } from "./steer-queue.ts";
 import { unwatched, type TurnWatch } from "./turn-watch.ts";
 
-/** Its row is not known to be written yet. */
+/** The turn is being prepared. Its row is not known to be written. */
 export interface PreparingState {
   name: "preparing";
-  /** The session that decides who may see the turn: its own, or for a new session the one that it is forked from. */
+  /** The session that decides who may see the turn: its own, or for a new session the one that it was forked from. */
   visibleBy: string;
 }
 
-/** It has a row, and its model and its tools run. */
+/** The turn has a row, and its model and tools run. */
 export interface RunningState {
   name: "running";
-  /** The request and the recorder, for what a tool begins beside the turn (A1). */
+  /** The request and the recorder, for a subagent that a tool starts (A1). */
   accepted: AcceptedRequest;
   recorder: RunRecorder;
   subagentsBegun: number;
 }
 
-/** Its lease is lost while it runs: it is being stopped, and may not act any more (R1). Its listeners are released. */
+/**
+ * The turn lost its lease while it ran. It is being stopped, and may not act any more (R1). Its listeners are released.
+ */
 export interface LostState {
   name: "lost";
 }
@@ -41,30 +43,33 @@ export interface LostState {
 /** The run is over, and its end is being written. */
 export interface SettlingState {
   name: "settling";
-  /** True if its lease is lost, before or since. The store takes the end or refuses it. */
+  /** True if the turn has lost its lease, before or since. The store accepts or refuses the end. */
   wasLost: boolean;
 }
 
-/** The end is in the store. The session is free, though the live log may still be there (T5). */
+/** The end is in the store. The session is free, although the live log may still exist (T5). */
 export interface StoredState {
   name: "stored";
-  /** All events of the turn: a listener in this process need not read them back. */
+  /** All events of the turn. A listener in this process need not read them from the store. */
   events: readonly TurnEvent[];
 }
 
-/** The end could not be written: a recovery will fail the turn (R2). Its listeners get the reason, and no end that is not kept (T11, V2). */
+/**
+ * The end could not be written. A recovery will fail the turn (R2). Its listeners receive the reason, and no end that
+ * is not stored (T11, V2).
+ */
 export interface UnwrittenState {
   name: "unwritten";
   reason: Failure;
 }
 
 /**
- * This process is done with the turn, and knows no more of its end than the store has: the store refused our end, or keeps
- * only the row of it, or the turn was never opened.
+ * This process has nothing more to do for the turn, and only the store knows its end: the store refused our end, or
+ * keeps only the row of it, or the turn was never opened.
  */
 export interface ClosedState {
   name: "closed";
-  /** True if its lease was lost: what this process added to the live log since is perhaps not kept. */
+  /** True if the turn had lost its lease. What this process added to the live log after that may not be stored. */
   wasLost: boolean;
 }
 
@@ -77,12 +82,15 @@ export type LiveTurnState =
   | UnwrittenState
   | ClosedState;
 
-/** The turn has its row. A turn that lost its lease meanwhile stays lost. */
+/** Returns the state after the row was written. A turn that lost its lease meanwhile stays lost. */
 export function toRunning(state: LiveTurnState, run: Omit<RunningState, "name">): LiveTurnState {
   return state.name === "preparing" ? { name: "running", ...run } : state;
 }
 
-/** The lease is lost. An end that is in the store already, or that the store refused, is not changed by that. */
+/**
+ * Returns the state after the lease was lost. It does not change an end that is in the store, or that the store
+ * refused.
+ */
 export function toLost(state: LiveTurnState): LiveTurnState {
   switch (state.name) {
     case "preparing":
@@ -99,7 +107,7 @@ export function toLost(state: LiveTurnState): LiveTurnState {
   }
 }
 
-/** The run is over. */
+/** Returns the state after the run is over. */
 export function toSettling(state: LiveTurnState): LiveTurnState {
   switch (state.name) {
     case "preparing":
@@ -115,18 +123,20 @@ export function toSettling(state: LiveTurnState): LiveTurnState {
   }
 }
 
-/** The store has taken the end, which has these events. */
+/** Returns the state after the store has accepted the end. `events` are all events of the turn. */
 export function toStored(_state: LiveTurnState, events: readonly TurnEvent[]): LiveTurnState {
   return { name: "stored", events };
 }
 
-/** The end could not be written. What the store has taken or refused before stays so. */
+/**
+ * Returns the state after the end could not be written. An end that the store has accepted or refused before stays so.
+ */
 export function toUnwritten(state: LiveTurnState, reason: Failure): LiveTurnState {
   if (state.name === "stored") return state;
   return hasLostLease(state) ? { name: "closed", wasLost: true } : { name: "unwritten", reason };
 }
 
-/** This process does nothing more for the turn. */
+/** Returns the state of a turn that this process has nothing more to do for. */
 export function toClosed(state: LiveTurnState): LiveTurnState {
   switch (state.name) {
     case "preparing":
@@ -141,7 +151,7 @@ export function toClosed(state: LiveTurnState): LiveTurnState {
   }
 }
 
-/** Whether the turn may not act any more, and what this process says of it may not be shown (R1). */
+/** Returns true if the turn may not act any more, so that its new events may not be shown (R1). */
 export function hasLostLease(state: LiveTurnState): boolean {
   switch (state.name) {
     case "lost":
@@ -157,12 +167,12 @@ export function hasLostLease(state: LiveTurnState): boolean {
   }
 }
 
-/** Whether the session still waits for the turn: controls reach it here, and an agent's turn keeps its session busy (T5). */
+/** Returns true if the turn can be controlled here. A turn of the session's agent keeps its session busy (T5). */
 export function keepsSessionBusy({ name }: LiveTurnState): boolean {
   return name !== "stored" && name !== "closed";
 }
 
-/** Whether listeners can expect nothing more from the run: they read what there is, and leave. */
+/** Returns true if listeners can expect nothing more from the run. They read what there is, and leave. */
 export function isOver({ name }: LiveTurnState): boolean {
   return name !== "preparing" && name !== "running" && name !== "settling";
 }
@@ -170,13 +180,13 @@ export function isOver({ name }: LiveTurnState): boolean {
 export interface LiveTurnFacts {
   turnId: string;
   sessionId: string;
-  /** See `PreparingState`. */
+  /** The session that decides who may see the turn; see `PreparingState`. */
   visibleBy: string;
   /** The user who made the request. */
   startedBy: string;
-  /** Null for a turn of the session's agent, which the session is busy with (T5). */
+  /** The subagent whose turn this is. Null for a turn of the session's agent, which keeps the session busy (T5). */
   subagent?: SubagentRef | null;
-  /** Absent: no observer is informed of it. */
+  /** Informs observers about the turn. Absent: none is informed. */
   watch?: TurnWatch;
 }
 
@@ -186,12 +196,15 @@ export class LiveTurn {
   readonly sessionId: string;
   /** The user who made the request. */
   readonly startedBy: string;
-  /** Null for a turn of the session's agent, which the session is busy with (T5). */
+  /** The subagent whose turn this is. Null for a turn of the session's agent, which keeps the session busy (T5). */
   readonly subagent: SubagentRef | null;
   readonly watch: TurnWatch;
-  /** Messages for the model's next step (V4). */
+  /** The messages for the model's next step (V4). */
   readonly steers = new SteerQueue();
-  /** The time until which its lease lasts at least, by `EngineDependencies.monotonic`; infinite until it has one (R1). */
+  /**
+   * The time until which the lease lasts at least, by `EngineDependencies.monotonic`. Infinite until the turn has one
+   * (R1).
+   */
   leaseUntil = Infinity;
   readonly #stopping = new AbortController();
   readonly #finishing = Promise.withResolvers<FinishedTurn | null>();
@@ -221,7 +234,7 @@ export class LiveTurn {
     this.#stopping.abort();
   }
 
-  /** The turn as it finished; null if it was refused before it was open. */
+  /** The finished turn. Null if the turn was refused before it was open. */
   get finished(): Promise<FinishedTurn | null> {
     return this.#finishing.promise;
   }
@@ -234,7 +247,7 @@ export class LiveTurn {
     this.#move(toRunning(this.#state, { accepted, recorder, subagentsBegun: 0 }));
   }
 
-  /** Returns whether this changed anything: a lease is lost once. */
+  /** Marks the lease as lost. Returns true the first time. */
   lose(): boolean {
     return this.#move(toLost(this.#state));
   }
@@ -255,7 +268,9 @@ export class LiveTurn {
     this.#move(toClosed(this.#state));
   }
 
-  /** Resolves once the test passes; it is tried at each change of the state, and when the turn leaves the registry. */
+  /**
+   * Resolves once the test passes. The test runs at each change of the state, and when the turn leaves the registry.
+   */
   async until(test: () => boolean): Promise<void> {
     if (test()) return;
     const { promise, resolve } = Promise.withResolvers<void>();
@@ -266,13 +281,13 @@ export class LiveTurn {
     unsubscribe();
   }
 
-  /** Calls the listener after each change, at once. Returns what unsubscribes it. */
+  /** Calls the listener right after each change. Returns a function that unsubscribes it. */
   onChange(listener: () => void): () => void {
     this.#listeners.add(listener);
     return () => this.#listeners.delete(listener);
   }
 
-  /** For the registry: the turn has left it. */
+  /** Ends the turn's entry in the registry. Only the registry calls it. */
   leave(): void {
     this.close();
     this.finish(null);

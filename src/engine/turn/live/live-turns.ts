@@ -1,6 +1,6 @@
 /**
- * The registry of the turns that this process runs, for interrupting them and for an orderly end (R3, R4). It is in memory
- * only and rebuilt from nothing: the records are the truth.
+ * The registry of the turns that this process runs, for interrupting them and for an orderly end (R3, R4). It is only
+ * in memory and is never restored: the records are the truth.
  */
 import { keepsSessionBusy, LiveTurn, type LiveTurnFacts } from "./live-turn.ts";
 
@@ -13,7 +13,7 @@ export class LiveTurns {
     return live;
   }
 
-  /** Takes the turn out: this process has nothing more to do for it. */
+  /** Removes the turn: this process has nothing more to do for it. */
   end(live: LiveTurn): void {
     this.#byTurn.delete(live.turnId);
     live.leave();
@@ -23,7 +23,7 @@ export class LiveTurns {
     return this.#byTurn.get(turnId);
   }
 
-  /** The turn that the session is busy with. */
+  /** Returns the turn that keeps the session busy. */
   ofSession(sessionId: string): LiveTurn | undefined {
     return this.all().find(
       (live) => live.sessionId === sessionId && live.subagent === null && keepsSessionBusy(live.state),
@@ -38,12 +38,15 @@ export class LiveTurns {
     return this.#byTurn.size;
   }
 
-  /** Resolves when this process has nothing more to do for the turn: it is finished and its live log is gone, or it was refused. */
+  /**
+   * Resolves when this process has nothing more to do for the turn: it is finished and its live log is deleted, or it
+   * was refused.
+   */
   async untilEnded(live: LiveTurn): Promise<void> {
     await live.until(() => this.#byTurn.get(live.turnId) !== live);
   }
 
-  /** Resolves when each turn that is here now has ended. */
+  /** Resolves when every turn that is in the registry now has ended. */
   async untilAllEnded(): Promise<void> {
     await Promise.all(this.all().map((live) => this.untilEnded(live)));
   }

@@ -1,6 +1,6 @@
 /**
- * Everything that a run leaves behind: its events, the bytes of its responses, the items of its answer, its
- * usage. Events go to the live log as they come, in batches; the run never waits for a listener (R5).
+ * Records everything that a run produces: its events, the bytes of its responses, the items of its answer, its usage.
+ * Events are appended to the live log in batches as they arrive. The run never waits for a listener (R5).
  */
 import { failureOf, type Failure, type Warning } from "../../../domain/errors.ts";
 import { joinDeltas, type TurnEvent } from "../../../domain/events.ts";
@@ -17,29 +17,32 @@ export class RunRecorder {
   readonly #onLogFailure: (failure: Failure) => void;
   readonly #events: TurnEvent[] = [];
   readonly #responses = new Map<number, Uint8Array[]>();
-  /** Messages and calls that were begun and not ended, by id: how to end them, and the text so far. */
+  /** The messages and calls that were started and not ended, by id, with their text so far. */
   readonly #open = new Map<string, { kind: "text" | "reasoning" | "tool_call"; text: string }>();
-  /** By call. */
+  /** The whole outputs of tools, by call. */
   readonly #outputs = new Map<string, string>();
   #outputBytes = 0;
   #queue: TurnEvent[] = [];
   #flushing: Promise<void> | null = null;
   #logFailed = false;
   readonly warnings: Warning[] = [];
-  /** Whole items of the answer so far. */
+  /** The complete items of the answer so far. */
   readonly items: HistoryItem[] = [];
-  /** The step that ended last: it is stored before the next one or before tools run, else with the end of the turn. */
+  /**
+   * The step that ended last. It is stored before the next model call or before tools run, else with the end of the
+   * turn.
+   */
   unstoredStep: Step | null = null;
-  /** The time of the first output of the step that runs, by the clock of the process. Null: there is none yet. */
+  /** The time of the first output of the running step, by the clock of the process. Null if there is none yet. */
   outputAt: number | null = null;
   #callBegins = 0;
-  /** Whether listeners were shown a tool call of the model call that runs, if only its beginning. */
+  /** True if listeners have received a tool call of the running model call, or its beginning. */
   callHasShownTool = false;
-  /** Whether the provider had forgotten the chain, and the history was sent again (C3). */
+  /** True if the provider had forgotten the chain, and the history was sent again (C3). */
   isRebuilt = false;
   usage: Usage = noUsage;
-  /** Of all responses so far: they are kept in memory until the turn is stored. */
-  bytesHeard = 0;
+  /** The size of all responses so far, in bytes. They are kept in memory until the turn is stored. */
+  bytesReceived = 0;
   modelRequests = 0;
   readonly byModel: Record<string, Usage> = {};
   answeredAt: number | null = null;
@@ -57,7 +60,7 @@ export class RunRecorder {
   }
 
   async #flush(): Promise<void> {
-    // One turn of the event loop later, whatever came together is appended together.
+    // Events that arrive together are appended together, one turn of the event loop later.
     await Promise.resolve();
     while (this.#queue.length > 0) {
       const batch = this.#queue;
@@ -66,7 +69,7 @@ export class RunRecorder {
       try {
         await this.#log.append(this.turnId, batch);
       } catch (error) {
-        // A log with a gap would give later events wrong places: from here on only the kept run counts.
+        // A log with a gap would give later events wrong positions. From here on only the stored run counts.
         this.#logFailed = true;
         this.#onLogFailure(failureOf(error));
       }
@@ -74,12 +77,12 @@ export class RunRecorder {
     this.#flushing = null;
   }
 
-  /** Resolves when every event so far is in the log. */
+  /** Resolves when all events so far are in the log. */
   async flushed(): Promise<void> {
     await this.#flushing;
   }
 
-  /** Keeps the whole of an output that the model gets a part of. False: the turn keeps too much already. */
+  /** Keeps a whole output of which the model receives a part. Returns false if the turn already keeps too much. */
   keepOutput(callId: string, text: string): boolean {
     if (this.#outputBytes + text.length > limits.toolOutputsPerTurnBytesMax) return false;
     this.#outputBytes += text.length;
@@ -97,7 +100,7 @@ export class RunRecorder {
   }
 
   addBytes(step: number, bytes: Uint8Array): void {
-    this.bytesHeard += bytes.length;
+    this.bytesReceived += bytes.length;
     const chunks = this.#responses.get(step);
     if (chunks === undefined) this.#responses.set(step, [bytes]);
     else chunks.push(bytes);
@@ -144,7 +147,7 @@ export class RunRecorder {
     this.emit({ type: "tool_call_delta", callId, delta });
   }
 
-  /** Ends what `id` began. */
+  /** Ends the message or call `id`. */
   end(id: string): void {
     const open = this.#open.get(id);
     if (open === undefined) return;
@@ -157,7 +160,7 @@ export class RunRecorder {
     return this.#open.has(id);
   }
 
-  /** Ends everything that was cut short, and keeps the text that was already shown as an item (T10). */
+  /** Ends all messages and calls that were cut short, and keeps the text that was already shown as an item (T10). */
   endAll(): void {
     for (const [id, open] of [...this.#open]) {
       if (open.kind === "text" && open.text !== "") this.items.push({ type: "assistant", text: open.text });
@@ -165,18 +168,18 @@ export class RunRecorder {
     }
   }
 
-  /** From here on `callHasOutput` means the next model call. */
+  /** Starts a model call. From here on `callHasOutput` refers to it. */
   beginCall(): void {
     this.#callBegins = this.items.length;
     this.callHasShownTool = false;
   }
 
-  /** The call failed and is made again: what it thought belongs to no answer. */
+  /** Forgets a failed call that is retried: its reasoning belongs to no answer. */
   forgetCall(): void {
     this.items.length = this.#callBegins;
   }
 
-  /** Whether the model call that runs has output. */
+  /** True if the running model call has output. */
   get callHasOutput(): boolean {
     return this.#hasOutputFrom(this.#callBegins);
   }
@@ -192,12 +195,12 @@ export class RunRecorder {
     return hasText || this.items.slice(from).some(isOutput);
   }
 
-  /** All events, with the terminal event, which listeners get once the row is written. */
+  /** Returns all events and the terminal event, which listeners receive once the row is written. */
   eventsWith(terminal: TurnEvent): TurnEvent[] {
     return [...this.#events, terminal];
   }
 
-  /** The run as it is kept. */
+  /** Returns the run in the form that is stored. */
   runBlob(events: readonly TurnEvent[]): RunBlob {
     return {
       format: 1,

@@ -1,7 +1,7 @@
-/** Messages that a running turn was given and that the model has not received yet (V4). */
+/** The messages that were sent to a running turn and that the model has not received yet (V4). */
 
 export interface SteerMessage {
-  /** A message that arrives twice under one id is given to the model once (T13). */
+  /** The id of the message. The model receives a message that arrives twice only once (T13). */
   id: string;
   text: string;
 }
@@ -19,14 +19,17 @@ export class SteerQueue {
     return true;
   }
 
-  /** Adds a message whose sender knows already that it is taken. If it is too late for the model, the turn's record keeps it. */
+  /**
+   * Adds a message whose sender already knows that it is accepted. If it is too late for the model, the record of the
+   * turn keeps it.
+   */
   add({ id, text }: SteerMessage): void {
     if (this.#seen.has(id)) return;
     this.#seen.add(id);
     this.#waiting.push({ text });
   }
 
-  /** Takes all messages that wait. With `isLast` an empty queue closes: the turn ends and takes no more. */
+  /** Takes all waiting messages. With `isLast`, an empty queue closes: the turn ends and accepts no more. */
   take({ isLast }: { isLast: boolean }): { text: string }[] {
     const taken = this.#waiting;
     this.#waiting = [];

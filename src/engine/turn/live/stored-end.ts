@@ -1,4 +1,7 @@
-/** What a subscriber still needs of a turn that has ended, read from the store; and why there may be no end to read (T11, R1). */
+/**
+ * Reads from the store what a subscriber still needs of a turn that has ended, or why there may be no end to read (T11,
+ * R1).
+ */
 import { AptoveError, type Failure } from "../../../domain/errors.ts";
 import { isTerminal, type SequencedEvent } from "../../../domain/events.ts";
 import { keptEvents, terminalOf } from "../kept/kept-events.ts";
@@ -6,15 +9,18 @@ import type { StoredTurn } from "../kept/turn-order.ts";
 import type { EngineCore } from "./engine-core.ts";
 
 export interface SubscriberPosition {
-  /** The last event that the subscriber has; 0 for none. */
+  /** The position of the last event that the subscriber has. 0 for none. */
   seq: number;
-  /** True if the subscriber got events from the live log, and no end. */
+  /** True if the subscriber received events from the live log, and no end. */
   hasLiveEvents: boolean;
   /** True if the turn ran here when the live log was read. */
   runsHere: boolean;
 }
 
-/** Returns the events that are left of a turn that has ended; null if it runs. Throws the reason if its end could not be written. */
+/**
+ * Returns the remaining events of a turn that has ended, or null if it runs. Throws the reason if its end could not be
+ * written.
+ */
 export async function storedEnd(
   core: EngineCore,
   turnId: string,
@@ -29,8 +35,9 @@ export async function storedEnd(
 }
 
 /**
- * If the events could not all be kept, on a full disk, the row still tells how the turn ended (T11). A runner that was
- * taken for lost may have shown more than is kept: its subscribers get the end too (R1).
+ * Yields the remaining events. If not all events could be stored, on a full disk, the row still has the end of the turn
+ * (T11). A runner that lost its lease may have shown more events than are stored: its subscribers receive the end too
+ * (R1).
  */
 function* restOf(
   { seq, hasLiveEvents }: SubscriberPosition,
@@ -44,13 +51,19 @@ function* restOf(
     yield { seq: Math.max(seq, last?.seq ?? 0) + 1, event: terminalOf(turn) };
 }
 
-/** R1: other processes end the turn. A subscriber that resumes, here or at another server, gets the rest of what is kept (V2). */
+/**
+ * Returns the error of a process that lost the turn; another process ends it (R1). A subscriber that resumes, here or
+ * at another server, receives the rest of the stored events (V2).
+ */
 export function leaseLost(turnId: string): AptoveError {
   return new AptoveError("runner_lost", `this process has lost turn ${turnId}; follow it again from the last event`);
 }
 
-/** T11: the run is over and its end could not be written anywhere. The next recovery fails the turn (R2); no subscriber waits for that. */
+/**
+ * Returns the error of a turn whose end could not be written anywhere (T11). The next recovery fails the turn (R2); no
+ * subscriber waits for that.
+ */
 export function endUnwritten(turnId: string, { code, message }: Failure): AptoveError {
-  const next = "the turn is failed as soon as it can be; then follow it again from the last event";
+  const next = "the turn will be marked as failed as soon as the store works; then follow it again from the last event";
   return new AptoveError(code, `the end of turn ${turnId} could not be stored: ${message}; ${next}`);
 }

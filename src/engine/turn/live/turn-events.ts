@@ -1,7 +1,7 @@
 /**
- * The events of a turn, from any position, while it runs and ever after (V2). `eventsOf` is how to subscribe: a turn that
- * runs is shown as far as it is and then followed, and a finished one is read back from what is kept of it. A subscriber
- * notices nothing of the change from one to the other.
+ * The events of a turn, from any position, during the turn and at any later time (V2). `eventsOf` subscribes to them:
+ * the events of a running turn are sent up to now and then followed, and those of a finished turn are read from the
+ * store. A subscriber does not notice the change from one to the other.
  */
 import { AptoveError } from "../../../domain/errors.ts";
 import { isTerminal, type SequencedEvent } from "../../../domain/events.ts";
@@ -12,22 +12,23 @@ import { feedOf } from "./event-feed.ts";
 import { storedEnd } from "./stored-end.ts";
 
 export interface EventsFrom {
-  /** The last event that the subscriber has; 0 for all events. */
+  /** The position of the last event that the subscriber has. 0 for all events. */
   afterSeq: number;
-  /** The subscription ends quietly when it aborts. */
+  /** Ends the subscription without an error when it aborts. */
   signal: AbortSignal | undefined;
 }
 
 /**
- * Subscribes to a turn behind position `afterSeq`: gives each later event once, in order and numbered without a gap, and
- * ends after the terminal event. The subscription begins with the first event that is pulled.
+ * Subscribes to a turn after position `afterSeq`. Yields each later event once, in order and numbered without a gap,
+ * and ends after the terminal event. The subscription begins when the first event is pulled.
  *
- * Pull-based: a slow subscriber delays only itself (R5). A turn that runs in another process is followed until this process
- * ends (R4): then the subscription ends without a terminal event, and is resumed at another server from its last event.
+ * It is pull-based: a slow subscriber delays only itself (R5). A turn that runs in another process is followed until
+ * this process stops (R4). Then the subscription ends without a terminal event, and the client resumes it at another
+ * server from its last event.
  *
- * Throws `not_found`; and where this process cannot tell how the turn ends, `runner_lost` because it lost the turn (R1), or
- * the reason why the end could not be written (T11). A subscriber that resumes from its last event, here or at another
- * server, gets the rest of what is kept, and nothing else (V2).
+ * Throws `not_found`. If this process cannot know how the turn ends, it throws `runner_lost` because it lost the turn
+ * (R1), or the reason why the end could not be written (T11). A subscriber that resumes from its last event, here or at
+ * another server, receives exactly the rest of the stored events (V2).
  */
 export async function* eventsOf(core: EngineCore, turnId: string, from: EventsFrom): AsyncGenerator<SequencedEvent> {
   const { afterSeq, signal = new AbortController().signal } = from;
@@ -48,7 +49,10 @@ export async function* eventsOf(core: EngineCore, turnId: string, from: EventsFr
   }
 }
 
-/** T11: refuses a subscriber that has all there is of a turn whose end could not be stored: a stream would only break once more. */
+/**
+ * Refuses a subscriber that already has all events of a turn whose end could not be stored: its stream would only break
+ * again (T11).
+ */
 export async function checkEndIsKnown(core: EngineCore, turnId: string, seq: number): Promise<void> {
   if (!core.unsettled.has(turnId) || core.live.get(turnId) !== undefined) return;
   const rest = await core.deps.log.read(turnId, seq);
@@ -57,12 +61,15 @@ export async function checkEndIsKnown(core: EngineCore, turnId: string, seq: num
   }
 }
 
-/** V2: refuses a position that the turn has not reached; a client that names it has the events of another turn. */
+/**
+ * Throws `event_id_unknown` for a position that the turn has not reached. A client that names it has the events of
+ * another turn (V2).
+ */
 export async function checkPosition(core: EngineCore, turn: Turn, seq: number): Promise<void> {
   if (seq === 0) return;
   const live = turn.status === "pending" ? await core.deps.log.read(turn.id, seq - 1) : null;
   if (live?.[0]?.seq === seq) return;
-  // It may have finished in between: then its events are in its blob.
+  // The turn may have finished meanwhile. Then its events are in its blob.
   const now = live === null ? await core.deps.records.turns.get(turn.id) : turn;
   const kept = now === null || now.status === "pending" ? [] : await keptEvents(core.deps, now);
   if (Number.isInteger(seq) && seq > 0 && seq <= kept.length) return;
@@ -72,14 +79,14 @@ export async function checkPosition(core: EngineCore, turn: Turn, seq: number): 
 export function shuttingDown(): AptoveError {
   return new AptoveError(
     "shutting_down",
-    "send the request again; another server, or this one when it is back, takes it",
+    "send the request again; another server accepts it, or this one after its restart",
     {
       facts: { retryAfterSeconds: 1 },
     },
   );
 }
 
-/** Waits until a turn is finished, wherever it runs. */
+/** Waits until a turn is finished, in whichever process it runs, and returns it. */
 export async function finishOf(core: EngineCore, turnId: string): Promise<FinishedTurn> {
   const seen = await core.deps.records.turns.get(turnId);
   if (seen?.status === "pending")

@@ -1,6 +1,6 @@
 /**
- * A turn on its way through the engine. It is one value that grows from stage to stage; each function takes the stage that
- * it needs. `run-turn.ts` is the sequence.
+ * A turn on its way through the engine: one value that grows from stage to stage. Each function takes the stage that it
+ * needs. `run-turn.ts` is the sequence.
  */
 import type { Failure } from "../../../domain/errors.ts";
 import type { StopReason } from "../../../domain/events.ts";
@@ -14,50 +14,50 @@ import type { AcceptedRequest } from "../prepare/accepted-request.ts";
 import type { Prepared, TurnPlan } from "../prepare/turn-plan.ts";
 import type { ClosedCalls } from "../request/envelope.ts";
 
-/** A request that is fit to run, at its place in the tree. */
+/** A request that was checked, with its position in the tree. */
 export interface AcceptedTurn {
-  /** The request as the caller sent it: its idempotency key is for exactly this. */
+  /** The request as the caller sent it. Its idempotency key covers exactly this request. */
   request: TurnRequest;
   accepted: AcceptedRequest;
   place: TurnPlacement;
 }
 
-/** It has an id and is in the registry of live turns: controls reach it. */
+/** The turn has an id and is in the registry of live turns, so it can be controlled. */
 export interface RegisteredTurn extends AcceptedTurn {
   live: LiveTurn;
-  /** The calls that its parent waits for, answered. */
+  /** The answers to the calls that the parent waits for. */
   closed: ClosedCalls;
 }
 
-/** What the model gets is worked out. Nothing is written yet. */
+/** The requests to the model are planned. Nothing is written yet. */
 export interface PreparedTurn extends AcceptedTurn {
   live: LiveTurn;
   prepared: Prepared;
 }
 
-/** It has its row. */
+/** The turn has its row. */
 export interface OpenedTurn extends PreparedTurn {
   pending: PendingTurn;
-  /** SHA-256 of the opening blob. */
+  /** The SHA-256 of the opening blob. */
   openingHash: string;
   session: RunningTurn["session"];
   recorder: RunRecorder;
 }
 
-/** How the model's last call ended. */
+/** The end of the last model call. */
 export type ModelAnswer =
   | { ended: "answered"; stopReason: StopReason; responseId: string | null; step: number }
   | { ended: "failed"; failure: Failure }
   | { ended: "interrupted" };
 
-/** How the run ended. */
+/** The end of the run. */
 export interface RunOutcome {
   answer: ModelAnswer;
-  /** Calls that wait for an answer from outside. */
+  /** The calls that wait for an answer of the caller. */
   deferredCalls: DeferredCall[];
-  /** The plan that the run ended with; null if the turn failed before there was one. */
+  /** The plan that the run ended with. Null if the turn failed before there was one. */
   plan: TurnPlan | null;
 }
 
-/** The run is over, and its end is to be written. */
+/** The run is over, and its end will be written. */
 export interface AnsweredTurn extends OpenedTurn, RunOutcome {}

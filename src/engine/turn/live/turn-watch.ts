@@ -1,4 +1,6 @@
-/** Reports one turn to observers: when it began, how much of its time was spent outside the engine, and how it ended. */
+/**
+ * Reports one turn to observers: when it started, how much of its time was spent outside the engine, and how it ended.
+ */
 import { failureOf, type ErrorCode } from "../../../domain/errors.ts";
 import type { FinishedTurn } from "../../../domain/turn.ts";
 import { noUsage } from "../../../domain/usage.ts";
@@ -24,7 +26,7 @@ export class TurnWatch {
     return this.#activity.within(work);
   }
 
-  /** Runs work whose time is not the engine's own: a model call, tools, a wait. */
+  /** Runs work whose time does not count as the engine's: a model call, tools, a wait. */
   async ofOthers<T>(work: () => Promise<T>): Promise<T> {
     const begunAt = performance.now();
     try {
@@ -34,7 +36,7 @@ export class TurnWatch {
     }
   }
 
-  /** Notes the time of the first output, by the clock of the process (`performance.now`). */
+  /** Records the time of the first output, by the clock of the process (`performance.now`). */
   sawOutput(at: number): void {
     this.#firstOutputMs ??= at - this.#begunAt;
   }
@@ -54,7 +56,7 @@ export class TurnWatch {
     this.#unopened("refused", failureOf(error).code);
   }
 
-  /** The same request had opened a turn before (T13). */
+  /** Reports that an equal request had already opened a turn (T13). */
   repeats(): void {
     this.#unopened("repeated", null);
   }
@@ -64,7 +66,7 @@ export class TurnWatch {
   }
 }
 
-/** A watch without an observer. */
+/** Returns a watch without an observer. */
 export function unwatched(): TurnWatch {
   const caller = { orgId: "", userId: "" };
   return new TurnWatch(noObserver, { turnId: "", sessionId: "", provider: "", model: "", caller });

@@ -1,6 +1,6 @@
 /**
- * Turns what a caller asks into what the engine runs: every id looked up, every default filled in, every
- * fault refused before anything is written. Which value counts: request, then session, then default (G2).
+ * Accepts a request: looks up every id, fills in every default, and refuses every fault before anything is written. A
+ * value comes from the request, then from the session, then from the defaults (G2).
  */
 import type { Caller } from "../../../domain/caller.ts";
 import type { AgentContext, ConversationContext } from "../../../domain/context.ts";
@@ -30,13 +30,13 @@ import type { AcceptedRequest, ChosenContexts, ModelChoice, OfferedTools } from 
 export interface AcceptInput {
   caller: Caller;
   request: TurnRequest;
-  /** Whose contexts, workspace and repository count where the request names none. */
+  /** The session whose contexts, workspace and repository count if the request names none. */
   session: Session | null;
-  /** Of a subagent's turn: the tools of the request are all that it has. */
+  /** The subagent whose turn this is. It has only the tools of the request. */
   subagent?: SubagentRef;
   mail?: readonly DeliveredMessage[];
   subagentTools: readonly Tool[];
-  /** Parts of the history's inputs that can be read, by name. */
+  /** The input parts of the history that can be read, by name. */
   inherited: ReadonlyMap<string, PartRef>;
 }
 
@@ -134,7 +134,7 @@ function offerTools(
   };
 }
 
-/** Bounded depth: what may not begin others is not offered the tools for it (A1). */
+/** Returns true if the turn may start subagents. A turn at the deepest level is not offered the tools for it (A1). */
 function mayBeginSubagents({ subagents }: ConversationContext, subagent: SubagentRef | undefined): boolean {
   return subagents === true && (subagent?.level ?? 0) < limits.subagentLevelsMax;
 }
@@ -144,11 +144,14 @@ async function providerOf({ providers }: WorkspaceSettings, agentContext: AgentC
   if (provider !== undefined) return provider;
   throw new AptoveError(
     "provider_unknown",
-    `agent context "${agentContext.id}" names the provider "${agentContext.provider}"; configured are: ${quoted(providers.keys())}`,
+    `agent context "${agentContext.id}" names the provider "${agentContext.provider}"; the configured providers are: ${quoted(providers.keys())}`,
   );
 }
 
-/** Of several with one name the last counts. Of a tool that the request defines anew, the request's, and it is the client's (E4). */
+/**
+ * Returns the tools that run beside the engine, by name. If several have the same name, the last one counts. A tool
+ * that the request defines with the same name replaces it, and the client runs it (E4).
+ */
 function ownTools(tools: readonly Tool[], requested: readonly ToolDefinition[]): Map<string, Tool> {
   const redefined = new Set(requested.map((tool) => tool.name));
   const own = tools.filter((tool) => !redefined.has(tool.definition.name));
@@ -161,7 +164,7 @@ function checkFeedback(feedback: readonly ToolFeedback[]): void {
     const { callId, output } = answer;
     const bytes = Buffer.byteLength(output);
     if (bytes > limits.toolOutputBytesMax) {
-      const detail = `the result of "${callId}" has ${bytes} bytes and may have ${limits.toolOutputBytesMax}`;
+      const detail = `the result of "${callId}" has ${bytes} bytes; the limit is ${limits.toolOutputBytesMax}`;
       throw new AptoveError("tool_feedback_invalid", detail);
     }
   }

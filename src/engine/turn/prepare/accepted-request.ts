@@ -78,7 +78,7 @@ export interface OfferedTools {
   askApproval: TurnRequest["askApproval"] | null;
 }
 
-/** Where retrieval searches, and what happens if it cannot. */
+/** The part of the code that retrieval searches, and what happens if it cannot. */
 export interface RetrievalScope {
   /** Undefined if the agent context names an index that is not configured. */
   retriever: Retriever | undefined;

@@ -1,4 +1,7 @@
-/** What goes to the provider in one call, and why: its own memory continued, or the whole history sent (C1–C3, E5). */
+/**
+ * Builds one call of the provider, and decides how it gets the history: by continuing the provider's memory, or by
+ * sending the whole history (C1–C3, E5).
+ */
 import type { Warning } from "../../../domain/errors.ts";
 import type { HistoryItem, UserItem } from "../../../domain/history.ts";
 import { visibleItems, type State } from "../../../domain/lineage.ts";
@@ -18,14 +21,14 @@ export function usesChain(decision: HistoryDecision): decision is { use: string 
   return decision !== null && decision !== "replay" && "use" in decision;
 }
 
-/** The turn's first call. */
+/** Returns the turn's first call. */
 export function firstCall(ground: CallGround, decision: HistoryDecision): ModelCall {
   return callOf(ground, { decision, produced: [], isFirst: true });
 }
 
 /**
- * A later call of the turn. `items` is what the provider does not know yet where its memory is continued, else all
- * that the turn has produced so far.
+ * Returns a later call of the turn. `items` is what the provider does not know yet if its memory is continued, else
+ * everything that the turn has produced so far.
  */
 export function laterCall(
   ground: CallGround,
@@ -35,7 +38,7 @@ export function laterCall(
   return callOf(ground, { decision, produced: items, isFirst: false });
 }
 
-interface Wanted {
+interface CallOptions {
   decision: HistoryDecision;
   produced: readonly HistoryItem[];
   isFirst: boolean;
@@ -43,11 +46,11 @@ interface Wanted {
 
 function callOf(
   { accepted, visible, newItems, input }: CallGround,
-  { decision, produced, isFirst }: Wanted,
+  { decision, produced, isFirst }: CallOptions,
 ): ModelCall {
   const chained = usesChain(decision);
   const { tools, choice, allowed } = accepted.toolUse;
-  // Forced again after its result, a tool would be called for ever.
+  // If the tool were forced again after its result, the model would call it without end.
   const toolChoice = isFirst ? choice : null;
   const resend = accepted.conversationContext.toolResend === "always" || toolChoice !== null || allowed !== null;
   const unseen = isFirst ? [...unsentItems(visible), ...newItems] : produced;
@@ -67,16 +70,16 @@ function callOf(
   };
 }
 
-/** C5: in the place of what this model cannot see there stands a text that says so. */
+/** Returns the item with a text in place of each media part that this model cannot see (C5). */
 function withMediaTaken({ media = [], ...item }: UserItem, taken: readonly string[]): UserItem {
   const seen = media.filter(({ mediaType }) => taken.includes(mediaType));
   const notes = media
     .filter(({ mediaType }) => !taken.includes(mediaType))
-    .map(({ name, mediaType }) => `[${name} (${mediaType}) was given here; this model cannot see it]`);
+    .map(({ name, mediaType }) => `[${name} (${mediaType}) was sent here; this model cannot see it]`);
   return { ...item, parts: [...item.parts, ...notes], ...(seen.length > 0 && { media: seen }) };
 }
 
-/** The media of the history that the model of this turn cannot see. */
+/** Returns a warning about the media of the history that this model cannot see. */
 export function mediaWarnings({ accepted, visible }: Pick<CallGround, "accepted" | "visible">): Warning[] {
   const taken = accepted.provider.takes?.(accepted.model) ?? [];
   const media = visibleItems(visible).flatMap((item) => (item.type === "user" ? (item.media ?? []) : []));
@@ -87,8 +90,8 @@ export function mediaWarnings({ accepted, visible }: Pick<CallGround, "accepted"
 }
 
 /**
- * What came after the model's last word in the parent, so that the provider's memory does not have it: the results
- * of the part of a mixed batch that ran here, while the rest waited for somebody else.
+ * Returns the items that follow the model's last output in the parent, so that the provider's memory lacks them: the
+ * results of calls that ran here while the other calls of the same answer waited for the caller.
  */
 function unsentItems(state: State): HistoryItem[] {
   const items = state.entries.at(-1)?.items ?? [];
@@ -101,9 +104,9 @@ export function chainWarnings(decision: HistoryDecision, accepted: AcceptedReque
   const rebuilt = rebuiltWarning(accepted, decision.rebuild);
   switch (decision.because) {
     case "prompt":
-      return [{ code: "prompt_changed", message: "the boot prompt differs from the last turn's" }, rebuilt];
+      return [{ code: "prompt_changed", message: "the boot prompt differs from that of the last turn" }, rebuilt];
     case "tools":
-      return [{ code: "tools_changed", message: "the list of tools differs from the last turn's" }, rebuilt];
+      return [{ code: "tools_changed", message: "the list of tools differs from that of the last turn" }, rebuilt];
     case "memory":
       return [rebuilt];
   }

@@ -1,4 +1,4 @@
-/** Whether a turn may continue the provider's own memory of its parent (C2). Pure. */
+/** Decides whether a turn may continue the provider's own memory of its parent (C2). It is a pure function. */
 import { limits } from "../../../domain/limits.ts";
 import { modelFamily } from "../../../domain/models.ts";
 import type { AwaitingTurn, CompletedTurn } from "../../../domain/turn.ts";
@@ -13,10 +13,10 @@ export interface ChainQuestion {
   now: number;
 }
 
-/** `use` carries the response to continue; `rebuild` says why the history is sent instead. */
+/** The decision. `use` is the response to continue; `rebuild` states why the history is sent instead. */
 export type ChainDecision = { use: string } | { rebuild: string; because: "memory" | "prompt" | "tools" };
 
-/** In place of a provider's name, for a turn that no model was called for: a conversation that took place elsewhere (W5). */
+/** The provider's name of a turn that called no model: a conversation that took place elsewhere (W5). */
 export const noProvider = "import";
 
 export function decideChain({ parent, provider, model, promptHash, toolsHash, now }: ChainQuestion): ChainDecision {
@@ -28,7 +28,7 @@ export function decideChain({ parent, provider, model, promptHash, toolsHash, no
       parent.stopReason === "interrupted" ? "the last answer was interrupted" : "the provider kept no earlier response";
     return { rebuild: why, because: "memory" };
   }
-  if (account !== provider.account) return { rebuild: "the provider account is another one", because: "memory" };
+  if (account !== provider.account) return { rebuild: "the provider account has changed", because: "memory" };
   if (modelFamily(parent.model) !== modelFamily(model))
     return { rebuild: `the model was ${parent.model}`, because: "memory" };
   if (parent.manifest.promptHash !== promptHash) return { rebuild: "the boot prompt changed", because: "prompt" };

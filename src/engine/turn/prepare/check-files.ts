@@ -1,20 +1,22 @@
-/** Checks the form of active files before anything else is done with them (X3–X5). */
+/** Checks the form of active files before they are used (X3–X5). */
 import { decodeText, isTooLarge, pathFault, type ActiveFile } from "../../../domain/active-file.ts";
 import { AptoveError } from "../../../domain/errors.ts";
 import { sha256 } from "../../../domain/ids.ts";
 import { limits } from "../../../domain/limits.ts";
 
-/** An active file whose form was checked; the hash is of the raw bytes (X3). */
+/** An active file whose form was checked. The hash is that of the raw bytes (X3). */
 export interface CheckedFile {
   path: string;
   hash: string;
   sizeBytes: number | null;
   isTouched: boolean;
-  /** Null: the caller named the file by hash, or it is too large to send. */
+  /** The text. Null if the caller named the file by its hash, or if it is too large to send. */
   text: string | null;
 }
 
-/** Checks paths (X5) and contents (X4). Throws `active_file_invalid`, which names the path. */
+/**
+ * Checks paths (X5) and contents (X4). Throws `active_file_invalid`, which names the path, and `too_many_active_files`.
+ */
 export function checkFiles(files: readonly ActiveFile[]): CheckedFile[] {
   if (files.length > limits.activeFilesPerTurnMax) {
     throw refused(`${files.length} files are more than the ${limits.activeFilesPerTurnMax} allowed`, null);
@@ -39,7 +41,7 @@ function checkFile(file: ActiveFile): CheckedFile {
   }
   const hash = sha256(file.content);
   if (file.sha256 !== null && file.sha256 !== hash) {
-    throw refused(`the content of "${file.path}" does not have the given SHA-256`, file.path);
+    throw refused(`the content of "${file.path}" does not match its SHA-256`, file.path);
   }
   const text = decodeText(file.content);
   if (text === null) throw refused(`"${file.path}" is not UTF-8 text`, file.path);

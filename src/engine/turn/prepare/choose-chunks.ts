@@ -1,13 +1,15 @@
 /**
- * From what retrieval found to what the model gets (Q3): the best first, at most so many, within a budget of
- * tokens, not all from one file; nothing twice in a chain (Q4), and nothing beside the whole file (X6).
+ * Chooses the chunks that the model receives (Q3): the best ones first, a limited number, within a budget of tokens,
+ * and not all from one file. Nothing is sent twice in a chain (Q4), and nothing beside its whole file (X6).
  */
 import type { Chunk, ChunkRef } from "../../../domain/chunk.ts";
 import { limits } from "../../../domain/limits.ts";
 import { chunkKey } from "../../../domain/lineage.ts";
 
 export interface ChunkChoice<C extends Chunk> {
-  /** What was retrieved for this turn, in the order of the candidates; `wasSent` marks those in `toSend`. */
+  /**
+   * The chunks that were retrieved for this turn, in the order of the candidates. `wasSent` marks those in `toSend`.
+   */
   refs: ChunkRef[];
   toSend: C[];
 }
@@ -25,10 +27,10 @@ const defaultBounds: ChunkBounds = {
 };
 
 /**
- * `candidates` come best first. A chunk that the model has already takes one of the places, for it answers the
- * question as well as a new one, but none of the tokens. A chunk of an active file is listed and takes neither:
- * else a question about that file would leave no room for anything beside it. A chunk that no longer fits
- * makes way for a smaller one.
+ * Chooses among `candidates`, which are sorted with the best one first. A chunk that the model already has takes up one
+ * of the limited number, because it answers the question as well as a new one, but none of the tokens. A chunk of an
+ * active file is listed and takes up neither; otherwise a question about that file would leave no room for anything
+ * else. A chunk that does not fit is left out, and a smaller one may follow.
  */
 export function chooseChunks<C extends Chunk>(
   candidates: readonly C[],
@@ -64,7 +66,10 @@ export function chooseChunks<C extends Chunk>(
   return choice;
 }
 
-/** Four characters a token: close enough for source code in every model's vocabulary, and the same everywhere. */
+/**
+ * Returns the estimated number of tokens: one for four characters. That is close enough for source code with every
+ * model, and the same everywhere.
+ */
 export function estimateTokens(text: string): number {
   return Math.ceil(text.length / 4);
 }

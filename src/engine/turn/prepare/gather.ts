@@ -1,6 +1,6 @@
 /**
- * What the model is given beside the instruction: active files and retrieved chunks, each held against what
- * this history already holds (X1–X6, Q3–Q5).
+ * Gathers what the model receives beside the instruction: active files and retrieved chunks. Both are compared with
+ * what this history already has (X1–X6, Q3–Q5).
  */
 import { isTooLarge, type ActiveFileRef, type SkippedFile } from "../../../domain/active-file.ts";
 import { chooseChunks, type ChunkBounds } from "./choose-chunks.ts";
@@ -20,11 +20,13 @@ export interface GatheredFiles {
   skipped: SkippedFile[];
   warnings: Warning[];
   toSend: ContextFile[];
-  /** Paths whose text the model has, now or from before: chunks of them are not sent beside (X6). */
+  /**
+   * The paths of files whose text the model has, from this turn or an earlier one. Chunks of them are not sent (X6).
+   */
   activePaths: Set<string>;
 }
 
-/** Which files are sent (X2–X4). */
+/** Decides which files are sent (X2–X4). */
 export function gatherFiles(files: readonly CheckedFile[], sent: AlreadySent): GatheredFiles {
   const gathered: GatheredFiles = {
     refs: [],
@@ -71,7 +73,7 @@ function skip(gathered: GatheredFiles, file: CheckedFile, tooLarge: boolean): vo
         }
       : {
           code: "active_file_content_missing",
-          message: `${path} was named by a hash that was never sent in this session; send its content`,
+          message: `${path} was named by a hash whose content was never sent in this session; send its content`,
         },
   );
 }
@@ -84,7 +86,7 @@ export function chunkBounds({ retrievalChunksMax, retrievalTokensMax }: EngineLi
   };
 }
 
-/** What the chunks are held against. */
+/** What the model already has, and how much may be sent. */
 export interface KnownContext {
   sent: AlreadySent;
   activePaths: ReadonlySet<string>;
@@ -162,7 +164,7 @@ function shortCommit(commit: string): string {
   return commit.slice(0, 10);
 }
 
-/** What of a message is remembered as sent, so that later turns do not send it again (X3, Q4). */
+/** Returns the chunks and files that are recorded as sent, so that later turns do not send them again (X3, Q4). */
 export function sentWith(chunks: GatheredChunks, files: GatheredFiles): { chunks: SentChunk[]; files: SentFile[] } {
   return {
     chunks: chunks.toSend.map(({ id, hash, path }) => ({ id, hash, path })),

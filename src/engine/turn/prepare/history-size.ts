@@ -1,4 +1,4 @@
-/** How many tokens a history takes, estimated, and whether it nears the window of the model (C6). */
+/** Estimates how many tokens a history takes, and whether it nears the window of the model (C6). */
 import type { HistoryItem } from "../../../domain/history.ts";
 import type { PartRef } from "../../../domain/input-part.ts";
 import { limits } from "../../../domain/limits.ts";
@@ -7,19 +7,19 @@ import { usesChain } from "./build-call.ts";
 import { estimateTokens } from "./choose-chunks.ts";
 import type { CallGround, HistoryDecision, Parent } from "./turn-plan.ts";
 
-/** Whether the first call would come too near to the model's window. */
+/** Returns true if the first call would come too near to the model's window. */
 export function nearsWindow(
   ground: CallGround,
   { decision, parent, window }: { decision: HistoryDecision; parent: Parent | null; window: number | null },
 ): boolean {
   if (window === null || ground.visible.entries.length === 0) return false;
   const room = window * limits.windowShareMax;
-  // What the provider counted for the last turn is what it remembers, answer included; our own estimate may be lower.
+  // The provider remembers what it counted for the last turn, including the answer. Our own estimate may be lower.
   const counted = usesChain(decision) ? (parent?.run.usage.input ?? 0) + (parent?.run.usage.output ?? 0) : 0;
   return Math.max(historyTokens(ground.visible), counted) + frameTokens(ground) > room;
 }
 
-/** What every request carries beside the history. */
+/** Returns the tokens that every request needs beside the history. */
 export function frameTokens({ accepted, newItems }: CallGround): number {
   const { tools } = accepted.toolUse;
   return (
@@ -35,7 +35,7 @@ export function historyTokens(state: State): number {
   return visible.reduce((sum, entry) => sum + entryTokens(entry), estimateTokens(summary?.text ?? ""));
 }
 
-/** Entries never change, and every later turn asks for them again. */
+/** The tokens of entries. Entries never change, and every later turn needs their sizes again. */
 const tokensOfEntries = new WeakMap<StateEntry, number>();
 
 export function entryTokens(entry: StateEntry): number {

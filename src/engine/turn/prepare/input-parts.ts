@@ -1,6 +1,7 @@
 /**
- * A turn's input parts, taken or refused before anything is written (I1): texts become part of the instruction, addresses are
- * read, contents get a type and a name, and what the model shall see at once is what it can see.
+ * Checks the parts of a turn's input, before anything is written (I1). Texts become part of the instruction, addresses
+ * are read, and contents get a type and a name. A part that the model is to see at once must be of a type that it can
+ * see.
  */
 import { decodeText, isTooLarge, pathFault } from "../../../domain/active-file.ts";
 import { AptoveError } from "../../../domain/errors.ts";
@@ -17,19 +18,22 @@ export interface InputReading {
   urls: UrlReader | undefined;
 }
 
-/** The instruction with the texts of the input behind it, one blank line between two of them. */
+/** Returns the instruction, followed by the texts of the input, with one blank line between two of them. */
 export function withTexts(instruction: string, input: readonly InputPart[]): string {
   const texts = input.flatMap((part) => (part.type === "text" ? [part.text] : []));
   return [instruction, ...texts].filter((text) => text !== "").join("\n\n");
 }
 
-/** Throws `input_part_invalid`, `input_part_unsupported`, `input_too_large`, and what reading an address throws. */
+/**
+ * Reads and checks the parts that are not text. Throws `input_part_invalid`, `input_part_unsupported`,
+ * `input_too_large`, and what reading an address throws.
+ */
 export async function readParts(input: readonly InputPart[], reading: InputReading): Promise<AcceptedPart[]> {
   if (input.length > limits.inputPartsMax) {
     throw new AptoveError("input_too_large", `${input.length} parts are more than the ${limits.inputPartsMax} allowed`);
   }
   const others = input.filter((part) => part.type !== "text");
-  // One after the other, so that many large addresses are not in memory at once before they are counted.
+  // They are read one after the other, so that many large addresses are not in memory at once before they are counted.
   const read: AcceptedPart[] = [];
   let room: number = limits.inputBytesMax;
   for (const [index, part] of others.entries()) {
@@ -45,16 +49,16 @@ type OtherPart = Exclude<InputPart, { type: "text" }>;
 type Reading = InputReading & { room: number; number: number };
 
 async function readPart(part: OtherPart, reading: Reading): Promise<AcceptedPart> {
-  const { content, mediaType: said, source } = await contentOf(part, reading);
+  const { content, mediaType: given, source } = await contentOf(part, reading);
   const mode = part.mode ?? "file";
   if (content === null) {
     const path = source ?? "";
-    if (mode === "inline") throw invalid(path, "is to stand in the context; send its content with it");
-    const mediaType = said ?? "application/octet-stream";
+    if (mode === "inline") throw invalid(path, "cannot be sent inline without its content; send the content too");
+    const mediaType = given ?? "application/octet-stream";
     return { type: part.type, mode, source, name: path, mediaType, content, sha256: "", shown: { as: "name" } };
   }
   if (content.byteLength > limits.inputPartBytesMax) throw tooLarge(labelOf(part, reading), limits.inputPartBytesMax);
-  const mediaType = typeOf(content, { said, label: labelOf(part, reading) });
+  const mediaType = typeOf(content, { given, label: labelOf(part, reading) });
   const name = nameOf(part, { source, mediaType, number: reading.number });
   const facts = { type: part.type, mode, source, name, mediaType, content, sha256: sha256(content) };
   return { ...facts, shown: mode === "file" ? { as: "name" } : inlined({ name, mediaType, content }, reading) };
@@ -68,31 +72,34 @@ interface Found {
 
 async function contentOf(part: OtherPart, { urls, room }: Reading): Promise<Found> {
   if (part.type === "url") {
-    if (urls === undefined) throw new AptoveError("url_refused", "this engine reads no addresses");
+    if (urls === undefined) throw new AptoveError("url_refused", "this engine does not read web addresses");
     const bytesMax = Math.min(limits.inputPartBytesMax, room);
     return { ...(await urls.read(part.url, { bytesMax })), source: part.url };
   }
   const mediaType = part.mediaType === undefined ? null : checkedType(part.mediaType);
   if (part.type === "binary") return { content: part.content, mediaType, source: null };
   const fault = pathFault(part.path);
-  if (fault !== null) throw invalid(part.path, `is no path of the project: it ${fault}`);
+  if (fault !== null) throw invalid(part.path, `is not a path of the project: it ${fault}`);
   return { content: part.content ?? null, mediaType, source: part.path };
 }
 
 function checkedType(given: string): string {
   const type = plainMediaType(given);
-  if (type === null) throw invalid(given, "is no media type, such as image/png");
+  if (type === null) throw invalid(given, "is not a media type such as image/png");
   return type;
 }
 
-/** By its first bytes where they say it; then as it was given; then text, if it is that. */
-function typeOf(content: Uint8Array, { said, label }: { said: string | null; label: string }): string {
+/**
+ * Returns the media type: the one that the first bytes show, else the one that the caller sent, else that of text if
+ * the content is text.
+ */
+function typeOf(content: Uint8Array, { given, label }: { given: string | null; label: string }): string {
   const sniffed = sniffedType(content);
-  if (sniffed !== null && !(said !== null && said.startsWith("application/") && !isMedia(said))) return sniffed;
-  if (said !== null && isMedia(said) && /^(?:image\/(?:png|jpeg|gif|webp)|application\/pdf)$/.test(said)) {
-    throw invalid(label, `is given as ${said}, and is none`);
+  if (sniffed !== null && !(given !== null && given.startsWith("application/") && !isMedia(given))) return sniffed;
+  if (given !== null && isMedia(given) && /^(?:image\/(?:png|jpeg|gif|webp)|application\/pdf)$/.test(given)) {
+    throw invalid(label, `is declared as ${given}, but its content is of another type`);
   }
-  if (said !== null && said !== "application/octet-stream") return said;
+  if (given !== null && given !== "application/octet-stream") return given;
   return decodeText(content) === null ? "application/octet-stream" : "text/plain";
 }
 
@@ -110,7 +117,7 @@ function inlined(
     throw unsupported(`${name} (${mediaType}) is neither text nor an image or document; send it with mode "file"`);
   }
   if (isTooLarge(content.byteLength)) {
-    const detail = `${name} has ${content.byteLength} bytes of text; in the context it may have ${limits.activeFileBytesMax}`;
+    const detail = `${name} has ${content.byteLength} bytes of text; the limit for an inline part is ${limits.activeFileBytesMax}`;
     throw new AptoveError("input_too_large", `${detail}; send it with mode "file"`);
   }
   return { as: "text", text };
@@ -138,7 +145,7 @@ function nameOf(
   return `input-${number}.${extension}`;
 }
 
-/** Two parts of one name are told apart, because the model reads them by it. */
+/** Gives each part its own name, because the model reads parts by name. */
 function withOwnNames(parts: readonly AcceptedPart[]): AcceptedPart[] {
   const known = new Set<string>();
   return parts.map((part) => {
@@ -163,5 +170,7 @@ function unsupported(detail: string): AptoveError {
 }
 
 function tooLarge(what: string, bytesMax: number): AptoveError {
-  return new AptoveError("input_too_large", `${what} may have ${bytesMax} bytes`, { facts: { limitBytes: bytesMax } });
+  return new AptoveError("input_too_large", `${what} can have at most ${bytesMax} bytes`, {
+    facts: { limitBytes: bytesMax },
+  });
 }

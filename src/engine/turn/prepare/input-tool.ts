@@ -1,6 +1,6 @@
 /**
- * `read_input`: how a model reads the parts of the input that do not stand in its context (I1). It runs beside the
- * engine, so it is there at every door, on every server, and after every restart; nothing is written to a disk.
+ * The tool `read_input`, with which a model reads the parts of the input that are not in its context (I1). It runs
+ * beside the engine, so it works at every door, on every server, and after every restart. Nothing is written to a disk.
  */
 import { decodeText } from "../../../domain/active-file.ts";
 import type { BlobStore } from "../../../blobs/blob-store.ts";
@@ -13,12 +13,12 @@ import { ToolFault } from "../../../tools/tool-fault.ts";
 import { readPart } from "../kept/kept-parts.ts";
 
 const parameters = toolParameters(() => ({
-  name: textArgument("Name of the part, as the [CONTEXT] block gives it."),
-  offset: wholeArgument("First character, from 0.", { min: 0 }).optional(),
+  name: textArgument("The name of the part, as the [CONTEXT] block shows it."),
+  offset: wholeArgument("The first character, counted from 0.", { min: 0 }).optional(),
 }));
 
 const about =
-  "Read a part of the input that was given beside the instruction. A long one comes in pieces; the last line says how to go on.";
+  "Read a part of the input that came with the instruction. A long part is returned in pieces; the last line tells how to continue.";
 
 export function inputTool(blobs: BlobStore, parts: ReadonlyMap<string, PartRef>): Tool {
   return describedTool({
@@ -30,10 +30,10 @@ export function inputTool(blobs: BlobStore, parts: ReadonlyMap<string, PartRef>)
     run: async ({ name, offset = 0 }) => {
       const part = parts.get(name);
       if (part === undefined)
-        throw new ToolFault(`there is no part ${JSON.stringify(name)}; there are: ${names(parts)}`);
+        throw new ToolFault(`there is no part ${JSON.stringify(name)}; the parts are: ${names(parts)}`);
       const content = await readPart(blobs, part);
       const all = decodeText(content);
-      if (all === null) throw new ToolFault(`${name} is ${part.mediaType} of ${part.bytes} bytes, and no text`);
+      if (all === null) throw new ToolFault(`${name} is ${part.mediaType} of ${part.bytes} bytes, not text`);
       return { output: piece(all, offset), isError: false };
     },
   });
@@ -44,10 +44,10 @@ function names(parts: ReadonlyMap<string, PartRef>): string {
 }
 
 function piece(all: string, offset: number): string {
-  if (offset > 0 && offset >= all.length) throw new ToolFault(`it has ${all.length} characters`);
+  if (offset > 0 && offset >= all.length) throw new ToolFault(`the part has only ${all.length} characters`);
   const end = Math.min(all.length, offset + limits.readCharactersMax);
   const shown = all.slice(offset, end).toWellFormed();
   return end < all.length
-    ? `${shown}\n(characters ${offset} to ${end} of ${all.length}; go on with offset ${end})`
+    ? `${shown}\n(characters ${offset} to ${end} of ${all.length}; continue with offset ${end})`
     : shown;
 }

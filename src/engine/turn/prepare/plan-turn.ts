@@ -1,6 +1,6 @@
 /**
- * Works out everything that a turn gives the model, before anything is written or sent: history, files,
- * chunks, the message, and the exact first request.
+ * Plans everything that a turn sends to the model, before anything is written or sent: the history, files, chunks, the
+ * message, and the exact first request.
  */
 import type { ContextManifest } from "../../../domain/context.ts";
 import { failure, failureOf, type Warning } from "../../../domain/errors.ts";
@@ -28,11 +28,11 @@ export function answerOpenCalls(parent: Parent | null, accepted: AcceptedRequest
   return closeCalls(parent?.status === "awaiting_tool_results" ? parent.deferredCalls : [], accepted.toolResults);
 }
 
-/** The part of a registered turn that its plan is made from (live/turn-stages.ts). */
+/** The part of a registered turn that its plan needs (live/turn-stages.ts). */
 interface TurnToPlan {
   accepted: AcceptedRequest;
   place: TurnPlacement;
-  /** The calls that its parent waits for, answered. */
+  /** The answers to the calls that the parent waits for. */
   closed: ClosedCalls;
   live: { turnId: string; signal: AbortSignal };
 }
@@ -42,7 +42,7 @@ interface PlanningStores {
   deps: EngineDependencies;
 }
 
-/** Never throws: what fails here fails the turn. */
+/** Plans the turn. Never throws: a failure here fails the turn. */
 export async function tryToPlan(stores: PlanningStores, turn: TurnToPlan): Promise<Prepared> {
   try {
     return await planTurn(stores, turn);
@@ -97,7 +97,7 @@ interface TurnContext {
   message: UserItem | null;
 }
 
-/** Everything that the message of the turn has beside the instruction, held against what the history has already. */
+/** Gathers everything that the message has beside the instruction, compared with what the history already has. */
 async function gatherContext(
   deps: EngineDependencies,
   { live, accepted }: TurnToPlan,
@@ -151,7 +151,7 @@ async function firstRequest(
   return { call, request, recipe: makeRecipe(request.body, base?.body ?? null, known) };
 }
 
-/** The plan with the results of the calls that were allowed, in front of the new message (T9). */
+/** Returns the plan with the results of the allowed calls, in front of the new message (T9). */
 export function withResults(plan: TurnPlan, results: readonly ToolResultItem[]): TurnPlan {
   const isMessage = (item: HistoryItem): boolean => item.type === "user";
   return {
@@ -160,7 +160,7 @@ export function withResults(plan: TurnPlan, results: readonly ToolResultItem[]):
   };
 }
 
-/** A turn that only brings tool results still tells of files that changed. */
+/** Returns the user message. A turn that only brings tool results still names files that changed. */
 function buildMessage(
   accepted: AcceptedRequest,
   { chunks, files, input }: { chunks: GatheredChunks; files: GatheredFiles; input: PlacedInput },
@@ -190,7 +190,7 @@ function manifest(accepted: AcceptedRequest, { files, chunks, state, decision }:
   };
 }
 
-/** The manifest of a turn that failed before anything was gathered. */
+/** Returns the manifest of a turn that failed before anything was gathered. */
 export function bareManifest(accepted: AcceptedRequest): ContextManifest {
   const { mail } = accepted;
   return {
@@ -211,7 +211,7 @@ function mailboxRef({ turnId, subagentId, kind, text }: DeliveredMessage): Mailb
   return { turnId, subagentId, kind, contentHash: sha256(text) };
 }
 
-/** What listeners are told was gathered. */
+/** Returns what was gathered, in the form that listeners receive. */
 export function gatheredContext({ history, historyTurns, chunks, activeFiles }: ContextManifest): GatheredContext {
   return {
     history,

@@ -1,9 +1,9 @@
-/** What makes two requests the same one, for idempotency keys (T13). */
+/** Compares requests, for idempotency keys (T13). */
 import { sha256 } from "../../../domain/ids.ts";
 import { canonicalJson } from "../../../system/canonical-json.ts";
 import type { TurnRequest } from "../../engine.ts";
 
-/** T13: what makes two requests the same one. Contents of files count by their hash. */
+/** Returns a hash that is the same for equal requests (T13). Contents of files count by their hash. */
 export function requestHash(request: TurnRequest): string {
   const { idempotencyKey: _key, activeFiles, input, ...rest } = request;
   const files = (activeFiles ?? []).map(({ path, content, sha256: hash, isTouched }) => ({

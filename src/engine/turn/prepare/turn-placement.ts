@@ -1,38 +1,38 @@
-/** Where a new turn belongs in the tree (T6, T7), and what it takes from the mailbox (A2). */
+/** The position of a new turn in the tree (T6, T7), and the messages that it takes from the mailbox (A2). */
 import type { Session } from "../../../domain/session.ts";
 import type { DeliveredMessage } from "../request/mailbox-block.ts";
 import type { Parent } from "./turn-plan.ts";
 import type { SubagentRef } from "../../../domain/subagent.ts";
 
 export interface MailboxDelivery {
-  /** What the model is given, oldest first. */
+  /** The messages that the model receives, oldest first. */
   messages: DeliveredMessage[];
-  /** Those of them that leave the mailbox with this turn, by the subagents' turns. */
+  /** The messages that leave the mailbox with this turn, by the ids of the subagents' turns. */
   takes: string[];
 }
 
 export interface TurnPlacement {
-  /** Null: the turn begins a new session. */
+  /** The session of the turn. Null if the turn starts a new session. */
   session: Session | null;
-  /** The session whose contexts, workspace and repository count where the request names none. */
+  /** The session whose contexts, workspace and repository count if the request names none. */
   model: Session | null;
   parent: Parent | null;
-  /** The head as the caller saw it; the turn becomes the head only from there (S5). */
+  /** The head that the caller saw. The turn becomes the head only if it is still that one (S5). */
   head: string | null;
-  /** Of a new session: the turn that it was forked from. */
+  /** The turn that a new session was forked from. Null if there is none. */
   originTurnId: string | null;
   rerunOf: string | null;
-  /** Null: the turn is the session's agent's. */
-  subagent: SubagentPlace | null;
+  /** The position of a subagent's turn. Null for a turn of the session's agent. */
+  subagent: SubagentPlacement | null;
   mail: MailboxDelivery;
 }
 
-/** Beside the agent's turns, and never the head (A1). */
-export interface SubagentPlace {
+/** The position of a subagent's turn: beside the turns of the agent, and never the head (A1). */
+export interface SubagentPlacement {
   turnId: string;
   ref: SubagentRef;
-  /** The turn that began it or continued it. */
+  /** The turn that started or continued the subagent. */
   spawnedBy: string;
-  /** Its newest turn as it was seen; null: this is its first. */
+  /** The newest turn of the subagent that the caller saw. Null if this is its first. */
   seenTurnId: string | null;
 }

@@ -1,4 +1,4 @@
-/** All that a turn gives the model, as it was worked out before anything was written or sent. */
+/** Everything that a turn sends to the model, planned before anything is written or sent. */
 import type { ContextManifest } from "../../../domain/context.ts";
 import type { Failure, Warning } from "../../../domain/errors.ts";
 import type { HistoryItem, ToolCallItem } from "../../../domain/history.ts";
@@ -15,32 +15,32 @@ export type Parent = CompletedTurn | AwaitingTurn;
 export interface TurnPlan {
   turnId: string;
   accepted: AcceptedRequest;
-  /** The parent's state: everything that came before this turn. */
+  /** The state of the parent: everything before this turn. */
   state: State;
-  /** The same as the model gets it: with a summary that this turn made, if it made one (C6). */
+  /** The state as the model receives it: with the summary that this turn made, if it made one (C6). */
   visible: State;
   summary: HistorySummary | null;
-  /** The history must be summarised before the first call. */
+  /** True if the history must be summarised before the first call. */
   isTooLong: boolean;
-  /** What this turn adds to the history before the model answers. */
+  /** The items that this turn adds to the history before the model answers. */
   newItems: HistoryItem[];
-  /** Parts of the user message; empty where there is none. */
+  /** The parts of the user message. Empty if there is none. */
   message: string[];
-  /** What came with the instruction, with its places; and the contents that calls name, as they are read. */
+  /** The input with the blobs of its contents, and the contents that calls have read. */
   input: PlacedInput;
-  /** The chunks and files that the message has: later turns do not send them again. */
+  /** The chunks and files of the message. Later turns do not send them again. */
   sent: { chunks: SentChunk[]; files: SentFile[] };
   manifest: ContextManifest;
-  /** Calls that were allowed since the last turn: they run first. */
+  /** The calls that were allowed since the last turn. They run first. */
   approved: ToolCallItem[];
   decision: HistoryDecision;
-  /** The first request and how it is kept; null where it must wait for the results of `approved`. */
+  /** The first request and its recipe. Null if it must wait for the results of `approved`. */
   first: { call: ModelCall; request: PreparedRequest; recipe: RequestRecipe } | null;
-  /** The turn whose first request the recipes of this turn build on, and its body (K3). Null: there is none. */
+  /** The turn whose first request is the base of the recipes of this turn, and its body (K3). Null if there is none. */
   base: RequestBase | null;
 }
 
-/** A plan, or why there can be none: then the turn fails before the model is called (Q5, C3, T10). */
+/** A plan, or the reason why there is none. Then the turn fails before the model is called (Q5, C3, T10). */
 export type Prepared = { plan: TurnPlan; warnings: Warning[] } | { failure: Failure };
 
 export interface RequestBase {
@@ -48,8 +48,8 @@ export interface RequestBase {
   body: string;
 }
 
-/** Null: there is no history yet. */
+/** How the history is sent. Null if there is no history yet. */
 export type HistoryDecision = ChainDecision | "replay" | null;
 
-/** What a call is made from. */
+/** The parts of a plan that a call is built from. */
 export type CallGround = Pick<TurnPlan, "accepted" | "visible" | "newItems" | "input">;

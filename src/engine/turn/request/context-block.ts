@@ -1,6 +1,6 @@
 /**
- * The `[CONTEXT]` block of the user message (E3). Whatever text a chunk or a file holds, it stays inside its
- * fence, which is longer than any run of backticks in it: no text can forge a block or end one.
+ * The `[CONTEXT]` block of the user message (E3). The text of a chunk or file stays inside its fence, which is longer
+ * than any run of backticks in the text. So no text can forge or end a block.
  */
 import { languageOf } from "../../../domain/language.ts";
 import type { Chunk } from "../../../domain/chunk.ts";
@@ -12,16 +12,16 @@ export interface ContextFile {
   text: string;
 }
 
-/** A part of the input, beside the instruction (I1). */
+/** A part of the input that is not in the instruction (I1). */
 export interface ContextPart {
   name: string;
   mediaType: string;
-  /** Empty: a file that was only named. */
+  /** The hash of the content. Empty for a file that was only named. */
   sha256: string;
   shown: { as: "text"; text: string } | { as: "media" } | { as: "name" };
 }
 
-/** The block, or null when there is nothing to say: then the message has one part only (E2). */
+/** Returns the block, or null if it would be empty: then the message has only one part (E2). */
 export function contextBlock(
   chunks: readonly Chunk[],
   files: readonly ContextFile[],
@@ -82,7 +82,7 @@ export function fenced(text: string, language: string): string {
   return `${fence}${language}\n${text}${ending}${fence}`;
 }
 
-/** A value that stands on a line of its own: what would end the line is written as an escape. */
+/** Returns a value that takes up one line. Characters that would end the line are escaped. */
 export function line(value: string): string {
   return value.replace(
     /[\p{Cc}\u2028\u2029]/gu,

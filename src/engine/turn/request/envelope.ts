@@ -1,6 +1,6 @@
 /**
- * The user message (E2), the same for every door (E7). Its first part holds the mode and the instruction; the mailbox
- * block and the context block follow, where there are any.
+ * The user message (E2), the same for every door (E7). Its first part holds the mode and the instruction. The mailbox
+ * block and the context block follow if there are any.
  */
 import { AptoveError } from "../../../domain/errors.ts";
 import type { ToolCallItem, ToolResultItem, UserItem } from "../../../domain/history.ts";
@@ -12,45 +12,55 @@ export function userMessage(mode: string, instruction: string, ...blocks: (strin
   return { type: "user", parts: [first, ...blocks.filter((block) => block !== null)] };
 }
 
-/** The instruction that stands in a user message, as the person wrote it; empty where it only has context. */
+/** Returns the instruction of a user message, as the person wrote it. Empty if the message has only context. */
 export function instructionOf({ parts: [first = ""] }: UserItem): string {
   const header = /^\[MODE: [^\]\n]*\]\n\n\[INSTRUCTION\]\n/.exec(first);
   return header === null ? "" : first.slice(header[0].length);
 }
 
-/** Refuses what no model can be given: nothing, NULs, half characters, a text over the limit. */
+/**
+ * Throws if no model can receive the instruction: it is empty, contains a NUL or half a surrogate pair, or exceeds the
+ * limit.
+ */
 export function checkInstruction(instruction: string, mayBeEmpty: boolean): void {
   if (instruction.trim() === "") {
     if (mayBeEmpty && instruction === "") return;
-    throw new AptoveError("instruction_empty", "say what the model shall do");
+    throw new AptoveError("instruction_empty", "write what the model is to do");
   }
   if (!instruction.isWellFormed()) {
-    throw new AptoveError("instruction_not_text", "it holds half of a surrogate pair; send valid Unicode");
+    throw new AptoveError(
+      "instruction_not_text",
+      "the instruction contains half of a surrogate pair; send valid Unicode",
+    );
   }
   const nulAt = instruction.indexOf("\u0000");
   if (nulAt !== -1) {
-    throw new AptoveError("instruction_not_text", `it holds a NUL at character ${nulAt}; send it as a file instead`);
+    throw new AptoveError(
+      "instruction_not_text",
+      `the instruction contains a NUL at character ${nulAt}; send it as a file instead`,
+    );
   }
   const bytes = Buffer.byteLength(instruction);
   if (bytes > limits.instructionBytesMax) {
     throw new AptoveError(
       "instruction_too_large",
-      `it has ${bytes} bytes and may have ${limits.instructionBytesMax}; send long texts as active files`,
+      `the instruction has ${bytes} bytes; the limit is ${limits.instructionBytesMax}; send long texts as active files`,
     );
   }
 }
 
 export interface ClosedCalls {
   results: ToolResultItem[];
-  /** Calls that were allowed, and run before the model is called. */
+  /** The calls that were allowed. They run before the model is called. */
   approved: ToolCallItem[];
-  /** Calls that were closed without an answer from the caller. */
+  /** The number of calls that were closed without an answer of the caller. */
   unanswered: number;
 }
 
 /**
- * Answers every open call of the parent (T8, T9): with the caller's result, or with one that says that there
- * is none. Feedback for calls that do not wait, or given twice, is refused as one list of faults.
+ * Answers every open call of the parent (T8, T9): with the caller's result, or with one that states that there is none.
+ * Throws `tool_feedback_invalid`, which lists all answers to calls that do not wait, and all calls that were answered
+ * twice.
  */
 export function closeCalls(open: readonly DeferredCall[], feedback: readonly ToolFeedback[]): ClosedCalls {
   const waiting = new Map(open.map((call) => [call.callId, call]));
@@ -62,7 +72,7 @@ export function closeCalls(open: readonly DeferredCall[], feedback: readonly Too
     else if (given.has(answer.callId)) faults.push(`"${answer.callId}" is answered twice`);
     else if ("approved" in answer !== (call.waitsFor === "approval")) {
       faults.push(
-        `"${answer.callId}" waits for ${call.waitsFor === "approval" ? "a word on its approval" : "a result"}`,
+        `"${answer.callId}" waits for ${call.waitsFor === "approval" ? "an approval or denial" : "a result"}`,
       );
     }
     given.set(answer.callId, answer);

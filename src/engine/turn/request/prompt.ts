@@ -1,13 +1,13 @@
-/**
- * The boot prompt and the tool list: what stands unchanged at the front of every request of a session (E6).
- */
+/** The boot prompt and the list of tools, which stay unchanged at the front of every request of a session (E6). */
 import { mayCall, type ConversationContext, type Mode } from "../../../domain/context.ts";
 import { AptoveError } from "../../../domain/errors.ts";
 import { sha256 } from "../../../domain/ids.ts";
 import { limits } from "../../../domain/limits.ts";
 import type { ToolDefinition } from "../../../domain/tool.ts";
 
-/** The system message: the boot prompt and what each mode asks for. A turn then only names its mode (E2). */
+/**
+ * Returns the system message: the boot prompt and the instructions of each mode. A turn then only names its mode (E2).
+ */
 export function bootPrompt(context: ConversationContext): string {
   const sections = context.modes
     .filter((mode) => mode.instructions !== "")
@@ -32,7 +32,10 @@ function checkTool(tool: ToolDefinition): void {
   }
 }
 
-/** E4: the context's tools, then the request's; of two with one name the request's counts, in the first one's place. */
+/**
+ * Returns the tools of the context, followed by those of the request. If two have the same name, the one of the request
+ * counts, in the position of the other (E4).
+ */
 export function mergeTools(
   defaults: readonly ToolDefinition[],
   requested: readonly ToolDefinition[],
@@ -55,13 +58,16 @@ export function mergeTools(
 
 export interface ToolUse {
   tools: ToolDefinition[];
-  /** The tool that the model must call; null: it chooses. */
+  /** The tool that the model must call. Null: it chooses. */
   choice: string | null;
-  /** The tools that it may call; null: all of them (E5). */
+  /** The tools that the model may call. Null: all of them (E5). */
   allowed: string[] | null;
 }
 
-/** Which tools a turn offers, narrowed by its mode; refuses a forced tool that is not there (E4). */
+/**
+ * Returns the tools that a turn offers, narrowed by its mode. Throws `tool_choice_unknown` for a forced tool that is
+ * not among them (E4).
+ */
 export function toolUse(tools: ToolDefinition[], mode: Mode, requestedChoice: string | undefined): ToolUse {
   const names = tools.map((tool) => tool.name);
   const callable = tools.filter((tool) => mayCall(mode, tool) && (mode.tools?.includes(tool.name) ?? true));
@@ -76,6 +82,6 @@ export function toolUse(tools: ToolDefinition[], mode: Mode, requestedChoice: st
 }
 
 export function toolsHash(tools: readonly ToolDefinition[]): string {
-  // What the model is never told does not make it another list.
+  // What the model never receives does not change the hash.
   return sha256(JSON.stringify(tools.map(({ effect: _effect, ...shown }) => shown)));
 }

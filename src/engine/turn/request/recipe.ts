@@ -1,26 +1,25 @@
 /**
- * How the exact bytes of a request are kept without storing its history again (K3). A recipe says how the
- * body is put together: from the front and the end of an earlier request, from texts that are stored anyway,
- * and from what is new. It is data only, so a request can be given back whatever becomes of the code that
- * built it; the digest proves that it was given back right.
+ * Stores the exact bytes of a request without storing its history again (K3). A recipe describes the parts of the body:
+ * the front and the end of an earlier request, texts that are stored anyway, and new text. It is only data, so a
+ * request can be rebuilt whatever happens to the code that made it. The digest proves that the result is exact.
  *
- * The earlier request is that of the base turn (see domain/lineage.ts), so that a request is rebuilt from at
- * most log2(n) + 1 recipes.
+ * The earlier request is that of the base turn (see domain/lineage.ts), so that a request is rebuilt from at most
+ * log2(n) + 1 recipes.
  */
 import { AptoveError } from "../../../domain/errors.ts";
 import { sha256 } from "../../../domain/ids.ts";
 
-/** A text that the recipe may name instead of holding it; `name` finds it again. */
+/** A text that a recipe can refer to instead of containing it, by its name. */
 export interface KnownText {
   name: string;
   text: string;
 }
 
-/** New text, or the name of a known text that stands here as the inside of a JSON string. */
+/** New text, or the name of a known text, which is inserted as the inside of a JSON string. */
 export type RecipePiece = string | { known: string };
 
 export interface RequestRecipe {
-  /** Whether the front and the end come from the base turn's request. Lengths are in UTF-16 code units. */
+  /** True if the front and the end come from the request of the base turn. Lengths are in UTF-16 code units. */
   hasBase: boolean;
   front: number;
   end: number;
@@ -29,12 +28,12 @@ export interface RequestRecipe {
   sha256: string;
 }
 
-/** The parts of a turn's message: they are stored with it anyway. */
+/** Returns the parts of a turn's message, which are stored with it anyway. */
 export function messageTexts(message: readonly string[]): KnownText[] {
   return message.map((text, index) => ({ name: `message/${index}`, text }));
 }
 
-/** Shorter texts are cheaper to hold than to name. */
+/** Shorter texts are cheaper to contain than to refer to. */
 const knownTextCharactersMin = 64;
 
 export function makeRecipe(body: string, base: string | null, known: readonly KnownText[]): RequestRecipe {
@@ -50,19 +49,19 @@ export function makeRecipe(body: string, base: string | null, known: readonly Kn
   };
 }
 
-/** Throws `blob_damaged` when what comes out is not what went in. */
+/** Rebuilds the body. Throws `blob_damaged` if the result does not have the digest of the original. */
 export function applyRecipe(recipe: RequestRecipe, base: string | null, known: ReadonlyMap<string, string>): string {
   const middle = recipe.pieces.map((piece) => {
     if (typeof piece === "string") return piece;
     const text = known.get(piece.known);
     if (text === undefined)
-      throw new AptoveError("blob_damaged", `the request names a text that is not there: ${piece.known}`);
+      throw new AptoveError("blob_damaged", `the request refers to a text that does not exist: ${piece.known}`);
     return insideOfJson(text);
   });
   const from = base ?? "";
   const body = from.slice(0, recipe.front) + middle.join("") + from.slice(from.length - recipe.end);
   if (sha256(body) !== recipe.sha256) {
-    throw new AptoveError("blob_damaged", "the rebuilt request does not have the digest of the one that was sent");
+    throw new AptoveError("blob_damaged", "the rebuilt request does not have the digest of the request that was sent");
   }
   return body;
 }
@@ -91,7 +90,8 @@ function cutOut(text: string, written: string, name: string): RecipePiece[] {
 
 function commonFront(a: string, b: string): number {
   const most = Math.min(a.length, b.length);
-  // Whole blocks first: histories share megabytes, and comparing slices is far quicker than characters.
+  // Whole blocks are compared first: histories share megabytes, and comparing slices is much faster than comparing
+  // characters.
   const block = 4096;
   let at = 0;
   while (at + block <= most && a.slice(at, at + block) === b.slice(at, at + block)) at += block;

@@ -1,6 +1,6 @@
 /**
- * Calls the model until there is an answer: stores each request before it is sent (E7), rebuilds a chain that
- * the provider forgot (C3), tries again what may succeed later (C7), and records every call as a step.
+ * Calls the model until there is an answer. It stores each request before it is sent (E7), rebuilds a chain that the
+ * provider forgot (C3), retries what may succeed later (C7), and records every call as a step.
  */
 import { failure, type Failure } from "../../../domain/errors.ts";
 import { limits } from "../../../domain/limits.ts";
@@ -14,7 +14,7 @@ import { retryDelay } from "./retry-delay.ts";
 import type { RunRecorder } from "../live/run-recorder.ts";
 import type { ModelRequest } from "./turn-requests.ts";
 
-/** Throws only what a store throws. */
+/** Returns the answer, or the failure. Throws only what a store throws. */
 export async function callModel(core: EngineCore, run: ModelRun, first: ModelRequest): Promise<ModelAnswer> {
   const { deps } = core;
   const { plan, recorder } = run;
@@ -28,11 +28,11 @@ export async function callModel(core: EngineCore, run: ModelRun, first: ModelReq
       return { ended: "answered", stopReason: end.stopReason, responseId: end.responseId, step: request.step };
     }
     if (signal.aborted) return { ended: "interrupted" };
-    // After the first output a second try would show the answer twice, and a call that was begun as two calls.
+    // After the first output, a retry would show the answer twice, and a call that was started as two calls.
     if (recorder.callHasOutput || recorder.callHasShownTool) return { ended: "failed", failure: end.failure };
     recorder.forgetCall();
     if (end.failure.code === "chain_forgotten" && request.call.previousResponseId !== null) {
-      recorder.warn(rebuiltWarning(plan.accepted, "it no longer knows the earlier response"));
+      recorder.warn(rebuiltWarning(plan.accepted, "it no longer has the earlier response"));
       recorder.isRebuilt = true;
       deps.observer.note({ type: "chain_rebuilt", provider: plan.accepted.provider.name });
       request = await rebuild(run, request.step + 1);
@@ -47,21 +47,26 @@ export async function callModel(core: EngineCore, run: ModelRun, first: ModelReq
       random: deps.random(),
     });
     if (delay === null) return { ended: "failed", failure: end.failure };
-    recorder.warn({ code: "provider_retried", message: `${end.failure.message}; trying again in ${delay} ms` });
+    recorder.warn({ code: "provider_retried", message: `${end.failure.message}; retrying in ${delay} ms` });
     deps.observer.note({ type: "model_retried", provider: plan.accepted.provider.name, code: end.failure.code });
     await run.live.watch.ofOthers(() => deps.sleep(delay, signal));
     request = { ...request, step: request.step + 1 };
   }
 }
 
-/** C3: once, and from our own store only. The new request is stored before it is sent, like the first. */
+/**
+ * Rebuilds the request from our own store, once (C3). The new request is stored before it is sent, like the first one.
+ */
 async function rebuild({ plan, recorder, requests }: ModelRun, step: number): Promise<ModelRequest> {
   const isFirst = recorder.items.length === 0;
   const call = isFirst ? firstCall(plan, "replay") : laterCall(plan, "replay", recorder.items);
   return await requests.store(step, call);
 }
 
-/** Reads the stream to its end. A driver that throws, or says nothing at the end, breaks its contract: that is a failed call too. */
+/**
+ * Reads the stream to its end. A driver that throws, or ends without an end event, breaks its contract; that counts as
+ * a failed call.
+ */
 async function consume(events: AsyncIterable<ProviderEvent>, recorder: RunRecorder, step: number): Promise<CallEnd> {
   const messageId = messageIds(recorder.turnId, step);
   try {
@@ -70,9 +75,9 @@ async function consume(events: AsyncIterable<ProviderEvent>, recorder: RunRecord
         return event.type === "finished" && !recorder.callHasOutput ? emptyAnswer(event) : event;
       }
       record(event, { recorder, step, messageId });
-      if (recorder.bytesHeard > limits.answerBytesMax) return failedCall(endless());
+      if (recorder.bytesReceived > limits.answerBytesMax) return failedCall(endless());
     }
-    return failedCall(failure("provider_stream_cut", "the provider's driver ended without an end"));
+    return failedCall(failure("provider_stream_cut", "the provider's driver ended without an end event"));
   } catch (error) {
     return failedCall(
       failure("internal", `the provider's driver threw: ${error instanceof Error ? error.message : String(error)}`),
@@ -86,11 +91,11 @@ function endless(): Failure {
 
 function emptyAnswer(event: Extract<ProviderEvent, { type: "finished" }>): ProviderFailed {
   const code = event.stopReason === "content_filter" ? "provider_refused_content" : "provider_answer_invalid";
-  const message = `the model answered nothing (stop reason: ${event.stopReason})`;
+  const message = `the model's answer was empty (stop reason: ${event.stopReason})`;
   return { type: "failed", failure: failure(code, message), retryAfterMs: null, usage: event.usage };
 }
 
-/** The provider's item ids are its own affair; messages get ids that are unique over the whole session. */
+/** Returns the ids of messages. The ids of a provider may repeat; these are unique in the whole session. */
 function messageIds(turnId: string, step: number): (itemId: string) => string {
   const known = new Map<string, string>();
   return (itemId) => {
@@ -125,7 +130,7 @@ function record(event: Exclude<ProviderEvent, CallEnd>, { recorder, step, messag
   }
 }
 
-/** A whole item: shown in full where no delta showed it before. */
+/** Records a whole item. It is shown in full if no delta has shown it before. */
 function recordItem(
   { item, itemId }: Extract<ProviderEvent, { type: "item" }>,
   { recorder, messageId }: Recording,

@@ -1,4 +1,4 @@
-/** One call of a tool that lives beside the engine: shown, allowed by a person where it must be, and run (V5, P4). */
+/** Runs one call of a tool beside the engine: shows it, asks a person if it needs permission, and runs it (V5, P4). */
 import { failureOf } from "../../../domain/errors.ts";
 import type { ToolCallItem } from "../../../domain/history.ts";
 import { limits } from "../../../domain/limits.ts";
@@ -16,11 +16,11 @@ export interface ToolCall {
   call: ToolCallItem;
   tool: Tool;
   args: Record<string, unknown>;
-  /** A person must allow it first; there is somebody to ask. */
+  /** True if a person must allow the call first, and can be asked. */
   asks: boolean;
 }
 
-/** Never rejects. */
+/** Runs the call, and returns its result. Never rejects. */
 export async function callTool(core: EngineCore, run: ModelRun, toolCall: ToolCall): Promise<ToolResult> {
   const { name, callId } = toolCall.call;
   const activity = core.deps.observer.toolCall({ turnId: run.plan.turnId, callId, name });
@@ -31,7 +31,7 @@ export async function callTool(core: EngineCore, run: ModelRun, toolCall: ToolCa
 
 async function shownAndRun(core: EngineCore, run: ModelRun, toolCall: ToolCall): Promise<ToolResult> {
   try {
-    // What was stopped by now must not begin.
+    // A call that was stopped meanwhile must not start.
     if (run.live.signal.aborted || !holdsLease(core, run.live)) return notRun;
     const { view, refusal } = await previewToolCall(toolCall.tool, toolCall.args);
     run.recorder.emit({ type: "tool_call_view", callId: toolCall.call.callId, view });
@@ -47,7 +47,7 @@ async function shownAndRun(core: EngineCore, run: ModelRun, toolCall: ToolCall):
 
 const notRun: ToolResult = { output: "interrupted: the call was not run", isError: true };
 
-/** Null: it may run. */
+/** Asks a person. Returns null if the call may run, else the result that states the denial. */
 async function ask(run: ModelRun, { call, args }: ToolCall, view: ToolCallView): Promise<ToolResult | null> {
   const { askApproval } = run.plan.accepted;
   const question = {
@@ -59,8 +59,8 @@ async function ask(run: ModelRun, { call, args }: ToolCall, view: ToolCallView):
     view,
     signal: run.live.signal,
   };
-  const nobody: ApprovalAnswer = { approved: false, reason: "there is nobody to ask" };
-  const answer = await unlessAborted(askApproval?.(question) ?? nobody, run.live.signal);
+  const unanswered: ApprovalAnswer = { approved: false, reason: "no person can be asked" };
+  const answer = await unlessAborted(askApproval?.(question) ?? unanswered, run.live.signal);
   if (answer.approved) return null;
   return { output: `denied: ${answer.reason ?? "the user did not allow this call"}`, isError: true };
 }
@@ -89,7 +89,7 @@ function toolContext(
 ): ToolContext & { endShowing(): void } {
   let room: number = limits.toolShownCharactersMax;
   return {
-    // Whatever the tool still says: nothing follows the result.
+    // Nothing that the tool shows later may follow the result.
     endShowing: () => (room = 0),
     sessionId,
     turnId: plan.turnId,
@@ -105,7 +105,7 @@ function toolContext(
   };
 }
 
-/** The whole output of a call of an earlier turn of this history. */
+/** Returns the whole output of a call of an earlier turn of this history. Null if there is none. */
 async function earlierOutput({ deps }: EngineCore, { state }: ModelRun["plan"], id: string): Promise<string | null> {
   const entry = state.entries.findLast(({ items }) =>
     items.some((item) => item.type === "tool_result" && item.callId === id),

@@ -1,4 +1,4 @@
-/** One model call of a turn as a step: announced, timed, priced, recorded (T4, D3). */
+/** Runs one model call of a turn as a step: it is announced, timed, priced and recorded (T4, D3). */
 import type { Failure, Warning } from "../../../domain/errors.ts";
 import { costOf } from "../../../domain/models.ts";
 import { noUsage, type Usage } from "../../../domain/usage.ts";
@@ -14,7 +14,7 @@ export type CallEnd = Extract<ProviderEvent, { type: "finished" }> | ProviderFai
 
 export interface ModelStep {
   request: ModelRequest;
-  /** Reads the stream to its end; never throws. */
+  /** Reads the stream to its end. Never throws. */
   consume(events: AsyncIterable<ProviderEvent>): Promise<CallEnd>;
 }
 
@@ -32,7 +32,7 @@ export async function modelStep(core: EngineCore, run: ModelRun, { request, cons
     request,
     consume: () => consume(provider.send(request.request, live.signal)),
   });
-  // What was cut short ends before its step does.
+  // Messages that were cut short end before their step ends.
   recorder.endAll();
   const model = end.type === "finished" ? end.model : request.request.model;
   const usage = priced(model, end.usage);
@@ -60,7 +60,7 @@ export async function modelStep(core: EngineCore, run: ModelRun, { request, cons
   return end;
 }
 
-/** The call itself, as observers are told of it. */
+/** Runs the call, and reports it to observers. */
 async function watchedCall(
   { observer }: EngineDependencies,
   { plan, recorder, live }: ModelRun,
@@ -74,15 +74,18 @@ async function watchedCall(
   const end = await live.watch.ofOthers(() => activity.within(consume));
   if (recorder.outputAt !== null) live.watch.sawOutput(recorder.outputAt);
   const firstOutputMs = recorder.outputAt === null ? null : recorder.outputAt - begunAt;
-  const said =
+  const reported =
     end.type === "finished"
       ? { model: end.model, responseId: end.responseId, stopReason: end.stopReason, code: null }
       : { model: sent.model, responseId: null, stopReason: null, code: end.failure.code };
-  activity.end({ ...said, usage: priced(said.model, end.usage), firstOutputMs });
+  activity.end({ ...reported, usage: priced(reported.model, end.usage), firstOutputMs });
   return end;
 }
 
-/** Writes the step that ended last, if it is not written yet. Where the turn is another runner's by now, the run stops (R1). */
+/**
+ * Stores the step that ended last, if it is not stored yet. If another runner has taken the turn over, the run stops
+ * (R1).
+ */
 export async function storeStep(core: EngineCore, { recorder, live }: ModelRun): Promise<void> {
   const { records, runner } = core.deps;
   if (recorder.unstoredStep === null) return;
@@ -97,11 +100,11 @@ function priced(model: string, usage: Usage): Usage {
 
 function warnOfEstimate(run: ModelRun): void {
   const { name } = run.plan.accepted.provider;
-  const message = `${name} tells no token counts; they are guessed from the lengths of the texts`;
+  const message = `${name} reports no token counts; they are estimated from the lengths of the texts`;
   warnOnce(run, { code: "usage_estimated", message });
 }
 
-/** Of one kind once a turn: each of its calls has the same reason. */
+/** Adds a warning, once per code and turn: each call of the turn has the same reason. */
 function warnOnce({ recorder }: ModelRun, warning: Warning): void {
   if (!recorder.warnings.some(({ code }) => code === warning.code)) recorder.warn(warning);
 }

@@ -1,25 +1,27 @@
-/** When a failed model call is tried again (C7). Pure: whoever asks brings the dice and does the waiting. */
+/**
+ * Decides when a failed model call is retried (C7). It is a pure function: the caller brings the random number and does
+ * the waiting.
+ */
 import type { Failure } from "../../../domain/errors.ts";
 import { limits } from "../../../domain/limits.ts";
 
 export interface FailedAttempt {
-  /** Calls made so far for this step, the failed one included; from 1. */
+  /** The number of calls made for this step, including the failed one, from 1. */
   attempt: number;
   attemptsMax: number;
   failure: Failure;
-  /** What the provider asked for, or null. */
+  /** The wait that the provider requested, in milliseconds. Null if it requested none. */
   retryAfterMs: number | null;
-  /** From 0 to 1. */
+  /** A random number from 0 to 1. */
   random: number;
 }
 
 /**
- * Milliseconds to wait before the next attempt, or null when there shall be none: the failure is final, the
- * attempts are used up, or the provider asks for a longer wait than a turn may take (its message then says
- * how long).
+ * Returns the milliseconds to wait before the next attempt. Null if there must be none: the failure is final, the
+ * attempts are used up, or the provider requests a longer wait than a turn may take (its message then states how long).
  *
- * The wait doubles from attempt to attempt, and half of it is chance, so that many turns that failed together
- * do not come back together. A `retry-after` is a lower bound: never earlier, and a little spread above it.
+ * The wait doubles from attempt to attempt, and half of it is random, so that many turns that failed together do not
+ * retry together. A `retry-after` is a lower bound: the wait is never shorter, and a little longer at random.
  */
 export function retryDelay({ attempt, attemptsMax, failure, retryAfterMs, random }: FailedAttempt): number | null {
   if (!failure.retryable || attempt >= attemptsMax) return null;

@@ -1,6 +1,6 @@
 /**
- * The loop of a turn: the model is called, its tools are run, messages that came meanwhile are handed in, and
- * again, until it has nothing more to call, or calls what somebody else must answer, or the limit is reached.
+ * Runs the loop of a turn. The model is called, its tools run, and messages that arrived meanwhile are delivered. This
+ * repeats until the model calls no more tools, or calls tools that the caller must answer, or reaches the limit.
  */
 import type { HistoryItem } from "../../../domain/history.ts";
 import { limits } from "../../../domain/limits.ts";
@@ -20,7 +20,7 @@ import { sendAgain } from "./send-again.ts";
 import { TurnRequests, type ModelRequest } from "./turn-requests.ts";
 import { failureOf } from "../../../domain/errors.ts";
 
-/** Never rejects. */
+/** Runs the turn, and returns its outcome. Never rejects. */
 export async function runSteps(core: EngineCore, turn: OpenedTurn): Promise<RunOutcome> {
   if ("failure" in turn.prepared) {
     return { plan: null, deferredCalls: [], answer: { ended: "failed", failure: turn.prepared.failure } };
@@ -32,16 +32,19 @@ export async function runSteps(core: EngineCore, turn: OpenedTurn): Promise<RunO
     if (plan.isTooLong) run.plan = plan = await shortened(core, run);
     const outcome = await loop(core, run);
     if (!isTooLongAfterAll(run, outcome)) return outcome;
-    // The provider counts better than we do, or knows a window that we do not (C4).
+    // The provider counts more exactly than this program, or knows a window that this program does not know (C4).
     run.plan = plan = await shortened(core, run);
     return await loop(core, run);
   } catch (error) {
-    // A store that failed between two calls; what was shown so far is kept with the failed turn.
+    // A store failed between two calls. The output so far is kept with the failed turn.
     return { plan, deferredCalls: [], answer: { ended: "failed", failure: failureOf(error) } };
   }
 }
 
-/** With a summary in place of the oldest turns, and with what they had given the model and this turn needs (C6). */
+/**
+ * Returns the plan with a summary in place of the oldest turns, and with the files and chunks of those turns that this
+ * turn needs (C6).
+ */
 async function shortened(core: EngineCore, run: ModelRun): Promise<TurnPlan> {
   return await sendAgain(core, await compact(core, run, core.deps.contextTokens(run.plan.accepted.model)));
 }
@@ -68,7 +71,7 @@ async function loop(core: EngineCore, run: ModelRun): Promise<RunOutcome> {
     const deferredCalls = await run.live.watch.ofOthers(() => runTools(core, run));
     if (run.live.signal.aborted) return { plan, answer: { ended: "interrupted" }, deferredCalls: [] };
     const isSteered = deferredCalls.length === 0 && (await handInSteers(core, run));
-    // Messages from other processes are looked for once more: the end tells of them (R3).
+    // Messages of other processes are read once more, so that the end includes them (R3).
     if (deferredCalls.length > 0) await followControls(core);
     const hasNews = recorder.items.length > answered;
     if (deferredCalls.length > 0 || (!hasNews && !isSteered)) return { plan, answer, deferredCalls };
@@ -80,12 +83,12 @@ async function loop(core: EngineCore, run: ModelRun): Promise<RunOutcome> {
 
 interface Next {
   answer: Extract<ModelAnswer, { ended: "answered" }>;
-  /** What the model has not seen yet. */
+  /** The items that the model has not received yet. */
   news: HistoryItem[];
   produced: HistoryItem[];
 }
 
-/** Continues the provider's memory of the call before, or sends everything again (C1). */
+/** Returns the next request. It continues the provider's memory of the call before, or sends everything again (C1). */
 async function nextRequest(run: ModelRun, { answer, news, produced }: Next): Promise<ModelRequest> {
   const { plan, requests } = run;
   const call: ModelCall =
@@ -95,7 +98,7 @@ async function nextRequest(run: ModelRun, { answer, news, produced }: Next): Pro
   return await requests.store(answer.step + 1, call);
 }
 
-/** V4: messages that were given to the running turn go to the model at its next step. True if there were any. */
+/** Delivers the messages that were sent to the running turn, at its next step (V4). Returns true if there were any. */
 async function handInSteers(core: EngineCore, { live, recorder, plan }: ModelRun): Promise<boolean> {
   const isLast = !recorder.items.slice(-1).some((item) => item.type === "tool_result");
   const steers = await takeSteers(core, live, { isLast });
@@ -107,8 +110,8 @@ async function handInSteers(core: EngineCore, { live, recorder, plan }: ModelRun
 }
 
 function atLimit({ recorder }: ModelRun, answer: Extract<ModelAnswer, { ended: "answered" }>): ModelAnswer {
-  const message = `the turn was stopped after ${limits.stepsPerTurnMax} model calls; continue it if it should go on`;
+  const message = `the turn was stopped after ${limits.stepsPerTurnMax} model calls; send another instruction to continue it`;
   recorder.warn({ code: "step_limit", message });
-  // The provider's memory ends before the last results, so it is not continued.
+  // The provider's memory ends before the last results, so it cannot be continued.
   return { ...answer, stopReason: "step_limit", responseId: null };
 }

@@ -1,6 +1,6 @@
 /**
- * Runs the tools that live beside the engine, between two model calls (V5). Whatever a tool does, the model gets
- * a result: tools that throw, hang, flood or are asked for nonsense are answered with an error that says so.
+ * Runs the tools beside the engine, between two model calls (V5). The model receives a result for every call: a tool
+ * that throws, hangs or floods, or a call with invalid arguments, is answered with an error that states the reason.
  */
 import { openToolCalls, type ToolCallItem, type ToolResultItem } from "../../../domain/history.ts";
 import { limits } from "../../../domain/limits.ts";
@@ -13,17 +13,17 @@ import type { EngineCore } from "../live/engine-core.ts";
 import type { ModelRun } from "./model-run.ts";
 import { storeStep } from "./model-step.ts";
 
-/** What becomes of a call: it waits outside, or it has a result now or soon. */
+/** What happens to a call: it waits for the caller, or it has a result now, or it runs. */
 type Fate = { waits: DeferredCall["waitsFor"] } | { result: ToolResult } | { run: ToolCall };
 
 /**
- * Gives every call of the last answer that can be answered here its result, in the order of the calls, and says
- * which ones wait for somebody else. The part of a mixed batch that runs here runs once, and is kept.
+ * Answers every call of the last answer that can be answered here, in the order of the calls, and returns those that
+ * wait for the caller. If only some calls of an answer run here, they run once and their results are kept.
  */
 export async function runTools(core: EngineCore, run: ModelRun): Promise<DeferredCall[]> {
   const calls = openToolCalls(run.recorder.items);
   const fates = calls.map((call) => ({ call, fate: fateOf(call, run) }));
-  // Tools may take long, and a process may end meanwhile: the call that asked for them is kept by then (R2).
+  // Tools may take long, and the process may end meanwhile. So the step that called them is stored first (R2).
   if (fates.some(({ fate }) => "run" in fate)) await storeStep(core, run);
   const results = await resultsOf(core, run, fates);
   for (const result of results) if (result !== null) run.recorder.items.push(result);
@@ -32,7 +32,7 @@ export async function runTools(core: EngineCore, run: ModelRun): Promise<Deferre
   );
 }
 
-/** Calls that somebody allowed since they were made: they run before the model is called (T9). */
+/** Runs the calls that a person allowed since they were made, before the model is called (T9). */
 export async function runApproved(
   core: EngineCore,
   run: ModelRun,
@@ -58,7 +58,10 @@ interface Decided {
   fate: Fate;
 }
 
-/** Calls that only read run side by side. One that changes something waits for all before it, and all after it for it. */
+/**
+ * Returns the results. Calls that only read run side by side. A call that changes something waits for all calls before
+ * it, and the calls after it wait for it.
+ */
 async function resultsOf(
   core: EngineCore,
   run: ModelRun,
@@ -81,13 +84,15 @@ function changesSomething(fate: Fate): boolean {
   return fate.run.asks || effect === "write" || effect === "run";
 }
 
-/** Null: somebody else answers it. Listeners hear of a result as soon as it is there. */
+/**
+ * Returns the result of a call, or null if the caller answers it. Listeners receive a result as soon as there is one.
+ */
 async function resultOf(core: EngineCore, run: ModelRun, { call, fate }: Decided): Promise<ToolResultItem | null> {
   if ("waits" in fate) return null;
   const result = "result" in fate ? fate.result : await callTool(core, run, fate.run);
   const { recorder } = run;
   const output = outputForModel(result.output, (whole) =>
-    recorder.keepOutput(call.callId, whole) ? `all of it is kept as output:${call.callId}` : null,
+    recorder.keepOutput(call.callId, whole) ? `the whole output is kept as output:${call.callId}` : null,
   );
   const { isError, content } = result;
   recorder.emit({
@@ -117,7 +122,7 @@ function fateOf(call: ToolCallItem, { plan, recorder }: ModelRun): Fate {
     );
   }
   const asks = tool.needsApproval(args);
-  if (asks && plan.accepted.subagent !== null) return { result: nobodyToAsk };
+  if (asks && plan.accepted.subagent !== null) return { result: noPersonToAsk };
   return asks && askApproval === null ? { waits: "approval" } : { run: { call, tool, args, asks } };
 }
 
@@ -129,10 +134,10 @@ function notOffered(name: string, { mode, toolUse }: AcceptedRequest, offered: r
     : `there is no tool "${name}"; the tools are: ${others}`;
 }
 
-const nobodyToAsk: ToolResult = {
+const noPersonToAsk: ToolResult = {
   output:
-    "denied: a subagent has nobody to ask whether this call may run; say in your answer what should be done, " +
-    "so that whoever began you can do it",
+    "denied: a subagent cannot ask a person to allow this call; write in your answer what should be done, " +
+    "so that the agent that started you can do it",
   isError: true,
 };
 

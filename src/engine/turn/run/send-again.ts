@@ -1,6 +1,6 @@
 /**
- * What a compaction hid from the model: files and chunks that were counted as sent before, in turns that a summary
- * stands for now. They are sent again with the turn that compacted (X3, Q4, C6).
+ * Sends again what a compaction hid from the model: files and chunks that count as sent, in turns that a summary has
+ * replaced (X3, Q4, C6).
  */
 import type { ActiveFileRef } from "../../../domain/active-file.ts";
 import { chunkKey, alreadySent } from "../../../domain/lineage.ts";
@@ -18,7 +18,9 @@ import {
 import { contextBlock } from "../request/context-block.ts";
 import type { TurnPlan } from "../prepare/turn-plan.ts";
 
-/** The compacted plan with what it hides and this turn names. May throw what retrieval throws (Q5). */
+/**
+ * Returns the compacted plan with the hidden files and chunks that this turn names. Throws what retrieval throws (Q5).
+ */
 export async function sendAgain({ deps }: EngineCore, plan: TurnPlan): Promise<TurnPlan> {
   const { accepted } = plan;
   const sent = alreadySent(plan.visible);
@@ -26,7 +28,7 @@ export async function sendAgain({ deps }: EngineCore, plan: TurnPlan): Promise<T
   for (const file of plan.sent.files) sent.files.set(file.path, file.hash);
   const files = gatherFiles(accepted.files, sent);
   const known = { sent, activePaths: files.activePaths, bounds: chunkBounds(deps.limits) };
-  // Without the commit: what there is to warn of was in the warnings when the turn was planned.
+  // The commit is left out, because its warning was already in the plan of the turn.
   const chunks = await gatherChunks({ ...accepted.retrieval, commit: null }, accepted.instruction, known);
   const block = contextBlock(chunks.toSend, files.toSend);
   return block === null ? plan : withContext(plan, { block, files, chunks });
@@ -38,7 +40,7 @@ interface Again {
   chunks: GatheredChunks;
 }
 
-/** In front of the message, which stays byte for byte what was stored of it before (E7). */
+/** Returns the plan with the context block in front of the message, which stays byte for byte what was stored (E7). */
 function withContext(plan: TurnPlan, { block, files, chunks }: Again): TurnPlan {
   const context: UserItem = { type: "user", parts: [block] };
   const sentNow = sentWith(chunks, files);
@@ -59,7 +61,7 @@ function withContext(plan: TurnPlan, { block, files, chunks }: Again): TurnPlan 
   };
 }
 
-/** What was sent at either time was sent; a chunk may have been found only now. */
+/** Joins the two lists. A chunk counts as sent if it was sent at either time. It may have been found only now. */
 function mergedChunks(before: readonly ChunkRef[], now: readonly ChunkRef[]): ChunkRef[] {
   const sentNow = new Set(now.filter((ref) => ref.wasSent).map(refKey));
   const known = new Set(before.map(refKey));

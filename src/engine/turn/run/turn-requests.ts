@@ -1,7 +1,7 @@
 /**
- * The requests of one turn, each stored before it is sent (E7). The first one is part of the opening where it
- * is known by then; every other has a blob of its own. A later one is kept as what differs from an earlier one
- * of the turn, which is chosen like the base of a state, so a long loop of tools costs O(k log k) bytes (K3).
+ * The requests of one turn. Each is stored before it is sent (E7). The first one is part of the opening if it is known
+ * by then; every other has its own blob. A later request is stored as its difference from an earlier one of the turn,
+ * which is chosen like the base of a state. So a long loop of tools costs O(k log k) bytes (K3).
  */
 import type { BlobStore } from "../../../blobs/blob-store.ts";
 import { baseDepth } from "../../../domain/lineage.ts";
@@ -12,7 +12,7 @@ import { makeRecipe, messageTexts } from "../request/recipe.ts";
 import type { TurnPlan } from "../prepare/turn-plan.ts";
 import { blobKeys, encodeBlob } from "../kept/turn-blobs.ts";
 
-/** A request on its way: where its bytes are described, and what it was made from. */
+/** A request that is being sent, the blob that describes its bytes, and the call that it was made from. */
 export interface ModelRequest {
   step: number;
   call: ModelCall;
@@ -23,7 +23,7 @@ export interface ModelRequest {
 export class TurnRequests {
   readonly #blobs: BlobStore;
   readonly #plan: TurnPlan;
-  /** In the order in which they were stored; `step` is part of the blob's name. */
+  /** The stored requests, in the order in which they were stored. `step` is part of the name of the blob. */
   readonly #stored: { step: number; body: string }[] = [];
 
   constructor(blobs: BlobStore, plan: TurnPlan) {
@@ -31,7 +31,7 @@ export class TurnRequests {
     this.#plan = plan;
   }
 
-  /** The request that was stored with the opening. */
+  /** Returns the request that was stored with the opening. Null if there is none. */
   opened(openingKey: string): ModelRequest | null {
     const { first } = this.#plan;
     if (first === null) return null;
