@@ -1,101 +1,51 @@
 /**
- * With compose/ the only place that names a driver. Builds the engine from the configuration, with any part replaced that
- * the caller brings (Y1). Drivers are loaded when they are needed, so that a command starts quickly.
+ * Builds the engine from the configuration. The caller may replace any part (Y1). Only this file and compose/ name
+ * drivers. A driver is loaded when it is first needed, so that a command starts quickly.
  */
 import type { BlobStore } from "./blobs/blob-store.ts";
 import { configuredWorkspaces, type ConfiguredWorkspaces } from "./compose/configured-workspaces.ts";
 import { identitiesOf } from "./compose/identities.ts";
-import { keptWorkspaces } from "./compose/kept-workspaces.ts";
+import { lazyWorkspaces } from "./compose/lazy-workspaces.ts";
 import { lazyProviders } from "./compose/lazy-providers.ts";
 import { lazyRetrievers } from "./compose/lazy-retrievers.ts";
 import { openLive } from "./compose/open-live.ts";
+import type { AptoveOptions } from "./compose/options.ts";
 import { openBlobs } from "./compose/open-blobs.ts";
 import { sessionToolsOpener } from "./compose/session-tools.ts";
-import { startObserving, type Observing } from "./compose/observing.ts";
+import { startTelemetry, type Telemetry } from "./compose/telemetry.ts";
 import { quotasOf } from "./compose/quotas.ts";
 import { isAlive, monotonic, thisRunner } from "./compose/this-runner.ts";
-import type { AgentContext, ConversationContext } from "./domain/context.ts";
 import { modelInfo } from "./domain/models.ts";
 import { createEngine } from "./engine/create-engine.ts";
 import type { Engine } from "./engine/engine.ts";
 import type { EngineDependencies, Providers, WorkspaceSettings } from "./engine/dependencies.ts";
-import type { EventLog } from "./live/event-log.ts";
-import type { WakeUps } from "./live/wake-ups.ts";
-import type { Provider } from "./providers/provider.ts";
 import type { RecordStore } from "./records/record-store.ts";
-import type { Retriever } from "./retrieval/retriever.ts";
 import { observedStore } from "./telemetry/observed-store.ts";
-import type { IdentityProvider } from "./identity/identity-provider.ts";
-import type { Observer } from "./telemetry/observer.ts";
 import type { OpenSessionTools } from "./tools/session-tools.ts";
-import type { Tool } from "./tools/tool.ts";
 import { aptoveVersion } from "./version.ts";
-import type { BindingStore } from "./workspace/binding-store.ts";
 import { readContextEntry } from "./configuration/context-entry.ts";
 import { mergeLayers, readSharedLayers, type Configuration } from "./configuration/configuration.ts";
 import { dataFolderPath, openDataFolder, type DataFolder } from "./configuration/data-folder.ts";
 import { pause } from "./system/abort.ts";
 import type { OpenedWorkspaces } from "./workspace/opened-workspaces.ts";
-import type { TranscriptStore } from "./workspace/transcript-store.ts";
 import type { Transcripts } from "./workspace/transcript/transcripts.ts";
-import type { WorkspaceStore } from "./workspace/workspace-store.ts";
-
-/** Every field is optional; what is absent comes from the configuration. */
-export interface AptoveOptions {
-  /** Where the embedded stores and `config.toml` are; absent: the system's place for data (B6). */
-  dataDir?: string;
-  /** In place of the process's own environment. */
-  env?: Readonly<Record<string, string | undefined>>;
-  /** Values over all other layers, in the form of `config.toml`, for example `{ provider: "offline" }` (W7). */
-  overrides?: Record<string, unknown>;
-  records?: RecordStore;
-  blobs?: BlobStore;
-  log?: EventLog;
-  /** In place of those that come with the configured log; beside a `log` of the caller's, absent: none. */
-  wakeUps?: WakeUps;
-  /** In place of the configured one (H4). */
-  identities?: IdentityProvider;
-  /** Added to the configured ones; one with the name of a configured one takes its place. */
-  providers?: Provider[];
-  /** By the names that agent contexts use; one called `local` or `qdrant` takes the place of the configured one. */
-  retrievers?: Record<string, Retriever>;
-  /** Offered to the model on every turn, and run in this process. */
-  tools?: Tool[];
-  agentContexts?: AgentContext[];
-  conversationContexts?: ConversationContext[];
-  /** In place of the folders of the data folder (W1). */
-  workspaceStore?: WorkspaceStore;
-  /** In place of `bindings.toml` (W2). */
-  bindings?: BindingStore;
-  /** In place of the files in the workspaces' folders; absent beside a `workspaceStore`: in memory, until the process ends (W4). */
-  transcripts?: TranscriptStore;
-  /** For what goes wrong behind the scenes; absent: the log, as the configuration says. */
-  report?: (message: string, error?: unknown) => void;
-  /** True: whoever gave a command reads the log at their terminal, so it has warnings only, as text. */
-  isCommand?: boolean;
-  /** Takes a line of the log; absent: standard error. */
-  writeLog?: (line: string) => void;
-  /** Told what begins and ends, beside what the configuration asks for. */
-  observer?: Partial<Observer>;
-  now?: () => number;
-}
 
 export interface Aptove {
   engine: Engine;
-  /** What counts where no workspace says otherwise. */
+  /** The configuration of every workspace that changes nothing. */
   configuration: Configuration;
   folder: DataFolder;
-  /** What is done with workspaces and devices, and what was allowed in them. */
+  /** Opens the workspaces, their devices and their permissions. */
   workspaces(): Promise<OpenedWorkspaces>;
   transcripts(): Promise<Transcripts>;
-  /** What counts in a workspace (W7); null: there is none of that id. */
+  /** Returns the configuration of a workspace (W7), or null if there is no such workspace. */
   configured: ConfiguredWorkspaces;
   openSessionTools: OpenSessionTools;
-  /** Things about the configuration that are worth saying. */
+  /** What the user should know about the configuration. */
   warnings: string[];
-  /** Who watches; to be closed after the engine. */
-  observing: Observing;
-  /** For the operator: what goes wrong behind the scenes. */
+  /** The log, metrics and traces. Close it after the engine. */
+  telemetry: Telemetry;
+  /** Reports a fault to the operator. */
   report(message: string, error?: unknown): void;
 }
 
@@ -103,15 +53,15 @@ export async function createAptove(options: AptoveOptions = {}): Promise<Aptove>
   const { env = process.env, now = Date.now } = options;
   const folder = openDataFolder(options.dataDir ?? dataFolderPath({ env }));
   const overrides = options.overrides ?? {};
-  const brought = (options.providers ?? []).map(({ name }) => name);
-  const shared = readSharedLayers({ dataDir: folder.dir, env, overrides, providers: brought });
+  const givenProviders = (options.providers ?? []).map(({ name }) => name);
+  const shared = readSharedLayers({ dataDir: folder.dir, env, overrides, providers: givenProviders });
   const { configuration, warnings } = mergeLayers(shared, null);
   const version = aptoveVersion();
-  const observing = await startObserving({ configuration, env, version, now, options });
-  const { observer, report } = observing;
+  const telemetry = await startTelemetry({ configuration, env, version, now, options });
+  const { observer, report } = telemetry;
   const providers = lazyProviders(configuration.providers, options.providers ?? [], null);
   const settings = settingsFrom(configuration, providers, options);
-  const workspaces = keptWorkspaces(options, { folder, now, report });
+  const workspaces = lazyWorkspaces(options, { folder, now, report });
   const configured = configuredWorkspaces({
     store: async () => (await workspaces.opened()).store,
     shared,
@@ -119,8 +69,8 @@ export async function createAptove(options: AptoveOptions = {}): Promise<Aptove>
     settle: (own) => settingsFrom(own, lazyProviders(own.providers, options.providers ?? [], providers), options),
   });
   const usual = { provider: configuration.provider, index: configuration.retrieval.store };
-  const { records, blobs } = await openStores(options, { configuration, folder, env, observing });
-  const live = await openLive({ configuration, folder, report, brought: options });
+  const { records, blobs } = await openStores(options, { configuration, folder, env, telemetry });
+  const live = await openLive({ configuration, folder, report, given: options });
   const deps: EngineDependencies = {
     ...settings,
     records: observedStore(records, "records", observer),
@@ -143,7 +93,7 @@ export async function createAptove(options: AptoveOptions = {}): Promise<Aptove>
         return await webReader({ allowedHosts: configuration.input.allowedUrlHosts }).read(url, how);
       },
     },
-    ...identitiesOf(configuration, { brought: options.identities, report }),
+    ...identitiesOf(configuration, { given: options.identities, report }),
     limits: configuration.limits,
     quotas: quotasOf(configuration),
     contextTokens: (model) => modelInfo(model)?.contextTokens ?? null,
@@ -167,12 +117,12 @@ export async function createAptove(options: AptoveOptions = {}): Promise<Aptove>
     configured,
     openSessionTools: sessionToolsOpener({ configuration, configured, folder, env, version }),
     warnings,
-    observing,
+    telemetry,
     report,
   };
 }
 
-/** The caller's own contexts stand in place of the configured ones, in every workspace. */
+/** Contexts that the caller gives replace the configured ones, in every workspace. */
 function settingsFrom(configuration: Configuration, providers: Providers, options: AptoveOptions): WorkspaceSettings {
   return {
     providers,
@@ -185,36 +135,38 @@ function settingsFrom(configuration: Configuration, providers: Providers, option
   };
 }
 
-interface Surroundings {
+interface StoreSetup {
   configuration: Configuration;
   folder: DataFolder;
   env: Readonly<Record<string, string | undefined>>;
-  observing: Observing;
+  telemetry: Telemetry;
 }
 
-/** Throws `blobs_foreign` where records that servers share are not those of the blobs. */
+/** Throws `blobs_foreign` if servers share the records and these blobs belong to other records. */
 async function openStores(
   options: AptoveOptions,
-  { configuration, folder, env, observing }: Surroundings,
+  { configuration, folder, env, telemetry }: StoreSetup,
 ): Promise<{ records: RecordStore; blobs: BlobStore }> {
-  const blobs = options.blobs ?? (await openBlobs(configuration, folder, env));
-  const records = options.records ?? (await openRecords(configuration, folder, observing));
-  const isConfigured = options.records === undefined && options.blobs === undefined;
-  if (!isConfigured || configuration.records.url === null) return { records, blobs };
-  const { checkSameBlobs } = await import("./compose/same-blobs.ts");
+  // The records come first: if a newer version wrote them, nothing else in the folder may be changed (B2).
+  const records = options.records ?? (await openRecords(configuration, folder, telemetry));
   try {
-    await checkSameBlobs({ records, blobs, report: observing.report });
+    const blobs = options.blobs ?? (await openBlobs(configuration, folder, env));
+    const isConfigured = options.records === undefined && options.blobs === undefined;
+    if (isConfigured && configuration.records.url !== null) {
+      const { checkBlobsMatchRecords } = await import("./compose/blobs-match-records.ts");
+      await checkBlobsMatchRecords({ records, blobs, report: telemetry.report });
+    }
+    return { records, blobs };
   } catch (error) {
-    await records.close();
+    if (options.records === undefined) await records.close();
     throw error;
   }
-  return { records, blobs };
 }
 
 async function openRecords(
   configuration: Configuration,
   folder: DataFolder,
-  { metrics }: Observing,
+  { metrics }: Telemetry,
 ): Promise<RecordStore> {
   const { url, ...settings } = configuration.records;
   if (url === null) {

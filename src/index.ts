@@ -1,8 +1,9 @@
 /**
- * The library: builds an engine from its parts, all of them optional, all of them replaceable (Y1). The
- * contracts that a part must fulfil are exported with it; their conformance suites are in `aptove/testing`.
+ * The library. `createAptove` builds an engine; every part of it can be replaced (Y1). The contracts that a part
+ * must fulfil are exported here, and their conformance suites in `aptove/testing`.
  */
-export { createAptove, type Aptove, type AptoveOptions } from "./compose.ts";
+export { createAptove, type Aptove } from "./compose.ts";
+export type * from "./compose/options.ts";
 export type * from "./engine/engine.ts";
 export type { Caller } from "./domain/caller.ts";
 export type * from "./domain/context.ts";
@@ -23,11 +24,11 @@ export type * from "./retrieval/retriever.ts";
 export type { Activity, Observer } from "./telemetry/observer.ts";
 export type * from "./tools/session-tools.ts";
 export type * from "./tools/tool.ts";
-export { checkDeviceId, type Binding, type BindingStore } from "./workspace/binding-store.ts";
+export { checkDeviceId, type DeviceBinding, type BindingStore } from "./workspace/binding-store.ts";
 export { checkTranscriptName, type TranscriptFile, type TranscriptStore } from "./workspace/transcript-store.ts";
 export {
   checkPermission,
-  checkWords,
+  checkNames,
   checkWorkspaceId,
   type NewWorkspace,
   type Workspace,

@@ -1,6 +1,6 @@
 /**
  * The program: the command line over an engine in this process. The command line is an HTTP client like any
- * other; here it speaks to the door without a socket, as the owner of the data folder.
+ * other. Here it calls the HTTP door without a socket, as the owner of the data folder.
  */
 import { fstatSync } from "node:fs";
 import { join } from "node:path";
@@ -15,18 +15,18 @@ async function openLocal({ writeLog, isCommand = false, ...setup }: LocalSetup):
     import("./compose/local-clients.ts"),
   ]);
   const aptove = await createAptove({ ...setup, isCommand, ...(writeLog !== undefined && { writeLog }) });
-  const { engine, configuration, report, observing } = aptove;
+  const { engine, configuration, report, telemetry } = aptove;
   const owner = await engine.keys.owner();
   const { host, allowedHosts, allowedOrigins } = configuration.serve;
   const doorOptions: HttpDoorOptions = {
     engine,
     limits: configuration.limits,
-    // The address that it was told to listen on is one that it is reached under.
+    // Clients may also name the address that the server listens on.
     allowedHosts: [...allowedHosts, host.includes(":") ? `[${host}]` : host],
     allowedOrigins,
     heartbeatMs: configuration.limits.heartbeatMs,
     report,
-    observer: observing.observer,
+    observer: telemetry.observer,
   };
   let stopListening: () => Promise<void> = async () => {};
   return {
@@ -38,18 +38,18 @@ async function openLocal({ writeLog, isCommand = false, ...setup }: LocalSetup):
     recordsAbout: () => engine.recordsAbout(),
     report,
     listen: async (at) => {
-      const [{ httpDoor }, { listen }, { servedAcp }, { listenForOperator }] = await Promise.all([
+      const [{ httpDoor }, { listen }, { remoteAcpMount }, { listenForOperator }] = await Promise.all([
         import("./doors/http/door.ts"),
         import("./doors/http/listen.ts"),
         import("./compose/remote-acp.ts"),
         import("./compose/operator-address.ts"),
       ]);
       const operator = await listenForOperator(aptove);
-      const acp = servedAcp(aptove);
+      const acp = remoteAcpMount(aptove);
       const listening = await listen(httpDoor({ ...doorOptions, mounts: [acp] }), at);
       stopListening = async () => {
         await acp.close();
-        // The turns have ended, so open streams end by themselves; this is for clients that do not read on.
+        // The turns have ended, so open streams end by themselves. The grace is for clients that stopped reading.
         await listening.close({ graceMs: 1_000 });
         await operator?.close();
       };
@@ -58,7 +58,7 @@ async function openLocal({ writeLog, isCommand = false, ...setup }: LocalSetup):
     close: async () => {
       await engine.close();
       await stopListening();
-      await observing.close();
+      await telemetry.close();
     },
   };
 }
@@ -83,10 +83,10 @@ const ports: CliPorts = {
     const { checkMcpServers } = await import("./compose/check-mcp-servers.ts");
     return await checkMcpServers({ ...request, version });
   },
-  redisFault: async (url) => await (await import("./compose/open-live.ts")).redisFault(url),
+  redisFault: async (url) => await (await import("./compose/open-live.ts")).findRedisFault(url),
 };
 
-/** A socket is a program's pipe, which may stay silent for ever; a pipe or file of the shell ends. */
+/** Returns the kind of standard input. A pipe or file of the shell ends; a socket belongs to a program and may never send anything. */
 function inputKind(): ReturnType<CliIo["inputKind"]> {
   if (process.stdin.isTTY) return "none";
   try {
@@ -94,7 +94,7 @@ function inputKind(): ReturnType<CliIo["inputKind"]> {
     if (stat.isFIFO() || stat.isFile()) return "file";
     return stat.isSocket() ? "socket" : "none";
   } catch {
-    // Standard input may be closed altogether.
+    // Standard input may be closed.
     return "none";
   }
 }
@@ -115,5 +115,5 @@ const io: CliIo = {
   ...(process.platform !== "win32" && { suspend }),
 };
 
-// Everything is written and closed by now; what is left (a second Ctrl-C, a silent pipe) is not waited for.
+// Everything is written and closed. What may keep the process alive (a second Ctrl-C, a silent pipe) is not waited for.
 process.exit(await runCli(process.argv.slice(2), io, ports));

@@ -1,6 +1,6 @@
 /**
- * For whoever brings a part of their own, or tests a program that embeds aptove (Y1, B5): the conformance suites
- * of all contracts, the drivers in memory, and the scripted provider. The suites register tests of `node:test`.
+ * What you need to write a driver, or to test a program that embeds aptove (Y1, B5): the conformance suite of each
+ * contract, the in-memory drivers, and the scripted provider. The suites register tests of `node:test`.
  */
 export { blobStoreSuite } from "./blobs/blob-store.suite.ts";
 export { memoryBlobs } from "./blobs/memory/memory-blobs.ts";

@@ -1,8 +1,8 @@
-/** Where the package is, and its version. */
+/** The folder and the version of this package. */
 import { existsSync, readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 
-/** The folder with package.json: some way above, for this file may be a part of a bundle. */
+/** Returns the folder with package.json. It is some levels above this file, which may be part of a bundle. */
 export function packageFolder(): string {
   let folder = new URL(".", import.meta.url);
   while (!existsSync(new URL("package.json", folder))) folder = new URL("..", folder);

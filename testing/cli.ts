@@ -13,15 +13,15 @@ import { localClients } from "../src/compose/local-clients.ts";
 import { createAptove } from "../src/compose.ts";
 import { makeBackup, restoreBackup } from "../src/compose/backup.ts";
 import { checkMcpServers } from "../src/compose/check-mcp-servers.ts";
-import { redisFault } from "../src/compose/open-live.ts";
+import { findRedisFault } from "../src/compose/open-live.ts";
 import { openWorkspaces } from "../src/compose/open-workspaces.ts";
-import type { AptoveOptions } from "../src/compose.ts";
+import type { AptoveOptions } from "../src/compose/options.ts";
 import { serveAcp } from "../src/compose/serve-acp.ts";
 import { runCli } from "../src/doors/cli/run-cli.ts";
 import type { CliIo, CliPorts, LocalEngine, LocalSetup } from "../src/doors/cli/run-cli.ts";
 import { httpDoor } from "../src/doors/http/door.ts";
 import { listen } from "../src/doors/http/listen.ts";
-import type { Listening } from "../src/doors/http/listen.ts";
+import type { ListeningServer } from "../src/doors/http/listen.ts";
 import type { Tool } from "../src/tools/tool.ts";
 import { temporaryFolder } from "./temporary-folder.ts";
 import type { TestTerminal } from "./terminal.ts";
@@ -98,7 +98,7 @@ export async function cliWorld(
       warnings: () => [],
       close: async () => {},
     }),
-    redisFault,
+    redisFault: findRedisFault,
     checkMcpServers: (request) => checkMcpServers({ ...request, version: "0.0.0-test" }),
     backup: (data, request) => makeBackup({ folder: data, version: "0.0.0-test", ...request }),
     restore: (data, request) => restoreBackup({ folder: data, version: "0.0.0-test", ...request }),
@@ -143,7 +143,7 @@ async function openTestEngine(
   const { engine, configuration, report } = await createAptove({ ...setup, ...options });
   const owner = await engine.keys.owner();
   const door = httpDoor({ engine, report });
-  let listening: Listening | null = null;
+  let listening: ListeningServer | null = null;
   let closing: Promise<void> | null = null;
   const close = async (graceMs: number): Promise<void> => {
     await engine.close({ graceMs });

@@ -236,9 +236,9 @@ test("[B4] a server whose blobs lie in a folder of its own is refused; one that 
   const start = (dataDir: string): Promise<Aptove> =>
     createAptove({ dataDir, env, overrides: { records: { url: database.url } }, report: () => undefined });
   const [first, second] = [await temporaryFolder(context), await temporaryFolder(context)];
-  const closing = async ({ engine, observing }: Aptove): Promise<void> => {
+  const closing = async ({ engine, telemetry }: Aptove): Promise<void> => {
     await engine.close({ graceMs: 0 });
-    await observing.close();
+    await telemetry.close();
   };
   await closing(await start(first));
   await assert.rejects(start(second), { code: "blobs_foreign" });

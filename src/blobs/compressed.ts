@@ -74,11 +74,12 @@ async function pack(key: string, bytes: Uint8Array): Promise<Uint8Array> {
   return Buffer.concat([frame, trailerOf(frame, bytes.length)]);
 }
 
-/** Throws `blob_damaged`, naming the key, unless `packed` is byte for byte what `pack` once gave. */
+/** Throws `blob_damaged` or `data_newer`, naming the key, unless `packed` is byte for byte what `pack` once gave. */
 async function unpack(key: string, packed: Uint8Array): Promise<Uint8Array> {
   const frame = Buffer.from(packed.buffer, packed.byteOffset, Math.max(0, packed.length - trailerBytes));
   const trailer = packed.subarray(frame.length);
   const length = trailer.length < trailerBytes ? 0 : lengthIn(trailer);
+  if (isNewer(frame, trailer)) throw newer(key);
   if (!trailerOf(frame, length).equals(trailer)) throw damaged(key, "its bytes do not check out");
   if (length > limits.blobBytesMax) throw damaged(key, `it unpacks to more than ${limits.blobBytesMax} bytes`);
   const options = { maxOutputLength: Math.max(1, length) };
@@ -99,13 +100,27 @@ async function unpack(key: string, packed: Uint8Array): Promise<Uint8Array> {
 const trailerBytes = 16;
 const skippableMagic = 0x184d2a50;
 
-function trailerOf(frame: Uint8Array, length: number): Buffer {
+function trailerOf(frame: Uint8Array, length: number, magic = skippableMagic): Buffer {
   const trailer = Buffer.alloc(trailerBytes);
-  trailer.writeUInt32LE(skippableMagic, 0);
+  trailer.writeUInt32LE(magic, 0);
   trailer.writeUInt32LE(8, 4);
   trailer.writeUInt32LE(length, 8);
   trailer.writeUInt32LE(crc32(trailer.subarray(0, 12), crc32(frame)), 12);
   return trailer;
+}
+
+/** A later format has another of the 16 magic numbers of skippable frames; a checksum that is right says that no bit flipped. */
+function isNewer(frame: Uint8Array, trailer: Uint8Array): boolean {
+  if (trailer.length < trailerBytes) return false;
+  const magic = new DataView(trailer.buffer, trailer.byteOffset).getUint32(0, true);
+  if (magic <= skippableMagic || magic > skippableMagic + 15) return false;
+  return trailerOf(frame, lengthIn(trailer), magic).equals(trailer);
+}
+
+function newer(key: string): AptoveError {
+  return new AptoveError("data_newer", `the blob ${key} was written by a newer version; update aptove`, {
+    facts: { key },
+  });
 }
 
 function lengthIn(trailer: Uint8Array): number {

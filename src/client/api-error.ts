@@ -1,21 +1,21 @@
-/** The only error that the client throws, except for a bad argument. */
+/** The error that every method of the client throws, except for a bad argument. */
 import type { ErrorCode } from "../protocol/problem.ts";
 
 /**
- * The server's codes, and three that only a client can meet: nobody answered, somebody else did, and a
- * stream that stayed broken after all retries.
+ * The codes of the server, and three of the client: `unreachable` (no answer), `answer_invalid` (the answer is not one
+ * of aptove), and `stream_cut` (the stream stayed broken after all retries).
  */
 export type ApiErrorCode = ErrorCode | "unreachable" | "answer_invalid" | "stream_cut";
 
 export class AptoveApiError extends Error {
   readonly code: ApiErrorCode;
-  /** HTTP status; 0 where there was no answer. */
+  /** HTTP status. 0 if there was no answer. */
   readonly status: number;
   readonly detail: string;
   readonly retryable: boolean;
-  /** The problem's further members, for example `turnId` of the running turn (T5). */
+  /** Further members of the problem document, for example `turnId` of the running turn (T5). */
   readonly facts: Record<string, unknown>;
-  /** From `Retry-After`; null without one. */
+  /** Milliseconds from the `Retry-After` header. Null if the answer has none. */
   readonly retryAfterMs: number | null;
 
   constructor(
@@ -41,7 +41,7 @@ export class AptoveApiError extends Error {
   }
 }
 
-/** A refusal as the server wrote it; whatever is not a problem document came from somebody else. */
+/** Reads the server's refusal. An answer that is not a problem document comes from another server, for example a proxy. */
 export async function apiErrorOf(response: Response): Promise<AptoveApiError> {
   const { status } = response;
   const text = await response.text();

@@ -7,7 +7,7 @@ import { AptoveError } from "../domain/errors.ts";
 import { newId } from "../domain/ids.ts";
 import { memoryRecords } from "../records/memory/memory-records.ts";
 import { testDoor, type TestDoor } from "../../testing/http-door.ts";
-import { AptoveApiError, createClient, isTerminal, type StreamedEvent } from "./client.ts";
+import { AptoveApiError, createClient, isTerminalEvent, type StreamedEvent } from "./client.ts";
 
 function failed(code: string): (error: unknown) => boolean {
   return (error) => error instanceof AptoveApiError && error.code === code;
@@ -142,7 +142,7 @@ test("[V1] execute tells every event as it comes, and the answer is the stored o
     },
   );
   assert.equal(answer.text, "one two");
-  assert.deepEqual(seen.filter(({ event }) => isTerminal(event)).length, 1);
+  assert.deepEqual(seen.filter(({ event }) => isTerminalEvent(event)).length, 1);
   const replayed: StreamedEvent[] = [];
   for await (const streamed of door.client().events(answer.turnId)) replayed.push(streamed);
   assert.deepEqual(seen, replayed);
@@ -245,7 +245,7 @@ test("[H3] a refusal is thrown as it is, and not tried again", async (t) => {
   await assert.rejects(client.turns.answer(running.turnId), failed("turn_not_finished"));
   held.resolve();
   for await (const { event } of client.events(running.turnId))
-    if (isTerminal(event)) assert.equal(event.type, "RUN_FINISHED");
+    if (isTerminalEvent(event)) assert.equal(event.type, "RUN_FINISHED");
   await assert.rejects(client.sessions.get(newId()), failed("not_found"));
   await assert.rejects(client.sessions.get("../../api/me"), failed("not_found"));
 });

@@ -1,6 +1,6 @@
 /**
- * The typed HTTP client. Its methods and types come from the route table; it loads no schema and starts in
- * milliseconds. It works in a browser, in Node, and without a socket on a door's own `fetch`.
+ * The typed HTTP client. Its methods and types come from the route table. It loads no schema and starts in
+ * milliseconds. It works in a browser, in Node, and without a socket on the `fetch` of an HTTP door.
  */
 import type {
   WireDevice,
@@ -23,8 +23,8 @@ import { followEvents } from "./event-stream.ts";
 import type { StreamedEvent } from "./event-stream.ts";
 import { keyMethods, peopleMethods } from "./people.ts";
 import type { KeyMethods, ListAudit, PeopleMethods } from "./people.ts";
-import { jsonOf, sender } from "./send.ts";
-import type { Call, Connection, Send, SendOptions } from "./send.ts";
+import { jsonOf, requestSender } from "./send.ts";
+import type { FetchJson, ServerConnection, SendRequest, RequestOptions } from "./send.ts";
 import { sessionMethods } from "./sessions.ts";
 import type { SessionMethods } from "./sessions.ts";
 import { turnMethods } from "./turns.ts";
@@ -32,7 +32,7 @@ import type { TurnMethods } from "./turns.ts";
 
 export { AptoveApiError } from "./api-error.ts";
 export type { ApiErrorCode } from "./api-error.ts";
-export { isTerminal } from "./event-stream.ts";
+export { isTerminalEvent } from "./event-stream.ts";
 export type { StreamedEvent } from "./event-stream.ts";
 export type { AgUiEvent, AptoveCustomEvent } from "../protocol/ag-ui.ts";
 export type { ExecuteAccepted, ExecuteAnswer, ExecuteRequest } from "../protocol/execute.ts";
@@ -66,10 +66,10 @@ export type { WireTokenUsage } from "../protocol/values.ts";
 export type { ExportFile, SessionListOptions, SessionMethods, TurnListOptions } from "./sessions.ts";
 export type { TurnMethods } from "./turns.ts";
 
-export interface ClientOptions extends Connection {
-  /** How often in a row a broken stream is opened again without one new event in between; 5. */
+export interface ClientOptions extends ServerConnection {
+  /** How many times in a row a broken stream is opened again if no new event arrives. Default: 5. */
   retries?: number;
-  /** Wait before the first of them, doubled each time; 200 ms. */
+  /** Milliseconds to wait before the first retry, doubled for each further one. Default: 200. */
   backoffMs?: number;
 }
 
@@ -78,59 +78,59 @@ export interface CallOptions {
 }
 
 export interface ExecuteOptions extends CallOptions {
-  /** Every event, as it comes. The first is RUN_STARTED, whose `runId` is the turn's id. */
+  /** Receives each event as it arrives. The first is RUN_STARTED, whose `runId` is the turn's id. */
   onEvent?: (streamed: StreamedEvent) => void;
-  /** Made up where there is none, so that a lost connection never runs an instruction twice (T13). */
+  /** Identifies the request, so that a retry after a lost connection never runs the instruction twice (T13). Default: a new UUID. */
   idempotencyKey?: string;
 }
 
 export interface EventsOptions extends CallOptions {
-  /** Id of the last event that was had. */
+  /** Id of the last event that the caller received. */
   after?: string;
 }
 
-/** Every method throws an AptoveApiError when the server refuses or cannot be reached, and the signal's reason when it aborts. */
+/** Every method throws an AptoveApiError if the server refuses or cannot be reached, and the signal's reason if the signal aborts. */
 export interface AptoveClient {
   /**
-   * Runs a turn and gives its whole answer; a turn that failed is an answer of kind `error`. Aborting only
-   * stops listening: the run goes on (R5), `turns.interrupt` stops it.
+   * Runs a turn and returns its complete answer. A failed turn is an answer of kind `error`. Aborting only stops
+   * listening: the run continues (R5). `turns.interrupt` stops the run.
    */
   execute(request: ExecuteRequest, options?: ExecuteOptions): Promise<ExecuteAnswer>;
-  /** Starts a turn and returns at once; read it with `events`. */
+  /** Starts a turn and returns at once. Read its events with `events`. */
   start(request: ExecuteRequest, options?: Omit<ExecuteOptions, "onEvent">): Promise<ExecuteAccepted>;
-  /** A turn's events up to the terminal one, picked up again where a connection broke. */
+  /** Yields a turn's events up to the terminal one. If the connection breaks, it resumes after the last event. */
   events(turnId: string, options?: EventsOptions): AsyncIterable<StreamedEvent>;
   sessions: SessionMethods;
   turns: TurnMethods;
-  /** Sessions that hold all of the words. */
+  /** Finds sessions that contain all of the words. */
   search(text: string, options?: Omit<QueryOf<"search">, "q">): Promise<WireSearchHits["hits"]>;
   keys: KeyMethods;
-  /** The caller's own org. */
+  /** The users of the caller's org. */
   people: PeopleMethods;
   audit: ListAudit;
   devices: {
     list(): Promise<WireDevice[]>;
-    /** A code for one device, good once and for five minutes. */
+    /** Creates a code for one device. It can be used once, within five minutes. */
     createPairingCode(start?: WirePairingStart): Promise<WirePairingCode>;
-    /** What became of it. Throws `not_found` some time after its end. */
+    /** Returns the state of a pairing. Throws `not_found` some time after it has ended. */
     pairing(id: string): Promise<WirePairing>;
-    /** What the device itself calls, without a key: it gets its token. Throws `pairing_refused`. */
+    /** Called by the device itself, without a key. Returns its token. Throws `pairing_refused`. */
     pair(claim: WirePairingClaim): Promise<WirePairedDevice>;
-    /** By the device's `id`. */
+    /** Revokes the device with this `id`. */
     revoke(id: string): Promise<void>;
   };
-  /** Contexts of the configuration, and those that the org keeps as records over them (G1). */
+  /** The configured contexts, and the org's own ones, which override them (G1). */
   contexts: ContextMethods;
-  /** Deletes what no turn needs; with `dryRun` only says what that is. For admins. */
+  /** Deletes the blobs that no turn needs. With `dryRun` it only reports them. Requires an admin. */
   collectGarbage(options: { dryRun: boolean }): Promise<WireGarbageReport>;
   me(): Promise<WireMe>;
-  /** Whether the server can take turns. */
+  /** Returns whether the server can run turns. */
   health(): Promise<WireReadiness>;
 }
 
 export function createClient(options: ClientOptions): AptoveClient {
-  const send = sender(options);
-  const call: Call = async <N extends RouteName>(name: N, more?: SendOptions<N>) =>
+  const send = requestSender(options);
+  const call: FetchJson = async <N extends RouteName>(name: N, more?: RequestOptions<N>) =>
     jsonOf<AnswerOf<N>>(await send(name, more));
   const stream = { send, retries: options.retries ?? 5, backoffMs: options.backoffMs ?? 200 };
   return {
@@ -163,18 +163,18 @@ export function createClient(options: ClientOptions): AptoveClient {
   };
 }
 
-interface Streaming {
-  send: Send;
+interface StreamSettings {
+  send: SendRequest;
   retries: number;
   backoffMs: number;
 }
 
-function executeSend(request: ExecuteRequest, options: Omit<ExecuteOptions, "onEvent">): SendOptions<"execute"> {
+function executeSend(request: ExecuteRequest, options: Omit<ExecuteOptions, "onEvent">): RequestOptions<"execute"> {
   const headers = { "idempotency-key": options.idempotencyKey ?? crypto.randomUUID() };
   return { body: request, headers, signal: options.signal };
 }
 
-function turnEvents(streaming: Streaming, turnId: string, options: EventsOptions): AsyncGenerator<StreamedEvent> {
+function turnEvents(streaming: StreamSettings, turnId: string, options: EventsOptions): AsyncGenerator<StreamedEvent> {
   const open = (lastId: string | null) =>
     streaming.send("turnEvents", {
       id: turnId,
@@ -186,14 +186,14 @@ function turnEvents(streaming: Streaming, turnId: string, options: EventsOptions
 }
 
 async function execute(
-  streaming: Streaming,
+  streaming: StreamSettings,
   request: ExecuteRequest,
   options: ExecuteOptions = {},
 ): Promise<ExecuteAnswer> {
   const { signal } = options;
   const sent = { ...executeSend({ ...request, transport: "sse" }, options), accept: "text/event-stream" };
   let turnId: string | null = null;
-  // The same key gives the same turn, so until its id is known the request itself is sent again.
+  // The same idempotency key returns the same turn. So until the turn's id is known, a retry sends the request again.
   const open = (lastId: string | null) =>
     turnId === null
       ? streaming.send("execute", sent)

@@ -1,23 +1,23 @@
-/** What the client does with contexts (G1). */
+/** The client's methods for contexts (G1). */
 import type { WireContext, WireContextEdit, WireContextVersion } from "../protocol/context.ts";
 import type { QueryOf } from "../protocol/routes/routes.ts";
-import type { Call } from "./send.ts";
+import type { FetchJson } from "./send.ts";
 
 type Kind = WireContext["kind"];
 
 export interface ContextMethods {
   list(): Promise<WireContext[]>;
-  /** What counts; with `version` that version of the org's record. */
+  /** Returns the context in effect, or with `version` that version of the org's own one. */
   get(kind: Kind, id: string, options?: { version?: number }): Promise<WireContext>;
-  /** Throws `context_changed` where `expectedVersion` is not the newest; without it, where there is one. */
+  /** Throws `context_changed` if `expectedVersion` is not the newest version. Without it: if a version exists. */
   put(kind: Kind, id: string, edit: WireContextEdit): Promise<WireContext>;
-  /** Throws `not_found` where the org keeps no such context. */
+  /** Retires the org's own context. Throws `not_found` if the org has none. */
   retire(kind: Kind, id: string, options?: { expectedVersion?: number }): Promise<WireContextVersion>;
-  /** Newest first. */
+  /** Returns the versions of the org's own context, newest first. */
   versions(kind: Kind, id: string, page?: QueryOf<"listContextVersions">): Promise<WireContextVersion[]>;
 }
 
-export function contextMethods(call: Call): ContextMethods {
+export function contextMethods(call: FetchJson): ContextMethods {
   return {
     list: async () => (await call("listContexts")).contexts,
     get: (kind, name, query = {}) => call("getContextEntry", { params: { kind, name }, query }),

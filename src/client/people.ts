@@ -1,37 +1,37 @@
-/** What the client does with orgs, people, keys and the audit log (H4). */
+/** The client's methods for orgs, users, keys and the audit log (H4). */
 import type { WireApiKey, WireCreatedKey, WireKeyStart } from "../protocol/key.ts";
 import type { WireAuditEntry, WireOrg, WireUser, WireUserChange, WireUserStart } from "../protocol/people.ts";
 import type { AnswerOf, QueryOf } from "../protocol/routes/routes.ts";
 import type { WireSessionList } from "../protocol/session.ts";
-import type { Call, Send } from "./send.ts";
+import type { FetchJson, SendRequest } from "./send.ts";
 
 export interface PeopleMethods {
-  /** The caller's own. */
+  /** Returns an org. A caller can read only their own. */
   org(id: string): Promise<WireOrg>;
   renameOrg(id: string, name: string): Promise<WireOrg>;
   list(page?: QueryOf<"listUsers">): Promise<AnswerOf<"listUsers">>;
   get(id: string): Promise<WireUser>;
-  /** Throws `user_exists`. */
+  /** Adds a user to the org. Throws `user_exists`. */
   add(user: WireUserStart): Promise<WireUser>;
-  /** Throws `last_admin`, `user_exists`. */
+  /** Changes a user. Throws `last_admin`, `user_exists`. */
   change(id: string, change: WireUserChange): Promise<WireUser>;
-  /** Theirs, as far as the caller may see them. */
+  /** Returns the user's sessions that the caller may see. */
   sessions(id: string, page?: QueryOf<"listUserSessions">): Promise<WireSessionList>;
 }
 
 export interface KeyMethods {
-  /** The caller's own; for an admin the org's. */
+  /** Returns the caller's keys. An admin gets all keys of the org. */
   list(page?: QueryOf<"listKeys">): Promise<{ keys: WireApiKey[]; nextCursor: string | null }>;
   create(key: WireKeyStart): Promise<WireCreatedKey>;
   revoke(id: string): Promise<void>;
 }
 
-/** Newest first. For admins. */
+/** Returns entries of the audit log, newest first. Requires an admin. */
 export type ListAudit = (
   query?: QueryOf<"listAudit">,
 ) => Promise<{ entries: WireAuditEntry[]; nextCursor: string | null }>;
 
-export function peopleMethods(call: Call): PeopleMethods {
+export function peopleMethods(call: FetchJson): PeopleMethods {
   return {
     org: (id) => call("getOrg", { id }),
     renameOrg: (id, name) => call("updateOrg", { id, body: { name } }),
@@ -43,7 +43,7 @@ export function peopleMethods(call: Call): PeopleMethods {
   };
 }
 
-export function keyMethods(send: Send, call: Call): KeyMethods {
+export function keyMethods(send: SendRequest, call: FetchJson): KeyMethods {
   return {
     list: (query = {}) => call("listKeys", { query }),
     create: (body) => call("createKey", { body }),

@@ -1,45 +1,45 @@
-/** One request of the client: a route by name, with types inferred from the route table. */
+/** Sends one request to a route, named as in the route table, which gives the types. */
 import { paths } from "../protocol/routes/paths.ts";
 import type { RouteName } from "../protocol/routes/paths.ts";
 import type { AnswerOf, BodyOf, ParamsOf, QueryOf } from "../protocol/routes/routes.ts";
 import { AptoveApiError, apiErrorOf } from "./api-error.ts";
 
-export interface SendOptions<N extends RouteName> {
+export interface RequestOptions<N extends RouteName> {
   id?: string;
-  /** Parameters of the path beside `{id}`. */
+  /** Parameters of the path other than `{id}`. */
   params?: ParamsOf<N>;
   query?: QueryOf<N>;
-  /** Sent as JSON. */
+  /** The JSON body. */
   body?: BodyOf<N>;
-  /** Instead of `body`: something that is not JSON. */
-  content?: Content;
+  /** A body that is not JSON, in place of `body`. */
+  content?: RequestContent;
   accept?: string;
   headers?: Record<string, string>;
   signal?: AbortSignal | undefined;
 }
 
-/** A stream is read as it is sent, and so it is sent once only; browsers may want a Blob instead. */
-export interface Content {
+/** A body that is not JSON. A stream can be sent only once. Some browsers cannot send a stream and need a Blob. */
+export interface RequestContent {
   mediaType: string;
   bytes: Blob | string | Uint8Array<ArrayBuffer> | ReadableStream<Uint8Array>;
 }
 
-export interface Connection {
-  /** Address of the server, with or without a path before the routes. */
+export interface ServerConnection {
+  /** Address of the server. It may have a path, which is put before the routes. */
   url: string;
   /** The API key's secret. */
   key: string;
-  /** Instead of the global fetch; a door's own `fetch` makes the client work without a socket. */
+  /** Replaces the global `fetch`. With the `fetch` of an HTTP door the client needs no socket. */
   fetch?: (request: Request) => Promise<Response>;
 }
 
-/** Gives the answer of a route, whatever it is; a refusal is thrown. */
-export type Send = <N extends RouteName>(name: N, options?: SendOptions<N>) => Promise<Response>;
+/** Sends a request and returns the response. Throws an AptoveApiError for a refusal. */
+export type SendRequest = <N extends RouteName>(name: N, options?: RequestOptions<N>) => Promise<Response>;
 
-/** Gives the JSON answer of a route. */
-export type Call = <N extends RouteName>(name: N, options?: SendOptions<N>) => Promise<AnswerOf<N>>;
+/** Sends a request and returns the JSON of the response. */
+export type FetchJson = <N extends RouteName>(name: N, options?: RequestOptions<N>) => Promise<AnswerOf<N>>;
 
-export function sender(connection: Connection): Send {
+export function requestSender(connection: ServerConnection): SendRequest {
   const base = connection.url.replace(/\/+$/, "");
   const fetch = connection.fetch ?? globalThis.fetch;
   return async (name, options = {}) => {
@@ -69,19 +69,19 @@ export function sender(connection: Connection): Send {
   };
 }
 
-function contentOf({ body, content }: SendOptions<RouteName>): Content | null {
+function contentOf({ body, content }: RequestOptions<RouteName>): RequestContent | null {
   if (content !== undefined) return content;
   return body === undefined ? null : { mediaType: "application/json", bytes: JSON.stringify(body) };
 }
 
-/** The JSON of an answer. What is checked is only that it is ours: the types are the server's promise. */
+/** Reads the JSON of a response. It checks only the media type and trusts the server for the content. */
 export async function jsonOf<T>(response: Response): Promise<T> {
   const isJson = response.headers.get("content-type")?.startsWith("application/json");
   if (!isJson) throw new AptoveApiError("answer_invalid", "the answer is not JSON", { status: response.status });
   return (await response.json()) as T;
 }
 
-/** An abort stays what it is; every other failure to get an answer is `unreachable`. */
+/** Throws `unreachable` if there is no answer. An abort is thrown unchanged. */
 async function reach<T>(call: () => Promise<T>, to: { url: string; signal?: AbortSignal | undefined }): Promise<T> {
   try {
     return await call();

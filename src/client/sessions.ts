@@ -1,4 +1,4 @@
-/** The client's methods about sessions and their tree. */
+/** The client's methods for sessions: the sessions themselves, their tree, and their turns. */
 import type { QueryOf } from "../protocol/routes/routes.ts";
 import type { WireVerifyReport } from "../protocol/explain.ts";
 import type { WireMailbox } from "../protocol/mailbox.ts";
@@ -7,53 +7,70 @@ import type { WireShared, WireSharingChange } from "../protocol/people.ts";
 import type { WireImportReport } from "../protocol/transfer.ts";
 import type { WireHeadMove, WirePurgeReport, WireSessionGraph } from "../protocol/tree.ts";
 import type { WireTurn, WireTurnList } from "../protocol/turn.ts";
-import type { Call, Content, Send } from "./send.ts";
+import type { FetchJson, RequestContent, SendRequest } from "./send.ts";
 
 export type SessionListOptions = Omit<QueryOf<"listSessions">, "removed">;
 export type TurnListOptions = QueryOf<"listTurns">;
 
-/** Of `export` and `import`; the media type of the file is `application/x-ndjson`. */
-export type ExportFile = Content["bytes"];
+/** The content of an export file. Its media type is `application/x-ndjson`. */
+export type ExportFile = RequestContent["bytes"];
 
-export interface SessionMethods {
+/** Sessions themselves: creating, reading, sharing, and moving them between servers. */
+export interface SessionMethods extends SessionTreeMethods, SessionTurnMethods {
   list(options?: SessionListOptions): Promise<WireSessionList>;
-  /** The caller's removed sessions. */
+  /** Returns the caller's removed sessions. */
   listRemoved(): Promise<WireSession[]>;
-  /** With `forkOf`: below a finished turn of any session that the caller may read. With `continueWorkspace`: where the workspace was (W3). */
+  /**
+   * Creates a session. With `forkOf` it continues from a finished turn of any session that the caller may read. With
+   * `continueWorkspace` it continues where the workspace was (W3).
+   */
   create(start?: WireSessionStart): Promise<WireSession>;
   get(id: string): Promise<WireSession>;
   update(id: string, patch: WireSessionPatch): Promise<WireSession>;
-  /** Whether it is public in the org, and who takes part in it. */
+  /** Returns whether the session is public in the org, and its participants. */
   sharing(id: string): Promise<WireShared>;
-  /** With all of the org to read, with some to continue; or no more. */
+  /** Makes the session readable for the org or private, and adds or removes participants, who may continue it. */
   share(id: string, change: WireSharingChange): Promise<WireShared>;
-  /** Throws `head_moved` where the head is not at `from` any more. */
+  /**
+   * Returns a file for `import`, as a stream. With `turnId` it has only the branch that ends at this turn. Reading throws
+   * if the file breaks off.
+   */
+  export(id: string, options?: { turnId?: string }): Promise<ReadableStream<Uint8Array>>;
+  /** Returns the conversation as Markdown, for people to read. */
+  markdown(id: string): Promise<string>;
+  import(file: ExportFile): Promise<WireImportReport>;
+}
+
+/** The tree of sessions: the head, forks, archiving and deleting. */
+export interface SessionTreeMethods {
+  /** Moves the head. Throws `head_moved` if the head is no longer at `from`. */
   moveHead(id: string, move: WireHeadMove): Promise<WireSession>;
   archive(id: string): Promise<WireSession>;
   unarchive(id: string): Promise<WireSession>;
-  /** Softly: `restore` brings it back, `purge` deletes it for ever. */
+  /** Removes the session from all lists. `restore` reverts this, `purge` deletes the session permanently. */
   remove(id: string): Promise<WireSession>;
   restore(id: string): Promise<WireSession>;
   purge(id: string): Promise<WirePurgeReport>;
   graph(id: string): Promise<WireSessionGraph>;
   verify(id: string): Promise<WireVerifyReport>;
-  turns(id: string, options?: TurnListOptions): Promise<WireTurnList>;
-  lastTurn(id: string): Promise<WireTurn>;
-  /** Id of the turn that was stopped; null when nothing ran. */
-  interrupt(id: string): Promise<string | null>;
-  /** Id of the running turn that got the message. Throws `turn_not_running`. */
-  steer(id: string, text: string): Promise<string>;
-  /** What subagents left, oldest first; `fire` in a turn's request takes what waits. */
-  mailbox(id: string, options?: QueryOf<"getMailbox">): Promise<WireMailbox>;
-  /** A file for `import`, as it comes; only the branch that ends at `turnId`, if there is one. A file that breaks off throws while it is read. */
-  export(id: string, options?: { turnId?: string }): Promise<ReadableStream<Uint8Array>>;
-  /** For reading. */
-  markdown(id: string): Promise<string>;
-  import(file: ExportFile): Promise<WireImportReport>;
 }
 
-export function sessionMethods(send: Send, call: Call): SessionMethods {
+/** The turns of a session, the one that runs, and the mailbox. */
+export interface SessionTurnMethods {
+  turns(id: string, options?: TurnListOptions): Promise<WireTurnList>;
+  lastTurn(id: string): Promise<WireTurn>;
+  /** Stops the running turn. Returns its id, or null if no turn was running. */
+  interrupt(id: string): Promise<string | null>;
+  /** Sends a message to the running turn. Returns the turn's id. Throws `turn_not_running`. */
+  steer(id: string, text: string): Promise<string>;
+  /** Returns the answers of subagents, oldest first. A turn with `fire` takes those that wait. */
+  mailbox(id: string, options?: QueryOf<"getMailbox">): Promise<WireMailbox>;
+}
+
+export function sessionMethods(send: SendRequest, call: FetchJson): SessionMethods {
   return {
+    ...sessionTreeMethods(call),
+    ...sessionTurnMethods(call),
     list: (query = {}) => call("listSessions", { query }),
     listRemoved: async () => (await call("listSessions", { query: { removed: true } })).sessions,
     create: (start = {}) => call("createSession", { body: start }),
@@ -61,19 +78,6 @@ export function sessionMethods(send: Send, call: Call): SessionMethods {
     update: (id, body) => call("updateSession", { id, body }),
     sharing: (id) => call("getSharing", { id }),
     share: (id, body) => call("changeSharing", { id, body }),
-    moveHead: (id, body) => call("moveHead", { id, body }),
-    archive: (id) => call("archiveSession", { id }),
-    unarchive: (id) => call("unarchiveSession", { id }),
-    remove: (id) => call("removeSession", { id }),
-    restore: (id) => call("restoreSession", { id }),
-    purge: (id) => call("purgeSession", { id }),
-    graph: (id) => call("getGraph", { id }),
-    verify: (id) => call("verifySession", { id }),
-    turns: (id, query = {}) => call("listTurns", { id, query }),
-    lastTurn: (id) => call("getLastTurn", { id }),
-    interrupt: async (id) => (await call("interruptSession", { id })).interruptedTurnId,
-    steer: async (id, text) => (await call("steerSession", { id, body: { text } })).steeredTurnId,
-    mailbox: (id, query = {}) => call("getMailbox", { id, query }),
     export: async (id, query = {}) => {
       const response = await send("exportSession", { id, query, accept: "application/x-ndjson" });
       return response.body ?? new Blob().stream();
@@ -83,5 +87,28 @@ export function sessionMethods(send: Send, call: Call): SessionMethods {
       return await response.text();
     },
     import: (bytes) => call("importSessions", { content: { mediaType: "application/x-ndjson", bytes } }),
+  };
+}
+
+function sessionTreeMethods(call: FetchJson): SessionTreeMethods {
+  return {
+    moveHead: (id, body) => call("moveHead", { id, body }),
+    archive: (id) => call("archiveSession", { id }),
+    unarchive: (id) => call("unarchiveSession", { id }),
+    remove: (id) => call("removeSession", { id }),
+    restore: (id) => call("restoreSession", { id }),
+    purge: (id) => call("purgeSession", { id }),
+    graph: (id) => call("getGraph", { id }),
+    verify: (id) => call("verifySession", { id }),
+  };
+}
+
+function sessionTurnMethods(call: FetchJson): SessionTurnMethods {
+  return {
+    turns: (id, query = {}) => call("listTurns", { id, query }),
+    lastTurn: (id) => call("getLastTurn", { id }),
+    interrupt: async (id) => (await call("interruptSession", { id })).interruptedTurnId,
+    steer: async (id, text) => (await call("steerSession", { id, body: { text } })).steeredTurnId,
+    mailbox: (id, query = {}) => call("getMailbox", { id, query }),
   };
 }

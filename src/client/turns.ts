@@ -1,8 +1,8 @@
-/** The client's methods about turns. */
+/** The client's methods for turns. */
 import type { ExecuteAnswer } from "../protocol/execute.ts";
 import type { WireTurnDiff } from "../protocol/explain.ts";
 import type { WireTurn, WireTurnContext, WireTurnSummary } from "../protocol/turn.ts";
-import type { Call, Send } from "./send.ts";
+import type { FetchJson, SendRequest } from "./send.ts";
 
 export interface TurnMethods {
   get(id: string): Promise<WireTurn>;
@@ -10,17 +10,22 @@ export interface TurnMethods {
   instruction(id: string): Promise<string>;
   answer(id: string): Promise<ExecuteAnswer>;
   context(id: string): Promise<WireTurnContext>;
-  /** Exact bytes of a model call; steps count from 1. */
+  /** Returns the exact bytes of the request to the model. Steps count from 1. */
   request(id: string, step: number): Promise<Uint8Array>;
-  response(id: string, step: number): Promise<Uint8Array>;
-  /** What the model saw differently in two turns, and what it answered. */
+  /** Returns the exact bytes of the model's response. Steps count from 1. */
+  response(
+    id: string,
+    step: number,
+  ): Promise<Uint8Array>;
+  /** Returns what differs in the input of two turns, and both answers. */
   diff(a: string, b: string): Promise<WireTurnDiff>;
+  /** Stops the turn. Returns its id, or null if it was not running. */
   interrupt(id: string): Promise<string | null>;
-  /** Id of the turn, which gets the message at its next step. Throws `turn_not_running`. */
+  /** Sends a message to the running turn, which receives it at its next step. Returns the turn's id. Throws `turn_not_running`. */
   steer(id: string, text: string): Promise<string>;
 }
 
-export function turnMethods(send: Send, call: Call): TurnMethods {
+export function turnMethods(send: SendRequest, call: FetchJson): TurnMethods {
   const bytes = async (name: "getRequest" | "getResponse", id: string, step: number) => {
     const response = await send(name, { id, query: { step }, accept: "application/octet-stream" });
     return new Uint8Array(await response.arrayBuffer());

@@ -1,8 +1,8 @@
 /**
- * A copy of a data folder, made while others write to it, and brought back (docs/backup.md). The order is what keeps it from
- * lying: a turn's blobs are written before its row and deleted after it, so the rows are copied first, at one moment, and the
- * blobs then: whatever a row of the copy names was there by then. Only a purge in between can take one away; that is looked for,
- * and the rows are copied anew.
+ * Copies a data folder while other processes write to it, and restores the copy (docs/backup.md). The order keeps the copy
+ * consistent. A turn's blobs are written before its row and deleted after it. So the rows are copied first, in one snapshot, and
+ * the blobs afterwards: every blob that a copied row names existed at that time. Only a purge in between can delete one. The
+ * backup checks for that, and copies the rows again.
  */
 import { createHash } from "node:crypto";
 import {
@@ -26,22 +26,22 @@ export interface BackupReport {
   folder: string;
   turns: number;
   blobs: number;
-  /** Of the blobs. */
+  /** Size of all blobs, in bytes. */
   bytes: number;
 }
 
 export interface BackupJob {
   /** The data folder. */
   folder: DataFolder;
-  /** Where the copy is, or is to be. */
+  /** The folder of the backup. */
   copy: string;
-  /** Of this program. */
+  /** The version of this program. */
   version: string;
   onBlob?: (done: number, total: number) => void;
 }
 
-/** `backup.json`, which is written last: a folder without it is no whole backup. */
-interface Manifest extends Omit<BackupReport, "folder"> {
+/** The content of `backup.json`. It is written last: a folder without it is not a complete backup. */
+interface BackupManifest extends Omit<BackupReport, "folder"> {
   format: 1;
   version: string;
   madeAt: string;
@@ -50,16 +50,16 @@ interface Manifest extends Omit<BackupReport, "folder"> {
 }
 
 const manifestName = "backup.json";
-/** What people and devices keep beside sessions. The index can be made again; logs and locks are of running processes. */
+/** Files beside the sessions. The search index is left out because it can be built again; logs and locks belong to running processes. */
 const otherNames = ["config.toml", "bindings.toml", "workspaces", "version"];
-/** Each time somebody purged sessions meanwhile. */
+/** Each further attempt means that sessions were purged during the one before. */
 const attemptsMax = 5;
 const blobsAtOnce = 16;
 
-/** Throws `backup_invalid` for a folder that holds something, and what the stores throw. */
+/** Throws `backup_invalid` if the target folder is not empty, and what the stores throw. */
 export async function makeBackup({ folder, copy, version, onBlob }: BackupJob): Promise<BackupReport> {
   if (existsSync(copy) && readdirSync(copy).length > 0) {
-    throw new AptoveError("backup_invalid", `${copy} is not empty; name a folder that is not there yet`);
+    throw new AptoveError("backup_invalid", `${copy} is not empty; name a folder that does not exist yet`);
   }
   mkdirSync(copy, { recursive: true, mode: 0o700 });
   const to = dataFolderAt(copy);
@@ -71,52 +71,55 @@ export async function makeBackup({ folder, copy, version, onBlob }: BackupJob): 
   const bytes = await sum(keys, async (key) => (await stores.to.size(key)) ?? 0);
   const counts = { turns, blobs: keys.length, bytes };
   const records = await hashOf(to.records);
-  const manifest: Manifest = { format: 1, version, madeAt: new Date().toISOString(), ...counts, records };
+  const manifest: BackupManifest = { format: 1, version, madeAt: new Date().toISOString(), ...counts, records };
   writePrivateFile(join(copy, manifestName), `${JSON.stringify(manifest, null, 2)}\n`);
   return { folder: copy, ...counts };
 }
 
-interface Copying {
-  /** Files of the records. */
+interface CopyRequest {
+  /** The file of the records to copy. */
   from: string;
   to: string;
   stores: { from: BlobStore; to: BlobStore };
   onBlob?: (done: number, total: number) => void;
 }
 
-/** Gives how many turns there are. */
-async function copyUntilWhole({ from, to, stores, onBlob }: Copying): Promise<number> {
+/** Returns the number of turns in the copy. */
+async function copyUntilWhole({ from, to, stores, onBlob }: CopyRequest): Promise<number> {
   const { snapshotSqlite } = await import("../records/sql/sqlite/sqlite-snapshot.ts");
   for (let attempt = 1; attempt <= attemptsMax; attempt += 1) {
     for (const file of [to, `${to}-wal`, `${to}-shm`]) rmSync(file, { force: true });
     snapshotSqlite({ from, to });
     await copyBlobs(stores, onBlob);
-    const { turns, missing } = await lookThrough(to, stores.to);
+    const { turns, missing } = await checkCopy(to, stores.to);
     if (missing === null) return turns;
   }
-  throw new AptoveError("storage_failed", "sessions were purged all the while; make the backup when that is over");
+  throw new AptoveError(
+    "storage_failed",
+    "sessions were purged during every attempt; make the backup again when the purge has ended",
+  );
 }
 
-/** Those that the copy has not; a blob never changes once its row is there. */
-async function copyBlobs({ from, to }: Copying["stores"], onBlob: Copying["onBlob"]): Promise<void> {
+/** Copies the blobs that the copy does not have yet. A blob never changes once its row exists. */
+async function copyBlobs({ from, to }: CopyRequest["stores"], onBlob: CopyRequest["onBlob"]): Promise<void> {
   const had = new Set(await to.list(""));
   const keys = (await from.list("")).filter((key) => !had.has(key));
   let done = 0;
-  await inLanes(keys, async (key) => {
+  await inParallel(keys, async (key) => {
     const bytes = await from.get(key);
     if (bytes !== null) await to.put(key, bytes);
     onBlob?.((done += 1), keys.length);
   });
 }
 
-/** How many turns the rows have, and a blob that they name and is not there. */
-async function lookThrough(file: string, blobs: BlobStore): Promise<{ turns: number; missing: string | null }> {
+/** Counts the turns in the rows, and returns the first blob that they name and that is missing. */
+async function checkCopy(file: string, blobs: BlobStore): Promise<{ turns: number; missing: string | null }> {
   const [{ compressed }, { openSqliteRecords }, { turnIdsIn }] = await Promise.all([
     import("../blobs/compressed.ts"),
     import("../records/sql/sqlite/sqlite.ts"),
     import("../records/sql/sqlite/sqlite-snapshot.ts"),
   ]);
-  // As the engine names them: they are copied as they lie, which is compressed.
+  // The keys in the engine's form: the blobs themselves are copied in their compressed form.
   const had = new Set(await compressed(blobs).list(""));
   const ids = [...turnIdsIn(file)];
   const records = await openSqliteRecords({ file });
@@ -131,51 +134,55 @@ async function lookThrough(file: string, blobs: BlobStore): Promise<{ turns: num
   }
 }
 
-/** Into a data folder that has no records yet. What broke off can be done again. Throws `backup_invalid`. */
+/** Restores a backup into a data folder that has no records yet. A restore that broke off can be repeated. Throws `backup_invalid`. */
 export async function restoreBackup({ folder, copy, onBlob }: BackupJob): Promise<BackupReport> {
   const manifest = readManifest(copy);
   const from = dataFolderAt(copy);
   if (existsSync(folder.records)) {
-    const mend = "move that folder away, or set APTOVE_DATA_DIR to another";
-    throw new AptoveError("backup_invalid", `${folder.dir} has sessions already, which would be lost; ${mend}`);
+    const fix = "move that folder, or set APTOVE_DATA_DIR to another one";
+    throw new AptoveError("backup_invalid", `${folder.dir} already has sessions, which would be lost; ${fix}`);
   }
   if ((await hashOf(from.records)) !== manifest.records) throw damaged(copy, "its records were changed");
   const { fileBlobs } = await import("../blobs/files/file-blobs.ts");
   const stores = { from: fileBlobs({ folder: from.blobs }), to: fileBlobs({ folder: folder.blobs }) };
-  const { turns, missing } = await lookThroughCopy(from.records, folder, stores.from);
+  const { turns, missing } = await checkBackup(from.records, folder, stores.from);
   if (missing !== null) throw damaged(copy, `the blob ${missing} is gone`);
   await copyBlobs(stores, onBlob);
   copyOthers(copy, folder.dir);
-  // The rows last: until they are there, nothing names what may be missing.
+  // The rows come last: until they exist, no row can name a blob that is still missing.
   renameSync(asideOf(folder), folder.records);
   const { blobs, bytes } = manifest;
   return { folder: folder.dir, turns, blobs, bytes };
 }
 
-/** Looks at a copy of the rows, which then is the one that is put in place: the backup stays as it is. */
-async function lookThroughCopy(records: string, folder: DataFolder, blobs: BlobStore): ReturnType<typeof lookThrough> {
+/** Checks a copy of the rows, so that the backup itself does not change. The restore then uses that copy. */
+async function checkBackup(records: string, folder: DataFolder, blobs: BlobStore): ReturnType<typeof checkCopy> {
   const { snapshotSqlite } = await import("../records/sql/sqlite/sqlite-snapshot.ts");
   const aside = asideOf(folder);
   for (const file of [aside, `${aside}-wal`, `${aside}-shm`]) rmSync(file, { force: true });
   snapshotSqlite({ from: records, to: aside });
-  return await lookThrough(aside, blobs);
+  return await checkCopy(aside, blobs);
 }
 
 function asideOf({ records }: DataFolder): string {
   return `${records}.restoring`;
 }
 
-function readManifest(copy: string): Manifest {
-  let manifest: Partial<Manifest>;
+function readManifest(copy: string): BackupManifest {
+  let manifest: Partial<BackupManifest>;
   try {
-    manifest = JSON.parse(readFileSync(join(copy, manifestName), "utf8")) as Partial<Manifest>;
+    manifest = JSON.parse(readFileSync(join(copy, manifestName), "utf8")) as Partial<BackupManifest>;
   } catch (cause) {
-    throw new AptoveError("backup_invalid", `${copy} has no ${manifestName}: it is no backup, or not a whole one`, {
-      cause,
-    });
+    throw new AptoveError(
+      "backup_invalid",
+      `${copy} has no ${manifestName}: it is not a backup, or not a complete one`,
+      {
+        cause,
+      },
+    );
   }
   if (manifest.format !== 1) throw damaged(copy, `its format is ${String(manifest.format)}, and this program reads 1`);
-  return manifest as Manifest;
+  return manifest as BackupManifest;
 }
 
 function damaged(copy: string, why: string): AptoveError {
@@ -186,7 +193,7 @@ function copyOthers(from: string, to: string): void {
   try {
     for (const name of otherNames) {
       if (!existsSync(join(from, name))) continue;
-      // Logs of servers of tools are about processes that are over.
+      // Logs of MCP servers belong to processes that have ended.
       const filter = (path: string): boolean => !/[/\\]mcp[/\\].*\.log(?:\.\d+)?$/.test(path);
       cpSync(join(from, name), join(to, name), { recursive: true, force: true, preserveTimestamps: true, filter });
     }
@@ -203,14 +210,14 @@ async function hashOf(file: string): Promise<string> {
 
 async function sum<T>(items: readonly T[], of: (item: T) => Promise<number>): Promise<number> {
   let total = 0;
-  await inLanes(items, async (item) => {
+  await inParallel(items, async (item) => {
     const value = await of(item);
     total += value;
   });
   return total;
 }
 
-async function inLanes<T>(items: readonly T[], work: (item: T) => Promise<void>): Promise<void> {
+async function inParallel<T>(items: readonly T[], work: (item: T) => Promise<void>): Promise<void> {
   let next = 0;
   const lane = async (): Promise<void> => {
     for (let at = next++; at < items.length; at = next++) await work(items[at] as T);

@@ -1,4 +1,4 @@
-/** Starts MCP servers to see what becomes of them, and ends them again (P5). */
+/** Starts MCP servers, reports which of them work, and stops them again (P5). */
 import { limits } from "../domain/limits.ts";
 import type { McpServer } from "../tools/session-tools.ts";
 import { type McpServerStatus, openMcpTools } from "../tools/mcp/open-mcp-tools.ts";
@@ -6,26 +6,26 @@ import type { DataFolder } from "../configuration/data-folder.ts";
 import { onAbort } from "../system/abort.ts";
 import { workspacePaths } from "../workspace/files/workspace-paths.ts";
 
-export interface CheckMcpServers {
+export interface McpServersCheck {
   servers: readonly McpServer[];
   folders: readonly string[];
-  /** Null: they have none. */
+  /** Their logs. Null: they have no logs. */
   logs: { folder: DataFolder; workspaceId: string } | null;
   env: Readonly<Record<string, string | undefined>>;
   version: string;
   stop: AbortSignal;
-  /** How long a start may take; absent: what `limits` say. */
+  /** Timeout of a start in milliseconds. Default: the one in `limits`. */
   startMs?: number;
 }
 
-/** Rejects with the reason of `stop` when it aborts; the servers have ended by then. */
+/** Returns the state of each server. Rejects with the reason of `stop` when it aborts, after the servers have ended. */
 export async function checkMcpServers({
   stop,
   startMs = limits.mcpStartMs,
   logs,
   ...request
-}: CheckMcpServers): Promise<McpServerStatus[]> {
-  // Each is ready or has failed before the waiting is over, and what failed stays so.
+}: McpServersCheck): Promise<McpServerStatus[]> {
+  // The wait is longer than a start may take, so each server is ready or has failed. A failed one is not restarted.
   const logFolder = logs === null ? null : workspacePaths(logs.folder, logs.workspaceId).mcp;
   const mcp = openMcpTools({
     ...request,

@@ -1,6 +1,6 @@
 /**
- * What counts in each workspace (W7): the layers of the configuration with the workspace's own words between them. These
- * are read at every turn, so that a change counts at the next one; what they come to is worked out once for the same words.
+ * The configuration of each workspace (W7): its own settings are one layer among the others. They are read at every turn, so
+ * that a change takes effect at the next one. The merged result is cached by the content of these settings.
  */
 import { limits } from "../domain/limits.ts";
 import { BoundedCache } from "../system/bounded-cache.ts";
@@ -16,30 +16,30 @@ export interface ConfiguredWorkspace {
 }
 
 /**
- * Null: there is no such workspace, or its name is the id of none. Throws `config_invalid`, `workspace_damaged`: that
- * is the workspace's own matter, and costs nobody else anything.
+ * Returns the configuration of a workspace. Null: no workspace has this id. Throws `config_invalid` or
+ * `workspace_damaged`; other workspaces are not affected.
  */
 export type ConfiguredWorkspaces = (workspaceId: string) => Promise<ConfiguredWorkspace | null>;
 
 export interface ConfiguredWorkspacesParts {
   store(): Promise<WorkspaceStore>;
   shared: SharedLayers;
-  /** What counts where no workspace says anything. */
+  /** The configuration of a workspace without settings. */
   base: ConfiguredWorkspace;
   settle(configuration: Configuration): WorkspaceSettings;
 }
 
 export function configuredWorkspaces({ store, shared, base, settle }: ConfiguredWorkspacesParts): ConfiguredWorkspaces {
-  // By the words themselves: what was worked out from them is never stale.
+  // The settings themselves are the key, so an entry is never stale.
   const kept = new BoundedCache<ConfiguredWorkspace>(limits.workspaceConfigurationsKept);
   return async (workspaceId) => {
-    const words = isWorkspaceId(workspaceId) ? await readWorkspaceSettings(await store(), workspaceId) : null;
-    if (words === null) return null;
-    if (words.provider === null && words.config === null) return base;
-    const key = JSON.stringify(words);
+    const settings = isWorkspaceId(workspaceId) ? await readWorkspaceSettings(await store(), workspaceId) : null;
+    if (settings === null) return null;
+    if (settings.provider === null && settings.config === null) return base;
+    const key = JSON.stringify(settings);
     const known = kept.get(key);
     if (known !== undefined) return known;
-    const { configuration } = mergeLayers(shared, words);
+    const { configuration } = mergeLayers(shared, settings);
     const found = { configuration, settings: settle(configuration) };
     kept.set(key, found, 1);
     return found;

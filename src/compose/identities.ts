@@ -1,4 +1,4 @@
-/** The configured identity provider, loaded when the first token comes: most callers bring an API key (H4). */
+/** The configured identity provider. It is loaded with the first token, because most callers send an API key (H4). */
 import type { IdentityProvider } from "../identity/identity-provider.ts";
 import type { OidcOptions } from "../identity/oidc/oidc.ts";
 import type { Configuration } from "../configuration/configuration.ts";
@@ -6,9 +6,9 @@ import { checkOidc } from "../configuration/oidc-settings.ts";
 
 export function identitiesOf(
   { oidc }: Configuration,
-  { brought, report }: { brought: IdentityProvider | undefined; report(message: string, error?: unknown): void },
+  { given, report }: { given: IdentityProvider | undefined; report(message: string, error?: unknown): void },
 ): { identities?: IdentityProvider } {
-  if (brought !== undefined) return { identities: brought };
+  if (given !== undefined) return { identities: given };
   const options = optionsOf(oidc);
   if (options === null) return {};
   let opened: Promise<IdentityProvider> | null = null;
@@ -19,7 +19,7 @@ export function identitiesOf(
   return { identities: { identify: async (token, now) => await (await (opened ??= open())).identify(token, now) } };
 }
 
-/** Null: none is configured. Throws `config_invalid`. */
+/** Returns null if no identity provider is configured. Throws `config_invalid`. */
 function optionsOf(oidc: Configuration["oidc"]): Omit<OidcOptions, "report"> | null {
   checkOidc(oidc);
   const { issuer, audience, org, orgClaim, orgs, roleClaim, roles, provision, ...rest } = oidc;

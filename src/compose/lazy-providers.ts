@@ -1,4 +1,4 @@
-/** The providers of a configuration, each opened when the first turn needs it: most commands run none. */
+/** The providers of a configuration. Each is opened when the first turn needs it, because most commands run none. */
 import assert from "node:assert/strict";
 import { isDeepStrictEqual } from "node:util";
 import type { Providers } from "../engine/dependencies.ts";
@@ -7,13 +7,13 @@ import { callableProviders } from "../configuration/configured-providers.ts";
 import type { ConfiguredProviders, KeyedProvider } from "../configuration/configured-providers.ts";
 
 export interface LazyProviders extends Providers {
-  /** What they were made from. */
+  /** The configuration of these providers. */
   configured: ConfiguredProviders;
 }
 
 /**
- * `given` are added to the configured ones, and take the place of those with their names. One that is configured as it
- * is in `shared` is the one that is there: a workspace that changes one provider has all others in common.
+ * Adds the providers in `given`, which replace configured ones of the same name. A provider with the same configuration
+ * as in `shared` is taken from there: a workspace that changes one provider shares all the others.
  */
 export function lazyProviders(
   configured: ConfiguredProviders,
@@ -37,13 +37,13 @@ export function lazyProviders(
   };
 }
 
-/** A driver that could not be loaded stays so: what it was made from does not change. */
+/** Calls `make` once. A failure is kept too, because the configuration behind it does not change. */
 function once<T>(make: () => Promise<T>): () => Promise<T> {
   let made: Promise<T> | null = null;
   return () => (made ??= make());
 }
 
-/** All that decides what a provider does. */
+/** Returns all settings that decide what a provider does. */
 function valuesOf(configured: ConfiguredProviders, name: string): unknown {
   const { compatible, ...builtIn } = configured;
   return Object.hasOwn(builtIn, name)
@@ -78,7 +78,7 @@ async function openProvider(providers: ConfiguredProviders, name: string): Promi
   }
 }
 
-/** Of a provider that can be called, so its key is there. */
+/** Returns the options of a provider that can be called, which therefore has a key. */
 function keyed({ apiKey, baseUrl, model }: KeyedProvider): { apiKey: string; baseUrl?: string; model: string } {
   assert(apiKey !== null);
   return { apiKey, model, ...(baseUrl !== null && { baseUrl }) };

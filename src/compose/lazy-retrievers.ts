@@ -1,4 +1,4 @@
-/** The places where code is looked up, by the names that agent contexts use; each is opened at its first use. */
+/** The code indexes, keyed by the names that agent contexts use. Each is opened at its first use. */
 import { AptoveError } from "../domain/errors.ts";
 import type { Embedder } from "../retrieval/embedding.ts";
 import type { Retriever } from "../retrieval/retriever.ts";
@@ -13,11 +13,11 @@ export interface RetrieverSetup {
 }
 
 export function lazyRetrievers(setup: RetrieverSetup): Record<IndexStore, Retriever> {
-  return { local: lazily(() => openLocal(setup)), qdrant: lazily(() => openQdrant(setup)) };
+  return { local: lazyRetriever(() => openLocal(setup)), qdrant: lazyRetriever(() => openQdrant(setup)) };
 }
 
-/** Most commands never search. */
-function lazily(openRetriever: () => Promise<Retriever>): Retriever {
+/** Opens the retriever at its first use, because most commands never search. */
+function lazyRetriever(openRetriever: () => Promise<Retriever>): Retriever {
   let opened: Promise<Retriever> | null = null;
   const open = (): Promise<Retriever> => (opened ??= openRetriever());
   return {
@@ -26,7 +26,7 @@ function lazily(openRetriever: () => Promise<Retriever>): Retriever {
     list: async (orgId) => await (await open()).list(orgId),
     close: async () => {
       if (opened === null) return;
-      // One that never opened has told its caller, and leaves nothing to close.
+      // If it could not be opened, its caller received the error and there is nothing to close.
       const retriever = await opened.catch(() => null);
       await retriever?.close();
     },

@@ -1,4 +1,4 @@
-/** Clients of this process's own engine, without a socket: as the owner of the data folder, and as the operator of an org (H4). */
+/** Clients of the engine in this process, without a socket: one as the owner of the data folder, others as the operator of an org (H4). */
 import { randomBytes } from "node:crypto";
 import { createClient } from "../client/client.ts";
 import type { AptoveClient } from "../client/client.ts";
@@ -6,11 +6,12 @@ import type { Caller } from "../domain/caller.ts";
 import type { LocalEngine } from "../doors/cli/ports.ts";
 import { httpDoor, type HttpDoorOptions } from "../doors/http/door.ts";
 
-type LocalClients = Pick<LocalEngine, "client" | "operator">;
+type LocalClients = Pick<LocalEngine, "client" | "operator" | "attachments">;
 
-/** The secrets by which these clients come in are known to this process only, and gone with it. */
+/** Creates the clients. Only this process knows the secrets that they authenticate with. */
 export async function localClients(options: HttpDoorOptions): Promise<LocalClients> {
-  const { keys, operator } = options.engine;
+  const { keys, operator, attachments } = options.engine;
+  const owner = await keys.owner();
   const callers = new Map<string, Caller>();
   const authenticate = async (secret: string): Promise<Caller | null> => callers.get(secret) ?? null;
   const door = httpDoor({ ...options, authenticate });
@@ -20,12 +21,16 @@ export async function localClients(options: HttpDoorOptions): Promise<LocalClien
     return createClient({ url: "http://localhost", key, fetch: (request) => door.fetch(request) });
   };
   return {
-    client: clientOf(await keys.owner()),
+    client: clientOf(owner),
     operator: {
       createOrg: (name) => operator.createOrg(name),
       listOrgs: (page) => operator.listOrgs(page),
       suspendOrg: (id, isSuspended) => operator.suspendOrg(id, isSuspended),
       clientFor: async (orgId) => clientOf(await operator.callerFor(orgId)),
+    },
+    attachments: {
+      find: (place) => attachments.find(owner, place),
+      attach: (sessionId, place) => attachments.attach(owner, sessionId, place),
     },
   };
 }

@@ -1,17 +1,17 @@
-/** The blobs that the configuration names: files of the data folder, or a bucket of S3. Compressed in both. */
+/** Opens the configured blob store: files of the data folder, or an S3 bucket. Blobs are compressed in both. */
 import type { BlobStore } from "../blobs/blob-store.ts";
 import { AptoveError } from "../domain/errors.ts";
 import type { Configuration } from "../configuration/configuration.ts";
 import type { DataFolder } from "../configuration/data-folder.ts";
 
-/** Throws `config_invalid` where a bucket is named without what leads to it. The bucket itself is not asked yet. */
+/** Throws `config_invalid` if a bucket is configured without credentials. Sends no request to the bucket yet. */
 export async function openBlobs(
   { blobs }: Configuration,
   folder: DataFolder,
   env: Readonly<Record<string, string | undefined>>,
 ): Promise<BlobStore> {
   const { compressed } = await import("../blobs/compressed.ts");
-  const { url, ...place } = blobs;
+  const { url, ...location } = blobs;
   if (url === null) {
     const { fileBlobs } = await import("../blobs/files/file-blobs.ts");
     return compressed(fileBlobs({ folder: folder.blobs }));
@@ -22,7 +22,7 @@ export async function openBlobs(
     secretAccessKey: credential(env, "AWS_SECRET_ACCESS_KEY"),
     sessionToken: env["AWS_SESSION_TOKEN"] || null,
   };
-  return compressed(s3Blobs({ url, ...place, region: place.region ?? (env["AWS_REGION"] || null), credentials }));
+  return compressed(s3Blobs({ url, ...location, region: location.region ?? (env["AWS_REGION"] || null), credentials }));
 }
 
 function credential(env: Readonly<Record<string, string | undefined>>, name: string): string {

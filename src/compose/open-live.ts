@@ -1,29 +1,30 @@
-/** Where the events of running turns go, and how processes wake each other: as far as the turns themselves reach. */
+/** Opens the log for the events of running turns, and the wake-ups between processes. Both reach every process that shares the records. */
 import type { EventLog } from "../live/event-log.ts";
 import type { WakeUps } from "../live/wake-ups.ts";
 import type { Configuration } from "../configuration/configuration.ts";
 import type { DataFolder } from "../configuration/data-folder.ts";
+import type { StoreOptions } from "./options.ts";
 
 export interface LiveRequest {
-  /** What the caller has of it. */
-  brought: { log?: EventLog; wakeUps?: WakeUps };
+  /** The parts that the caller gives. */
+  given: Pick<StoreOptions, "log" | "wakeUps">;
   configuration: Configuration;
   folder: DataFolder;
   report(message: string, error?: unknown): void;
 }
 
-/** In Redis where there is one; behind it, or alone: with the records in PostgreSQL, or in the data folder. */
+/** Opens the log in Redis if one is configured. Behind it, or without it, the events are where the records are: in PostgreSQL or in the data folder. */
 export async function openLive(request: LiveRequest): Promise<{ log: EventLog; wakeUps?: WakeUps }> {
-  const { log, ...wakeUps } = request.brought;
+  const { log, ...wakeUps } = request.given;
   if (log !== undefined) return { log, ...wakeUps };
-  const behind = await openBehind(request);
+  const behind = await openShared(request);
   const url = request.configuration.live.redis;
   if (url === null) return { ...behind, ...wakeUps };
   const { openRedisLive } = await import("../live/redis/redis-live.ts");
   return { ...openRedisLive({ url, behind, report: request.report }), ...wakeUps };
 }
 
-async function openBehind({
+async function openShared({
   configuration,
   folder,
   report,
@@ -37,7 +38,7 @@ async function openBehind({
   return await openPostgresLive({ url, connectMs, keepAliveMs, applicationName, report });
 }
 
-/** Null: a Redis server answers at the address, and takes its name and password; else what is wrong. */
-export async function redisFault(url: string): Promise<string | null> {
+/** Returns null if a Redis server at this address answers and accepts the name and the password, or else what is wrong. */
+export async function findRedisFault(url: string): Promise<string | null> {
   return await (await import("../live/redis/ask-redis.ts")).redisFault(url);
 }

@@ -1,4 +1,4 @@
-/** What people and orgs may ask for, by the configuration (H5). */
+/** The configured quotas of users and orgs (H5). */
 import type { Quotas } from "../engine/dependencies.ts";
 import type { Configuration } from "../configuration/configuration.ts";
 
@@ -9,7 +9,7 @@ export function quotasOf({ limits, records }: Configuration): Quotas {
   };
   return {
     concurrentRunsPerUserMax: limits.concurrentRunsPerUserMax,
-    // With the embedded store there is one server, which counts in memory.
+    // The embedded store has only one server, which counts in memory.
     sharedRequestsPerMinuteMax: records.url === null ? null : limits.requestsPerMinuteMax,
     ofOrg: (orgId) => (Object.hasOwn(limits.orgs, orgId) ? limits.orgs[orgId] : undefined) ?? all,
   };

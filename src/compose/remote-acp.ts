@@ -4,21 +4,21 @@ import { acpAgent, type OpenedPorts } from "../doors/acp/agent.ts";
 import type { RemoteLimits } from "../doors/acp/transport/remote-connections.ts";
 import { remoteAcp, type RemoteAcp } from "../doors/acp/transport/remote.ts";
 import { aptoveVersion } from "../version.ts";
-import { acpParts } from "./acp-parts.ts";
+import { openAcpPorts } from "./acp-ports.ts";
 import { headCommit } from "../doors/cli/working-copy/git.ts";
 import { repositoryOf } from "./serve-acp.ts";
 
-export function servedAcp(aptove: Aptove, limits: Partial<RemoteLimits> = {}): RemoteAcp {
+export function remoteAcpMount(aptove: Aptove, limits: Partial<RemoteLimits> = {}): RemoteAcp {
   const { report } = aptove;
   const version = aptoveVersion();
   return remoteAcp({
     engine: aptove.engine,
     agentFor: ({ caller, deviceId }) => {
-      let parts: Promise<OpenedPorts> | null = null;
+      let ports: Promise<OpenedPorts> | null = null;
       const open = (): Promise<OpenedPorts> => {
-        const opening = (parts ??= acpParts(aptove, { caller, workspaceId: null }));
-        // What failed may be mended by the time of the next request.
-        opening.catch(() => (parts = null));
+        const opening = (ports ??= openAcpPorts(aptove, { caller, workspaceId: null }));
+        // The cause may be fixed before the next request, so that one tries again.
+        opening.catch(() => (ports = null));
         return opening;
       };
       return acpAgent({

@@ -1,7 +1,7 @@
 /** `aptove acp`: the ACP door on standard input and output, over an engine of this process. */
 import { findWorkingCopy, headCommit } from "../doors/cli/working-copy/git.ts";
 import type { AcpSetup } from "../doors/cli/ports.ts";
-import { claimOutput, serveStdio, type Closable } from "../doors/acp/transport/stdio.ts";
+import { claimOutput, serveStdio, type ClosableStores } from "../doors/acp/transport/stdio.ts";
 import type { OpenedPorts } from "../doors/acp/agent.ts";
 import { aptoveVersion } from "../version.ts";
 
@@ -19,13 +19,13 @@ export async function serveAcp(setup: AcpSetup): Promise<void> {
 }
 
 /**
- * The code that every session needs, before the client is listened to; the stores are opened behind its first answer.
- * So neither that nor the first session takes long.
+ * Loads the code that every session needs, before the first message is read. The stores are opened after the first
+ * answer. So neither that answer nor the first session takes long.
  */
 async function load(): Promise<void> {
   await Promise.all([
     import("../compose.ts"),
-    import("./acp-parts.ts"),
+    import("./acp-ports.ts"),
     import("../records/sql/sqlite/sqlite.ts"),
     import("../blobs/compressed.ts"),
     import("../blobs/files/file-blobs.ts"),
@@ -35,21 +35,21 @@ async function load(): Promise<void> {
   ]);
 }
 
-async function open({ dataDir, env, overrides, workspaceId, io }: AcpSetup): Promise<OpenedPorts & Closable> {
-  const [{ createAptove }, { acpParts }] = await Promise.all([import("../compose.ts"), import("./acp-parts.ts")]);
+async function open({ dataDir, env, overrides, workspaceId, io }: AcpSetup): Promise<OpenedPorts & ClosableStores> {
+  const [{ createAptove }, { openAcpPorts }] = await Promise.all([import("../compose.ts"), import("./acp-ports.ts")]);
   const aptove = await createAptove({ dataDir, env, overrides });
   const { engine, configuration, warnings } = aptove;
   for (const warning of warnings) io.stderr.write(`aptove: warning: ${warning}\n`);
   try {
-    const parts = await acpParts(aptove, { caller: await engine.keys.owner(), workspaceId });
-    return { ...parts, graceMs: configuration.limits.shutdownGraceMs, close: (options) => engine.close(options) };
+    const ports = await openAcpPorts(aptove, { caller: await engine.keys.owner(), workspaceId });
+    return { ...ports, graceMs: configuration.limits.shutdownGraceMs, close: (options) => engine.close(options) };
   } catch (error) {
     await engine.close();
     throw error;
   }
 }
 
-/** As the command line names it, so that a session of one is found by the other. */
+/** Returns the name that the command line uses too, so that each finds the sessions of the other. */
 export async function repositoryOf(folder: string): Promise<string | null> {
   const { repo, hasGit } = await findWorkingCopy(folder);
   return hasGit ? repo : null;

@@ -1,6 +1,6 @@
 /**
- * Puts the tools of a session together: files, commands, and the MCP servers of the configuration and of the session
- * (P5). What runs here never sees a key of a provider, and never reads the data folder.
+ * Collects the tools of a session: files, commands, and the MCP servers of the configuration and of the session (P5).
+ * No tool sees a key of a provider or reads the data folder.
  */
 import type { Tool } from "../tools/tool.ts";
 import type { McpServer, OpenSessionTools, SessionToolsRequest } from "../tools/session-tools.ts";
@@ -27,7 +27,7 @@ export function sessionToolsOpener(parts: SessionToolsParts): OpenSessionTools {
     const { servers, faults } = configuredMcpServers(configuration, parts.env);
     const [builtIn, mcp] = await Promise.all([
       builtInTools(parts, { request, configuration, until: ended.signal }),
-      mcpTools(parts, request, withSessions(servers, request.mcpServers)),
+      mcpTools(parts, request, withSessionServers(servers, request.mcpServers)),
     ]);
     return {
       tools: async () => [...builtIn, ...((await mcp?.tools()) ?? [])],
@@ -40,15 +40,15 @@ export function sessionToolsOpener(parts: SessionToolsParts): OpenSessionTools {
   };
 }
 
-interface BuiltIn {
+interface BuiltInToolsRequest {
   request: SessionToolsRequest;
   configuration: Configuration;
   until: AbortSignal;
 }
 
 async function builtInTools(
-  { folder, env, configuration: everybodys }: SessionToolsParts,
-  { request, configuration, until }: BuiltIn,
+  { folder, env, configuration: global }: SessionToolsParts,
+  { request, configuration, until }: BuiltInToolsRequest,
 ): Promise<Tool[]> {
   const [{ fileTools }, { commandTool }, { planTool }] = await Promise.all([
     import("../tools/files/file-tools.ts"),
@@ -62,14 +62,14 @@ async function builtInTools(
     commandTool({
       ...where,
       until,
-      local: { env, ...secretsOf([everybodys, configuration]) },
+      local: { env, ...secretsOf([global, configuration]) },
       ...(commands !== undefined && { commands }),
     }),
     planTool(),
   ];
 }
 
-/** What no command may see, beside what is called like a secret: also a key that another one replaces here. */
+/** Returns what no command may see, beside variables whose names look secret. A key that the workspace replaces is included. */
 function secretsOf(configurations: readonly Configuration[]): { secretNames: string[]; secretValues: string[] } {
   const keyed = configurations.flatMap(({ providers: { openai, anthropic, google, compatible } }) => [
     openai,
@@ -87,8 +87,8 @@ function secretsOf(configurations: readonly Configuration[]): { secretNames: str
   };
 }
 
-/** In the order of the configuration, those of the session in the place of configured ones with their name. */
-function withSessions(configured: readonly McpServer[], own: readonly McpServer[]): McpServer[] {
+/** Returns the servers in the order of the configuration. A server of the session replaces a configured one with its name. */
+function withSessionServers(configured: readonly McpServer[], own: readonly McpServer[]): McpServer[] {
   const named = new Map(own.map((server) => [server.name, server]));
   const replaced = configured.map((server) => named.get(server.name) ?? server);
   return [...replaced, ...own.filter((server) => !replaced.includes(server))];

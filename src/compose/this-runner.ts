@@ -1,4 +1,4 @@
-/** This process as a runner of turns, and whether the process behind another one still runs (R1, R2). */
+/** Describes this process as a runner of turns, and checks whether the process of another runner is alive (R1, R2). */
 import { readFileSync } from "node:fs";
 import { hostname, uptime } from "node:os";
 import { newId } from "../domain/ids.ts";
@@ -17,8 +17,8 @@ export function thisRunner(): Runner {
 }
 
 /**
- * Null: it cannot be told from here. Only a process of this machine and this boot can be judged; numbers are given
- * again, start times are not.
+ * Returns whether the process of a runner is alive, or null if it runs on another machine. A process of an earlier boot is
+ * dead. The start time is compared too, because the system reuses process ids.
  */
 export function isAlive(runner: Runner): boolean | null {
   if (runner.host !== hostname()) return null;
@@ -28,25 +28,25 @@ export function isAlive(runner: Runner): boolean | null {
 }
 
 /**
- * On Linux the time since the boot, because the clock of the process stands still while the machine sleeps, and leases
- * run out meanwhile. Elsewhere the process's clock goes on.
+ * Returns a time in milliseconds that never goes back. On Linux it is the time since the boot: the clock of the process stops
+ * while the machine sleeps, but leases expire meanwhile. On other systems the clock of the process does not stop.
  */
 export function monotonic(): number {
   const now = performance.now();
   if (process.platform !== "linux") return now;
-  // It is asked for with every event; a file would be read each time.
+  // Every event calls this, and `uptime` reads a file each time.
   if (now - sinceBoot.readAt > bootClockMs) sinceBoot = { readAt: now, ms: uptime() * 1_000 };
   return sinceBoot.ms + (now - sinceBoot.readAt);
 }
 
-/** How long the process's own clock is taken on trust; a sleep of the machine is seen so much later. */
+/** How long the process's clock is trusted, in milliseconds. A sleep of the machine is noticed at most this much later. */
 const bootClockMs = 50;
 let sinceBoot = { readAt: -Infinity, ms: 0 };
 
-/** Field 22 of the process's stat line, in clock ticks since boot; empty where there is no /proc. */
+/** Returns field 22 of the process's stat line, in clock ticks since the boot. Empty on a system without /proc. */
 function processStart(pid: number): string {
   const stat = readOrEmpty(`/proc/${pid}/stat`);
-  // The second field is the command in brackets and may hold anything, so counting starts behind it.
+  // The second field is the command in brackets and may contain anything, so counting starts after it.
   return stat.slice(stat.lastIndexOf(")") + 2).split(" ")[19] ?? "";
 }
 

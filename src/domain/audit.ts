@@ -29,6 +29,7 @@ export const auditActions = [
   "session.purge",
   "session.export",
   "session.import",
+  "session.attach",
   "garbage.collect",
   "context.change",
   "context.remove",

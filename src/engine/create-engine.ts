@@ -6,6 +6,7 @@ import { noReader } from "./access/access.ts";
 import { resolveContexts } from "./contexts/resolve-contexts.ts";
 import type { Engine, Indexes, Sessions, Turns } from "./engine.ts";
 import { contexts } from "./contexts/contexts.ts";
+import { attachments } from "./sessions/attachments.ts";
 import { auditLog } from "./access/audit.ts";
 import { devices } from "./people/devices.ts";
 import { healthWatch } from "./operations/health.ts";
@@ -48,6 +49,7 @@ export async function createEngine(deps: EngineDependencies): Promise<Engine> {
     indexes: indexes(deps),
     contexts: contexts(deps),
     tree: tree(core),
+    attachments: attachments(deps),
     explain: {
       // These are loaded when they are called, so that a command that does not call them starts quickly.
       diff: async (caller, pair) => (await import("./explain/turn-diff.ts")).diffTurns(core, caller, pair),

@@ -1,25 +1,25 @@
 /**
- * The contract for people whom somebody else vouches for (H4): a token in place of an API key, and whom it speaks of. The
- * engine finds the user; a driver knows the provider, checks the token, and reads its claims as the configuration says.
+ * The contract for external identity providers (H4). A client sends the provider's token in place of an API key. The driver
+ * checks the token and reads its claims as the configuration says; the engine finds the user.
  *
- * A token that is not good is null, whatever is wrong with it: nobody learns how far it got. What cannot be told because the
- * provider does not answer is an AptoveError `identity_unavailable`, and nothing else is thrown.
+ * The result for an invalid token is null, whatever is wrong with it, so that an attacker learns nothing from the answer. If the
+ * provider does not answer, the driver throws an AptoveError `identity_unavailable`. It throws nothing else.
  */
 import type { Role } from "../domain/caller.ts";
 
 export interface IdentityProvider {
-  /** `now` in milliseconds since the epoch: by it a token has begun and has not ended. */
-  identify(token: string, now: number): Promise<Identified | null>;
+  /** Returns the user of the token, or null if it is invalid. `now`, in milliseconds since the epoch, must be within the token's period. */
+  identify(token: string, now: number): Promise<IdentifiedUser | null>;
 }
 
-/** Whom a token speaks of. */
-export interface Identified {
+/** The user that a token names. */
+export interface IdentifiedUser {
   orgId: string;
   by: { externalId: string } | { email: string };
-  /** For a user who is added. */
+  /** The name for a user who is added. */
   name: string;
-  /** What they may by this token; null: what the user may. */
+  /** The role that this token gives. Null: the role of the user. */
   role: Role | null;
-  /** Whether somebody who is not known is added to the org. */
+  /** True if an unknown user is added to the org. */
   mayBeAdded: boolean;
 }

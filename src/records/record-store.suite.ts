@@ -17,6 +17,7 @@
  * part by part: `recordPartSuites.audit` needs only `audit`.
  */
 import { suite } from "node:test";
+import { attachmentTests } from "./suite/attachments.ts";
 import { auditTests } from "./suite/audit.ts";
 import { contextTests } from "./suite/contexts.ts";
 import { deviceTests } from "./suite/devices.ts";
@@ -37,6 +38,7 @@ import { turnTests } from "./suite/turns.ts";
 /** The tests of each part, by its name in a `RecordStore`. Each function registers them. */
 export const recordPartSuites = {
   sessions: sessionTests,
+  attachments: attachmentTests,
   turns: turnTests,
   subagents: subagentTests,
   runners: runnerTests,

@@ -12,6 +12,7 @@
  * - It never throws for an outcome that its result type names. A full device is an AptoveError `storage_full`, data of a newer
  *   version `data_newer`, and every other fault of the medium `storage_failed`.
  */
+import type { AttachmentRecords } from "./attachments.ts";
 import type { AuditRecords } from "./audit.ts";
 import type { ContextRecords } from "./contexts.ts";
 import type { DeviceRecords } from "./devices.ts";
@@ -27,6 +28,7 @@ import type { StorageRecords } from "./storage.ts";
 import type { SubagentRecords } from "./subagents.ts";
 import type { TurnRecords } from "./turns.ts";
 
+export type * from "./attachments.ts";
 export type * from "./audit.ts";
 export type * from "./contexts.ts";
 export type * from "./devices.ts";
@@ -45,6 +47,7 @@ export type * from "./turns.ts";
 /** Every store has all parts on one database, because `turns`, `imports` and `purges` change several parts in one transaction. */
 export interface RecordStore {
   sessions: SessionRecords;
+  attachments: AttachmentRecords;
   turns: TurnRecords;
   subagents: SubagentRecords;
   runners: RunnerRecords;

@@ -8,12 +8,12 @@ export function beginIfFree(database: Database.Database): boolean {
     database.exec("BEGIN IMMEDIATE");
     return true;
   } catch (error) {
-    if (isBusy(error)) return false;
+    if (isSqliteBusy(error)) return false;
     throw error;
   }
 }
 
 /** Returns true if the error says that another connection has the lock. */
-export function isBusy(error: unknown): boolean {
+export function isSqliteBusy(error: unknown): boolean {
   return systemCode(error).startsWith("SQLITE_BUSY");
 }

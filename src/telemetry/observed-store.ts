@@ -2,7 +2,7 @@
 import { failureOf } from "../domain/errors.ts";
 import { noObserver, type Observer, type StoreName } from "./observer.ts";
 
-/** These take as long as there is nothing to do, which says nothing of the store. */
+/** These methods wait for something else, so their duration does not measure the store. */
 const waits: readonly PropertyKey[] = ["wait", "close"];
 
 type Method = (...args: unknown[]) => unknown;

@@ -1,54 +1,54 @@
 /**
- * The contract for whoever watches the program run: logs, metrics, traces. The engine and the doors tell what begins, how it
- * ended and what happened in between; an observer makes of it what it likes, and nothing that it does changes a run.
+ * The contract for logs, metrics and traces. The engine and the doors report what begins, how it ends, and what happens in
+ * between. An observer cannot change a run.
  *
- * What an observer must do: never throw, never wait, and cost little: some of this is told many times in a turn. It is told no
- * contents and no secrets (E8): no instruction, answer, argument, path or key. Ids are there for logs and traces; what counts
- * things must not tell them apart by an id, a user or a path, of which there is no end.
+ * An observer must never throw and never wait, and it must be cheap: some methods are called many times in a turn. It receives
+ * no contents and no secrets (E8): no instruction, answer, argument, path or key. The ids are for logs and traces. Metrics must
+ * not use an id, a user or a path as a label, because their number has no bound.
  */
 import type { ErrorCode } from "../domain/errors.ts";
 import type { Usage } from "../domain/usage.ts";
 
 export interface Observer {
-  /** A request to a door. */
+  /** Reports a request to a door. */
   request(begun: RequestBegun): Activity<RequestEnded>;
-  /** A turn, from when it is accepted to when it is stored or refused. */
+  /** Reports a turn, from its acceptance until it is stored or refused. */
   turn(begun: TurnBegun): Activity<TurnEnded>;
-  /** One request to a provider. */
+  /** Reports one request to a provider. */
   modelCall(begun: ModelCallBegun): Activity<ModelCallEnded>;
-  /** A tool that runs beside the engine. */
+  /** Reports one call of a tool that runs in this process. */
   toolCall(begun: ToolCallBegun): Activity<ToolCallEnded>;
-  /** One call of a store. */
+  /** Reports one call of a store. */
   storeCall(begun: StoreCallBegun): Activity<StoreCallEnded>;
-  /** Somebody listens to events, for as long as they do. */
+  /** Reports an open stream of events. The activity ends when its listener leaves. */
   stream(): Activity<void>;
-  note(note: Note): void;
+  note(note: ObserverNote): void;
 }
 
 export interface Activity<End> {
-  /** Does the work as a part of the activity: what begins in it, also later, has it as its parent. */
+  /** Runs the work as a part of the activity. Every activity that begins in it, also later, is a child of this one. */
   within<T>(work: () => T): T;
-  /** Told once. */
+  /** Called once, when the activity has ended. */
   end(end: End): void;
 }
 
 export interface RequestBegun {
   requestId: string;
   method: string;
-  /** The W3C headers of whoever called, as they came. */
+  /** The W3C trace headers of the client, unchecked. */
   traceparent: string | null;
   tracestate: string | null;
 }
 export interface RequestEnded {
-  /** The template of the path (`/api/turns/{id}`); null: there is no such route. */
+  /** The template of the path, such as `/api/turns/{id}`. Null: no route matches. */
   route: string | null;
   status: number;
-  /** Of a refusal. */
+  /** The error code of a refusal. */
   code: ErrorCode | null;
-  caller: Who | null;
+  caller: CallerIds | null;
 }
 
-export interface Who {
+export interface CallerIds {
   orgId: string;
   userId: string;
 }
@@ -58,33 +58,33 @@ export interface TurnBegun {
   sessionId: string;
   provider: string;
   model: string;
-  caller: Who;
+  caller: CallerIds;
 }
 export interface TurnEnded {
-  /** `refused`: it was not opened, and left nothing behind. */
+  /** How the turn ended. `refused`: it was never opened, and nothing of it is stored. */
   outcome: "completed" | "awaiting_tool_results" | "failed" | "refused" | "repeated";
   code: ErrorCode | null;
   usage: Usage;
   modelRequests: number;
-  /** What the turn took beside the model, its tools and pauses between tries; null: it did not run. */
+  /** Milliseconds of the turn without the model, the tools and the pauses before retries. Null: it did not run. */
   overheadMs: number | null;
-  /** Until somebody could see the first word; null: there was none. */
+  /** Milliseconds until a listener could see the first output. Null: there was none. */
   firstOutputMs: number | null;
 }
 
 export interface ModelCallBegun {
   turnId: string;
-  /** From 1. */
+  /** Number of the step, from 1. */
   step: number;
   provider: string;
   model: string;
 }
 export interface ModelCallEnded {
-  /** As the provider named it. */
+  /** The model's name in the provider's response. */
   model: string;
   responseId: string | null;
   stopReason: string | null;
-  /** Null: it answered. */
+  /** The error code. Null: the provider answered. */
   code: ErrorCode | null;
   usage: Usage;
   firstOutputMs: number | null;
@@ -102,26 +102,26 @@ export interface ToolCallEnded {
 export type StoreName = "records" | "blobs" | "live" | "retrieval";
 export interface StoreCallBegun {
   store: StoreName;
-  /** The method of its contract. */
+  /** The method of the store's contract. */
   operation: string;
 }
 export interface StoreCallEnded {
-  /** Null: it did what it was asked. */
+  /** The error code. Null: the call succeeded. */
   code: ErrorCode | null;
 }
 
-/** What happens in a moment. */
-export type Note =
+/** An event without a duration. */
+export type ObserverNote =
   | { type: "model_retried"; provider: string; code: ErrorCode }
   | { type: "chain_rebuilt"; provider: string }
-  /** Turns that ran nowhere any more, whichever server had run them, and that this one failed (R2). */
+  /** This server marked turns as failed because no process runs them any more (R2). */
   | { type: "turns_recovered"; count: number }
-  /** A round in which leases are renewed (R1), and by how much it came too late. */
+  /** This server renewed its leases (R1), this many milliseconds too late. */
   | { type: "leases_renewed"; lateMs: number; code: ErrorCode | null };
 
 const nothing: Activity<unknown> = { within: (work) => work(), end: () => undefined };
 
-/** Looks away, at no cost. */
+/** An observer that does nothing, at no cost. */
 export const noObserver: Observer = {
   request: () => nothing,
   turn: () => nothing,
@@ -132,7 +132,7 @@ export const noObserver: Observer = {
   note: () => undefined,
 };
 
-/** Several as one, each with what it cares for. Work runs within the last one innermost. */
+/** Combines observers. Each receives the methods that it has. Work runs innermost within the activity of the last one. */
 export function observers(all: readonly Partial<Observer>[]): Observer {
   if (all.length === 0) return noObserver;
   const [only] = all;

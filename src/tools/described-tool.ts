@@ -1,4 +1,4 @@
-/** Makes a tool from what is special about it: its parameters, how a call is shown, and what it does. */
+/** Builds a tool from its parameters, its view and its action. */
 import type { z } from "zod";
 import type { ToolCallView, ToolEffect } from "../domain/tool.ts";
 import type { ArgumentValues, ToolParameters } from "./parameters.ts";
@@ -7,21 +7,21 @@ import { ToolFault, withFaults } from "./tool-fault.ts";
 
 export interface ToolDescription<P extends z.ZodRawShape> {
   name: string;
-  /** What the tool is for and what it gives, in few words for the model. */
+  /** The description for the model: the purpose of the tool and its result, in few words. */
   about: string;
   effect: ToolEffect;
   parameters: ToolParameters<P>;
   timeMs?: number;
   view(values: ArgumentValues<P>): Promise<ToolCallView>;
-  /** A ToolFault becomes a result. */
+  /** Runs the call. A ToolFault that it throws becomes an error result. */
   run(values: ArgumentValues<P>, context: ToolContext): Promise<ToolResult>;
 }
 
-/** A call that writes or runs needs approval. A call whose arguments are wrong does not: it gets their faults, and does nothing. */
+/** Builds the tool. A call that writes or runs needs approval. A call with wrong arguments needs none: it does nothing, and its result lists the faults. */
 export function describedTool<P extends z.ZodRawShape>(description: ToolDescription<P>): Tool {
   const { name, about, effect, parameters, timeMs } = description;
   return {
-    // The schema is made when the tool is offered, and not when it is opened.
+    // The schema is made when the tool is offered, not when it is opened.
     get definition() {
       return { name, description: about, parameters: parameters.jsonSchema(), effect };
     },

@@ -1,6 +1,6 @@
 /**
- * The parameters of a tool as one zod schema: the JSON Schema that the model gets, and the check of what the model
- * sends, come from it, so that they cannot disagree.
+ * The parameters of a tool as one zod schema. Both the JSON Schema for the model and the check of the model's arguments
+ * come from it, so they always agree.
  */
 import { distance } from "fastest-levenshtein";
 import { z } from "zod";
@@ -14,11 +14,11 @@ export interface ToolParameters<P extends z.ZodRawShape> {
 
 export type ArgumentValues<P extends z.ZodRawShape> = z.output<z.ZodObject<P, z.core.$strict>>;
 
-/** One call has at most this many faults in its message: the model pays for each word of it. */
+/** The most faults in one message. The model pays for every word of it. */
 const faultsMax = 20;
 
 /**
- * Makes the schema from its fields when it is first needed, and once. Most commands run no tool, and a schema costs about
+ * Makes the schema from its fields on first use, and keeps it. Most commands run no tool, and making a schema takes about
  * a millisecond.
  */
 export function toolParameters<P extends z.ZodRawShape>(fields: () => P): ToolParameters<P> {
@@ -31,14 +31,14 @@ export function toolParameters<P extends z.ZodRawShape>(fields: () => P): ToolPa
   };
 }
 
-/** Text that is not empty. */
+/** Returns a parameter for text that is not empty. */
 export function textArgument(about: string): z.ZodString {
   return contentArgument(about)
     .refine((text) => text !== "", "is empty")
     .describe(about);
 }
 
-/** Text that may be empty, such as the content of a file. */
+/** Returns a parameter for text that may be empty, such as the content of a file. */
 export function contentArgument(about: string): z.ZodString {
   const fault = "is not valid Unicode: it has half of a surrogate pair";
   return z
@@ -47,15 +47,16 @@ export function contentArgument(about: string): z.ZodString {
     .describe(about);
 }
 
+/** Returns a parameter for a whole number within a range. */
 export function wholeArgument(about: string, { min, max }: { min: number; max?: number }): z.ZodInt {
   const range = max === undefined ? `from ${min}` : `from ${min} to ${max}`;
   const error = ({ input }: { input?: unknown }): string | undefined =>
-    input === undefined ? undefined : `must be a whole number ${range}, and is ${kindOf(input)}`;
+    input === undefined ? undefined : `must be a whole number ${range}, but is ${kindOf(input)}`;
   const number = z.int({ error }).min(min, { error });
   return (max === undefined ? number : number.max(max, { error })).describe(about);
 }
 
-/** Drops what costs tokens and tells the model nothing: the dialect, and the bounds that every whole number has. */
+/** Returns the JSON Schema without the parts that cost tokens and inform the model of nothing: the dialect, and the bounds of every whole number. */
 function jsonSchemaOf(schema: z.ZodObject): Record<string, unknown> {
   const { $schema: _dialect, ...json } = z.toJSONSchema(schema, {
     override: ({ jsonSchema }) => {
@@ -73,7 +74,7 @@ function parsed<S extends z.ZodObject>(schema: S, args: Record<string, unknown>)
   throw new ToolFault(faults.slice(0, faultsMax).join("; "));
 }
 
-/** Some models send null for a parameter that they do not use. */
+/** Removes null arguments: some models send null for a parameter that they do not use. */
 function withoutNulls(schema: z.ZodObject, args: Record<string, unknown>): Record<string, unknown> {
   const isUnused = ([name, value]: [string, unknown]): boolean => value === null && Object.hasOwn(schema.shape, name);
   return Object.fromEntries(Object.entries(args).filter((entry) => !isUnused(entry)));
@@ -89,16 +90,16 @@ function unknownFault(name: string, known: readonly string[]): string {
   return `there is no argument "${name.slice(0, 64)}"; did you mean "${nearest}"? The arguments are: ${known.join(", ")}`;
 }
 
-/** `file_path` is nearer to `path` than to anything of its own length. */
+/** Returns the distance between two names. A name that contains the known one has distance 0, so `file_path` is nearest to `path`. */
 function closeness(name: string, known: string): number {
   return name.includes(known) ? 0 : distance(name.slice(0, 64), known);
 }
 
-/** Words for the faults that a schema has no message of its own for. */
+/** Returns the message for a fault that has no message in the schema. */
 function faultWords(issue: z.core.$ZodRawIssue): string | undefined {
   if (issue.input === undefined) return "is missing";
   const expected = expectedOf(issue);
-  return expected === null ? undefined : `must be ${expected}, and is ${kindOf(issue.input)}`;
+  return expected === null ? undefined : `must be ${expected}, but is ${kindOf(issue.input)}`;
 }
 
 function expectedOf(issue: z.core.$ZodRawIssue): string | null {

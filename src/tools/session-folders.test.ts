@@ -195,7 +195,7 @@ test("[P5] a path or a glob of any length is answered at once", async (t) => {
 test("[P5] nothing under /proc, /sys or /dev is a file, even where the session's folder is the root", async () => {
   const folders = new SessionFolders({ folders: ["/"] });
   for (const path of ["/proc/self/environ", "/dev/zero", "/proc/self/fd/0", "/sys"]) {
-    await assert.rejects(folders.place(path), /not open to this session|not there/);
+    await assert.rejects(folders.resolve(path), /not open to this session|not there/);
   }
 });
 
@@ -206,9 +206,9 @@ test(
     for (const folder of ["/proc/self", "/proc", "/dev"]) {
       const folders = new SessionFolders({ folders: [folder] });
       for (const path of ["environ", "fd/0", ".", "zero"])
-        await assert.rejects(folders.place(path), /not open|not there/);
+        await assert.rejects(folders.resolve(path), /not open|not there/);
     }
-    const { kind } = await new SessionFolders({ folders: ["/dev/shm"] }).place(".");
+    const { kind } = await new SessionFolders({ folders: ["/dev/shm"] }).resolve(".");
     assert.equal(kind, "folder");
   },
 );

@@ -1,6 +1,6 @@
 /**
- * The folders of a session, and what a path means in them (P5). A path is taken for what it leads to once all symbolic
- * links are resolved; what leads out of the folders is refused, whether it is there or not.
+ * The folders of a session, and how a path is resolved in them (P5). All symbolic links of a path are resolved first. A
+ * path that leads out of the folders is refused, whether or not the file exists.
  */
 import { lstat, readdir, realpath } from "node:fs/promises";
 import { basename, dirname, join, relative, resolve, sep } from "node:path";
@@ -11,39 +11,40 @@ import { shownPath } from "./shown-text.ts";
 import { ToolFault } from "./tool-fault.ts";
 
 export interface SessionFoldersOptions {
-  /** Absolute paths; the first is where relative paths begin. A folder may itself be a link. */
+  /** Absolute paths. Relative paths begin in the first one. A folder may itself be a symbolic link. */
   folders: readonly string[];
-  /** Folders that stay closed where they lie inside one of the session's: the data folder, with its keys. */
+  /** Folders that the session may not open even inside its own folders, such as the data folder, which contains keys. */
   closed?: readonly ClosedFolder[];
 }
 
 export interface ClosedFolder {
-  /** Absolute. */
+  /** Absolute path. */
   folder: string;
-  /** Whether a path in it, with forward slashes, is open to a session that works inside it; absent: all of it is. */
+  /** Returns true for a path that is open to a session whose own folder is inside this one. The path is relative, with forward slashes. Absent: every path is open. */
   opens?(path: string): boolean;
 }
 
-export interface Place {
-  /** Absolute, every link resolved: what is opened. */
+/** A path of a tool call, resolved in the session's folders. */
+export interface SessionPath {
+  /** The absolute path that is opened, with every link resolved. */
   real: string;
-  /** The session's folder that it is in, every link resolved. */
+  /** The session's folder that contains it, with every link resolved. */
   folder: string;
-  /** Absolute, through the folder's name as it was given: how people and editors know it. */
+  /** The absolute path below the folder's configured name, as people and editors know it. */
   known: string;
-  /** For the model and for people, on one line: relative to the first folder, absolute in another one. */
+  /** The path as the model and people see it, on one line: relative to the first folder, absolute in another one. */
   shown: string;
-  /** Null: there is nothing. */
+  /** Null if nothing exists there. */
   kind: "file" | "folder" | "other" | null;
 }
 
-export type PresentPlace = Place & { kind: "file" | "folder" };
+export type ExistingPath = SessionPath & { kind: "file" | "folder" };
 
-/** What looks like files there is none: reading may block for ever, never end, or tell the secrets of this process. */
+/** Folders of the system whose files are not ordinary: reading one may block, never end, or reveal the secrets of this process. */
 const systemFolders: readonly ClosedFolder[] = [
   { folder: "/proc", opens: () => false },
   { folder: "/sys", opens: () => false },
-  // What is in memory there are files like others.
+  // Shared memory has ordinary files.
   { folder: "/dev", opens: (path) => /^shm(\/|$)/.test(path) },
 ];
 
@@ -55,7 +56,7 @@ interface Root {
 export class SessionFolders {
   readonly #given: readonly string[];
   readonly #closed: readonly ClosedFolder[];
-  /** The real folder of each, from when it was first there: what takes its name later is another one. */
+  /** The resolved path of each folder, from when it first existed. A folder that takes its name later is a different one. */
   readonly #real = new Map<string, string>();
 
   constructor({ folders, closed = [] }: SessionFoldersOptions) {
@@ -63,40 +64,40 @@ export class SessionFolders {
     this.#closed = closed.map((each) => ({ ...each, folder: resolve(each.folder) }));
   }
 
-  /** Throws a ToolFault where the path leads out, cannot be one, or no folder of the session is there. */
-  async place(path: string): Promise<Place> {
-    return (await this.#locate(path)).place;
+  /** Resolves a path. Throws a ToolFault if the path leads out of the folders, is not valid, or none of the session's folders exists. */
+  async resolve(path: string): Promise<SessionPath> {
+    return (await this.#locate(path)).target;
   }
 
-  /** The same for something that must be there; else the fault names what is near. */
-  async existing(path: string): Promise<PresentPlace> {
-    const { place, root } = await this.#locate(path);
-    const { kind, shown } = place;
+  /** Resolves a path to an existing file or folder. Throws a ToolFault as `resolve` does, and one with similar names if nothing exists there. */
+  async resolveExisting(path: string): Promise<ExistingPath> {
+    const { target, root } = await this.#locate(path);
+    const { kind, shown } = target;
     if (kind === "other") throw new ToolFault(`${shown} is neither a file nor a folder`);
-    if (kind !== null) return { ...place, kind };
-    const near = (await nearPaths(place.real, root.real)).map((real) => this.#shown(real, root));
-    throw new ToolFault(`there is no ${shown}${near.length === 0 ? "" : `; there is ${near.join(", ")}`}`);
+    if (kind !== null) return { ...target, kind };
+    const near = (await nearPaths(target.real, root.real)).map((real) => this.#shown(real, root));
+    throw new ToolFault(`${shown} does not exist${near.length === 0 ? "" : `; similar names: ${near.join(", ")}`}`);
   }
 
-  /** Whether what is below a folder of the session is open, by its path in it, with forward slashes. */
-  async openBelow(place: Place): Promise<(path: string) => boolean> {
+  /** Returns a test for paths below a folder: true if the path is open to the session. The paths are relative to the folder, with forward slashes. */
+  async openBelow(target: SessionPath): Promise<(path: string) => boolean> {
     const closed = await this.#allClosed();
-    return (path) => !isClosed(join(place.real, path), place.folder, closed);
+    return (path) => !isClosed(join(target.real, path), target.folder, closed);
   }
 
-  async #locate(path: string): Promise<{ place: Place; root: Root }> {
+  async #locate(path: string): Promise<{ target: SessionPath; root: Root }> {
     if (path.includes("\0")) throw new ToolFault("the path contains a NUL");
     if (path.length > limits.toolPathCharactersMax) {
       throw new ToolFault(`the path has ${path.length} characters; it may have ${limits.toolPathCharactersMax}`);
     }
-    const asked = resolve(this.#given[0] ?? "", path);
+    const requested = resolve(this.#given[0] ?? "", path);
     const roots = await this.#roots();
-    const { real, kind } = await resolved(asked, path);
-    // A folder within another one has its own word on what is open.
+    const { real, kind } = await resolved(requested, path);
+    // The innermost folder decides which paths are open.
     const root = roots.filter((each) => isInside(real, each.real)).toSorted((a, b) => b.real.length - a.real.length)[0];
     if (root === undefined || isClosed(real, root.real, await this.#allClosed())) throw this.#outside(path);
-    const known = isInside(asked, root.given) ? asked : join(root.given, relative(root.real, real));
-    return { place: { real, folder: root.real, known, shown: this.#shown(real, root), kind }, root };
+    const known = isInside(requested, root.given) ? requested : join(root.given, relative(root.real, real));
+    return { target: { real, folder: root.real, known, shown: this.#shown(real, root), kind }, root };
   }
 
   #shown(real: string, root: Root): string {
@@ -108,7 +109,7 @@ export class SessionFolders {
     const roots = await Promise.all(this.#given.map(async (given) => ({ given, real: await this.#realOf(given) })));
     const present = roots.flatMap(({ given, real }) => (real === null ? [] : [{ given, real }]));
     if (present.length > 0) return present;
-    throw new ToolFault(`the session's folder ${this.#given.map(shownPath).join(", ")} is not there`);
+    throw new ToolFault(`the session's folder ${this.#given.map(shownPath).join(", ")} does not exist`);
   }
 
   async #realOf(given: string): Promise<string | null> {
@@ -134,7 +135,7 @@ export class SessionFolders {
   }
 }
 
-/** A session that works inside a closed folder was put there, and only there is it open, as far as the folder says. */
+/** Returns true if a path is in a closed folder. A session whose own folder is inside the closed folder may open the paths there that `opens` allows. */
 function isClosed(real: string, root: string, closed: readonly ClosedFolder[]): boolean {
   return closed.some(({ folder, opens }) => {
     if (!isInside(real, folder)) return false;
@@ -156,15 +157,15 @@ function absent(error: unknown): null {
   throw error;
 }
 
-/** The deepest part that is there is resolved; the rest is taken as it is said, and is no link, for it is not there. */
-async function resolved(asked: string, path: string): Promise<Pick<Place, "real" | "kind">> {
+/** Resolves the deepest existing part of the path. The rest does not exist, so it has no links, and is appended unchanged. */
+async function resolved(requested: string, path: string): Promise<Pick<SessionPath, "real" | "kind">> {
   const missing: string[] = [];
-  for (let part = asked; ; part = dirname(part)) {
+  for (let part = requested; ; part = dirname(part)) {
     const real = await realpath(part).catch((error: unknown) => linkFault(error, path));
     if (real !== null) return { real: join(real, ...missing), kind: missing.length === 0 ? await kindAt(real) : null };
     const link = await lstat(part).catch((error: unknown) => absent(error));
     if (link !== null)
-      throw new ToolFault(`${shownPath(path)} is, or is behind, a link to something that is not there`);
+      throw new ToolFault(`${shownPath(path)} is, or is below, a link to something that does not exist`);
     const twin = await sameName(part);
     if (twin !== null) return await resolved(join(twin, ...missing), path);
     missing.unshift(basename(part));
@@ -176,17 +177,17 @@ function linkFault(error: unknown, path: string): null {
   return absent(error);
 }
 
-/** The name that differs only in how Unicode writes its letters: models compose them, some disks do not. */
+/** Returns the existing path whose name differs only in its Unicode form, or null. Models compose letters; some disks store them decomposed. */
 async function sameName(path: string): Promise<string | null> {
   const name = basename(path).normalize("NFC");
-  // Plain names are written in one way.
+  // An ASCII name has only one form.
   if (/^[\0-\x7f]*$/.test(name)) return null;
   const names = await readdir(dirname(path)).catch((error: unknown) => absent(error));
   const twin = names?.find((each) => each.normalize("NFC") === name);
   return twin === undefined || twin === basename(path) ? null : join(dirname(path), twin);
 }
 
-async function kindAt(real: string): Promise<Place["kind"]> {
+async function kindAt(real: string): Promise<SessionPath["kind"]> {
   const stats = await lstat(real).catch((error: unknown) => absent(error));
   if (stats === null) return null;
   if (stats.isFile()) return "file";
@@ -194,10 +195,10 @@ async function kindAt(real: string): Promise<Place["kind"]> {
 }
 
 const namesNearMax = 3;
-/** No disk has a longer one. */
+/** No file system allows a longer name. */
 const nameCharactersMax = 255;
 
-/** What there is instead: in the deepest folder that is there, the names that are like the first one that is not. */
+/** Returns similar paths that exist: in the deepest existing folder, the names that are like the first missing one. */
 async function nearPaths(real: string, root: string): Promise<string[]> {
   for (let missing = real; isInside(dirname(missing), root); missing = dirname(missing)) {
     const folder = dirname(missing);
@@ -212,9 +213,9 @@ function nearNames(name: string, names: readonly string[]): string[] {
   const wanted = name.toLowerCase();
   return names
     .slice(0, 10_000)
-    .map((each) => ({ each, away: distance(each.toLowerCase(), wanted) }))
-    .filter(({ each, away }) => away <= Math.max(2, name.length / 3) || stemOf(each) === stemOf(name))
-    .toSorted((a, b) => a.away - b.away)
+    .map((each) => ({ each, edits: distance(each.toLowerCase(), wanted) }))
+    .filter(({ each, edits }) => edits <= Math.max(2, name.length / 3) || stemOf(each) === stemOf(name))
+    .toSorted((a, b) => a.edits - b.edits)
     .slice(0, namesNearMax)
     .map(({ each }) => each);
 }

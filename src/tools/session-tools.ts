@@ -1,65 +1,67 @@
 /**
- * The contract for the tools of one session of a door (P5): files and commands in the session's folders, and the MCP
- * servers of the configuration and of the session. A door asks for them, hands them to its turns, and closes them.
+ * The contract for the tools of one session (P5): files and commands in the session's folders, and the MCP servers of the
+ * configuration and of the session. A door opens the tools, passes them to its turns, and closes them.
  *
- * - Nothing outside the folders is read or written, whatever a path says: symbolic links are resolved first.
- * - A server that does not start, hangs or lies costs its own tools only; `warnings` says why.
- * - `tools` waits for servers that are still starting, for a bounded time, and gives the same order every time.
+ * - Nothing outside the folders is read or written, whatever a path contains: symbolic links are resolved first.
+ * - A server that does not start, hangs or sends wrong messages affects only its own tools. `warnings` explains why.
+ * - `tools` waits a bounded time for servers that are still starting. It returns the tools in the same order every time.
  */
 import type { Tool } from "./tool.ts";
 
 export type OpenSessionTools = (request: SessionToolsRequest) => Promise<SessionTools>;
 
 export interface SessionToolsRequest {
-  /** Absolute paths; the first is where relative paths and commands begin. */
+  /** Absolute paths. Relative paths and commands begin in the first one. */
   folders: readonly string[];
-  /** Whose configured MCP servers are used, and where their logs are; null: the global ones, without logs. */
+  /** The workspace whose configured MCP servers are used, and which keeps their logs. Null: the global servers are used, without logs. */
   workspaceId: string | null;
-  /** Of this session alone; one with the name of a configured one takes its place. */
+  /** MCP servers of this session only. A server with the name of a configured one replaces it. */
   mcpServers: readonly McpServer[];
-  /** In place of the disk, where the client offers its own files (P4). */
+  /** File access of the client, which replaces the disk if the client offers it (P4). */
   files?: Partial<FileAccess>;
-  /** In place of own processes, where the client offers its terminals (P4). */
+  /** Terminals of the client, which replace local processes if the client offers them (P4). */
   commands?: CommandRunner;
 }
 
+/** The open tools of one session. */
 export interface SessionTools {
   tools(): Promise<readonly Tool[]>;
-  /** One line each: servers that did not start, tools that were left out. */
+  /** Warnings of one line each: servers that did not start, and tools that were left out. */
   warnings(): readonly string[];
-  /** Ends every server and command. Idempotent. */
+  /** Ends every server and command. A second call has no effect. */
   close(): Promise<void>;
 }
 
-/** Reads and writes whole text files by absolute path. Throws as `node:fs` does; a missing file is `ENOENT`. */
+/** Reads and writes whole text files by absolute path. Both methods throw as `node:fs` does; a missing file is `ENOENT`. */
 export interface FileAccess {
   readText(path: string, signal: AbortSignal): Promise<string>;
   writeText(path: string, content: string, signal: AbortSignal): Promise<void>;
 }
 
 export interface CommandRunner {
-  /** Runs a command line in a shell. Ends it, with all that it started, when the signal aborts; resolves also then. */
-  run(command: CommandRequest): Promise<CommandOutcome>;
+  /** Runs a command line in a shell. If the signal aborts, ends the command and all processes that it started; then it resolves too. */
+  run(command: ShellCommandRequest): Promise<ShellCommandResult>;
 }
 
-export interface CommandRequest {
+export interface ShellCommandRequest {
   command: string;
-  /** Absolute. */
+  /** The absolute path of the working folder. */
   cwd: string;
-  /** The call of the model that asked for it. */
+  /** The id of the model's call that requested the command. */
   callId: string;
+  /** The most bytes of output that are kept. */
   outputBytesMax: number;
   signal: AbortSignal;
   onOutput(text: string): void;
 }
 
-export interface CommandOutcome {
-  /** Null: it was ended by a signal. */
+export interface ShellCommandResult {
+  /** The exit code. Null if a signal ended the command. */
   exitCode: number | null;
   signal: string | null;
-  /** Both streams, in the order in which they came. */
+  /** Standard output and standard error, in the order of arrival. */
   output: string;
-  /** Whether there was more than `outputBytesMax`: then the beginning is missing. */
+  /** True if there was more output than `outputBytesMax`. Then the beginning is missing. */
   isCut: boolean;
 }
 

@@ -1,30 +1,30 @@
-/** What whoever runs tools does alike with a call and its result: the engine, and a chat for the tools that it brings (V5). */
+/** The steps of a tool call that the engine shares with a chat that runs its own tools (V5). */
 import { limits } from "../domain/limits.ts";
 import type { ToolCallView } from "../domain/tool.ts";
 import { isRecord } from "../system/guards.ts";
 import type { Tool, ToolResult } from "./tool.ts";
 import { ToolFault } from "./tool-fault.ts";
 
-/** Null: the model wrote something else than a JSON object. */
+/** Parses the arguments of a call. Returns null if the model did not write a JSON object. */
 export function parseArguments(text: string): Record<string, unknown> | null {
   try {
     const value: unknown = JSON.parse(text === "" ? "{}" : text);
     return isRecord(value) ? value : null;
   } catch {
-    // The model wrote something else than JSON; it is told so.
+    // The model did not write JSON. Its result says so.
     return null;
   }
 }
 
-/** What is known of a call before it runs. */
-export interface LookedAt {
+/** The facts about a call that are known before it runs. */
+export interface ToolCallPreview {
   view: ToolCallView;
-  /** What the call would come to at once, whatever a person said; null: it may do something. */
+  /** The result of a call that cannot succeed, whatever a person answers. Null if the call may do something. */
   refusal: ToolResult | null;
 }
 
-/** Every call that runs is shown: by its name where the tool has nothing better. Never rejects. */
-export async function lookAt(tool: Tool, args: Record<string, unknown>): Promise<LookedAt> {
+/** Returns the view of a call. Its title is the tool's name if the tool has no better view. Never rejects. */
+export async function previewToolCall(tool: Tool, args: Record<string, unknown>): Promise<ToolCallPreview> {
   const byName: ToolCallView = {
     title: tool.definition.name,
     kind: "other",
@@ -35,18 +35,19 @@ export async function lookAt(tool: Tool, args: Record<string, unknown>): Promise
   try {
     return { view: (await tool.view?.(args)) ?? byName, refusal: null };
   } catch (error) {
-    // Else it says what a call is about, and a call may be about nothing that can be said; running it tells.
-    return { view: byName, refusal: error instanceof ToolFault ? failed(error.message) : null };
+    // A view may fail where the call can still run. Then running it shows what is wrong.
+    return { view: byName, refusal: error instanceof ToolFault ? failedResult(error.message) : null };
   }
 }
 
-export function failed(reason: string): ToolResult {
+/** Returns an error result with a reason for the model. */
+export function failedResult(reason: string): ToolResult {
   return { output: `failed: ${reason}`, isError: true };
 }
 
 /**
- * What the model gets of an output. The beginning and the end say most of what a long one has to say; `keep` keeps the
- * whole, and says where it is to be had: null, nowhere.
+ * Returns the part of an output that the model receives. A long output keeps its beginning and its end, which contain
+ * most of the information. `keep` stores the whole output and returns a note about where to read it, or null.
  */
 export function outputForModel(output: string, keep: (whole: string) => string | null): string {
   const max = limits.toolResultCharactersMax;

@@ -1,11 +1,11 @@
-/** What is wrong with a call, in words that the model can act on. */
+/** Faults of a tool call, in words that the model can act on. */
 import { systemCode } from "../system/system-error.ts";
 import type { ToolResult } from "./tool.ts";
 
-/** Ends a call at the first thing that is wrong with it. It becomes a result, and never leaves the tools. */
+/** Ends a call at its first fault. It becomes a result and never leaves the tools. */
 export class ToolFault extends Error {}
 
-/** What the work gives; its faults, and those of the operating system, as results. Anything else is thrown on. */
+/** Returns the result of the work. A ToolFault or an error of the operating system becomes an error result; any other error is thrown again. */
 export async function withFaults(work: () => Promise<ToolResult>): Promise<ToolResult> {
   try {
     return await work();
@@ -27,8 +27,8 @@ const systemWords: Record<string, string> = {
   EACCES: "the system does not allow it (EACCES)",
   EPERM: "the system does not allow it (EPERM)",
   EROFS: "the disk can only be read (EROFS)",
-  ENOSPC: "there is no room left on the disk (ENOSPC)",
-  EDQUOT: "there is no room left for this user (EDQUOT)",
+  ENOSPC: "the disk is full (ENOSPC)",
+  EDQUOT: "the disk quota of this user is used up (EDQUOT)",
   E2BIG: "the command line is too long for the system (E2BIG); put it into a file and run that",
   EMFILE: "too many files are open (EMFILE); try again",
   ENFILE: "too many files are open (ENFILE); try again",

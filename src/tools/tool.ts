@@ -1,29 +1,29 @@
 /**
- * The contract for tools that run beside the engine, between two model calls of a turn (V5). A tool that is
- * offered to the model and is not one of these is the client's: its calls end the turn, and wait.
+ * The contract for tools that the engine runs between two model calls of a turn (V5). A tool that is offered to the model
+ * but not run here belongs to the client: a call of it ends the turn and waits for the client's result.
  *
  * What a tool must do:
- * - `run` never throws for what the outside world does: a file that is missing, a command that fails, bad
- *   arguments are results with `isError`. What it throws all the same becomes one, and is reported.
- * - After `signal` aborts (the turn is interrupted, or the time is up) it ends soon and leaves nothing running.
- *   The engine does not wait for one that does not: the model is told that it did not end.
- * - Its arguments come as the model wrote them: JSON text that may be anything. `run` gets them parsed where they
- *   are a JSON object; else it is not called, and the model is told so.
- * - What it gives back may have up to `toolOutputBytesMax`. The model gets it cut at `toolResultCharactersMax`; the
- *   whole is kept with the turn, and can be had again (`ToolContext.readOutput`).
- * - `view` changes nothing and answers fast; what it cannot find out it leaves out. It may throw: then the call is
- *   shown by its name. With a ToolFault it says that the call cannot do anything, because its path leads out of the
- *   folders for example: nobody is asked to allow that, and the model is told the fault.
+ * - `run` never throws for failures of the outside world. A missing file, a command that fails or bad arguments are
+ *   results with `isError`. If it throws anyway, the error becomes such a result and is reported.
+ * - After `signal` aborts (the turn was interrupted, or the time is up) it ends soon and leaves nothing running. The
+ *   engine does not wait for a tool that continues: the model receives a result that it did not end.
+ * - The model writes the arguments as JSON text, which may be anything. `run` receives them parsed if they are a JSON
+ *   object. If they are not, `run` is not called, and the model receives an error result.
+ * - An output may have up to `toolOutputBytesMax`. The model receives it cut at `toolResultCharactersMax`. The whole
+ *   output is stored with the turn and can be read later (`ToolContext.readOutput`).
+ * - `view` changes nothing, returns fast, and leaves out what it cannot find out. It may throw: then the call is shown by
+ *   its name. A ToolFault from `view` means that the call cannot do anything, for example because its path leads out of
+ *   the folders. Then no person is asked for permission, and the model receives the fault.
  */
 import type { ToolCallView, ToolContent, ToolDefinition } from "../domain/tool.ts";
 
 export interface Tool {
   readonly definition: ToolDefinition;
-  /** How long a call may take, in milliseconds; absent: `toolTimeMs`. */
+  /** The most time of a call in milliseconds. Absent: `toolTimeMs`. */
   readonly timeMs?: number;
-  /** How this call is shown; absent: by its name and arguments. */
+  /** Returns the view of this call. Absent: the call is shown by its name and arguments. */
   view?(args: Record<string, unknown>): ToolCallView | Promise<ToolCallView>;
-  /** Whether this call may only run once a person has allowed it (V5). */
+  /** Returns true if this call needs a person's approval before it runs (V5). */
   needsApproval(args: Record<string, unknown>): boolean;
   run(args: Record<string, unknown>, context: ToolContext): Promise<ToolResult>;
 }
@@ -33,15 +33,15 @@ export interface ToolContext {
   turnId: string;
   callId: string;
   signal: AbortSignal;
-  /** Shows output while the call runs; what comes after a bounded amount is dropped. */
+  /** Shows output while the call runs. Output beyond a bounded amount is dropped. */
   showOutput(text: string): void;
-  /** The whole output of an earlier call of this session's history, or null: it was not cut, or is not there. */
+  /** Returns the whole output of an earlier call in this session's history. Null if the output was not cut, or does not exist. */
   readOutput(callId: string): Promise<string | null>;
 }
 
 export interface ToolResult {
   output: string;
   isError: boolean;
-  /** What people see beside the output: changes of files. */
+  /** Content for people in addition to the output, such as changes of files. */
   content?: ToolContent[];
 }

@@ -1,17 +1,18 @@
 /**
- * The contract for reading an address of the web (I2), for a part of a turn's input.
+ * The contract for reading a web address (I2), for a part of a turn's input.
  *
- * What a reader must do: it takes http and https only. It connects to no address that is private, loopback, link-local or
- * otherwise not of the public net, whatever name leads there, at first or by a redirect, unless the operator allowed that
- * host. What it checked is what it connects to. It gives at most `bytesMax`, counted after decompression, within
- * `urlMs`. It throws `url_refused` for what may not be read, `input_too_large`, and `url_unavailable` for what fails.
+ * A reader accepts only http and https. It connects to no address that is private, loopback, link-local or otherwise not
+ * public, whatever name or redirect leads to it, unless the operator allowed that host. It connects only to an address
+ * that it checked. It returns at most `bytesMax` bytes, counted after decompression, within `urlMs`. It throws
+ * `url_refused` for an address that may not be read, `input_too_large`, and `url_unavailable` for every other failure.
  */
 export interface UrlReader {
-  read(url: string, options: { bytesMax: number; signal?: AbortSignal }): Promise<ReadUrl>;
+  read(url: string, options: { bytesMax: number; signal?: AbortSignal }): Promise<UrlContent>;
 }
 
-export interface ReadUrl {
+/** The content of a web address. */
+export interface UrlContent {
   content: Uint8Array;
-  /** As the server says it, without parameters; null: it does not. */
+  /** The media type from the server's response, without parameters. Null if the response has none. */
   mediaType: string | null;
 }

@@ -1,4 +1,4 @@
-/** The workspaces of a data folder, with all that belongs to them; which stores they stand on is put together elsewhere. */
+/** The workspaces of a data folder with their stores. Another module chooses the drivers of the stores. */
 import type { BindingStore } from "./binding-store.ts";
 import type { Permissions } from "./permissions.ts";
 import type { TranscriptStore } from "./transcript-store.ts";

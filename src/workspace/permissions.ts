@@ -1,6 +1,6 @@
 /**
- * What somebody allowed the tools for ever, in one workspace (P4). A key stands for all that is allowed together; which
- * calls have which key is the tools' to say.
+ * The permanent permissions of the tools in one workspace, which a person gave (P4). A key covers all calls that are
+ * allowed together; the tools decide which calls have which key.
  */
 import { AptoveError } from "../domain/errors.ts";
 import type { Millis } from "../domain/ids.ts";
@@ -17,12 +17,12 @@ export class Permissions {
   readonly #store: Store;
   readonly #now: () => Millis;
 
-  constructor(parts: { store: Store; now(): Millis }) {
-    this.#store = parts.store;
-    this.#now = parts.now;
+  constructor(dependencies: { store: Store; now(): Millis }) {
+    this.#store = dependencies.store;
+    this.#now = dependencies.now;
   }
 
-  /** A workspace that is not there allows nothing. Throws `workspace_damaged`, which is no yes either. */
+  /** Returns true if the key is allowed. A workspace that does not exist allows nothing. Throws `workspace_damaged`, which means not allowed too. */
   async isAllowed(workspaceId: string, key: string): Promise<boolean> {
     try {
       return (await this.#store.permissions(workspaceId)).has(key);
@@ -32,14 +32,14 @@ export class Permissions {
     }
   }
 
-  /** Durable when it resolves. Throws `workspace_unknown`, and `request_invalid` for a key that cannot be kept. */
+  /** Allows a key. The permission is durable when the call resolves. Throws `workspace_unknown`, and `request_invalid` for a key that cannot be stored. */
   async allow(workspaceId: string, key: string): Promise<void> {
     await this.#store.changePermissions(workspaceId, (permissions) => {
       if (!permissions.has(key)) permissions.set(key, this.#now());
     });
   }
 
-  /** The oldest first. Throws `workspace_unknown`. */
+  /** Returns the permissions, oldest first. Throws `workspace_unknown`. */
   async list(workspaceId: string): Promise<RememberedPermission[]> {
     const permissions = await this.#store.permissions(workspaceId);
     return [...permissions]
@@ -47,7 +47,7 @@ export class Permissions {
       .toSorted((one, other) => one.allowedAt - other.allowedAt || (one.key < other.key ? -1 : 1));
   }
 
-  /** False: it was not allowed. Throws `workspace_unknown`. */
+  /** Removes a permission. Returns false if the key was not allowed. Throws `workspace_unknown`. */
   async forget(workspaceId: string, key: string): Promise<boolean> {
     let isForgotten = false;
     await this.#store.changePermissions(workspaceId, (permissions) => {

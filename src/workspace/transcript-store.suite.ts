@@ -6,7 +6,13 @@ import { suite, test, type TestContext } from "node:test";
 import { setImmediate as nextRound } from "node:timers/promises";
 import { AptoveError } from "../domain/errors.ts";
 import { limits } from "../domain/limits.ts";
-import { asideName, currentName, keptName, notesName, type TranscriptStore } from "./transcript-store.ts";
+import {
+  asideTranscriptName,
+  currentTranscriptName,
+  keptTranscriptName,
+  transcriptNotesName,
+  type TranscriptStore,
+} from "./transcript-store.ts";
 
 export interface OpenTranscripts {
   store: TranscriptStore;
@@ -18,10 +24,10 @@ export interface OpenTranscripts {
   missingId: string | null;
 }
 /** Opens a store for one test, and registers with `context.after` whatever must be cleared away. */
-export type OpenForTest = (context: TestContext) => OpenTranscripts | Promise<OpenTranscripts>;
+export type OpenTranscriptsForTest = (context: TestContext) => OpenTranscripts | Promise<OpenTranscripts>;
 
 /** Registers the tests. `name` is what they are listed under. */
-export function transcriptStoreSuite(name: string, open: OpenForTest): void {
+export function transcriptStoreSuite(name: string, open: OpenTranscriptsForTest): void {
   suite(name, () => {
     bytesTests(open);
     stampTests(open);
@@ -33,10 +39,10 @@ export function transcriptStoreSuite(name: string, open: OpenForTest): void {
 
 const sessionId = "0198c2a7-1111-7000-8000-000000000001";
 const names = [
-  currentName,
-  notesName,
-  asideName(sessionId),
-  keptName(currentName, { at: 0, because: "edited", number: 2 }),
+  currentTranscriptName,
+  transcriptNotesName,
+  asideTranscriptName(sessionId),
+  keptTranscriptName(currentTranscriptName, { at: 0, because: "edited", number: 2 }),
 ];
 
 function bytesOf(text: string): Uint8Array {
@@ -52,7 +58,7 @@ function isFault(code: string): (error: unknown) => boolean {
   return (error) => error instanceof AptoveError && error.code === code;
 }
 
-function bytesTests(open: OpenForTest): void {
+function bytesTests(open: OpenTranscriptsForTest): void {
   test("[W4] gives back exactly the bytes that were written and appended, under every name", async (context) => {
     const { store, workspaceIds } = await open(context);
     const [id] = workspaceIds;
@@ -74,26 +80,26 @@ function bytesTests(open: OpenForTest): void {
   test("[W4] write replaces all that was there", async (context) => {
     const { store, workspaceIds } = await open(context);
     const [id, other] = workspaceIds;
-    await store.write(id, currentName, { content: bytesOf("a long text that was there") });
-    await store.write(other, currentName, { content: bytesOf("another workspace's") });
-    await store.write(id, currentName, { content: bytesOf("short") });
-    assert.equal(await textOf(store, id, currentName), "short");
-    assert.equal(await textOf(store, other, currentName), "another workspace's");
+    await store.write(id, currentTranscriptName, { content: bytesOf("a long text that was there") });
+    await store.write(other, currentTranscriptName, { content: bytesOf("another workspace's") });
+    await store.write(id, currentTranscriptName, { content: bytesOf("short") });
+    assert.equal(await textOf(store, id, currentTranscriptName), "short");
+    assert.equal(await textOf(store, other, currentTranscriptName), "another workspace's");
   });
 
   test("[W4] move gives a file another name, and never replaces one", async (context) => {
     const { store, workspaceIds } = await open(context);
     const [id] = workspaceIds;
-    const aside = asideName(sessionId);
-    await store.write(id, currentName, { content: bytesOf("one") });
-    const moved = await store.move(id, currentName, aside);
+    const aside = asideTranscriptName(sessionId);
+    await store.write(id, currentTranscriptName, { content: bytesOf("one") });
+    const moved = await store.move(id, currentTranscriptName, aside);
     assert.deepEqual(await store.stat(id, aside), moved);
-    assert.equal(await store.stat(id, currentName), null);
-    await store.write(id, currentName, { content: bytesOf("two") });
-    await assert.rejects(store.move(id, currentName, aside), isFault("storage_failed"));
+    assert.equal(await store.stat(id, currentTranscriptName), null);
+    await store.write(id, currentTranscriptName, { content: bytesOf("two") });
+    await assert.rejects(store.move(id, currentTranscriptName, aside), isFault("storage_failed"));
     await store.remove(id, aside);
-    await assert.rejects(store.move(id, aside, keptName(aside, { at: 0, because: "edited", number: 1 })));
-    assert.equal(await textOf(store, id, currentName), "two");
+    await assert.rejects(store.move(id, aside, keptTranscriptName(aside, { at: 0, because: "edited", number: 1 })));
+    assert.equal(await textOf(store, id, currentTranscriptName), "two");
     assert.equal(await store.stat(id, aside), null);
   });
 
@@ -104,10 +110,10 @@ function bytesTests(open: OpenForTest): void {
       await store.write(id, name, { content: bytesOf(name) });
       await store.write(other, name, { content: bytesOf(name) });
     }
-    await store.remove(id, currentName);
-    await store.remove(id, currentName);
-    assert.equal(await store.stat(id, currentName), null);
-    assert.equal(await textOf(store, id, notesName), notesName);
+    await store.remove(id, currentTranscriptName);
+    await store.remove(id, currentTranscriptName);
+    assert.equal(await store.stat(id, currentTranscriptName), null);
+    assert.equal(await textOf(store, id, transcriptNotesName), transcriptNotesName);
     await store.removeAll(id);
     await store.removeAll(id);
     for (const name of names) {
@@ -120,24 +126,24 @@ function bytesTests(open: OpenForTest): void {
     const { store, workspaceIds } = await open(context);
     const [id] = workspaceIds;
     const bytes = limits.transcriptBytesMax;
-    const whole = await store.write(id, currentName, { content: new Uint8Array(bytes) });
-    assert.equal((await store.read(id, currentName))?.content?.length, bytes);
-    const larger = await store.append(id, currentName, { stamp: whole?.stamp ?? "", content: bytesOf("x") });
-    assert.deepEqual(await store.read(id, currentName), { ...larger, bytes: bytes + 1, content: null });
+    const whole = await store.write(id, currentTranscriptName, { content: new Uint8Array(bytes) });
+    assert.equal((await store.read(id, currentTranscriptName))?.content?.length, bytes);
+    const larger = await store.append(id, currentTranscriptName, { stamp: whole?.stamp ?? "", content: bytesOf("x") });
+    assert.deepEqual(await store.read(id, currentTranscriptName), { ...larger, bytes: bytes + 1, content: null });
   });
 }
 
-function stampTests(open: OpenForTest): void {
+function stampTests(open: OpenTranscriptsForTest): void {
   test("[W5] a stamp tells any change of a file, also one that leaves its size", async (context) => {
     const { store, workspaceIds } = await open(context);
     const [id] = workspaceIds;
     const stamps = new Set<string | undefined>();
-    stamps.add((await store.write(id, currentName, { content: bytesOf("one") }))?.stamp);
-    stamps.add((await store.write(id, currentName, { content: bytesOf("two") }))?.stamp);
-    stamps.add((await store.write(id, currentName, { content: bytesOf("two") }))?.stamp);
-    const stamp = (await store.stat(id, currentName))?.stamp ?? "";
+    stamps.add((await store.write(id, currentTranscriptName, { content: bytesOf("one") }))?.stamp);
+    stamps.add((await store.write(id, currentTranscriptName, { content: bytesOf("two") }))?.stamp);
+    stamps.add((await store.write(id, currentTranscriptName, { content: bytesOf("two") }))?.stamp);
+    const stamp = (await store.stat(id, currentTranscriptName))?.stamp ?? "";
     assert.ok(stamps.has(stamp));
-    stamps.add((await store.append(id, currentName, { stamp, content: bytesOf("3") }))?.stamp);
+    stamps.add((await store.append(id, currentTranscriptName, { stamp, content: bytesOf("3") }))?.stamp);
     assert.equal(stamps.size, 4);
     assert.ok(!stamps.has(undefined));
   });
@@ -145,20 +151,20 @@ function stampTests(open: OpenForTest): void {
   test("[W5] what is written over a file that changed meanwhile is not written", async (context) => {
     const { store, workspaceIds } = await open(context);
     const [id] = workspaceIds;
-    const before = await store.write(id, currentName, { content: bytesOf("before") });
+    const before = await store.write(id, currentTranscriptName, { content: bytesOf("before") });
     const stamp = before?.stamp ?? "";
-    await store.write(id, currentName, { content: bytesOf("a person's") });
-    assert.equal(await store.append(id, currentName, { stamp, content: bytesOf("ours") }), null);
-    assert.equal(await store.write(id, currentName, { stamp, content: bytesOf("ours") }), null);
-    assert.equal(await textOf(store, id, currentName), "a person's");
-    await store.remove(id, currentName);
-    assert.equal(await store.append(id, currentName, { stamp, content: bytesOf("ours") }), null);
-    assert.equal(await store.write(id, currentName, { stamp, content: bytesOf("ours") }), null);
-    assert.equal(await store.stat(id, currentName), null);
+    await store.write(id, currentTranscriptName, { content: bytesOf("a person's") });
+    assert.equal(await store.append(id, currentTranscriptName, { stamp, content: bytesOf("ours") }), null);
+    assert.equal(await store.write(id, currentTranscriptName, { stamp, content: bytesOf("ours") }), null);
+    assert.equal(await textOf(store, id, currentTranscriptName), "a person's");
+    await store.remove(id, currentTranscriptName);
+    assert.equal(await store.append(id, currentTranscriptName, { stamp, content: bytesOf("ours") }), null);
+    assert.equal(await store.write(id, currentTranscriptName, { stamp, content: bytesOf("ours") }), null);
+    assert.equal(await store.stat(id, currentTranscriptName), null);
   });
 }
 
-function nameTests(open: OpenForTest): void {
+function nameTests(open: OpenTranscriptsForTest): void {
   test("[W1] what is not the name of a transcript is refused, and never becomes a path", async (context) => {
     const { store, workspaceIds } = await open(context);
     const [id] = workspaceIds;
@@ -179,21 +185,24 @@ function nameTests(open: OpenForTest): void {
       await assert.rejects(store.read(id, name), isFault("storage_failed"));
       await assert.rejects(store.write(id, name, { content }), isFault("storage_failed"));
       await assert.rejects(store.append(id, name, { stamp: "", content }), isFault("storage_failed"));
-      await assert.rejects(store.move(id, currentName, name), isFault("storage_failed"));
-      await assert.rejects(store.move(id, name, currentName), isFault("storage_failed"));
+      await assert.rejects(store.move(id, currentTranscriptName, name), isFault("storage_failed"));
+      await assert.rejects(store.move(id, name, currentTranscriptName), isFault("storage_failed"));
       await assert.rejects(store.remove(id, name), isFault("storage_failed"));
     }
   });
 }
 
-function workspaceTests(open: OpenForTest): void {
+function workspaceTests(open: OpenTranscriptsForTest): void {
   test("[W1] what is not the id of a workspace is refused", async (context) => {
     const { store } = await open(context);
     for (const id of ["", "..", "../default", "Default", "default/", "0198c2a7-1111-7000-8000-000000000001", "a\0"]) {
       const body = (): Promise<never> => assert.fail("it was locked");
       await assert.rejects(store.locked(id, body), isFault("workspace_invalid"), id);
-      await assert.rejects(store.read(id, currentName), isFault("workspace_invalid"));
-      await assert.rejects(store.write(id, currentName, { content: bytesOf("x") }), isFault("workspace_invalid"));
+      await assert.rejects(store.read(id, currentTranscriptName), isFault("workspace_invalid"));
+      await assert.rejects(
+        store.write(id, currentTranscriptName, { content: bytesOf("x") }),
+        isFault("workspace_invalid"),
+      );
       await assert.rejects(store.removeAll(id), isFault("workspace_invalid"));
     }
   });
@@ -206,17 +215,20 @@ function workspaceTests(open: OpenForTest): void {
       store.locked(missingId, () => assert.fail("it was locked")),
       isFault("workspace_unknown"),
     );
-    await assert.rejects(store.write(missingId, currentName, { content }), isFault("workspace_unknown"));
-    await assert.rejects(store.write(missingId, asideName(sessionId), { content }), isFault("workspace_unknown"));
-    assert.equal(await store.append(missingId, currentName, { stamp: "", content }), null);
-    assert.equal(await store.stat(missingId, currentName), null);
-    assert.equal(await store.read(missingId, notesName), null);
-    await store.remove(missingId, currentName);
+    await assert.rejects(store.write(missingId, currentTranscriptName, { content }), isFault("workspace_unknown"));
+    await assert.rejects(
+      store.write(missingId, asideTranscriptName(sessionId), { content }),
+      isFault("workspace_unknown"),
+    );
+    assert.equal(await store.append(missingId, currentTranscriptName, { stamp: "", content }), null);
+    assert.equal(await store.stat(missingId, currentTranscriptName), null);
+    assert.equal(await store.read(missingId, transcriptNotesName), null);
+    await store.remove(missingId, currentTranscriptName);
     await store.removeAll(missingId);
   });
 }
 
-function lockTests(open: OpenForTest): void {
+function lockTests(open: OpenTranscriptsForTest): void {
   test("[B4] one at a time for each workspace, over stores, also after a body that failed", async (context) => {
     const { store, reopen, workspaceIds } = await open(context);
     const stores = [store, reopen?.() ?? store];
@@ -243,9 +255,9 @@ function lockTests(open: OpenForTest): void {
     if (reopen === null) return context.skip("these transcripts live in this process only");
     const [id] = workspaceIds;
     const other = reopen();
-    const written = await store.write(id, currentName, { content: bytesOf("one") });
-    assert.deepEqual(await other.stat(id, currentName), written);
-    await other.append(id, currentName, { stamp: written?.stamp ?? "", content: bytesOf(" two") });
-    assert.equal(await textOf(store, id, currentName), "one two");
+    const written = await store.write(id, currentTranscriptName, { content: bytesOf("one") });
+    assert.deepEqual(await other.stat(id, currentTranscriptName), written);
+    await other.append(id, currentTranscriptName, { stamp: written?.stamp ?? "", content: bytesOf(" two") });
+    assert.equal(await textOf(store, id, currentTranscriptName), "one two");
   });
 }

@@ -1,17 +1,17 @@
 /**
- * The contract for where workspaces are kept (W1): one person's or device's place for configuration, transcript,
- * permissions and the state of MCP servers. A store decides nothing; what is done with workspaces is in workspaces.ts.
+ * The contract for the store of workspaces (W1). A workspace holds one person's or device's configuration, transcript,
+ * permissions and state of MCP servers. A store makes no decisions; workspaces.ts has the operations on workspaces.
  *
  * What a driver must do:
- * - An id is `default` or a UUID of version 4 in lower case; anything else is `workspace_invalid`, before it becomes a
- *   path. (Upper case too: where a file system takes both for one name, two spellings would be one workspace with two
- *   locks.)
- * - What a call has written is there when it resolves, whole, and survives kill -9. Several processes may write at the
- *   same time, and no change of theirs is lost (B4).
- * - Nothing is cached over another process's change.
- * - A damaged workspace is `workspace_damaged` for whatever reads it, and is listed with `damage` set; nothing but
- *   `delete` is done to it. One of a newer version is `data_newer`.
- * - A workspace that is not there is null for `load`, false for `touch` and `delete`, else `workspace_unknown`.
+ * - An id is `default` or a UUID of version 4 in lower case. Any other id throws `workspace_invalid` before it becomes a
+ *   path. (Upper case too: on a file system that ignores case, two spellings would be one workspace with two locks.)
+ * - When a call resolves, its change is stored completely and survives kill -9. Several processes may write at the same
+ *   time, and none of their changes is lost (B4).
+ * - No cache hides a change of another process.
+ * - A damaged workspace throws `workspace_damaged` from every call that reads it, and is listed with `damage` set. Only
+ *   `delete` changes it. A workspace of a newer version throws `data_newer`.
+ * - For a workspace that does not exist, `load` returns null, `touch` and `delete` return false, and every other call
+ *   throws `workspace_unknown`.
  */
 
 import { AptoveError } from "../domain/errors.ts";
@@ -19,25 +19,26 @@ import type { Millis } from "../domain/ids.ts";
 import { limits } from "../domain/limits.ts";
 
 export interface WorkspaceStore {
-  /** With everything that W1 lists, empty. Throws `workspace_exists`, and `request_invalid` as `checkWords` does. */
+  /** Creates a workspace with everything that W1 lists, empty. Throws `workspace_exists`, and `request_invalid` as `checkNames` does. */
   create(workspace: NewWorkspace): Promise<Workspace>;
   load(id: string): Promise<Workspace | null>;
-  /** In any order. */
+  /** Returns all workspaces in any order. */
   list(): Promise<Workspace[]>;
   update(id: string, patch: { name?: string | null; provider?: string | null }): Promise<Workspace>;
-  /** Remembers that it was used; a newer mark is kept. */
+  /** Stores the time of a use, unless a newer one is stored. */
   touch(id: string, at: Millis): Promise<boolean>;
   /**
-   * Everything of it, at once: nobody finds a part. `prepare` is called before, with the workspace as it is then, while
-   * nobody else can change it; what it throws is thrown on, and where it says false the workspace stays. It may call
-   * neither `update`, `touch`, `delete` nor `changePermissions` of the same workspace: they would wait for it.
+   * Deletes everything of a workspace in one step, so that no process finds a part of it. Calls `prepare` first, with the
+   * current workspace, while no other caller can change it. An error of `prepare` is thrown again; if it returns false, the
+   * workspace stays. It may not call `update`, `touch`, `delete` or `changePermissions` of the same workspace, because they
+   * would wait for it.
    */
   delete(id: string, prepare?: (workspace: Workspace) => Promise<boolean>): Promise<boolean>;
-  /** Text of its own `config.toml`, with where it stands; null: it has none (W7). */
+  /** Returns the text of its own `config.toml` with the path of the file. Null if it has none (W7). */
   loadConfig(id: string): Promise<{ text: string; place: string } | null>;
-  /** What was allowed for ever, by key, with when. */
+  /** Returns the time of each permanent permission, by key. */
   permissions(id: string): Promise<Map<string, Millis>>;
-  /** Stores what `change` makes of the permissions as they are; nobody else changes them meanwhile. Throws `request_invalid` as `checkPermission` does. */
+  /** Changes the permissions. No other caller changes them while `change` runs. Throws `request_invalid` as `checkPermission` does. */
   changePermissions(id: string, change: (permissions: Map<string, Millis>) => void): Promise<void>;
 }
 
@@ -45,23 +46,23 @@ export interface NewWorkspace {
   id: string;
   name?: string | null;
   provider?: string | null;
-  /** Now, for both of its times. */
+  /** The current time, which becomes the time of creation and of the last use. */
   at: Millis;
 }
 
 export interface Workspace {
-  /** UUID v4, or `default`. */
+  /** A UUID of version 4, or `default`. */
   id: string;
   name: string | null;
   createdAt: Millis;
   lastAccessedAt: Millis;
-  /** The workspace's lowest word on who answers: its own configuration wins over it (W7). */
+  /** The provider of the workspace. Its own configuration overrides it (W7). */
   provider: string | null;
-  /** What is wrong with it, and what to do; null: nothing. Of a damaged one only the id counts: the times are those of its folder. */
+  /** The damage and its fix. Null if the workspace is intact. Of a damaged workspace only the id is reliable: its times are those of its folder. */
   damage: string | null;
 }
 
-/** The workspace of the terminal, and of an editor that names no device; made when it is first needed. */
+/** The workspace of the terminal, and of an editor that names no device. It is made on first use. */
 export const defaultWorkspaceId = "default";
 
 const idPattern = /^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/;
@@ -70,15 +71,15 @@ export function isWorkspaceId(text: string): boolean {
   return text === defaultWorkspaceId || idPattern.test(text);
 }
 
-/** For drivers: throws `workspace_invalid` for what is not the id of a workspace (W1). */
+/** Throws `workspace_invalid` if the text is not the id of a workspace (W1). Drivers call it. */
 export function checkWorkspaceId(text: string): void {
   if (isWorkspaceId(text)) return;
   const shown = JSON.stringify(text.length > 80 ? `${text.slice(0, 80)}…` : text);
   throw new AptoveError("workspace_invalid", `${shown} is neither "default" nor a UUID of version 4 in lower case`);
 }
 
-/** For drivers: throws `request_invalid` where the name of a workspace or of its provider is no line of text. */
-export function checkWords(words: { name?: string | null; provider?: string | null }): void {
+/** Throws `request_invalid` if the name of a workspace or of its provider is not one line of text. Drivers call it. */
+export function checkNames(words: { name?: string | null; provider?: string | null }): void {
   for (const [what, text] of Object.entries(words)) {
     if (text === null || text === undefined || isLine(text, limits.workspaceNameCharactersMax)) continue;
     const detail = `the ${what} of a workspace must be one line of 1 to ${limits.workspaceNameCharactersMax} characters`;
@@ -86,10 +87,10 @@ export function checkWords(words: { name?: string | null; provider?: string | nu
   }
 }
 
-/** For drivers: throws `request_invalid` for the key of a permission that could not be read back as it was. */
+/** Throws `request_invalid` for a permission key that could not be stored and read back unchanged. Drivers call it. */
 export function checkPermission(key: string): void {
   if (key !== "" && key.length <= limits.fieldCharactersMax && key.isWellFormed()) return;
-  const detail = `what is allowed for ever must be named by 1 to ${limits.fieldCharactersMax} characters of text`;
+  const detail = `the key of a permission must have 1 to ${limits.fieldCharactersMax} characters of valid text`;
   throw new AptoveError("request_invalid", detail);
 }
 

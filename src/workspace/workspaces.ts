@@ -1,16 +1,16 @@
 /**
- * What is done with workspaces (W2, W6): which one a device has, how one comes and goes, and which are collected. It
- * stands on three stores and decides; they keep.
+ * The operations on workspaces (W2, W6): it finds a device's workspace, creates and deletes workspaces, and collects unused
+ * ones. It makes the decisions; three stores keep the data.
  */
 import { randomUUID } from "node:crypto";
 import { AptoveError } from "../domain/errors.ts";
 import type { Millis } from "../domain/ids.ts";
 import { limits } from "../domain/limits.ts";
-import type { Binding, BindingStore } from "./binding-store.ts";
+import type { DeviceBinding, BindingStore } from "./binding-store.ts";
 import type { TranscriptStore } from "./transcript-store.ts";
 import { defaultWorkspaceId, isWorkspaceId, type Workspace, type WorkspaceStore } from "./workspace-store.ts";
 
-export interface WorkspacesParts {
+export interface WorkspacesDependencies {
   store: WorkspaceStore;
   bindings: BindingStore;
   transcripts: Pick<TranscriptStore, "locked" | "removeAll">;
@@ -18,31 +18,31 @@ export interface WorkspacesParts {
 }
 
 export interface GcRequest {
-  /** In days since its last use; whatever it says, a use spares a workspace for `limits.recentUseMs`. */
+  /** The age in days since the last use. A workspace that was used within `limits.recentUseMs` stays, whatever the age. */
   maxAgeDays: number;
-  /** Only tell which. */
+  /** True to list the workspaces without deleting them. */
   dryRun: boolean;
-  /** Whether a turn of a session of this workspace is running. */
+  /** Returns true if a turn of a session of this workspace is running. */
   isRunning(workspaceId: string): Promise<boolean>;
 }
 
 const dayMs = 86_400_000;
 
 export class Workspaces {
-  readonly #parts: WorkspacesParts;
+  readonly #dependencies: WorkspacesDependencies;
 
-  constructor(parts: WorkspacesParts) {
-    this.#parts = parts;
+  constructor(dependencies: WorkspacesDependencies) {
+    this.#dependencies = dependencies;
   }
 
   /**
-   * The workspace of a device, marked as used; of nobody, where there is none to name, it is `default`. A device that has
-   * none gets a new one. One whose workspace is gone from the disk gets it anew under the same id: its sessions and the
-   * other devices that share it know it by that. Of calls at the same time, from any process, all get the same.
+   * Returns the workspace of a device, and marks it as used. Without a device it is `default`. A device without a workspace
+   * gets a new one. If its workspace is missing on disk, it is made again under the same id, because its sessions and other
+   * devices refer to that id. Concurrent calls, from any process, get the same workspace.
    */
   async resolve(deviceId: string | null): Promise<Workspace> {
     if (deviceId === null) return await this.use(defaultWorkspaceId);
-    const { bindings } = this.#parts;
+    const { bindings } = this.#dependencies;
     const bound = await bindings.resolve(deviceId);
     const known = bound === null ? null : await this.#used(bound);
     if (known !== null) return known;
@@ -54,7 +54,7 @@ export class Workspaces {
     return await this.use(settled);
   }
 
-  /** A workspace by its id, marked as used; `default` is made where it is missing. Throws `workspace_unknown`. */
+  /** Returns a workspace by its id, and marks it as used. Makes `default` if it is missing. Throws `workspace_unknown`. */
   async use(id: string): Promise<Workspace> {
     const known = await this.#used(id);
     if (known !== null) return known;
@@ -63,76 +63,76 @@ export class Workspaces {
     return (await this.#used(id)) ?? (await this.find(id));
   }
 
-  /** Marks it as used, as a turn in it does. What is not there is not made: false. */
+  /** Marks a workspace as used, as a turn in it does. Returns false if it does not exist; it is not made. */
   async touch(id: string): Promise<boolean> {
     return isWorkspaceId(id) && (await this.#used(id)) !== null;
   }
 
-  /** Without marking it as used. Throws `workspace_unknown`. */
+  /** Returns a workspace without marking it as used. Throws `workspace_unknown`. */
   async find(id: string): Promise<Workspace> {
-    const workspace = await this.#parts.store.load(id);
+    const workspace = await this.#dependencies.store.load(id);
     if (workspace === null) throw unknown(id);
     return workspace;
   }
 
   async create(words: { name?: string | null; provider?: string | null } = {}): Promise<Workspace> {
-    return await this.#parts.store.create({ id: randomUUID(), ...words, at: this.#parts.now() });
+    return await this.#dependencies.store.create({ id: randomUUID(), ...words, at: this.#dependencies.now() });
   }
 
-  /** The one that was used last is the first. */
+  /** Returns the workspaces, the last used first. */
   async list(): Promise<Workspace[]> {
-    const workspaces = await this.#parts.store.list();
+    const workspaces = await this.#dependencies.store.list();
     return workspaces.toSorted(
       (one, other) => other.lastAccessedAt - one.lastAccessedAt || (one.id < other.id ? -1 : 1),
     );
   }
 
-  async devices(): Promise<Binding[]> {
-    return await this.#parts.bindings.list();
+  async devices(): Promise<DeviceBinding[]> {
+    return await this.#dependencies.bindings.list();
   }
 
   /**
-   * Its devices are unbound, its transcripts go, and then all of it. Its sessions stay. Throws `workspace_unknown`, and
-   * `workspace_busy` while a turn runs there: that would write into what is going.
+   * Deletes a workspace: first unbinds its devices, then deletes its transcripts, then the rest. Its sessions stay. Throws
+   * `workspace_unknown`, and `workspace_busy` while a turn runs there, because the turn would write into it.
    */
   async delete(id: string, { isRunning }: Pick<GcRequest, "isRunning">): Promise<void> {
     const mayGo = async (): Promise<boolean> => {
       if (!(await isRunning(id))) return true;
-      const mend = "wait for its end, or stop it (aptove session interrupt), and try again";
-      throw new AptoveError("workspace_busy", `a turn is running in the workspace ${id}; ${mend}`);
+      const fix = "wait for its end, or stop it (aptove session interrupt), and try again";
+      throw new AptoveError("workspace_busy", `a turn is running in the workspace ${id}; ${fix}`);
     };
-    if (!(await this.#takeAway(id, mayGo))) throw unknown(id);
+    if (!(await this.#deleteIf(id, mayGo))) throw unknown(id);
   }
 
   /**
-   * Deletes workspaces that nobody has used for long, and gives them. Never `default`, one with a running turn, one that
-   * was used lately, or that somebody is changing right now, or that is damaged: that is for a person to look at. What was
-   * stale before is looked at again when its turn comes, so a use in between saves it.
+   * Deletes workspaces that were not used for a long time, and returns them. It never deletes `default`, or a workspace with a
+   * running turn, one that was used recently, one that another process is changing, or a damaged one, which a person must
+   * check. The age is checked again right before the deletion, so a use in between saves a workspace.
    */
   async gc({ maxAgeDays, dryRun, isRunning }: GcRequest): Promise<Workspace[]> {
-    const staleBefore = this.#parts.now() - Math.max(maxAgeDays * dayMs, limits.recentUseMs);
+    const staleBefore = this.#dependencies.now() - Math.max(maxAgeDays * dayMs, limits.recentUseMs);
     const isStale = async ({ id, lastAccessedAt, damage }: Workspace): Promise<boolean> =>
       id !== defaultWorkspaceId && damage === null && lastAccessedAt < staleBefore && !(await isRunning(id));
     const collected: Workspace[] = [];
     for (const workspace of await this.list()) {
       if (!(await isStale(workspace))) continue;
-      if (dryRun || (await this.#takeAwayUnlessBusy(workspace.id, isStale))) collected.push(workspace);
+      if (dryRun || (await this.#deleteIfUnlessBusy(workspace.id, isStale))) collected.push(workspace);
     }
     return collected;
   }
 
-  async #takeAwayUnlessBusy(id: string, mayGo: (workspace: Workspace) => Promise<boolean>): Promise<boolean> {
+  async #deleteIfUnlessBusy(id: string, mayGo: (workspace: Workspace) => Promise<boolean>): Promise<boolean> {
     try {
-      return await this.#takeAway(id, mayGo);
+      return await this.#deleteIf(id, mayGo);
     } catch (error) {
       if (error instanceof AptoveError && error.code === "workspace_busy") return false;
       throw error;
     }
   }
 
-  /** In this order nothing points to what is gone, wherever it ends (W6). */
-  async #takeAway(id: string, mayGo: (workspace: Workspace) => Promise<boolean>): Promise<boolean> {
-    const { store, bindings, transcripts } = this.#parts;
+  /** Deletes in an order that never leaves a reference to deleted data, wherever it stops (W6). */
+  async #deleteIf(id: string, mayGo: (workspace: Workspace) => Promise<boolean>): Promise<boolean> {
+    const { store, bindings, transcripts } = this.#dependencies;
     return await store.delete(id, async (workspace) => {
       if (!(await mayGo(workspace))) return false;
       await bindings.unbindWorkspace(id);
@@ -141,9 +141,9 @@ export class Workspaces {
     });
   }
 
-  /** Null: there is none. A mark that is young enough is left as it is, to spare the disk. */
+  /** Loads a workspace and marks it as used. Null if it does not exist. A recent mark is not renewed, to save disk writes. */
   async #used(id: string): Promise<Workspace | null> {
-    const { store, now } = this.#parts;
+    const { store, now } = this.#dependencies;
     const workspace = await store.load(id);
     const at = now();
     if (workspace === null || at - workspace.lastAccessedAt < limits.useMarkMs) return workspace;
@@ -151,12 +151,12 @@ export class Workspaces {
   }
 
   async #makeMissing(id: string): Promise<void> {
-    const { store, now } = this.#parts;
+    const { store, now } = this.#dependencies;
     if ((await store.load(id)) !== null) return;
     try {
       await store.create({ id, at: now() });
     } catch (error) {
-      // Somebody else was quicker.
+      // Another caller created it first.
       if (!(error instanceof AptoveError) || error.code !== "workspace_exists") throw error;
     }
   }

@@ -9,9 +9,10 @@ import { join } from "node:path";
 import type { TestContext } from "node:test";
 import type { ClientCapabilities } from "@agentclientprotocol/sdk";
 import { memoryBlobs } from "../../src/blobs/memory/memory-blobs.ts";
-import { acpParts } from "../../src/compose/acp-parts.ts";
+import { openAcpPorts } from "../../src/compose/acp-ports.ts";
 import { repositoryOf } from "../../src/compose/serve-acp.ts";
-import { createAptove, type Aptove, type AptoveOptions } from "../../src/compose.ts";
+import { createAptove, type Aptove } from "../../src/compose.ts";
+import type { AptoveOptions } from "../../src/compose/options.ts";
 import { acpAgent, type AcpPorts, type OpenedPorts } from "../../src/doors/acp/agent.ts";
 import { memoryEventLog } from "../../src/live/memory/memory-event-log.ts";
 import { scriptedProvider, type Script, type ScriptedProvider } from "../../src/providers/scripted/scripted.ts";
@@ -87,7 +88,7 @@ export async function acpTest(context: TestContext, options: AcpTestOptions = {}
   });
   close = () => aptove.engine.close({ graceMs: 0 });
   const open = async (): Promise<OpenedPorts> => {
-    return await acpParts(aptove, { caller: await aptove.engine.keys.owner(), workspaceId: null });
+    return await openAcpPorts(aptove, { caller: await aptove.engine.keys.owner(), workspaceId: null });
   };
   const connect = async (more: ConnectOptions = {}): Promise<TestConnection> => {
     const opened = { ...(await open()), ...more.opened };

@@ -8,7 +8,7 @@ import { createHttpStream } from "@agentclientprotocol/sdk/experimental/http-cli
 import { createWebSocketStream } from "@agentclientprotocol/sdk/experimental/ws-client";
 import { WebSocket } from "ws";
 import { createClient, type AptoveClient } from "../../src/client/client.ts";
-import { servedAcp } from "../../src/compose/remote-acp.ts";
+import { remoteAcpMount } from "../../src/compose/remote-acp.ts";
 import type { Aptove } from "../../src/compose.ts";
 import type { Caller, Role } from "../../src/domain/caller.ts";
 import type { RemoteLimits } from "../../src/doors/acp/transport/remote-connections.ts";
@@ -86,7 +86,7 @@ export async function remoteTest(context: TestContext, options: RemoteTestOption
   const tested = await acpTest(context, options);
   const { aptove, project } = tested;
   const { engine } = aptove;
-  const acp = servedAcp({ ...aptove, ...options.served }, options.limits);
+  const acp = remoteAcpMount({ ...aptove, ...options.served }, options.limits);
   const door = httpDoor({ engine, report: aptove.report, mounts: [acp], ...options.door });
   const server = await listen(door, { host: "127.0.0.1", port: 0 });
   let stopping: Promise<void> | null = null;

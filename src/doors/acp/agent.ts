@@ -1,6 +1,6 @@
 /**
- * The editor's door: the Agent Client Protocol, version 1, over any pair of streams (P1). It parses, calls the engine
- * and maps the outcome; it decides nothing.
+ * The door for editors: the Agent Client Protocol, version 1, over any pair of streams (P1). It parses requests, calls the
+ * engine and maps the outcome. It makes no decisions of its own.
  */
 import {
   agent,
@@ -12,7 +12,7 @@ import {
   type RequestError,
   type Stream,
 } from "@agentclientprotocol/sdk";
-import { Client } from "./client/client.ts";
+import { AcpClient } from "./client/acp-client.ts";
 import { AcpDoor } from "./door.ts";
 import { forkRequest, type ForkRequest } from "./fork-request.ts";
 import { metaKeys } from "./meta.ts";
@@ -21,16 +21,16 @@ import { refusal } from "./refusal.ts";
 
 export type { AcpPorts, OpenedPorts, SessionChoices } from "./ports.ts";
 
-/** One client's agent; what the SDK's servers take as well. */
+/** The agent of one client, in the form that the SDK's servers accept. */
 export interface AcpAgent {
-  /** To be called once. */
+  /** Connects the agent to a stream. May be called only once. */
   connect(stream: Stream): AcpConnection;
 }
 
 export interface AcpConnection {
-  /** Resolves when the client is gone, or `close` was called. */
+  /** Resolves when the client has left or `close` was called. */
   readonly closed: Promise<void>;
-  /** Resolves after that, when the turns that it began have ended and nothing that it opened is open (R5). */
+  /** Resolves later, when the turns of this connection have ended and everything that it opened is closed (R5). */
   readonly ended: Promise<void>;
   close(): void;
 }
@@ -39,8 +39,8 @@ export function acpAgent(ports: AcpPorts): AcpAgent {
   return {
     connect: (stream) => {
       let connection: AgentConnection | null = null;
-      const client = new Client(() => {
-        // The SDK hands over the connection before it handles the first message.
+      const client = new AcpClient(() => {
+        // The SDK returns the connection before it handles the first message.
         if (connection === null) throw refusal(null, ports.report);
         return connection;
       });
@@ -53,10 +53,10 @@ export function acpAgent(ports: AcpPorts): AcpAgent {
 }
 
 /**
- * A prompt is registered first and its cancellation last: the SDK asks one handler after the other, each a moment
- * later, so that a cancellation right behind its prompt would overtake it else.
+ * Registers the handlers. The prompt is first and its cancellation last: the SDK tries one handler after the other, each a
+ * moment later, so otherwise a cancellation sent right after its prompt would overtake it.
  */
-function appOf(ports: AcpPorts, { door, client }: { door: AcpDoor; client: Client }) {
+function appOf(ports: AcpPorts, { door, client }: { door: AcpDoor; client: AcpClient }) {
   const answering = async <T>(body: () => T | Promise<T>): Promise<T> => {
     try {
       return await body();
@@ -84,13 +84,13 @@ function appOf(ports: AcpPorts, { door, client }: { door: AcpDoor; client: Clien
     .onNotification(session.cancel, ({ params }) => door.cancel(params));
 }
 
-/** A request that its client cancelled: the SDK answers it as such. */
+/** Returns an AbortError unchanged, because the SDK answers a cancelled request itself. Turns any other error into a refusal. */
 function cancelledOr(error: unknown, ports: AcpPorts): RequestError | Error {
   if (error instanceof Error && error.name === "AbortError") return error;
   return refusal(error, ports.report);
 }
 
-/** Version 1 is all that there is: whatever was asked for, the client gets what it can decide on. */
+/** Answers `initialize`. Only version 1 is supported, so the answer is 1 for every requested version; the client then decides. */
 function initialized(version: string): InitializeResponse {
   const unstable = { fork: {} };
   return {
@@ -107,7 +107,7 @@ function initialized(version: string): InitializeResponse {
   };
 }
 
-/** Older clients name their device at the root of the request (P2), where a parser by the schema drops it. */
+/** Moves the device id into `_meta`. Older clients send it at the root of the request (P2), where the schema's parser drops it. */
 function deviceIdInMeta(stream: Stream): Stream {
   const move = new TransformStream<AnyMessage, AnyMessage>({
     transform: (message, controller) => controller.enqueue(withDeviceId(message)),

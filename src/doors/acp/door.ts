@@ -1,4 +1,4 @@
-/** The methods of one connection (P1): each checks what was asked, calls the engine, and maps the outcome. */
+/** The methods of one connection (P1). Each checks its request, calls the engine, and maps the outcome. */
 import type {
   ListSessionsRequest,
   ListSessionsResponse,
@@ -20,11 +20,11 @@ import type { Session } from "../../domain/session.ts";
 import type { Usage } from "../../domain/usage.ts";
 import type { SessionStart } from "../../engine/engine.ts";
 import { onAbort } from "../../system/abort.ts";
-import type { Client } from "./client/client.ts";
-import { commands } from "./session/commands.ts";
+import type { AcpClient } from "./client/acp-client.ts";
+import { sessionCommands } from "./session/commands.ts";
 import { usageUpdate } from "./session/follow-turn.ts";
 import type { ForkRequest } from "./fork-request.ts";
-import { listSessions } from "./session/list-sessions.ts";
+import { answerSessionList } from "./session/list-sessions.ts";
 import { metaFlag, metaKeys, metaText } from "./meta.ts";
 import { type OpenSession, PromptRun } from "./session/open-session.ts";
 import type { AcpPorts, OpenedPorts } from "./ports.ts";
@@ -33,14 +33,21 @@ import { sessionNotOpen } from "./refusal.ts";
 import { replay, shownTurns } from "./session/replay.ts";
 import { readMemory, withMemory, type SessionMemory } from "./session/session-memory.ts";
 import { defaultMode } from "./session/session-options.ts";
-import { checkSetup, deviceOf, openSession, setupAnswer, visibleSession, type Setup } from "./session/session-setup.ts";
+import {
+  checkSetup,
+  deviceOf,
+  openSession,
+  setupAnswer,
+  getVisibleSession,
+  type SessionSetup,
+} from "./session/session-setup.ts";
 
 export class AcpDoor {
   readonly #ports: AcpPorts;
-  readonly #client: Client;
+  readonly #client: AcpClient;
   readonly #sessions = new Map<string, OpenSession>();
 
-  constructor(ports: AcpPorts, client: Client) {
+  constructor(ports: AcpPorts, client: AcpClient) {
     this.#ports = ports;
     this.#client = client;
   }
@@ -51,9 +58,9 @@ export class AcpDoor {
     const [opened, setup] = await Promise.all([this.#ports.open(), checkSetup(this.#ports, request)]);
     const { workspaces, engine, caller } = opened;
     const workspaceId = deviceId === null ? await workspaces.standard() : await workspaces.ofDevice(deviceId);
-    // A device's workspace is one conversation; an editor that opens a new session means a new one (W3).
-    const asked = this.#ports.beginning ?? (deviceId === null ? "fresh" : "continue");
-    const fresh = metaFlag(request._meta, metaKeys.fresh) ?? asked === "fresh";
+    // The workspace of a device is one conversation. An editor that opens a new session wants a new conversation (W3).
+    const beginning = this.#ports.beginning ?? (deviceId === null ? "fresh" : "continue");
+    const fresh = metaFlag(request._meta, metaKeys.fresh) ?? beginning === "fresh";
     const start = { workspaceId, metadata: withMemory({}, this.#remembered(setup)), ...repoOf(setup) };
     const { session, warnings } = await engine.workspaceSessions.begin(caller, { ...start, fresh });
     const open = await this.#open(opened, session, setup);
@@ -62,7 +69,7 @@ export class AcpDoor {
     return { sessionId: session.id, ...setupAnswer(open) };
   }
 
-  /** Replays the whole conversation, tools included, before it answers (P4). */
+  /** Replays the whole conversation, including tool calls, before it answers (P4). */
   async loadSession(request: LoadSessionRequest, signal: AbortSignal): Promise<LoadSessionResponse> {
     const { open, opened, session } = await this.#reopen(request);
     const turns = await shownTurns(opened, open.facts);
@@ -81,24 +88,24 @@ export class AcpDoor {
     return setupAnswer(open);
   }
 
-  /** The client has the conversation already. */
+  /** Opens a session without a replay: the client already has the conversation. */
   async resumeSession(request: ResumeSessionRequest): Promise<LoadSessionResponse> {
     const { open } = await this.#reopen(request);
     this.#tellCommands(open);
     return setupAnswer(open);
   }
 
-  /** A new session below a turn of this one: its head, or the one that `_meta` names (T6). */
+  /** Creates a session below a turn of this one: its head, or the turn that `_meta` names (T6). */
   async forkSession(request: ForkRequest): Promise<NewSessionResponse> {
     this.#refuseTooMany(null);
     deviceOf(this.#ports, request._meta);
     const [opened, setup] = await Promise.all([this.#ports.open(), checkSetup(this.#ports, request)]);
-    const around = { ports: this.#ports, opened };
-    const from = await visibleSession(around, request.sessionId);
+    const context = { ports: this.#ports, opened };
+    const from = await getVisibleSession(context, request.sessionId);
     const named = metaText(request._meta, metaKeys.turnId);
     const turn = named === null ? null : await opened.engine.turns.get(opened.caller, named);
-    // The turn of another session may be in the history of this one; a device may see it only in its own workspace.
-    if (turn !== null) await visibleSession(around, turn.sessionId);
+    // The history of this session may have turns of another one. A device may use such a turn only in its own workspace.
+    if (turn !== null) await getVisibleSession(context, turn.sessionId);
     const forkOf = turn?.id ?? from.headTurnId ?? from.originTurnId;
     const { mode, model } = readMemory(from);
     const start: SessionStart = {
@@ -116,10 +123,10 @@ export class AcpDoor {
   }
 
   async listSessions(request: ListSessionsRequest): Promise<ListSessionsResponse> {
-    return await listSessions({ ports: this.#ports, opened: await this.#ports.open() }, request);
+    return await answerSessionList({ ports: this.#ports, opened: await this.#ports.open() }, request);
   }
 
-  /** Prompts that still run are cancelled; the session itself stays, and can be loaded. */
+  /** Closes the session on this connection, and cancels its running prompts. It is still stored, and can be loaded again. */
   async closeSession({ sessionId }: { sessionId: string }): Promise<object> {
     const open = this.#named(sessionId);
     this.#sessions.delete(sessionId);
@@ -128,12 +135,12 @@ export class AcpDoor {
     return {};
   }
 
-  /** Softly (S6). What is not there, or not any more, is deleted already. */
+  /** Removes the session; `restore` can revert it (S6). Succeeds too if there is no such session. */
   async deleteSession({ sessionId }: { sessionId: string }): Promise<object> {
     const opened = await this.#ports.open();
     if (!isId(sessionId)) return {};
     try {
-      await visibleSession({ ports: this.#ports, opened }, sessionId);
+      await getVisibleSession({ ports: this.#ports, opened }, sessionId);
     } catch (error) {
       if (error instanceof AptoveError && error.code === "not_found") return {};
       throw error;
@@ -163,24 +170,24 @@ export class AcpDoor {
     return { configOptions: options.list() };
   }
 
-  /** Not a word is waited for before the prompt can be cancelled: a cancellation may be right behind it. */
+  /** Answers a prompt. It can be cancelled before this method waits for anything: a cancellation may follow immediately. */
   prompt({ sessionId, prompt }: PromptRequest, signal: AbortSignal): Promise<PromptResponse> {
     const session = this.#named(sessionId);
     const run = new PromptRun();
     onAbort(signal, () => {
-      // A client that disconnects does not mean that its turn should end (R5).
+      // A turn continues if its client leaves (R5).
       if (!this.#client.gone.aborted) run.cancel();
     });
     session.prompts.add(run);
     return this.#answer({ session, run }, prompt).finally(() => session.prompts.delete(run));
   }
 
-  /** Nothing is said about a session that is not open: a notification has no answer. */
+  /** Cancels the prompts of a session. Ignores a session that is not open: a notification has no response. */
   cancel({ sessionId }: { sessionId: string }): void {
     this.#sessions.get(sessionId)?.cancel();
   }
 
-  /** The client is gone: turns go on to their ends, and then everything that the sessions had open is closed. */
+  /** Called when the client has left. Waits until the turns have ended, then closes what the sessions had open. */
   async end(): Promise<void> {
     const open = [...this.#sessions.values()];
     this.#sessions.clear();
@@ -208,15 +215,15 @@ export class AcpDoor {
     const { sessionId } = request;
     this.#refuseTooMany(sessionId);
     const [opened, setup] = await Promise.all([this.#ports.open(), checkSetup(this.#ports, request)]);
-    const session = await visibleSession({ ports: this.#ports, opened }, sessionId);
+    const session = await getVisibleSession({ ports: this.#ports, opened }, sessionId);
     const former = this.#sessions.get(sessionId);
     if (former !== undefined && former.prompts.size > 0) {
-      throw new AptoveError("session_busy", "a prompt of this session is being answered; cancel it first");
+      throw new AptoveError("session_busy", "a prompt of this session is running; cancel it first");
     }
     const open = await this.#open(opened, session, setup);
     await former?.close();
-    const { mode: _mode, ...place } = this.#remembered(setup);
-    await this.#write(open, opened, place);
+    const { mode: _mode, ...folders } = this.#remembered(setup);
+    await this.#write(open, opened, folders);
     return { open, opened, session };
   }
 
@@ -226,14 +233,14 @@ export class AcpDoor {
     throw new AptoveError("sessions_limited", `${limits.acpSessionsMax} sessions are open; close one first`);
   }
 
-  async #open(opened: OpenedPorts, session: Session, setup: Setup): Promise<OpenSession> {
+  async #open(opened: OpenedPorts, session: Session, setup: SessionSetup): Promise<OpenSession> {
     const opening = { ports: this.#ports, opened, client: this.#client };
     const open = await openSession(opening, session, { setup, mode: this.#ports.mode });
     this.#sessions.set(session.id, open);
     return open;
   }
 
-  #remembered({ folders: [cwd, ...additionalDirectories] }: Setup) {
+  #remembered({ folders: [cwd, ...additionalDirectories] }: SessionSetup) {
     return { cwd, additionalDirectories, mode: this.#ports.mode ?? defaultMode };
   }
 
@@ -242,7 +249,7 @@ export class AcpDoor {
     await this.#write(open, await this.#ports.open(), { mode, model: chosenModel });
   }
 
-  /** Of a session that belongs to somebody else nothing is written: then it holds for this connection. */
+  /** Saves what the session remembers. If the session belongs to another user, nothing is saved; the choice then lasts as long as the connection. */
   async #write(open: OpenSession, { engine, caller }: OpenedPorts, memory: Partial<SessionMemory>): Promise<void> {
     const session = await engine.sessions.get(caller, open.facts.id);
     const metadata = withMemory(session.metadata, memory);
@@ -261,21 +268,21 @@ export class AcpDoor {
   }
 
   async #sendCommands(open: OpenSession): Promise<void> {
-    await open.update({ sessionUpdate: "available_commands_update", availableCommands: commands });
+    await open.update({ sessionUpdate: "available_commands_update", availableCommands: sessionCommands });
   }
 
   #tellCommands(open: OpenSession): void {
     this.#afterAnswer(() => this.#sendCommands(open));
   }
 
-  /** The client knows a new session from the answer on. */
+  /** Runs the body after the response is sent, because a client knows a new session only from the response. */
   #afterAnswer(body: () => Promise<void>): void {
     setImmediate(() => {
-      body().catch((error: unknown) => this.#ports.report("the client could not be told", error));
+      body().catch((error: unknown) => this.#ports.report("an update could not be sent to the client", error));
     });
   }
 }
 
-function repoOf({ repo }: Setup): { repo?: string } {
+function repoOf({ repo }: SessionSetup): { repo?: string } {
   return repo === null ? {} : { repo };
 }

@@ -1,6 +1,6 @@
 /**
- * The form of `session/fork`, which the stable protocol does not have yet (P1). Only what it shares with
- * `session/new` is read; the turn to fork at is in `_meta`.
+ * The schema of `session/fork`, which the stable protocol does not have yet (P1). It reads only the fields that it shares with
+ * `session/new`. The turn to fork at is in `_meta`.
  */
 import { z } from "zod";
 

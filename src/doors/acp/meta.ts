@@ -1,31 +1,31 @@
-/** What ACP has no field for travels in `_meta`, under keys of our domain (P2). Reads whatever stands there, and believes nothing. */
+/** Values that ACP has no field for. They are in `_meta`, under keys of the domain aptove.dev (P2). They are never trusted: any other type counts as absent. */
 
-export type Meta = { [key: string]: unknown } | null | undefined;
+export type RequestMeta = { [key: string]: unknown } | null | undefined;
 
 export const metaKeys = {
-  /** Of requests: the device that asks. */
+  /** The id of the device, in requests. */
   deviceId: "aptove.dev/deviceId",
-  /** Of `session/new`: true begins empty, false goes on where the workspace was. */
+  /** The beginning of the conversation, in `session/new`: true begins empty, false continues where the workspace was. */
   fresh: "aptove.dev/fresh",
   workspaceId: "aptove.dev/workspaceId",
-  /** Of answers: the turn that was run, or that the session goes on from. Of `session/fork`: where to fork. */
+  /** The id of a turn. In responses it is the turn that ran, or the one that the session continues from. In `session/fork` it is the turn to fork at. */
   turnId: "aptove.dev/turnId",
-  /** Of a prompt that ended in a refusal: the code of the failure. */
+  /** The error code, in the response to a prompt that ended with a refusal. */
   errorCode: "aptove.dev/errorCode",
 } as const;
 
-/** A text that is not empty, or null. */
-export function metaText(meta: Meta, key: string): string | null {
+/** Returns the value if it is a text that is not empty, or null. */
+export function metaText(meta: RequestMeta, key: string): string | null {
   const value = meta?.[key];
   return typeof value === "string" && value !== "" ? value : null;
 }
 
-export function metaFlag(meta: Meta, key: string): boolean | null {
+export function metaFlag(meta: RequestMeta, key: string): boolean | null {
   const value = meta?.[key];
   return typeof value === "boolean" ? value : null;
 }
 
-/** `{ _meta }` of what is known; nothing where nothing is. */
+/** Returns `{ _meta }` with the values that are not null, or an empty object if all are null. */
 export function metaOf(values: Record<string, string | null>): { _meta?: Record<string, string> } {
   const known = Object.entries(values).filter((entry): entry is [string, string] => entry[1] !== null);
   return known.length === 0 ? {} : { _meta: Object.fromEntries(known) };

@@ -1,6 +1,6 @@
 /**
- * What the ACP door needs from outside. What can be said at once stands in `AcpPorts`; everything that takes a while
- * to open is behind `open`, because a client wants the answer to `initialize` before the stores are there.
+ * What the ACP door needs from outside. `AcpPorts` has what is known at once. Everything that takes a while to open is behind
+ * `open`, because a client wants the answer to `initialize` before the stores are open.
  */
 import type { Caller } from "../../domain/caller.ts";
 import type { AgentContext, ConversationContext } from "../../domain/context.ts";
@@ -9,25 +9,25 @@ import type { OpenSessionTools } from "../../tools/session-tools.ts";
 
 export interface AcpPorts {
   version: string;
-  /** The device that this connection belongs to, where its transport knows (P2). Null: the client may name one. */
+  /** The device that this connection belongs to, if its transport knows it (P2). Null: the client may name one. */
   deviceId: string | null;
-  /** How `session/new` begins where the request does not say. Null: a device goes on, anybody else begins empty (W3). */
+  /** How `session/new` begins if the request does not set it. Null: a device continues, any other client begins empty (W3). */
   beginning: "fresh" | "continue" | null;
-  /** Mode of new sessions; null: `edit`. */
+  /** The mode of new sessions. Null: `edit`. */
   mode: string | null;
-  /** Name under which the repository of a folder is listed and indexed; null: it belongs to none. Never rejects. */
+  /** Returns the name under which the repository of a folder is listed and indexed, or null if the folder is in none. Never rejects. */
   repositoryOf(folder: string): Promise<string | null>;
-  /** The commit that the working copy around a folder stands on; null: none yet, or no git. Never rejects. */
+  /** Returns the commit that is checked out in a folder, or null if there is no commit or no Git. Never rejects. */
   headOf(folder: string): Promise<string | null>;
-  /** Called when it is needed, and often; opens once. Rejects with the reason why it cannot be opened. */
+  /** Returns the opened ports. It may be called often, and opens only once. Rejects with the reason if opening fails. */
   open(): Promise<OpenedPorts>;
-  /** For the operator. Never a secret (E8). */
+  /** Reports a fault to the operator. Must contain no secret (E8). */
   report(message: string, error?: unknown): void;
 }
 
 export interface OpenedPorts {
   engine: Engine;
-  /** Who authenticated: the owner of the data folder on stdio. */
+  /** The authenticated user. On stdio: the owner of the data folder. */
   caller: Caller;
   workspaces: AcpWorkspaces;
   permissions: AcpPermissions;
@@ -35,24 +35,24 @@ export interface OpenedPorts {
 }
 
 export interface AcpWorkspaces {
-  /** The workspace of a device; one without gets a new one (W2). */
+  /** Returns the workspace of a device. A device without one gets a new one (W2). */
   ofDevice(deviceId: string): Promise<string>;
-  /** The workspace of whoever names no device: `default`, made where it is missing, or the one that was asked for. */
+  /** Returns the workspace for a client that names no device: the requested one, or `default`, which is created if it is missing. */
   standard(): Promise<string>;
-  /** False for anything that is not the id of a workspace, too: sessions may carry any label. */
+  /** Returns whether the workspace exists. False for a text that is no workspace id: sessions may have any label. */
   exists(workspaceId: string): Promise<boolean>;
   choices(workspaceId: string): Promise<SessionChoices>;
 }
 
-/** What a session of a workspace can be set to (W7). */
+/** The choices for a session of a workspace (W7). */
 export interface SessionChoices {
   agentContexts: readonly AgentContext[];
   conversationContexts: readonly ConversationContext[];
-  /** Models of a provider, its default first; none where the provider is not configured. */
+  /** Returns the models of a provider, its default first. Empty if the provider is not configured. */
   models(provider: string): Promise<readonly string[]>;
 }
 
-/** What a person allowed for ever in a workspace (V5, P4). */
+/** What a user has allowed permanently in a workspace (V5, P4). */
 export interface AcpPermissions {
   isAllowed(workspaceId: string, key: string): Promise<boolean>;
   allow(workspaceId: string, key: string): Promise<void>;

@@ -1,13 +1,13 @@
-/** Whatever went wrong as an ACP error: a JSON-RPC code for clients, and our code with its facts in `data` (H3). */
+/** Turns any error into an ACP error: a JSON-RPC code, and the code and facts of aptove in `data` (H3). */
 import { RequestError } from "@agentclientprotocol/sdk";
 import { AptoveError, errorCatalogue, type ErrorCode, type Failure } from "../../domain/errors.ts";
 import { newId } from "../../domain/ids.ts";
 import type { AcpPorts } from "./ports.ts";
 
-/** Errors of JSON-RPC and ACP that we give. */
+/** The error codes of JSON-RPC and ACP that this door uses. */
 const rpcCodes = { invalidParams: -32602, internal: -32603, authRequired: -32000, notFound: -32002 } as const;
 
-/** What was not thrown on purpose tells nothing of itself: the log and the answer share an id. */
+/** Returns the ACP error for a thrown value. None of the text of an unexpected error is shown; the log and the response share an id. */
 export function refusal(thrown: unknown, report: AcpPorts["report"]): RequestError {
   if (thrown instanceof RequestError) return thrown;
   if (thrown instanceof AptoveError && thrown.code !== "internal") {
@@ -15,14 +15,14 @@ export function refusal(thrown: unknown, report: AcpPorts["report"]): RequestErr
     return requestError(rpcCode(code), detail, { code, ...facts });
   }
   const faultId = newId();
-  report(`fault ${faultId} while answering a client`, thrown);
-  return requestError(rpcCodes.internal, `a fault in aptove itself; its log tells more under ${faultId}`, {
+  report(`a request of an ACP client failed unexpectedly (${faultId})`, thrown);
+  return requestError(rpcCodes.internal, `an unexpected error in aptove; its log has the details under ${faultId}`, {
     code: "internal",
     faultId,
   });
 }
 
-/** A turn that failed: the prompt's answer. */
+/** Returns the response to a prompt whose turn failed. */
 export function failedTurn({ code, message, retryable }: Failure, turnId: string): RequestError {
   return requestError(rpcCodes.internal, message, { code, retryable, turnId });
 }
@@ -47,7 +47,7 @@ function rpcCode(code: ErrorCode): number {
   }
 }
 
-/** Clients show the message in one line. */
+/** Removes line breaks from the message, because clients show it in one line. */
 function requestError(code: number, message: string, data: Record<string, unknown>): RequestError {
   return new RequestError(code, message.replaceAll(/\s*[\r\n]+\s*/g, " "), data);
 }

@@ -243,7 +243,7 @@ export class CliInvocation {
     const own = this.recordsLocation();
     const { answersAt, findServer } = await import("./server-file.ts");
     const running = findServer(this.folder());
-    if (running?.records === undefined || running.records === own) return;
+    if (running === null || running.records === own) return;
     if (!(await answersAt(running.url))) return;
     const message = `the server of this data folder (pid ${running.pid}) has its records in ${running.records}, and this command in ${own}`;
     const fix = "set APTOVE_RECORDS_URL and records.url here as for the server, or APTOVE_DATA_DIR to another folder";

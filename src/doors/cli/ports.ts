@@ -4,7 +4,8 @@
  */
 import type { Readable, Writable } from "node:stream";
 import type { AptoveClient } from "../../client/client.ts";
-import type { Engine, Indexes, Operator } from "../../engine/engine.ts";
+import type { Session } from "../../domain/session.ts";
+import type { AttachmentPlace, DetachedSession, Engine, Indexes, Operator } from "../../engine/engine.ts";
 import type { McpServer, SessionTools, SessionToolsRequest } from "../../tools/session-tools.ts";
 import type { Configuration } from "../../configuration/configuration.ts";
 import type { DataFolder } from "../../configuration/data-folder.ts";
@@ -139,6 +140,7 @@ export interface LocalEngine {
   client: AptoveClient;
   operator: LocalOperator;
   indexes: LocalIndexes;
+  attachments: LocalAttachments;
   recordsAbout: Engine["recordsAbout"];
   /** Reports a message to the operator, in the form of the log. */
   report(message: string): void;
@@ -165,6 +167,12 @@ export interface LocalIndexes {
    */
   index(job: Parameters<Indexes["index"]>[1] & { orgId?: string }): Promise<LocalIndexSummary>;
   list(orgId?: string): Promise<LocalIndexInfo[]>;
+}
+
+/** The engine's attachments, as the owner of the data folder. */
+export interface LocalAttachments {
+  find(place: AttachmentPlace): Promise<DetachedSession[]>;
+  attach(sessionId: string, place: AttachmentPlace): Promise<Session>;
 }
 
 export type LocalIndexSummary = Awaited<ReturnType<Indexes["index"]>>;

@@ -16,8 +16,8 @@ export interface ServerFile {
   keyId: string;
   /** The fingerprint of the configuration that the server runs with. */
   configuration: string;
-  /** Where the server's records are, without a password. Absent in a file of an older version. */
-  records?: string;
+  /** Where the server's records are, without a password. */
+  records: string;
 }
 
 function serverFile(folder: DataFolder): string {

@@ -1,6 +1,6 @@
 /**
- * The HTTP door (H1–H5): checks who asks and what, calls the engine, and maps the outcome. It decides
- * nothing. It is a function from a request to an answer, so it needs no socket; `listen` gives it one.
+ * The HTTP door (H1–H5). It authenticates and checks a request, calls the engine, and turns the outcome into a response. It
+ * makes no decisions of its own. It is a function from a request to a response and needs no socket; `listen` gives it one.
  */
 import type { IncomingMessage } from "node:http";
 import { Hono } from "hono";
@@ -20,15 +20,15 @@ import { z } from "zod";
 import { noObserver } from "../../telemetry/observer.ts";
 import type { Observer } from "../../telemetry/observer.ts";
 import { isUnread, readBody, readJson } from "./request/body.ts";
-import type { Call, Door, Handler, Handlers, HttpLimits } from "./handlers/call.ts";
+import type { RouteCall, HandlerDependencies, RouteHandler, RouteHandlers, HttpLimits } from "./handlers/handler.ts";
 import { deviceHandlers } from "./handlers/devices.ts";
 import { createAuthentication } from "./admission/authentication.ts";
 import type { Authentication, AuthenticatedRequest } from "./admission/authentication.ts";
 import { executeHandler } from "./handlers/execute.ts";
 import { contextHandlers } from "./handlers/contexts.ts";
-import { corsHeaders, preflightHeaders } from "./admission/guard.ts";
-import { handshakeHeaders, handshakeRequest, refuseHandshake } from "./mount.ts";
-import type { Handshake, Mount } from "./mount.ts";
+import { corsHeaders, preflightHeaders } from "./admission/origin-guard.ts";
+import { upgradeHeaders, upgradeAsRequest, refuseUpgrade } from "./mount.ts";
+import type { UpgradeRequest, HttpMount } from "./mount.ts";
 import { mailboxHandlers } from "./handlers/mailbox.ts";
 import { peopleHandlers } from "./handlers/people.ts";
 import { problemAnswer } from "./problem-answer.ts";
@@ -40,40 +40,40 @@ import { streamHandlers } from "./handlers/streams.ts";
 import { transferHandlers } from "./handlers/transfer.ts";
 import { treeHandlers } from "./handlers/tree.ts";
 import { turnHandlers } from "./handlers/turns.ts";
-import { newRequestInfo, visitBegun, visitEnded } from "./admission/request-info.ts";
+import { newRequestInfo, requestBegun, requestEnded } from "./admission/request-info.ts";
 import type { RequestInfo, RequestInfoBindings } from "./admission/request-info.ts";
 
 export interface HttpDoorOptions {
   engine: Engine;
-  /** Who a key's secret belongs to, or null; absent: the engine's key ring. */
+  /** Returns the owner of a key's secret, or null. Default: the keys of the engine. */
   authenticate?: (secret: string) => Promise<Caller | null>;
   limits?: Partial<HttpLimits>;
-  /** Names beside the loopback ones under which the server is reached, with or without a port (H4). */
+  /** Host names that clients use for this server, beside the loopback names, with or without a port (H4). */
   allowedHosts?: readonly string[];
-  /** Other origins whose pages may call, for example `https://example.org`. */
+  /** Origins of web pages that may send requests, for example `https://example.org`. */
   allowedOrigins?: readonly string[];
   heartbeatMs?: number;
-  /** Milliseconds, for the request rate. */
+  /** Returns a time in milliseconds, for the rate limit. */
   now?: () => number;
-  /** For faults of our own. */
+  /** Reports internal faults. */
   report: (message: string, error?: unknown) => void;
-  /** Told of every request. */
+  /** Receives the start and the end of every request. */
   observer?: Observer;
-  mounts?: readonly Mount[];
+  mounts?: readonly HttpMount[];
 }
 
 export interface HttpDoor {
   /** Never rejects. */
   fetch(request: Request): Promise<Response>;
-  /** Whether somebody here takes WebSockets at this address. */
+  /** Returns true if the server accepts WebSockets at this address. */
   takesUpgrade(incoming: IncomingMessage): boolean;
-  /** Hands a WebSocket over, or refuses it. Never rejects. */
-  upgrade(handshake: Handshake): Promise<void>;
+  /** Passes a WebSocket on to its mount, or refuses it. Never rejects. */
+  upgrade(handshake: UpgradeRequest): Promise<void>;
 }
 
 export function httpDoor(options: HttpDoorOptions): HttpDoor {
   const door = doorOf(options);
-  const entrance = createAuthentication({
+  const authentication = createAuthentication({
     authenticate: options.authenticate ?? ((secret) => options.engine.keys.authenticate(secret)),
     allowedHosts: options.allowedHosts ?? [],
     allowedOrigins: options.allowedOrigins ?? [],
@@ -82,7 +82,7 @@ export function httpDoor(options: HttpDoorOptions): HttpDoor {
     now: options.now ?? (() => performance.now()),
   });
   const app = new Hono<RequestInfoBindings>();
-  const handlers: Handlers<RouteName> = {
+  const handlers: RouteHandlers<RouteName> = {
     ...executeHandler(door),
     ...sessionHandlers(door),
     ...treeHandlers(door),
@@ -99,34 +99,35 @@ export function httpDoor(options: HttpDoorOptions): HttpDoor {
   for (const [name, { method, path }] of Object.entries(paths) as [RouteName, (typeof paths)[RouteName]][]) {
     const pattern = path.replaceAll(/\{(\w+)\}/g, ":$1");
     app.on(method, pattern, (context) =>
-      serve(context, { name, door, entrance, handler: handlers[name] as Handler<never> }),
+      serve(context, { name, door, authentication, handler: handlers[name] as RouteHandler<never> }),
     );
     methods.set(pattern, [...(methods.get(pattern) ?? []), ...(method === "GET" ? ["GET", "HEAD"] : [method])]);
   }
   const mounts = new Map((options.mounts ?? []).map((mount) => [mount.path as string, mount]));
   for (const mount of mounts.values()) {
-    app.on([...mount.methods], mount.path, (context) => serveMount(context, mount, entrance));
+    app.on([...mount.methods], mount.path, (context) => serveMount(context, mount, authentication));
     methods.set(mount.path, [...mount.methods]);
   }
-  for (const [pattern, allowed] of methods) app.all(pattern, (context) => otherMethod(context, entrance, allowed));
+  for (const [pattern, allowed] of methods)
+    app.all(pattern, (context) => otherMethod(context, authentication, allowed));
   app.notFound(async ({ req }) => {
-    await entrance.identify(req.raw);
+    await authentication.identify(req.raw);
     throw new AptoveError("not_found", `there is no route ${JSON.stringify(req.path)}`);
   });
-  app.onError((error, { env }) => problemAnswer(error, env.visit, door.report));
+  app.onError((error, { env }) => problemAnswer(error, env.info, door.report));
   const mountAt = (incoming: IncomingMessage) => mounts.get((incoming.url ?? "").split("?")[0] ?? "");
   return {
     fetch: (request) => {
-      const visit = newRequestInfo(request);
-      const activity = door.observer.request(visitBegun(visit, request));
+      const info = newRequestInfo(request);
+      const activity = door.observer.request(requestBegun(info, request));
       return activity.within(async () => {
-        const response = await enter(request, { visit, app, entrance, door });
-        activity.end(visitEnded(visit, response.status));
+        const response = await enter(request, { info, app, authentication, door });
+        activity.end(requestEnded(info, response.status));
         return response;
       });
     },
     takesUpgrade: (incoming) => isWebSocket(incoming) && mountAt(incoming) !== undefined,
-    upgrade: (handshake) => upgrade(handshake, { mount: mountAt(handshake.incoming), entrance, door }),
+    upgrade: (handshake) => upgrade(handshake, { mount: mountAt(handshake.incoming), authentication, door }),
   };
 }
 
@@ -142,76 +143,76 @@ const defaultLimits: HttpLimits = {
   requestsPerMinuteMax: defaults.requestsPerMinuteMax,
 };
 
-function doorOf(options: HttpDoorOptions): Door {
+function doorOf(options: HttpDoorOptions): HandlerDependencies {
   const { engine, heartbeatMs = defaults.heartbeatMs } = options;
   const { report, observer = noObserver } = options;
   const limits = { ...defaultLimits, ...options.limits };
   return { engine, limits, heartbeatMs, slots: new RunSlots(limits.concurrentRunsPerUserMax), report, observer };
 }
 
-/** What holds for every request and every answer, whatever the route. */
+/** Handles what every request and every response has in common: the origin, errors and headers. */
 async function enter(
   request: Request,
   {
-    visit,
+    info,
     app,
-    entrance,
+    authentication,
     door,
-  }: { visit: RequestInfo; app: Hono<RequestInfoBindings>; entrance: Authentication; door: Door },
+  }: { info: RequestInfo; app: Hono<RequestInfoBindings>; authentication: Authentication; door: HandlerDependencies },
 ): Promise<Response> {
   let origin: string | null = null;
   let response: Response;
   try {
-    origin = entrance.checkOrigin(request);
-    response = await app.fetch(request, { visit });
+    origin = authentication.checkOrigin(request);
+    response = await app.fetch(request, { info });
   } catch (error) {
-    response = problemAnswer(error, visit, door.report);
+    response = problemAnswer(error, info, door.report);
   }
   const headers = new Headers(response.headers);
   headers.set("cache-control", "no-store");
   headers.set("x-content-type-options", "nosniff");
-  headers.set("x-request-id", visit.requestId);
-  // What is left of the body would stand before the next request on the connection, and hold it up.
+  headers.set("x-request-id", info.requestId);
+  // The unread rest of the body would come before the next request on this connection and block it.
   if (isUnread(request)) headers.set("connection", "close");
   if (origin !== null) for (const [name, value] of Object.entries(corsHeaders(origin))) headers.set(name, value);
   return new Response(response.body, { status: response.status, headers });
 }
 
-interface Serving {
+interface RouteServing {
   name: RouteName;
-  door: Door;
-  entrance: Authentication;
-  handler: Handler<never>;
+  door: HandlerDependencies;
+  authentication: Authentication;
+  handler: RouteHandler<never>;
 }
 
 async function serve(
   context: Context<RequestInfoBindings>,
-  { name, door, entrance, handler }: Serving,
+  { name, door, authentication, handler }: RouteServing,
 ): Promise<Response> {
   const request = context.req.raw;
-  const { visit } = context.env;
+  const { info } = context.env;
   const spec: RouteSpec = routes[name];
-  visit.route = paths[name].path;
-  const visitor = await visitorOf(request, spec, entrance);
-  if (visitor === null && takesBody(spec)) entrance.countStranger();
-  // For the audit log, which says by which request something was done.
-  const caller = visitor === null ? null : { ...visitor.caller, requestId: visit.requestId };
-  visit.caller = caller;
+  info.route = paths[name].path;
+  const authenticated = await authenticateRequest(request, spec, authentication);
+  if (authenticated === null && takesBody(spec)) authentication.countUnauthenticated();
+  // The audit log records the request that caused each action.
+  const caller = authenticated === null ? null : { ...authenticated.caller, requestId: info.requestId };
+  info.caller = caller;
   const id = context.req.param("id") ?? "";
   if (paths[name].path.includes("{id}") && !isId(id)) {
     throw new AptoveError("not_found", `${JSON.stringify(id)} is not an id`);
   }
   const params = paramsOf(spec, context);
-  // A route that takes other bodies than JSON reads its own; and its query, if that stands for a body.
+  // A route that also accepts bodies other than JSON reads its body itself. It reads its query too, which may have the body's fields.
   const { body: json, otherBodies } = spec;
   const hasOwnQuery = json !== undefined && otherBodies !== undefined;
   const query = hasOwnQuery ? undefined : parseWithSchema(spec.query ?? z.strictObject({}), readQuery(request, []));
   const readsJson = json !== undefined && otherBodies === undefined;
   const body = readsJson ? parseWithSchema(json, await readJson(request, door.limits.requestBodyBytesMax)) : undefined;
-  const watchKey: Call<never>["watchKey"] = (onEnd) =>
-    visitor === null ? () => undefined : door.engine.keys.watch(visitor, onEnd);
-  const answered = await handler({ request, caller, watchKey, id, params, query, body } as Call<never>);
-  // The router leaves the body of a HEAD away; a stream that nobody ever reads would stay open.
+  const watchKey: RouteCall<never>["watchKey"] = (onEnd) =>
+    authenticated === null ? () => undefined : door.engine.keys.watch(authenticated, onEnd);
+  const answered = await handler({ request, caller, watchKey, id, params, query, body } as RouteCall<never>);
+  // The router drops the body of a HEAD response. A stream that no client reads would stay open.
   if (request.method === "HEAD") await answered.body?.cancel();
   return answered;
 }
@@ -223,71 +224,75 @@ function paramsOf({ params }: RouteSpec, context: Context): object {
   throw new AptoveError("not_found", `there is nothing at ${JSON.stringify(context.req.path)}`);
 }
 
-/** Of an open route nobody, unless it tells more to some. */
-async function visitorOf(
+/** Authenticates the request. Returns null for an open route, unless it shows more to an authenticated caller. */
+async function authenticateRequest(
   request: Request,
   spec: RouteSpec,
-  entrance: Authentication,
+  authentication: Authentication,
 ): Promise<AuthenticatedRequest | null> {
-  if (spec.access !== "open") return await entrance.identify(request);
+  if (spec.access !== "open") return await authentication.identify(request);
   if (spec.greets !== true) return null;
-  // Who cannot be told by now, be it that the records do not answer, is a stranger.
-  return request.headers.has("authorization") ? await entrance.identify(request).catch(() => null) : null;
+  // If authentication fails, even because the records do not answer, the request is anonymous.
+  return request.headers.has("authorization") ? await authentication.identify(request).catch(() => null) : null;
 }
 
 async function serveMount(
   context: Context<RequestInfoBindings>,
-  mount: Mount,
-  entrance: Authentication,
+  mount: HttpMount,
+  authentication: Authentication,
 ): Promise<Response> {
-  const { visit } = context.env;
+  const { info } = context.env;
   const request = context.req.raw;
-  visit.route = mount.path;
-  const visitor = await entrance.identify(request);
-  visit.caller = visitor.caller;
-  if (request.body === null) return await mount.fetch(request, visitor);
+  info.route = mount.path;
+  const authenticated = await authentication.identify(request);
+  info.caller = authenticated.caller;
+  if (request.body === null) return await mount.fetch(request, authenticated);
   const body = Buffer.from(await readBody(request, mount.bodyBytesMax));
   const { url, method, headers, signal } = request;
-  return await mount.fetch(new Request(url, { method, headers, signal, body }), visitor);
+  return await mount.fetch(new Request(url, { method, headers, signal, body }), authenticated);
 }
 
 async function upgrade(
-  handshake: Handshake,
-  { mount, entrance, door }: { mount: Mount | undefined; entrance: Authentication; door: Door },
+  handshake: UpgradeRequest,
+  {
+    mount,
+    authentication,
+    door,
+  }: { mount: HttpMount | undefined; authentication: Authentication; door: HandlerDependencies },
 ): Promise<void> {
-  // Until somebody has it, its errors are nobody's.
+  // Until a mount takes the socket over, nothing else handles its errors.
   handshake.socket.on("error", () => handshake.socket.destroy());
-  const headers = handshakeHeaders(handshake);
-  const visit = { ...newRequestInfo({ headers }), route: mount?.path ?? null };
-  const activity = door.observer.request(visitBegun(visit, { method: "GET", headers }));
+  const headers = upgradeHeaders(handshake);
+  const info = { ...newRequestInfo({ headers }), route: mount?.path ?? null };
+  const activity = door.observer.request(requestBegun(info, { method: "GET", headers }));
   try {
-    const request = handshakeRequest(handshake, headers);
-    entrance.checkOrigin(request);
-    const visitor = await entrance.identify(request);
-    visit.caller = visitor.caller;
-    if (mount === undefined) throw new AptoveError("not_found", "nobody takes WebSockets there");
-    await mount.upgrade(handshake, visitor);
-    activity.end(visitEnded(visit, 101));
+    const request = upgradeAsRequest(handshake, headers);
+    authentication.checkOrigin(request);
+    const authenticated = await authentication.identify(request);
+    info.caller = authenticated.caller;
+    if (mount === undefined) throw new AptoveError("not_found", "no WebSocket is served at this address");
+    await mount.upgrade(handshake, authenticated);
+    activity.end(requestEnded(info, 101));
   } catch (error) {
-    const status = await refuseHandshake(handshake, { thrown: error, visit, report: door.report });
-    activity.end(visitEnded(visit, status));
+    const status = await refuseUpgrade(handshake, { thrown: error, info, report: door.report });
+    activity.end(requestEnded(info, status));
   }
 }
 
-/** A known path with a method that it does not have, and the questions that browsers ask before they call. */
+/** Answers a known path with a method that it does not have, and the preflight requests of browsers. */
 async function otherMethod(
   { req }: Context<RequestInfoBindings>,
-  entrance: Authentication,
+  authentication: Authentication,
   allowed: string[],
 ): Promise<Response> {
   const allow = [...allowed, "OPTIONS"].join(", ");
-  const origin = entrance.checkOrigin(req.raw);
+  const origin = authentication.checkOrigin(req.raw);
   const isPreflight = req.method === "OPTIONS" && req.header("access-control-request-method") !== undefined;
-  // A preflight cannot carry a key; it is answered to origins that are allowed by name.
+  // A preflight request cannot carry a key. Only an allowed origin gets an answer to it.
   if (isPreflight && origin !== null) {
     return new Response(null, { status: 204, headers: { allow, ...preflightHeaders(origin, allow) } });
   }
-  await entrance.identify(req.raw);
+  await authentication.identify(req.raw);
   if (req.method === "OPTIONS") return new Response(null, { status: 204, headers: { allow } });
-  throw new AptoveError("method_not_allowed", `${req.method} is not among ${allow}`, { facts: { allow } });
+  throw new AptoveError("method_not_allowed", `${req.method} is not one of ${allow}`, { facts: { allow } });
 }

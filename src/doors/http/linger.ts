@@ -1,14 +1,14 @@
-/** Closing a connection whose client still sends, so that the client hears the answer. */
+/** Closes a connection whose client still sends, so that the client receives the response. */
 import type { IncomingMessage, ServerResponse } from "node:http";
 
-/** What a client may still send after its answer, before the connection is cut. */
+/** How much a client may still send after its response, before the connection is cut. */
 const lingerBytes = 64 * 1024 * 1024;
 const lingerMs = 5_000;
 
 /**
- * Node closes the socket as soon as a last answer is written. With bytes of the body unread in it the system does so by
- * a reset, and a reset takes the answer away from a client that has not read it yet (RFC 9112 §9.6). So our side is
- * ended first, and what still comes is read and thrown away, for a bounded time and amount.
+ * Closes the connection in two steps. Node closes the socket as soon as the last response is written. If bytes of the request
+ * body are unread, the system then sends a reset, and a client that has not read the response yet loses it (RFC 9112 §9.6).
+ * So this ends the server's side first, and discards what still arrives, for a limited time and amount.
  */
 export function lingerOnClose(incoming: IncomingMessage, outgoing: ServerResponse): void {
   outgoing.once("prefinish", () => {
@@ -20,7 +20,7 @@ export function lingerOnClose(incoming: IncomingMessage, outgoing: ServerRespons
       const cut = () => void socket.destroy();
       const timer = setTimeout(cut, lingerMs).unref();
       const until = socket.bytesRead + lingerBytes;
-      // Past the parser, which stops reading when nobody takes the body from it.
+      // The parser stops reading when no handler takes the body from it, so this reads the socket directly.
       socket.removeAllListeners("data");
       socket.on("data", () => {
         if (socket.bytesRead > until) cut();

@@ -7,12 +7,12 @@ import { test, type TestContext } from "node:test";
 import { AptoveError } from "../../domain/errors.ts";
 import type { ExecuteAccepted } from "../../protocol/execute.ts";
 import { sseMessages, testDoor, type TestDoor, type TestDoorOptions } from "../../../testing/http-door.ts";
-import { listen, type Listening } from "./listen.ts";
+import { listen, type ListeningServer } from "./listen.ts";
 
 const execute = "/api/ai/agent/execute";
 
 interface Served extends TestDoor {
-  server: Listening;
+  server: ListeningServer;
   headers: Record<string, string>;
 }
 

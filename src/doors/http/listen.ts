@@ -1,4 +1,4 @@
-/** Gives a door a socket. Apart from the door, so that whoever needs no socket loads no server. */
+/** Opens a socket for a door. This file is separate, so that a program that needs no socket loads no server. */
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import type { Duplex } from "node:stream";
@@ -9,21 +9,21 @@ import type { HttpDoor } from "./door.ts";
 import { lingerOnClose } from "./linger.ts";
 import { problemAnswer } from "./problem-answer.ts";
 
-export interface Listening {
-  /** For example `http://127.0.0.1:4870`. */
+export interface ListeningServer {
+  /** The address, for example `http://127.0.0.1:4870`. */
   url: string;
   port: number;
-  /** Takes no new connections, gives open answers `graceMs` to end, then cuts them. */
+  /** Accepts no new connections, waits `graceMs` for open responses, then cuts them. */
   close(options?: { graceMs?: number }): Promise<void>;
 }
 
-/** Port 0: any free one. Throws `address_unavailable`. */
-export async function listen(door: HttpDoor, { host, port }: { host: string; port: number }): Promise<Listening> {
+/** Listens at an address. Port 0 is any free port. Throws `address_unavailable`. */
+export async function listen(door: HttpDoor, { host, port }: { host: string; port: number }): Promise<ListeningServer> {
   const listener = getRequestListener((request) => door.fetch(request), {
     hostname: host,
-    // The adapter's quicker Request and Response would replace the ones of the whole process.
+    // Otherwise the adapter replaces Request and Response in the whole process with its faster ones.
     overrideGlobalObjects: false,
-    // Only for what is no request at all, for example a host with a space in it.
+    // Called only for input that is no valid request, for example a host with a space in it.
     errorHandler: (error) =>
       problemAnswer(
         new AptoveError("request_invalid", error instanceof Error ? error.message : String(error)),
@@ -31,7 +31,7 @@ export async function listen(door: HttpDoor, { host, port }: { host: string; por
         () => undefined,
       ),
   });
-  // Any other upgrade that a client proposes, to HTTP/2 for example, may be ignored, and the request is answered.
+  // A server may ignore any other upgrade that a client proposes, for example to HTTP/2, and answer the request.
   const server = createServer(
     { shouldUpgradeCallback: (incoming) => door.takesUpgrade(incoming) },
     (incoming, outgoing) => {
@@ -47,7 +47,7 @@ export async function listen(door: HttpDoor, { host, port }: { host: string; por
   });
   await new Promise<void>((resolve, reject) => {
     server.once("error", (cause: NodeJS.ErrnoException) => {
-      const detail = `${host} port ${port}: ${cause.code === "EADDRINUSE" ? "another process listens there" : cause.message}`;
+      const detail = `${host} port ${port}: ${cause.code === "EADDRINUSE" ? "another process uses this port; stop it or choose another port" : cause.message}`;
       reject(new AptoveError("address_unavailable", detail, { cause }));
     });
     server.listen(port, host, resolve);
@@ -61,7 +61,7 @@ export async function listen(door: HttpDoor, { host, port }: { host: string; por
       server.closeIdleConnections();
       const timer = setTimeout(() => {
         server.closeAllConnections();
-        // The server counts them as its connections, and does not close them.
+        // The server counts upgraded sockets as its connections but does not close them.
         for (const socket of upgraded) socket.destroy();
       }, graceMs);
       await closed;

@@ -1,6 +1,6 @@
 /**
- * Something else than routes at a path of the server, for example another protocol. The door lets its visitors in by
- * the same rules as everybody (H4, H5) before it hands them over.
+ * A mount serves something other than routes at a path of the server, for example another protocol. The door authenticates
+ * and limits its requests like all others (H4, H5) before it passes them on.
  */
 import { STATUS_CODES } from "node:http";
 import type { IncomingMessage } from "node:http";
@@ -8,27 +8,27 @@ import type { Duplex } from "node:stream";
 import { AptoveError } from "../../domain/errors.ts";
 import type { AuthenticatedRequest } from "./admission/authentication.ts";
 import { problemAnswer } from "./problem-answer.ts";
-import type { Report } from "./problem-answer.ts";
+import type { ReportFault } from "./problem-answer.ts";
 import type { RequestInfo } from "./admission/request-info.ts";
 
-export interface Mount {
+export interface HttpMount {
   path: `/${string}`;
   methods: readonly string[];
   bodyBytesMax: number;
-  /** The body of the request is within the limit, and read. What is thrown becomes a problem. */
-  fetch(request: Request, visitor: AuthenticatedRequest): Promise<Response>;
-  /** Takes the socket over, or rejects and has not touched it. */
-  upgrade(handshake: Handshake, visitor: AuthenticatedRequest): Promise<void>;
+  /** Answers a request, whose body is already read and within the limit. A thrown error becomes a problem document. */
+  fetch(request: Request, authenticated: AuthenticatedRequest): Promise<Response>;
+  /** Takes over the socket. If it rejects, it has not touched the socket. */
+  upgrade(handshake: UpgradeRequest, authenticated: AuthenticatedRequest): Promise<void>;
 }
 
-/** A request to go on as a WebSocket. */
-export interface Handshake {
+/** A request to upgrade the connection to a WebSocket. */
+export interface UpgradeRequest {
   incoming: IncomingMessage;
   socket: Duplex;
   head: Buffer;
 }
 
-export function handshakeHeaders({ incoming }: Handshake): Headers {
+export function upgradeHeaders({ incoming }: UpgradeRequest): Headers {
   const headers = new Headers();
   for (const [name, values] of Object.entries(incoming.headersDistinct)) {
     for (const value of values ?? []) headers.append(name, value);
@@ -36,27 +36,30 @@ export function handshakeHeaders({ incoming }: Handshake): Headers {
   return headers;
 }
 
-/** The request of a handshake in the form that the door checks. Throws `request_invalid` for what is no address. */
-export function handshakeRequest({ incoming }: Handshake, headers: Headers): Request {
+/** Returns an upgrade as a request, so that the door can check it. Throws `request_invalid` if its address is invalid. */
+export function upgradeAsRequest({ incoming }: UpgradeRequest, headers: Headers): Request {
   try {
     return new Request(new URL(incoming.url ?? "/", `http://${incoming.headers.host ?? ""}`), { headers });
   } catch (cause) {
-    throw new AptoveError("request_invalid", "the request names no host that can be one", { cause });
+    throw new AptoveError("request_invalid", "the Host header or the path of the request is not valid", { cause });
   }
 }
 
-interface Refusal {
+interface UpgradeRefusal {
   thrown: unknown;
-  visit: RequestInfo;
-  report: Report;
+  info: RequestInfo;
+  report: ReportFault;
 }
 
-/** What is asked of the socket, before it is a WebSocket, is answered as any request is. Gives the status. */
-export async function refuseHandshake({ socket }: Handshake, { thrown, visit, report }: Refusal): Promise<number> {
-  const response = problemAnswer(thrown, visit, report);
+/** Answers an upgrade with a problem document, like any other request. Returns the status. */
+export async function refuseUpgrade(
+  { socket }: UpgradeRequest,
+  { thrown, info, report }: UpgradeRefusal,
+): Promise<number> {
+  const response = problemAnswer(thrown, info, report);
   const body = await response.text();
   response.headers.set("connection", "close");
-  response.headers.set("x-request-id", visit.requestId);
+  response.headers.set("x-request-id", info.requestId);
   response.headers.set("content-length", String(Buffer.byteLength(body)));
   const headers = [...response.headers].map(([name, value]) => `${name}: ${value}\r\n`).join("");
   socket.once("finish", () => socket.destroy());

@@ -1,6 +1,6 @@
 /**
- * The operator's own address, apart from the public door: figures for Prometheus, and the probes of whatever keeps the server
- * running, with what fails named. It asks for no key, so it listens on loopback unless it is told otherwise.
+ * The operator's address, separate from the public door: metrics for Prometheus, and health probes that name what fails. It
+ * requires no key, so by default it listens on loopback only.
  */
 import type { Engine } from "../../engine/engine.ts";
 import type { HttpDoor } from "./door.ts";
@@ -22,9 +22,9 @@ export function operatorDoor({ engine, metrics, report }: OperatorDoorOptions): 
       case "/healthz":
         return Response.json({ status: "ok", version: engine.version });
       case "/readyz":
-        return await readyAnswer(engine, { tellsAll: true });
+        return await readyAnswer(engine, { showsDetails: true });
       default:
-        return new Response("there are /metrics, /healthz and /readyz\n", { status: 404 });
+        return new Response("this address has /metrics, /healthz and /readyz\n", { status: 404 });
     }
   };
   return {
@@ -32,7 +32,7 @@ export function operatorDoor({ engine, metrics, report }: OperatorDoorOptions): 
       try {
         return await answer(request);
       } catch (error) {
-        report("the operator's address could not answer", error);
+        report("a request to the operator's address failed", error);
         return new Response(null, { status: 500 });
       }
     },

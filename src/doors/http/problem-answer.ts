@@ -1,20 +1,20 @@
-/** Any thrown value as problem details (H3). What was not thrown on purpose is `internal`, and tells nothing of itself. */
+/** Turns any thrown value into a problem document (H3). An unexpected error becomes `internal`, and none of its text is shown. */
 import { AptoveError } from "../../domain/errors.ts";
 import { problemMediaType, toProblem } from "../../protocol/problem.ts";
 import type { RequestInfo } from "./admission/request-info.ts";
 
-export type Report = (message: string, error?: unknown) => void;
+export type ReportFault = (message: string, error?: unknown) => void;
 
-/** `visit` learns the code. */
+/** Creates the response for a thrown value, and writes its code into `info`. */
 export function problemAnswer(
   thrown: unknown,
-  visit: Pick<RequestInfo, "requestId" | "code">,
-  report: Report,
+  info: Pick<RequestInfo, "requestId" | "code">,
+  report: ReportFault,
 ): Response {
-  const { requestId } = visit;
+  const { requestId } = info;
   const isMeant = thrown instanceof AptoveError && thrown.code !== "internal";
   const error = isMeant ? thrown : unexpected(thrown, requestId, report);
-  visit.code = error.code;
+  info.code = error.code;
   const problem = { ...toProblem(error), requestId };
   const headers = new Headers({ "content-type": problemMediaType });
   if (error.code === "unauthenticated") headers.set("www-authenticate", 'Bearer realm="aptove"');
@@ -24,8 +24,11 @@ export function problemAnswer(
   return new Response(JSON.stringify(problem), { status: problem.status, headers });
 }
 
-/** The answer and the log share the request's id, so that whoever runs the server finds what happened. */
-function unexpected(thrown: unknown, requestId: string, report: Report): AptoveError {
-  report(`fault while answering request ${requestId}`, thrown);
-  return new AptoveError("internal", `the server's log tells more under ${requestId}`);
+/** Logs an unexpected error. The response and the log share the request's id, so that the operator finds the cause. */
+function unexpected(thrown: unknown, requestId: string, report: ReportFault): AptoveError {
+  report(`request ${requestId} failed unexpectedly`, thrown);
+  return new AptoveError(
+    "internal",
+    `an unexpected error; the operator finds it in the server's log under ${requestId}`,
+  );
 }

@@ -212,8 +212,7 @@ export interface TurnReader {
   /** Returns the exact bytes of the response that a step received. Throws `not_found` if there is no such step. */
   response(step: number): Promise<Uint8Array>;
   /**
-   * Returns the boot prompt that the turn used (E6). Null if the turn was imported from another program, or made by an
-   * older version.
+   * Returns the boot prompt that the turn used (E6). Null if the turn was imported from another program.
    */
   prompt(): Promise<string | null>;
   /** Returns the parts of the user message, exactly as the model received them (E2). */

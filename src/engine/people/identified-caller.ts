@@ -1,7 +1,7 @@
 /** The caller that a token of the identity provider belongs to (H4). */
 import { operatorId, type Caller, type User } from "../../domain/caller.ts";
 import { newId } from "../../domain/ids.ts";
-import type { Identified } from "../../identity/identity-provider.ts";
+import type { IdentifiedUser } from "../../identity/identity-provider.ts";
 import { audited } from "../access/audit.ts";
 import type { EngineDependencies } from "../dependencies.ts";
 
@@ -25,7 +25,7 @@ export async function identifiedCaller(deps: EngineDependencies, token: string):
  */
 async function addedUser(
   deps: EngineDependencies,
-  { orgId, by, name, role, mayBeAdded }: Identified,
+  { orgId, by, name, role, mayBeAdded }: IdentifiedUser,
 ): Promise<User | null> {
   if (!mayBeAdded) return null;
   const user: User = {

@@ -6,7 +6,7 @@ import { AptoveError } from "../../domain/errors.ts";
 import type { HistoryItem } from "../../domain/history.ts";
 import { newId } from "../../domain/ids.ts";
 import { memoryTranscripts } from "../../workspace/memory/memory-transcripts.ts";
-import { currentName, type TranscriptStore } from "../../workspace/transcript-store.ts";
+import { currentTranscriptName, type TranscriptStore } from "../../workspace/transcript-store.ts";
 import { createTranscripts } from "../../workspace/transcript/transcripts.ts";
 import type { WorkspaceParts } from "../dependencies.ts";
 import { instructionOf } from "../turn/request/envelope.ts";
@@ -46,11 +46,11 @@ async function world(t: TestContext): Promise<World> {
     reports,
     read: async () => {
       await settled();
-      return Buffer.from((await store.read(workspaceId, currentName))?.content ?? "").toString();
+      return Buffer.from((await store.read(workspaceId, currentTranscriptName))?.content ?? "").toString();
     },
     edit: async (text) => {
       await settled();
-      await store.write(workspaceId, currentName, { content: Buffer.from(text) });
+      await store.write(workspaceId, currentTranscriptName, { content: Buffer.from(text) });
     },
     begin: (more = {}) => engine.workspaceSessions.begin(caller, { workspaceId, ...more }),
     given: () => wordsOf(provider.exchanges.at(-1)?.context ?? []),
@@ -165,7 +165,7 @@ test("[W5] what cannot be read is kept aside, and the session begins empty with 
   assert.equal(session.originTurnId, null);
   assert.equal(warnings.length, 1);
   assert.equal(reports.length, 1);
-  assert.equal(await store.stat(workspaceId, currentName), null);
+  assert.equal(await store.stat(workspaceId, currentTranscriptName), null);
 });
 
 test("[W3] [S6] where the last session was deleted the next begins empty, and says so; an unknown workspace is refused", async (t) => {
@@ -193,5 +193,5 @@ test("[H4] for a user who does not own the data folder the id of a workspace is 
     (error) => error instanceof AptoveError && error.code === "workspace_unknown",
   );
   await engine.close();
-  assert.equal(await store.stat(workspaceId, currentName), null);
+  assert.equal(await store.stat(workspaceId, currentTranscriptName), null);
 });

@@ -4,13 +4,13 @@ import type { KeptEvent } from "../../domain/events.ts";
 import type { StateFile } from "../../domain/lineage.ts";
 import type { OpeningBlob, PartBlob, RequestBlob, RunBlob } from "../turn/kept/turn-blobs.ts";
 import {
-  deferredCallSchema,
-  failureSchema,
+  exportedDeferredCallSchema,
+  exportedFailureSchema,
   historySourceSchema,
   partRefSchema,
-  stopReasonSchema,
-  usageSchema,
-  warningSchema,
+  exportedStopReasonSchema,
+  exportedUsageSchema,
+  exportedWarningSchema,
 } from "./row-schemas.ts";
 import { exactly, list, sha256Hex, shallowJson, uuid, wholeFromOne, wholeFromZero } from "./schema.ts";
 
@@ -153,7 +153,7 @@ const event = exactly<KeptEvent>()(
       turnId: uuid,
       parentTurnId: uuid.nullable(),
     }),
-    z.strictObject({ type: z.literal("warning"), warning: warningSchema }),
+    z.strictObject({ type: z.literal("warning"), warning: exportedWarningSchema }),
     z.strictObject({ type: z.literal("context"), context: gatheredContext }),
     z.strictObject({ type: z.literal("step_started"), step: wholeFromOne }),
     z.strictObject({ type: z.literal("reasoning_started"), messageId }),
@@ -189,15 +189,15 @@ const event = exactly<KeptEvent>()(
       name: z.string(),
       status: z.enum(["completed", "failed"]),
     }),
-    z.strictObject({ type: z.literal("step_finished"), step: wholeFromOne, usage: usageSchema }),
+    z.strictObject({ type: z.literal("step_finished"), step: wholeFromOne, usage: exportedUsageSchema }),
     z.strictObject({
       type: z.literal("run_finished"),
       status: z.enum(["completed", "awaiting_tool_results"]),
-      stopReason: stopReasonSchema,
-      usage: usageSchema,
-      deferredCalls: list(deferredCallSchema),
+      stopReason: exportedStopReasonSchema,
+      usage: exportedUsageSchema,
+      deferredCalls: list(exportedDeferredCallSchema),
     }),
-    z.strictObject({ type: z.literal("run_failed"), failure: failureSchema, usage: usageSchema }),
+    z.strictObject({ type: z.literal("run_failed"), failure: exportedFailureSchema, usage: exportedUsageSchema }),
     z.strictObject({
       type: z.literal("joined"),
       of: z.enum(["text_delta", "reasoning_delta", "tool_call_delta", "tool_output_delta"]),

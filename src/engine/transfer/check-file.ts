@@ -43,7 +43,7 @@ export interface FileTurn extends Ancestor {
 
 export type FileBlob = Pick<CheckedBlob, "key" | "kind" | "hash" | "places">;
 
-export interface CheckedFile {
+export interface CheckedExport {
   sessions: Map<string, ExportedSession>;
   /** Parents before their children. */
   turns: Map<string, FileTurn>;
@@ -58,7 +58,7 @@ export interface FileSource {
 }
 
 /** Throws `import_invalid`, which names the line, and `import_newer`. */
-export async function checkFile(lines: AsyncIterable<string>, source: FileSource): Promise<CheckedFile> {
+export async function checkFile(lines: AsyncIterable<string>, source: FileSource): Promise<CheckedExport> {
   const check = new FileCheck(source);
   for await (const line of lines) await check.take(line);
   await source.spool.flush();
@@ -68,7 +68,7 @@ export async function checkFile(lines: AsyncIterable<string>, source: FileSource
 class FileCheck {
   readonly #source: FileSource;
   readonly #seal = new LineSeal();
-  readonly #file: CheckedFile = { sessions: new Map(), turns: new Map(), outside: new Set() };
+  readonly #file: CheckedExport = { sessions: new Map(), turns: new Map(), outside: new Set() };
   readonly #stored = new Map<string, Ancestor>();
   readonly #sequences = new Set<string>();
   #lineNumber = 0;
@@ -99,7 +99,7 @@ class FileCheck {
     this.#seal.add(line);
   }
 
-  finish(): CheckedFile {
+  finish(): CheckedExport {
     if (this.#lineNumber === 0) throw new AptoveError("import_invalid", "the file is empty");
     if (!this.#hasEnded) throw new AptoveError("import_invalid", "the file is cut: its last line is not the end");
     return this.#file;

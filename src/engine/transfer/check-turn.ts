@@ -27,7 +27,7 @@ export function outcomeOf(turn: StoredTurn): Outcome {
   return turn.status === "archived" ? turn.was.status : turn.status;
 }
 
-export interface TurnBlobs {
+export interface CheckedTurnBlobs {
   all: CheckedBlob[];
   opening: CheckedBlob;
   state: CheckedBlob | null;
@@ -40,7 +40,7 @@ export interface TurnBlobs {
 export function namedBlobs(
   { turn, steps }: Pick<TurnLine, "turn" | "steps">,
   given: ReadonlyMap<string, CheckedBlob>,
-): TurnBlobs | Fault {
+): CheckedTurnBlobs | Fault {
   const { opening, run, state } = turn.blobs;
   if (outcomeOf(turn) !== "failed" && (run === null || state === null)) return { fault: "it has no run or no state" };
   const wanted = new Map<string, CheckedBlob["kind"]>([[opening, "opening"]]);
@@ -74,7 +74,7 @@ interface Fault {
 }
 
 /** Whether a turn's blobs build only on the turns above it, each on the one that it must (K2, K3); null: they do. */
-export function checkBases(turn: Pick<Ancestor, "id" | "depth" | "parent">, blobs: TurnBlobs): string | null {
+export function checkBases(turn: Pick<Ancestor, "id" | "depth" | "parent">, blobs: CheckedTurnBlobs): string | null {
   if (blobs.opening.base !== null && above(turn, ({ id }) => id === blobs.opening.base) === null) {
     return `${blobs.opening.key} builds on a turn that is not above it`;
   }

@@ -9,7 +9,7 @@ import type { Session } from "../../domain/session.ts";
 import type { Step } from "../../domain/step.ts";
 import type { StoredTurn } from "../turn/kept/turn-order.ts";
 
-export const exportFormat = 3;
+export const exportFormat = 1;
 
 export type ExportLine = HeaderLine | SessionLine | BlobLine | PartLine | TurnLine | EndLine;
 

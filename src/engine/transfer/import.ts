@@ -12,7 +12,7 @@ import type { EngineCore } from "../turn/live/engine-core.ts";
 import type { ImportReport } from "../engine.ts";
 import { mayWrite } from "../access/visible.ts";
 import { importMarks, type OpeningBlob, type RunBlob } from "../turn/kept/turn-blobs.ts";
-import { checkFile, type CheckedFile, type FileBlob, type FileTurn } from "./check-file.ts";
+import { checkFile, type CheckedExport, type FileBlob, type FileTurn } from "./check-file.ts";
 import { blobBytes, type BlobLine, type PartLine, type TurnLine } from "./format.ts";
 import { findStored, planImport, type ImportPlan } from "./place-import.ts";
 import { Spool } from "./spool.ts";
@@ -113,7 +113,7 @@ function answerIn(events: readonly KeptEvent[]): string {
   return [...messages.values()].join("\n\n");
 }
 
-function reportOf(file: CheckedFile, { turns, sessions }: ImportPlan): ImportReport {
+function reportOf(file: CheckedExport, { turns, sessions }: ImportPlan): ImportReport {
   const isNew = new Set(sessions.map((session) => session.id));
   return {
     sessions: [...file.sessions.values()].map(({ id, name }) => ({ id, name, isNew: isNew.has(id) })),

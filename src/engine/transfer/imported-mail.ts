@@ -3,10 +3,10 @@
  * has its message, and the manifests of the turns that it was delivered to say so.
  */
 import type { ImportedMessage } from "../../records/record-store.ts";
-import type { CheckedFile, FileTurn } from "./check-file.ts";
+import type { CheckedExport, FileTurn } from "./check-file.ts";
 
 /** The messages of the sessions that the import makes or adds to, in the order in which their turns ended. */
-export function importedMail({ turns }: CheckedFile, sessionIds: ReadonlySet<string>): ImportedMessage[] {
+export function importedMail({ turns }: CheckedExport, sessionIds: ReadonlySet<string>): ImportedMessage[] {
   const all = [...turns.values()].filter(({ sessionId }) => sessionIds.has(sessionId));
   const takers = new Map<string, FileTurn>();
   for (const taker of all.filter(({ isContinuable }) => isContinuable).toSorted((a, b) => a.sequence - b.sequence)) {

@@ -1,7 +1,7 @@
 /** The schemas of the lines of an export. */
 import { z } from "zod";
 import type { BlobLine, EndLine, HeaderLine, PartLine, SessionLine, TurnLine } from "./format.ts";
-import { sessionSchema, stepSchema, turnSchema } from "./row-schemas.ts";
+import { exportedSessionSchema, exportedStepSchema, exportedTurnSchema } from "./row-schemas.ts";
 import {
   checkedValue,
   fieldText,
@@ -22,12 +22,14 @@ const content = z.union([
 ]);
 
 const lineSchemas = {
-  session: exactly<SessionLine>()(z.strictObject({ kind: z.literal("session"), session: sessionSchema })),
+  session: exactly<SessionLine>()(z.strictObject({ kind: z.literal("session"), session: exportedSessionSchema })),
   blob: exactly<BlobLine>()(
     z.strictObject({ kind: z.literal("blob"), key: z.string(), bytes: wholeFromZero, sha256: sha256Hex, content }),
   ),
   part: exactly<PartLine>()(z.strictObject({ kind: z.literal("part"), base64 })),
-  turn: exactly<TurnLine>()(z.strictObject({ kind: z.literal("turn"), turn: turnSchema, steps: list(stepSchema) })),
+  turn: exactly<TurnLine>()(
+    z.strictObject({ kind: z.literal("turn"), turn: exportedTurnSchema, steps: list(exportedStepSchema) }),
+  ),
 };
 
 export const endSchema = exactly<EndLine>()(

@@ -1,6 +1,6 @@
 /** What a turn put out, from its events: messages as they are, tool calls folded, in their order. */
 import type { TurnEvent } from "../../domain/events.ts";
-import { details, fenced, prose } from "./markdown-text.ts";
+import { details, fencedText, prose } from "./markdown-text.ts";
 
 interface ToolCall {
   name: string;
@@ -12,7 +12,7 @@ type Piece = { text: string } | { call: ToolCall } | { steered: string };
 
 export function outputBlocks(events: readonly TurnEvent[]): string[] {
   return piecesOf(events).flatMap((piece): string[] => {
-    if ("steered" in piece) return ["**Added while it ran**", fenced(piece.steered, "text")];
+    if ("steered" in piece) return ["**Added while it ran**", fencedText(piece.steered, "text")];
     if ("call" in piece) return [callBlock(piece.call)];
     return piece.text === "" ? [] : ["**Answer**", prose(piece.text)];
   });
@@ -46,6 +46,6 @@ function piecesOf(events: readonly TurnEvent[]): Piece[] {
 }
 
 function callBlock({ name, arguments: given, result }: ToolCall): string {
-  const outcome = result === null ? [] : [result.isError ? "Error:" : "Result:", fenced(result.output, "text")];
-  return details(`Tool ${name}`, [...(given === "" ? [] : [fenced(given, "json")]), ...outcome]);
+  const outcome = result === null ? [] : [result.isError ? "Error:" : "Result:", fencedText(result.output, "text")];
+  return details(`Tool ${name}`, [...(given === "" ? [] : [fencedText(given, "json")]), ...outcome]);
 }

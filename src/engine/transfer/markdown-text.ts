@@ -1,7 +1,7 @@
 /** Any text inside a page of Markdown, so that it neither ends early nor swallows what comes after it. */
 
 /** A block that shows the text as it is. Its fence is longer than any run of backticks in the text. */
-export function fenced(text: string, language: string): string {
+export function fencedText(text: string, language: string): string {
   const fence = "`".repeat(Math.max(3, longestRun(text) + 1));
   return `${fence}${language}\n${text}${text.endsWith("\n") ? "" : "\n"}${fence}`;
 }
@@ -37,7 +37,7 @@ export function details(summary: string, blocks: readonly string[]): string {
 
 /** Markdown that somebody else wrote, as it is where it ends by itself; else it is shown as a block. */
 export function prose(text: string): string {
-  return endsByItself(text) ? text.replace(/^[\r\n]+|\s+$/g, "") : fenced(text, "markdown");
+  return endsByItself(text) ? text.replace(/^[\r\n]+|\s+$/g, "") : fencedText(text, "markdown");
 }
 
 /**

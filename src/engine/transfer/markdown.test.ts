@@ -4,7 +4,7 @@ import fc from "fast-check";
 import { alice, testEngine } from "../../../testing/engine.ts";
 import { AptoveError } from "../../domain/errors.ts";
 import { newId } from "../../domain/ids.ts";
-import { code, details, fenced, inline, prose } from "./markdown-text.ts";
+import { code, details, fencedText, inline, prose } from "./markdown-text.ts";
 
 /** Text of what Markdown and HTML take for their own. */
 const nasty = fc
@@ -54,7 +54,7 @@ function readBlocks(page: string): { outside: string[]; blocks: string[] } {
 
 test("a fenced text reads back as it was, whatever is in it, and ends where it ends", () => {
   const property = fc.property(nasty, nasty, (text, other) => {
-    const page = `${fenced(text, "text")}\n\n## After\n\n${fenced(other, "json")}`;
+    const page = `${fencedText(text, "text")}\n\n## After\n\n${fencedText(other, "json")}`;
     const { outside, blocks } = readBlocks(page);
     assert.deepEqual(
       blocks,

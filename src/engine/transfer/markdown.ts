@@ -11,7 +11,7 @@ import { visibleSession } from "../access/visible.ts";
 import { readBlob } from "../turn/kept/turn-blobs.ts";
 import { keptEvents } from "../turn/kept/kept-events.ts";
 import { turnsWithLineage, type StoredTurn } from "../turn/kept/turn-order.ts";
-import { code, details, fenced, inline, prose } from "./markdown-text.ts";
+import { code, details, fencedText, inline, prose } from "./markdown-text.ts";
 import { outputBlocks } from "./markdown-output.ts";
 import { outcomeOf } from "./check-turn.ts";
 
@@ -55,7 +55,7 @@ async function turnBlocks(core: EngineCore, turn: StoredTurn, placement: Placeme
   return [
     `## ${titleOf(turn, placement)}`,
     ...notesOf(turn, placement),
-    ...(opening.instruction === "" ? [] : ["**Instruction**", fenced(opening.instruction, "text")]),
+    ...(opening.instruction === "" ? [] : ["**Instruction**", fencedText(opening.instruction, "text")]),
     ...opening.toolResults.map(feedbackBlock),
     ...outputBlocks(events),
     ...failuresOf(turn),
@@ -97,10 +97,10 @@ function notesOf(turn: StoredTurn, { numbers, session, isInOrder }: Placement): 
 function feedbackBlock(feedback: ToolFeedback): string {
   const call = `call ${feedback.callId}`;
   if ("approved" in feedback) {
-    const reason = feedback.reason === undefined ? [] : [fenced(feedback.reason, "text")];
+    const reason = feedback.reason === undefined ? [] : [fencedText(feedback.reason, "text")];
     return details(`${feedback.approved ? "Allowed" : "Denied"}: ${call}`, reason);
   }
-  return details(`${feedback.isError ? "Error" : "Result"} of ${call}`, [fenced(feedback.output, "text")]);
+  return details(`${feedback.isError ? "Error" : "Result"} of ${call}`, [fencedText(feedback.output, "text")]);
 }
 
 function failuresOf(turn: Turn): string[] {

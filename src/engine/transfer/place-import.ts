@@ -10,7 +10,7 @@ import { mayContinue } from "../access/visible.ts";
 import { visibleTurn } from "../access/visible.ts";
 import { maySee } from "../access/visible.ts";
 import { turnDigest } from "../turn/kept/turn-digest.ts";
-import type { CheckedFile, FileTurn } from "./check-file.ts";
+import type { CheckedExport, FileTurn } from "./check-file.ts";
 import { outcomeOf, type Ancestor } from "./check-turn.ts";
 import type { ExportedSession } from "./format.ts";
 import { importedMail } from "./imported-mail.ts";
@@ -45,7 +45,7 @@ export interface ImportPlan extends Required<Pick<ImportedRecords, "sessions" | 
 }
 
 /** Throws `import_conflict`, `session_busy`, `session_archived`. */
-export async function planImport(core: EngineCore, caller: Caller, file: CheckedFile): Promise<ImportPlan> {
+export async function planImport(core: EngineCore, caller: Caller, file: CheckedExport): Promise<ImportPlan> {
   const stored = new Set(await core.deps.records.purges.existingTurnIds([...file.turns.keys()]));
   for (const id of stored) await checkSame(core, file, id);
   const turns = [...file.turns.values()].filter((turn) => !stored.has(turn.id));
@@ -78,7 +78,7 @@ function conflict(detail: string): AptoveError {
 }
 
 /** A turn that is stored already must be the one in the file, to the last byte. */
-async function checkSame(core: EngineCore, file: CheckedFile, id: string): Promise<void> {
+async function checkSame(core: EngineCore, file: CheckedExport, id: string): Promise<void> {
   const ours = await core.deps.records.turns.get(id);
   const theirs = file.turns.get(id);
   if (ours === null || theirs === undefined) return;
@@ -135,7 +135,7 @@ interface Growing {
   here: Session;
   session: ExportedSession;
   news: FileTurn[];
-  file: CheckedFile;
+  file: CheckedExport;
 }
 
 /** A session that is here already and that the file has more turns of, for example after it went on elsewhere. */

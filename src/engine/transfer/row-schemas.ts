@@ -28,7 +28,7 @@ const metadata = jsonObject.refine(
   `has more than ${limits.metadataCharactersMax} characters`,
 );
 
-export const sessionSchema = exactly<ExportedSession>()(
+export const exportedSessionSchema = exactly<ExportedSession>()(
   z.strictObject({
     id: uuid,
     name: fieldText,
@@ -52,7 +52,7 @@ export const sessionSchema = exactly<ExportedSession>()(
   }),
 );
 
-export const usageSchema = z.strictObject({
+export const exportedUsageSchema = z.strictObject({
   input: z.number(),
   output: z.number(),
   cached: z.number(),
@@ -61,9 +61,16 @@ export const usageSchema = z.strictObject({
   costUsd: z.number().exactOptional(),
 });
 
-export const stopReasonSchema = z.enum(["stop", "length", "tool_calls", "content_filter", "interrupted", "step_limit"]);
+export const exportedStopReasonSchema = z.enum([
+  "stop",
+  "length",
+  "tool_calls",
+  "content_filter",
+  "interrupted",
+  "step_limit",
+]);
 
-export const failureSchema = exactly<Failure>()(
+export const exportedFailureSchema = exactly<Failure>()(
   z.strictObject({
     code: z.enum(Object.keys(errorCatalogue) as [ErrorCode, ...ErrorCode[]]),
     message: z.string(),
@@ -77,11 +84,11 @@ const warningCode = z.custom<WarningCode>(
   "is not a code",
 );
 
-export const warningSchema = exactly<Warning>()(z.strictObject({ code: warningCode, message: z.string() }));
+export const exportedWarningSchema = exactly<Warning>()(z.strictObject({ code: warningCode, message: z.string() }));
 
 export const historySourceSchema = z.enum(["none", "chain", "replay"]);
 
-export const deferredCallSchema = z.strictObject({
+export const exportedDeferredCallSchema = z.strictObject({
   callId: z.string(),
   name: z.string(),
   arguments: z.string(),
@@ -145,8 +152,8 @@ const manifest = z.strictObject({
 const runSummary = z.strictObject({
   durationMs: z.number(),
   modelRequests: wholeFromZero,
-  usage: usageSchema,
-  byModel: byName(usageSchema),
+  usage: exportedUsageSchema,
+  byModel: byName(exportedUsageSchema),
 });
 
 const providerChain = z.strictObject({
@@ -199,7 +206,7 @@ const finished = {
   repo: z.string().nullable(),
   manifest,
   blobs: z.strictObject({ opening: z.string(), run: z.string().nullable(), state: z.string().nullable() }),
-  warnings: list(warningSchema),
+  warnings: list(exportedWarningSchema),
   answeredAt: wholeFromZero.nullable(),
   statusAt: wholeFromZero,
   run: runSummary,
@@ -209,7 +216,7 @@ const finished = {
 
 const completed = {
   status: z.literal("completed"),
-  stopReason: stopReasonSchema,
+  stopReason: exportedStopReasonSchema,
   answerSummary: z.string(),
   finalMessage: z.string().nullable(),
 };
@@ -219,12 +226,12 @@ const awaiting = {
   stopReason: z.literal("tool_calls"),
   answerSummary: z.string(),
   finalMessage: z.string().nullable(),
-  deferredCalls: list(deferredCallSchema),
+  deferredCalls: list(exportedDeferredCallSchema),
 };
 
 const failed = {
   status: z.literal("failed"),
-  failures: nonEmptyList(failureSchema),
+  failures: nonEmptyList(exportedFailureSchema),
 };
 
 const outcome = z.discriminatedUnion("status", [
@@ -233,7 +240,7 @@ const outcome = z.discriminatedUnion("status", [
   z.strictObject(failed),
 ]);
 
-export const turnSchema = exactly<StoredTurn>()(
+export const exportedTurnSchema = exactly<StoredTurn>()(
   z.discriminatedUnion("status", [
     z.strictObject({ ...finished, ...completed }),
     z.strictObject({ ...finished, ...awaiting }),
@@ -243,11 +250,11 @@ export const turnSchema = exactly<StoredTurn>()(
 );
 
 const stepOutcome = z.discriminatedUnion("status", [
-  z.strictObject({ status: z.literal("completed"), stopReason: stopReasonSchema }),
-  z.strictObject({ status: z.literal("failed"), failure: failureSchema }),
+  z.strictObject({ status: z.literal("completed"), stopReason: exportedStopReasonSchema }),
+  z.strictObject({ status: z.literal("failed"), failure: exportedFailureSchema }),
 ]);
 
-export const stepSchema = exactly<Step>()(
+export const exportedStepSchema = exactly<Step>()(
   z.strictObject({
     turnId: uuid,
     index: wholeFromOne,
@@ -259,6 +266,6 @@ export const stepSchema = exactly<Step>()(
     responseId: z.string().nullable(),
     request: z.strictObject({ blob: z.string(), bytes: wholeFromZero, sha256: sha256Hex }),
     outcome: stepOutcome,
-    usage: usageSchema,
+    usage: exportedUsageSchema,
   }),
 );

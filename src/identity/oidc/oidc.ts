@@ -1,36 +1,36 @@
 /**
- * Access tokens of an OpenID provider: JWTs, checked by the keys that the provider publishes. Keys are fetched when they are
- * needed, bounded in time and size, kept for a while, and fetched anew for one that is not known, now and then; so a
- * provider may change its keys, and a flood of bad tokens is not passed on to it.
+ * Checks access tokens of an OpenID provider: JWTs, signed with keys that the provider publishes. The keys are fetched when
+ * they are needed, with a limit on time and size, and cached. A token with an unknown key makes it fetch them again, but only
+ * now and then. So a provider may change its keys, and many bad tokens do not become many requests to it.
  */
 import { createRemoteJWKSet, customFetch, errors, jwtVerify } from "jose";
 import type { FetchImplementation, JWTPayload, RemoteJWKSet } from "jose";
 import type { Role } from "../../domain/caller.ts";
 import { AptoveError } from "../../domain/errors.ts";
 import { limits } from "../../domain/limits.ts";
-import type { Identified, IdentityProvider } from "../identity-provider.ts";
+import type { IdentifiedUser, IdentityProvider } from "../identity-provider.ts";
 
 export interface OidcOptions {
-  /** As the tokens' `iss` says it, to the letter. */
+  /** The exact value of `iss` in the tokens. */
   issuer: string;
-  /** One of the tokens' `aud`. */
+  /** The value that `aud` of a token must contain. */
   audience: string;
-  /** Where the keys are; null: the provider's own metadata say it. */
+  /** Address of the keys. Null: the one in the provider's metadata. */
   jwksUrl: string | null;
-  /** Asymmetric ones. */
+  /** Accepted signature algorithms. All are asymmetric. */
   algorithms: readonly string[];
-  /** Who somebody is. `email` is compared with the users' addresses, and only if the provider has verified it. */
+  /** The claim that identifies the user. `email` is compared with the users' addresses, and only if the provider has verified it. */
   userClaim: string;
   org: OrgMapping;
   roles: RoleMapping | null;
   mayBeAdded: boolean;
-  /** For the operator. */
+  /** Reports a fault to the operator. */
   report(message: string, error?: unknown): void;
-  /** In place of the real one. */
+  /** Replaces the global `fetch`. */
   fetch?: typeof globalThis.fetch;
 }
 
-/** A claim says of which org somebody is, by its id or by a name that stands for it; of whom it says none are of `id`. */
+/** How a token names the user's org: the claim has the org's id, or a name that `ids` maps to one. Without the claim the org is `id`. */
 export interface OrgMapping {
   id: string | null;
   claim: string | null;
@@ -39,7 +39,7 @@ export interface OrgMapping {
 
 export interface RoleMapping {
   claim: string;
-  /** Which values of it give the role. Of several the one that may most counts. */
+  /** The claim's values that give each role. If several match, the most powerful role wins. */
   values: Readonly<Record<Role, readonly string[]>>;
 }
 
@@ -53,7 +53,7 @@ export function openIdProvider(options: OidcOptions): IdentityProvider {
   };
 }
 
-interface Checking {
+interface TokenCheck {
   options: OidcOptions;
   keys: KeyFinder;
   now: number;
@@ -61,7 +61,7 @@ interface Checking {
 
 type KeyFinder = (...args: Parameters<RemoteJWKSet>) => ReturnType<RemoteJWKSet>;
 
-async function claimsOf(token: string, { options, keys, now }: Checking): Promise<JWTPayload | null> {
+async function claimsOf(token: string, { options, keys, now }: TokenCheck): Promise<JWTPayload | null> {
   if (token.length > limits.bearerCharactersMax || token.split(".").length !== 3) return null;
   try {
     const { payload } = await jwtVerify(token, keys, {
@@ -76,12 +76,15 @@ async function claimsOf(token: string, { options, keys, now }: Checking): Promis
   } catch (error) {
     if (error instanceof AptoveError) throw error;
     if (!isUnreachable(error)) return null;
-    options.report("the keys of the identity provider could not be read", error);
+    options.report(
+      "the keys of the identity provider could not be read; check that the server can reach oidc.issuer",
+      error,
+    );
     throw unavailable(error);
   }
 }
 
-/** The provider did not answer, or not with keys: that says nothing of the token. */
+/** Returns true if the provider did not answer, or answered without keys. Then the token may still be valid. */
 function isUnreachable(error: unknown): boolean {
   if (!(error instanceof errors.JOSEError)) return true;
   return (
@@ -90,10 +93,14 @@ function isUnreachable(error: unknown): boolean {
 }
 
 function unavailable(cause?: unknown): AptoveError {
-  return new AptoveError("identity_unavailable", "its keys could not be read; try again, or use an API key", { cause });
+  return new AptoveError(
+    "identity_unavailable",
+    "the keys of the identity provider could not be read; retry later, or use an API key",
+    { cause },
+  );
 }
 
-/** The address is asked for once it is needed: a provider that is away must not keep the server from starting. */
+/** Finds the address of the keys at first use: an unreachable provider must not prevent the server from starting. */
 function publishedKeys(options: OidcOptions): KeyFinder {
   const fetch = boundedFetch(options.fetch ?? globalThis.fetch);
   let found: Promise<RemoteJWKSet> | null = null;
@@ -110,7 +117,7 @@ function publishedKeys(options: OidcOptions): KeyFinder {
   };
 }
 
-/** Throws what a fetch throws, and an Error for metadata that are somebody else's. */
+/** Reads the address of the keys from the provider's metadata. Throws what `fetch` throws, and JWKSInvalid for metadata of another issuer. */
 async function jwksUrlOf(issuer: string, fetch: FetchImplementation): Promise<string> {
   const url = `${issuer.replace(/\/$/, "")}/.well-known/openid-configuration`;
   const response = await fetch(url, {
@@ -122,10 +129,10 @@ async function jwksUrlOf(issuer: string, fetch: FetchImplementation): Promise<st
   const metadata = response.status === 200 ? ((await response.json()) as Record<string, unknown>) : {};
   const { issuer: named, jwks_uri: keys } = metadata;
   if (named === issuer && typeof keys === "string" && /^https?:\/\//.test(keys)) return keys;
-  throw new errors.JWKSInvalid(`${url} does not say where the keys of ${issuer} are`);
+  throw new errors.JWKSInvalid(`${url} names no address for the keys of ${issuer}`);
 }
 
-/** No more than so many bytes of an answer are read; after a failure the provider is left alone for a while. */
+/** Wraps `fetch`: it limits the size of an answer, and after a failure it makes no request for a while. */
 function boundedFetch(fetch: typeof globalThis.fetch): FetchImplementation {
   let failedAt = -Infinity;
   return async (url, options) => {
@@ -148,7 +155,7 @@ function boundedFetch(fetch: typeof globalThis.fetch): FetchImplementation {
   };
 }
 
-function identified(claims: JWTPayload, { userClaim, org, roles, mayBeAdded }: OidcOptions): Identified | null {
+function identified(claims: JWTPayload, { userClaim, org, roles, mayBeAdded }: OidcOptions): IdentifiedUser | null {
   const who = textOf(claims[userClaim]);
   const orgId = orgOf(claims, org);
   if (who === null || orgId === null) return null;
@@ -165,19 +172,19 @@ function identified(claims: JWTPayload, { userClaim, org, roles, mayBeAdded }: O
 
 function orgOf(claims: JWTPayload, { id, claim, ids }: OrgMapping): string | null {
   if (claim === null || claims[claim] === undefined) return id;
-  const said = textOf(claims[claim]);
-  return said !== null && Object.hasOwn(ids, said) ? (ids[said] ?? null) : said;
+  const named = textOf(claims[claim]);
+  return named !== null && Object.hasOwn(ids, named) ? (ids[named] ?? null) : named;
 }
 
-/** Text that a column can hold (a NUL it cannot), and that is no novel. */
+/** Returns a text that a database column can hold: no control characters (PostgreSQL refuses NUL), and not too long. */
 function textOf(value: unknown): string | null {
   if (typeof value !== "string" || value === "" || value.length > limits.fieldCharactersMax) return null;
   return value.isWellFormed() && !/\p{Cc}/u.test(value) ? value : null;
 }
 
-/** A claim is one value, several, or several parted by blanks, as `scope` has them. Of whom it says nothing is a reader. */
+/** Returns the role of a claim, which is one value, a list, or values separated by spaces like `scope`. Without a match the role is reader. */
 function roleOf(claim: unknown, { values }: RoleMapping): Role {
-  const said = Array.isArray(claim) ? claim : typeof claim === "string" ? claim.split(" ") : [];
-  const has = (role: Role): boolean => values[role].some((value) => said.includes(value));
+  const given = Array.isArray(claim) ? claim : typeof claim === "string" ? claim.split(" ") : [];
+  const has = (role: Role): boolean => values[role].some((value) => given.includes(value));
   return has("admin") ? "admin" : has("member") ? "member" : "reader";
 }

@@ -4,6 +4,7 @@
  */
 import type { RecordStore } from "../record-store.ts";
 import { wrapMethods } from "../wrap-methods.ts";
+import { attachmentRecords } from "./attachments.ts";
 import { auditRecords } from "./audit.ts";
 import { contextRecords } from "./contexts.ts";
 import { deviceRecords } from "./devices.ts";
@@ -25,6 +26,7 @@ export function memoryRecords({ now = Date.now }: { now?: () => number } = {}): 
   const rows = emptyRows();
   const isolated = withCopies({
     sessions: sessionRecords(rows),
+    attachments: attachmentRecords(rows),
     turns: turnRecords(rows, now),
     subagents: subagentRecords(rows),
     runners: runnerRecords(rows, now),

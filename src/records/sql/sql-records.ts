@@ -2,6 +2,7 @@
 import type { Kysely } from "kysely";
 import type { RecordStore } from "../record-store.ts";
 import { wrapMethods } from "../wrap-methods.ts";
+import { attachmentRecords } from "./attachments.ts";
 import { auditRecords } from "./audit.ts";
 import { contextRecords } from "./contexts.ts";
 import { deviceRecords } from "./devices.ts";
@@ -48,6 +49,7 @@ function recordsOf(engine: SqlEngine, list: readonly Migration[]): RecordStore {
   const { db, dialect } = engine;
   return {
     sessions: sessionRecords(db, dialect),
+    attachments: attachmentRecords(db),
     turns: turnRecords(db, dialect),
     subagents: subagentRecords(db),
     runners: runnerRecords(db, dialect),

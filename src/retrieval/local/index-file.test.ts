@@ -129,22 +129,22 @@ test("[Q2] closing ends a run that waits, and throws away what it has not finish
   await assert.rejects((await open()).search(question), hasCode("index_missing", /not indexed/));
 });
 
-for (const version of [formatVersion - 1 || 99, formatVersion + 1]) {
-  test(`[Q2] an index of format ${version} is refused with the mend, and built anew by the next run`, async (context) => {
-    const { file, job, open } = await place(context, { "a.md": "A lighthouse.\n" });
-    const retriever = await open();
-    await retriever.index(job);
-    const other = new Database(file);
-    other.exec(`CREATE TABLE of_another_time (x); PRAGMA user_version = ${version}`);
-    other.close();
-    const refused = hasCode("index_missing", new RegExp(`format ${version}.*aptove index`));
-    await assert.rejects(retriever.search(question), refused);
-    assert.deepEqual(await retriever.list("org"), []);
-    const summary = await retriever.index(job);
-    assert.deepEqual([summary.filesChanged, summary.chunksTotal], [1, 1]);
-    assert.equal((await retriever.search(question)).length, 1);
-  });
-}
+test("[Q2] an index of an older format is refused with the fix, and built anew by the next run", async (context) => {
+  const { file, job, open } = await place(context, { "a.md": "A lighthouse.\n" });
+  const retriever = await open();
+  await retriever.index(job);
+  // No program wrote such a number yet, and 0 is a file without tables.
+  const older = formatVersion - 2;
+  const other = new Database(file);
+  other.exec(`CREATE TABLE of_another_time (x); PRAGMA user_version = ${older}`);
+  other.close();
+  const refused = hasCode("index_missing", new RegExp(`format ${older}.*aptove index`));
+  await assert.rejects(retriever.search(question), refused);
+  assert.deepEqual(await retriever.list("org"), []);
+  const summary = await retriever.index(job);
+  assert.deepEqual([summary.filesChanged, summary.chunksTotal], [1, 1]);
+  assert.equal((await retriever.search(question)).length, 1);
+});
 
 test("[Q5] a damaged index is an error that names the file and the mend, never an empty answer", async (context) => {
   const { folder, file, job, open } = await place(context, { "a.md": "A lighthouse.\n".repeat(2_000) });

@@ -1,7 +1,8 @@
 /**
  * The file of the local index: `<folder>/index.db`, SQLite in WAL mode, used by several processes at once
- * (B4). Everything in it is derived from working copies and can be made again, so a file of another format is
- * emptied by the next `index` instead of being migrated. docs/formats/index.md describes the tables.
+ * (B4). Everything in it is derived from working copies and can be made again, so a file of an older format is
+ * emptied by the next `index` instead of being migrated. One of a newer format is refused and stays as it is (B2).
+ * docs/formats/index.md describes the tables.
  */
 import { closeSync, mkdirSync, openSync } from "node:fs";
 import { join } from "node:path";
@@ -16,7 +17,7 @@ import { systemCode } from "../../system/system-error.ts";
 export type IndexDatabase = Database.Database;
 
 /** Counts up when the tables change, and when chunks or terms come about in another way: old ones would lie. */
-export const formatVersion = 2;
+export const formatVersion = 1;
 
 const tables = `
   CREATE TABLE repositories (
@@ -79,8 +80,15 @@ export function openIndexFile(folder: string): IndexDatabase {
   }
 }
 
+/** Returns the format of the tables; 0 if there are none. Throws `data_newer` for a format that this program does not know. */
 export function formatOf(database: IndexDatabase): number {
-  return database.pragma("user_version", { simple: true }) as number;
+  const format = database.pragma("user_version", { simple: true }) as number;
+  if (format <= formatVersion) return format;
+  throw new AptoveError(
+    "data_newer",
+    `${database.name} has the format ${format}, this version reads up to ${formatVersion}; update aptove, or delete the file and run \`aptove index\``,
+    { facts: { found: format, known: formatVersion } },
+  );
 }
 
 /**

@@ -43,7 +43,7 @@ class LocalRetriever implements Retriever {
     try {
       return await this.#search(query);
     } catch (error) {
-      if (error instanceof AptoveError && /^(index|retrieval)_/.test(error.code)) throw error;
+      if (error instanceof AptoveError && /^(?:index_|retrieval_|data_newer)/.test(error.code)) throw error;
       throw new AptoveError("retrieval_failed", indexFault(this.#file, error).detail, { cause: error });
     }
   }
@@ -71,11 +71,11 @@ class LocalRetriever implements Retriever {
       .slice(0, query.candidates);
   }
 
-  /** Throws `index_missing` or `index_mismatch`. */
+  /** Throws `index_missing`, `index_mismatch` or `data_newer`. */
   #repository(query: RetrievalQuery): RepositoryRow {
     const format = formatOf(this.#reader);
     if (format !== formatVersion && format !== 0) {
-      const detail = `the index was written by another version of aptove (format ${format}, this one has ${formatVersion})`;
+      const detail = `the index was written by an older version of aptove (format ${format}, this one has ${formatVersion})`;
       throw new AptoveError("index_missing", `${detail}; run \`aptove index\` to build it again`);
     }
     const row = format === 0 ? null : repositoryRow(this.#reader, query);

@@ -1,7 +1,6 @@
 /**
- * The operator's channel: what goes wrong behind the scenes, and on request what the server did, a line each. It is the only
- * way by which the program tells its operator anything; every line goes through one redaction (E8), and a line of a request or
- * a turn carries the ids by which the others of the same one are found.
+ * The operator's log: one line for each fault, and at a lower level one for each thing that the server did. The program has no
+ * other channel to its operator. Secrets are removed from every line (E8). Lines of one request or one turn share its ids.
  */
 import { AsyncLocalStorage } from "node:async_hooks";
 import { errorCatalogue } from "../../domain/errors.ts";
@@ -9,7 +8,7 @@ import type { Activity, Observer, RequestEnded, TurnBegun, TurnEnded } from "../
 import { redactor } from "../redact.ts";
 
 export const logFormats = ["text", "json"] as const;
-/** From few lines to many; each has those of the ones before it. */
+/** The levels, from few lines to many. Each includes the lines of those before it. */
 export const logLevels = ["error", "warn", "info", "debug"] as const;
 export type LogFormat = (typeof logFormats)[number];
 export type LogLevel = (typeof logLevels)[number];
@@ -17,40 +16,40 @@ export type LogLevel = (typeof logLevels)[number];
 export interface OperatorLogOptions {
   format: LogFormat;
   level: LogLevel;
-  /** Takes one line, without its end. */
+  /** Writes one line. The line has no line break at its end. */
   write(line: string): void;
-  /** By value; never written. */
+  /** The values of known secrets. They are never written. */
   secrets: readonly string[];
   /** Milliseconds since the epoch. */
   now(): number;
 }
 
 export interface OperatorLog {
-  /** Something went wrong; with an error it is told as one, else as a warning. */
+  /** Logs a fault: at level `error` if an error is given, otherwise at `warn`. */
   report(message: string, error?: unknown): void;
-  /** Tells of requests and turns (`info`), and of calls of models and tools (`debug`). */
+  /** Logs requests and turns at level `info`, and calls of models and tools at `debug`. */
   observer: Partial<Observer>;
 }
 
-/** Ids of what is going on; they are added to every line that is written inside. */
-interface Surroundings {
+/** The ids of the current request and turn. They are added to every line that is written within it. */
+interface LogContext {
   requestId?: string;
   turnId?: string;
   sessionId?: string;
 }
-type Fields = Record<string, string | number | boolean | null | undefined>;
+type LogFields = Record<string, string | number | boolean | null | undefined>;
 
-/** More of one text would be a text to read, not a line. */
+/** Longer texts are cut, so that a line stays a line. */
 const fieldCharactersMax = 8_192;
 
 export function operatorLog(options: OperatorLogOptions): OperatorLog {
   const { format, level, now } = options;
   const redact = redactor(options.secrets);
-  const around = new AsyncLocalStorage<Surroundings>();
-  const tells = (of: LogLevel): boolean => logLevels.indexOf(of) <= logLevels.indexOf(level);
+  const around = new AsyncLocalStorage<LogContext>();
+  const isWritten = (of: LogLevel): boolean => logLevels.indexOf(of) <= logLevels.indexOf(level);
 
-  const write = (of: LogLevel, event: string, fields: Fields): void => {
-    if (!tells(of)) return;
+  const write = (of: LogLevel, event: string, fields: LogFields): void => {
+    if (!isWritten(of)) return;
     const known = Object.entries({ ...around.getStore(), ...fields }).flatMap(([name, value]) =>
       value === undefined || value === null ? [] : [[name, typeof value === "string" ? plain(value) : value] as const],
     );
@@ -62,8 +61,8 @@ export function operatorLog(options: OperatorLogOptions): OperatorLog {
   };
   const plain = (text: string): string => redact(text.slice(0, fieldCharactersMax).toWellFormed());
 
-  /** Ends with a line that says how long it took. */
-  const told = <End>(inside: Surroundings, line: (end: End, durationMs: number) => Line): Activity<End> => {
+  /** Returns an activity that writes a line with its duration when it ends. */
+  const logged = <End>(inside: LogContext, line: (end: End, durationMs: number) => LogLine): Activity<End> => {
     const begun = performance.now();
     const surroundings = { ...around.getStore(), ...inside };
     return {
@@ -81,19 +80,19 @@ export function operatorLog(options: OperatorLogOptions): OperatorLog {
         : write("error", "report", { message, ...errorFields(error, format) }),
     observer: {
       request: ({ requestId, method }) =>
-        told({ requestId }, (end: RequestEnded, durationMs) => requestLine(method, end, durationMs)),
+        logged({ requestId }, (end: RequestEnded, durationMs) => requestLine(method, end, durationMs)),
       turn: (begun) =>
-        told({ turnId: begun.turnId, sessionId: begun.sessionId }, (end: TurnEnded, durationMs) =>
+        logged({ turnId: begun.turnId, sessionId: begun.sessionId }, (end: TurnEnded, durationMs) =>
           turnLine(begun, end, durationMs),
         ),
       modelCall: ({ provider, step }) =>
-        told({}, (end, durationMs) => {
+        logged({}, (end, durationMs) => {
           const { model, code, responseId, stopReason } = end;
           const fields = { provider, model, step, code, responseId, stopReason, durationMs };
           return { of: "debug", event: "model_call", fields };
         }),
       toolCall: ({ name: tool, callId }) =>
-        told({}, ({ isError }, durationMs) => {
+        logged({}, ({ isError }, durationMs) => {
           return { of: "debug", event: "tool_call", fields: { tool, callId, isError, durationMs } };
         }),
       note: ({ type, ...fields }) => write(noteLevel(type), type, fields),
@@ -101,21 +100,21 @@ export function operatorLog(options: OperatorLogOptions): OperatorLog {
   };
 }
 
-interface Line {
+interface LogLine {
   of: LogLevel;
   event: string;
-  fields: Fields;
+  fields: LogFields;
 }
 
-function requestLine(method: string, { route, status, code, caller }: RequestEnded, durationMs: number): Line {
+function requestLine(method: string, { route, status, code, caller }: RequestEnded, durationMs: number): LogLine {
   const isProbe = route === "/healthz" || route === "/readyz";
-  // Probes come every few seconds, and say something only when they fail.
+  // Probes come every few seconds, and matter only when they fail.
   const of = status >= 500 ? "warn" : isProbe ? "debug" : "info";
-  const who = { orgId: caller?.orgId, userId: caller?.userId };
-  return { of, event: "request", fields: { method, route, status, code, durationMs, ...who } };
+  const callerIds = { orgId: caller?.orgId, userId: caller?.userId };
+  return { of, event: "request", fields: { method, route, status, code, durationMs, ...callerIds } };
 }
 
-function turnLine({ provider, model, caller }: TurnBegun, end: TurnEnded, durationMs: number): Line {
+function turnLine({ provider, model, caller }: TurnBegun, end: TurnEnded, durationMs: number): LogLine {
   const { outcome, code, usage, modelRequests, overheadMs, firstOutputMs } = end;
   const isOurs = code !== null && errorCatalogue[code].status >= 500;
   const fields = {
@@ -140,20 +139,20 @@ function rounded(ms: number | null): number | null {
   return ms === null ? null : Math.round(ms);
 }
 
-/** The rounds of leases are many, and say something only to those who look for them. */
+/** Returns the level of a note. Renewals of leases are frequent, so they are only at `debug`. */
 function noteLevel(type: string): LogLevel {
   return type === "leases_renewed" ? "debug" : "info";
 }
 
-/** The place in the code is for programs that collect logs; a person at a terminal reads the message. */
-function errorFields(error: unknown, format: LogFormat): Fields {
+/** Returns the fields of an error. The stack is only in JSON, for log collectors; a person at a terminal reads the message. */
+function errorFields(error: unknown, format: LogFormat): LogFields {
   if (!(error instanceof Error)) return { error: String(error) };
   return format === "json" ? { error: error.message, stack: error.stack } : { error: error.message };
 }
 
-/** What a text says cannot begin a line of its own. */
-function textLine(event: string, { message, error, ...rest }: Fields): string {
+/** Formats a line of text. Line breaks in the values become spaces, so that no value can forge a line. */
+function textLine(event: string, { message, error, ...rest }: LogFields): string {
   const pairs = Object.entries(rest).map(([name, value]) => `${name}=${value}`);
-  const said = event === "report" ? `${message}${error === undefined ? "" : `: ${error}`}` : pairs.join(" ");
-  return `aptove: ${event === "report" ? "" : `${event} `}${said}`.replace(/[\u0000-\u001f\u007f-\u009f]+/g, " ");
+  const text = event === "report" ? `${message}${error === undefined ? "" : `: ${error}`}` : pairs.join(" ");
+  return `aptove: ${event === "report" ? "" : `${event} `}${text}`.replace(/[\u0000-\u001f\u007f-\u009f]+/g, " ");
 }

@@ -1,13 +1,13 @@
 /**
- * Sends spans to a collector over OTLP, at the address that the standard `OTEL_EXPORTER_OTLP_*` variables name. The SDK is not
- * part of aptove, which needs only the API: whoever wants traces installs it beside.
+ * Sends spans to a collector over OTLP, at the address in the standard `OTEL_EXPORTER_OTLP_*` variables. Aptove itself needs
+ * only the OpenTelemetry API. An operator who wants traces installs the SDK too.
  */
 import { context, propagation, trace } from "@opentelemetry/api";
 import { AptoveError } from "../../domain/errors.ts";
 import { withinMs } from "../../system/abort.ts";
 
 export interface TraceExport {
-  /** Sends what was not sent yet, within a few seconds, and ends. */
+  /** Sends the remaining spans, which takes at most five seconds, and stops. */
   close(): Promise<void>;
 }
 
@@ -20,12 +20,12 @@ const packages = [
 ];
 const flushMs = 5_000;
 
-/** `ratio`: of traces that nobody began before. Throws `config_invalid` where the SDK is missing. */
+/** Starts the export. `ratio` is the share of traces to record, for requests that do not continue a trace. Throws `config_invalid` if the SDK is missing. */
 export async function exportTraces({ version, ratio }: { version: string; ratio: number }): Promise<TraceExport> {
   const { sdk, hooks, core, resources, otlp } = await load();
   const named = resources.resourceFromAttributes({ "service.name": "aptove", "service.version": version });
   const provider = new sdk.TracerProvider({
-    // What the environment says (OTEL_SERVICE_NAME, OTEL_RESOURCE_ATTRIBUTES) counts over that.
+    // The environment (OTEL_SERVICE_NAME, OTEL_RESOURCE_ATTRIBUTES) overrides these attributes.
     resource: named.merge(resources.detectResources({ detectors: [resources.envDetector] })),
     sampler: new sdk.ParentBasedSampler({ root: new sdk.TraceIdRatioBasedSampler(ratio) }),
     spanProcessors: [new sdk.BatchSpanProcessor({ exporter: new otlp.OTLPTraceExporter() })],
@@ -52,7 +52,7 @@ async function load() {
     return { sdk, hooks, core, resources, otlp };
   } catch (cause) {
     const line = `npm install ${packages.join(" ")}`;
-    throw new AptoveError("config_invalid", `traces.exporter needs packages that are not there; run: ${line}`, {
+    throw new AptoveError("config_invalid", `traces.exporter needs packages that are not installed; run: ${line}`, {
       cause,
     });
   }

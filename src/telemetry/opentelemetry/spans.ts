@@ -1,14 +1,14 @@
 /**
- * What the observer hears as OpenTelemetry spans (F10): a request, in it its turn, in that the calls of the model and of tools, and
- * in each what it asked of the stores. Only the API is used: without an SDK that somebody registered, nothing is made of it.
- * Attributes are those of the conventions for HTTP and for generative AI, as far as they are no contents (E8).
+ * An observer that makes OpenTelemetry spans (F10). A request contains its turn, a turn contains the calls of the model and of
+ * tools, and each of them contains its calls of the stores. It uses only the API: without a registered SDK it does nothing. The
+ * attributes follow the semantic conventions for HTTP and generative AI, without contents (E8).
  */
 import { context, propagation, ROOT_CONTEXT, SpanKind, SpanStatusCode, trace } from "@opentelemetry/api";
 import type { Attributes, Context, Span, Tracer } from "@opentelemetry/api";
 import type { Usage } from "../../domain/usage.ts";
 import type { Activity, Observer } from "../observer.ts";
 
-/** Spans of the tracer provider that is registered when this is called. */
+/** Creates the observer. It uses the tracer provider that is registered at the time of this call. */
 export function spanObserver(version: string): Partial<Observer> {
   const tracer = trace.getTracer("aptove", version);
   return {
@@ -16,18 +16,18 @@ export function spanObserver(version: string): Partial<Observer> {
       const carrier = { ...(traceparent !== null && { traceparent }), ...(tracestate !== null && { tracestate }) };
       const parent = propagation.extract(ROOT_CONTEXT, carrier);
       const attributes = { "http.request.method": method, "aptove.request.id": requestId };
-      const span = begin(tracer, { name: method, kind: SpanKind.SERVER, attributes, parent });
-      return ended(span, parent, ({ route, status, code, caller }) => {
+      const span = startSpan(tracer, { name: method, kind: SpanKind.SERVER, attributes, parent });
+      return spanActivity(span, parent, ({ route, status, code, caller }) => {
         span.setAttribute("http.response.status_code", status);
         if (route !== null) span.updateName(`${method} ${route}`).setAttribute("http.route", route);
-        if (caller !== null) span.setAttributes(who(caller));
-        // A client's own fault is no fault of the server's span.
+        if (caller !== null) span.setAttributes(callerAttributes(caller));
+        // A 4xx status is the client's fault and does not mark the server's span as failed.
         if (code !== null) span.setAttribute("error.type", code);
         return status >= 500 ? (code ?? String(status)) : null;
       });
     },
     turn: ({ turnId, sessionId, provider, model, caller }) => {
-      const span = begin(tracer, {
+      const span = startSpan(tracer, {
         name: "invoke_agent aptove",
         kind: SpanKind.INTERNAL,
         attributes: {
@@ -37,18 +37,18 @@ export function spanObserver(version: string): Partial<Observer> {
           "gen_ai.provider.name": provider,
           "gen_ai.request.model": model,
           "aptove.turn.id": turnId,
-          ...who(caller),
+          ...callerAttributes(caller),
         },
       });
-      return ended(span, context.active(), ({ outcome, code, usage, modelRequests, overheadMs }) => {
+      return spanActivity(span, context.active(), ({ outcome, code, usage, modelRequests, overheadMs }) => {
         span.setAttributes({ "aptove.turn.outcome": outcome, "aptove.turn.model_requests": modelRequests });
         if (overheadMs !== null) span.setAttribute("aptove.turn.overhead_ms", overheadMs);
-        span.setAttributes(tokens(usage));
+        span.setAttributes(usageAttributes(usage));
         return code;
       });
     },
     modelCall: ({ turnId, step, provider, model }) => {
-      const span = begin(tracer, {
+      const span = startSpan(tracer, {
         name: `chat ${model}`,
         kind: SpanKind.CLIENT,
         attributes: {
@@ -59,11 +59,11 @@ export function spanObserver(version: string): Partial<Observer> {
           "aptove.turn.step": step,
         },
       });
-      return ended(
+      return spanActivity(
         span,
         context.active(),
         ({ model: answering, responseId, stopReason, code, usage, firstOutputMs }) => {
-          span.setAttributes({ "gen_ai.response.model": answering, ...tokens(usage) });
+          span.setAttributes({ "gen_ai.response.model": answering, ...usageAttributes(usage) });
           if (responseId !== null) span.setAttribute("gen_ai.response.id", responseId);
           if (stopReason !== null) span.setAttribute("gen_ai.response.finish_reasons", [stopReason]);
           if (firstOutputMs !== null) span.setAttribute("aptove.first_output_ms", firstOutputMs);
@@ -72,7 +72,7 @@ export function spanObserver(version: string): Partial<Observer> {
       );
     },
     toolCall: ({ turnId, callId, name }) => {
-      const span = begin(tracer, {
+      const span = startSpan(tracer, {
         name: `execute_tool ${name}`,
         kind: SpanKind.INTERNAL,
         attributes: {
@@ -82,37 +82,39 @@ export function spanObserver(version: string): Partial<Observer> {
           "aptove.turn.id": turnId,
         },
       });
-      return ended(span, context.active(), ({ isError }) => (isError ? "tool_error" : null));
+      return spanActivity(span, context.active(), ({ isError }) => (isError ? "tool_error" : null));
     },
     storeCall: ({ store, operation }) => {
-      // Without a parent it is the house's own work, of which there is a lot, all the time.
-      if (trace.getActiveSpan() === undefined) return untold;
+      // A call without a parent belongs to a background job. There are too many of them.
+      if (trace.getActiveSpan() === undefined) return noActivity;
       const attributes = { "aptove.store": store, "aptove.store.operation": operation };
-      const span = begin(tracer, { name: `${store}.${operation}`, kind: SpanKind.CLIENT, attributes });
-      return ended(span, context.active(), ({ code }) => code);
+      const span = startSpan(tracer, { name: `${store}.${operation}`, kind: SpanKind.CLIENT, attributes });
+      return spanActivity(span, context.active(), ({ code }) => code);
     },
     note: ({ type, ...facts }) => {
-      const said = Object.entries(facts).flatMap(([name, value]) => (value === null ? [] : [[name, value] as const]));
-      trace.getActiveSpan()?.addEvent(`aptove.${type}`, Object.fromEntries(said));
+      const attributes = Object.entries(facts).flatMap(([name, value]) =>
+        value === null ? [] : [[name, value] as const],
+      );
+      trace.getActiveSpan()?.addEvent(`aptove.${type}`, Object.fromEntries(attributes));
     },
   };
 }
 
-const untold: Activity<unknown> = { within: (work) => work(), end: () => undefined };
+const noActivity: Activity<unknown> = { within: (work) => work(), end: () => undefined };
 
-interface Beginning {
+interface SpanStart {
   name: string;
   kind: SpanKind;
   attributes: Attributes;
   parent?: Context;
 }
 
-function begin(tracer: Tracer, { name, kind, attributes, parent = context.active() }: Beginning): Span {
+function startSpan(tracer: Tracer, { name, kind, attributes, parent = context.active() }: SpanStart): Span {
   return tracer.startSpan(name, { kind, attributes }, parent);
 }
 
-/** `close` sets the last attributes, and gives what went wrong. */
-function ended<End>(span: Span, parent: Context, close: (end: End) => string | null): Activity<End> {
+/** Returns the activity of a span. `close` sets the last attributes and returns the error type, or null. */
+function spanActivity<End>(span: Span, parent: Context, close: (end: End) => string | null): Activity<End> {
   const inside = trace.setSpan(parent, span);
   return {
     within: (work) => context.with(inside, work),
@@ -124,11 +126,11 @@ function ended<End>(span: Span, parent: Context, close: (end: End) => string | n
   };
 }
 
-function who({ orgId, userId }: { orgId: string; userId: string }): Attributes {
+function callerAttributes({ orgId, userId }: { orgId: string; userId: string }): Attributes {
   return { "user.id": userId, "aptove.org.id": orgId };
 }
 
-function tokens({ input, output, cached, reasoning }: Usage): Attributes {
+function usageAttributes({ input, output, cached, reasoning }: Usage): Attributes {
   return {
     "gen_ai.usage.input_tokens": input,
     "gen_ai.usage.output_tokens": output,

@@ -1,17 +1,17 @@
 /**
- * What the observer hears as figures for Prometheus. The number of series is bounded by the program and its configuration, not
- * by use: labels are providers, models, routes, codes and methods of contracts, never an id, a user or a path; and of models,
- * which a request may name, so many and the rest as `other`.
+ * An observer that keeps metrics for Prometheus. The program and its configuration bound the number of series, not its use.
+ * Labels are providers, models, routes, codes and methods of contracts; never an id, a user or a path. A request may name any
+ * model, so only a limited number of models get a label, and the rest is `other`.
  */
 import type { Activity, Observer } from "../observer.ts";
 import { Counter, Gauge, Histogram, Registry, collectDefaultMetrics } from "prom-client";
 
-export interface Metrics {
+export interface PrometheusMetrics {
   observer: Observer;
-  /** Everything, in Prometheus' text format. */
+  /** Returns all metrics in the text format of Prometheus. */
   text(): Promise<string>;
   contentType: string;
-  /** From now on the use of a pool of connections is told too. */
+  /** Adds the use of a connection pool to the metrics. */
   watchPool(use: () => Record<"open" | "idle" | "waiting", number>): void;
 }
 
@@ -21,7 +21,7 @@ const otherLabel = "other";
 const short = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
 const long = [0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300, 600, 1_800];
 
-export function prometheusMetrics(): Metrics {
+export function prometheusMetrics(): PrometheusMetrics {
   const registry = new Registry();
   const registers = [registry];
   collectDefaultMetrics({ register: registry });
@@ -102,58 +102,73 @@ function makeMeters(registers: Registers) {
   const byStore: ("store" | "operation")[] = ["store", "operation"];
   return {
     requests: counter("http_requests_total", "Requests over HTTP.", ["route", "method", "status"]),
-    requestSeconds: histogram("http_request_seconds", "Until an answer began.", {
+    requestSeconds: histogram("http_request_seconds", "Seconds until the response began.", {
       labels: ["route", "method"],
       buckets: short,
     }),
     refusals: counter("refusals_total", "Requests over a limit, by the code of the refusal.", ["code"]),
-    streams: gauge("event_streams_open", "Listeners to events."),
-    running: gauge("turns_running", "Turns that this server runs."),
-    turns: counter("turns_total", "Turns that ended, or were refused.", [...byModel, "outcome", "code"]),
-    turnSeconds: histogram("turn_seconds", "From accepting a turn to its stored end.", {
+    streams: gauge("event_streams_open", "Open streams of events."),
+    running: gauge("turns_running", "Turns that run on this server."),
+    turns: counter("turns_total", "Turns that ended or were refused.", [...byModel, "outcome", "code"]),
+    turnSeconds: histogram("turn_seconds", "Seconds from accepting a turn until its end is stored.", {
       labels: byModel,
       buckets: long,
     }),
-    overheadSeconds: histogram("turn_overhead_seconds", "Of a turn, what is neither the model's nor its tools'.", {
-      labels: [],
-      buckets: short,
-    }),
-    firstOutputSeconds: histogram("turn_first_output_seconds", "From accepting a turn to its first output.", {
+    overheadSeconds: histogram(
+      "turn_overhead_seconds",
+      "Seconds of a turn without the model, the tools and the pauses before retries.",
+      {
+        labels: [],
+        buckets: short,
+      },
+    ),
+    firstOutputSeconds: histogram(
+      "turn_first_output_seconds",
+      "Seconds from accepting a turn until its first output.",
+      {
+        labels: byModel,
+        buckets: long,
+      },
+    ),
+    modelCalls: counter("model_calls_total", "Requests to providers, by error code.", [...byModel, "code"]),
+    modelSeconds: histogram("model_call_seconds", "Seconds of one request to a provider.", {
       labels: byModel,
       buckets: long,
     }),
-    modelCalls: counter("model_calls_total", "Requests to providers, by the code of their failure.", [
+    tokens: counter("tokens_total", "Tokens by kind. Input includes cached, output includes reasoning.", [
       ...byModel,
-      "code",
+      "kind",
     ]),
-    modelSeconds: histogram("model_call_seconds", "One request to a provider.", { labels: byModel, buckets: long }),
-    tokens: counter("tokens_total", "Input includes cached, output includes reasoning.", [...byModel, "kind"]),
-    cost: counter("cost_usd_total", "US dollars by the table of prices, where there is a price.", byModel),
-    retries: counter("model_retries_total", "Requests to providers that were made again.", ["provider", "code"]),
-    rebuilds: counter("chains_rebuilt_total", "Chains that a provider had forgotten.", ["provider"]),
-    toolSeconds: histogram("tool_call_seconds", "One call of a tool beside the engine.", {
+    cost: counter("cost_usd_total", "Cost in US dollars, for models with a known price.", byModel),
+    retries: counter("model_retries_total", "Retried requests to providers.", ["provider", "code"]),
+    rebuilds: counter(
+      "chains_rebuilt_total",
+      "Response chains that a provider no longer had, and that were sent again in full.",
+      ["provider"],
+    ),
+    toolSeconds: histogram("tool_call_seconds", "Seconds of one tool call in this process.", {
       labels: ["error"],
       buckets: long,
     }),
     recovered: counter(
       "turns_recovered_total",
-      "Turns that ran nowhere any more, of dead servers mostly, and that this one failed.",
+      "Turns that no process ran any more and that this server marked as failed.",
       [],
     ),
-    leaseLate: histogram("lease_renewal_late_seconds", "How late a round of renewals came.", {
+    leaseLate: histogram("lease_renewal_late_seconds", "Seconds by which a renewal of leases was late.", {
       labels: [],
       buckets: short,
     }),
-    leaseErrors: counter("lease_renewal_errors_total", "Rounds of renewals that failed.", ["code"]),
-    storeSeconds: histogram("store_call_seconds", "One call of a store.", { labels: byStore, buckets: short }),
-    storeErrors: counter("store_errors_total", "Calls of a store that failed.", [...byStore, "code"]),
+    leaseErrors: counter("lease_renewal_errors_total", "Renewals of leases that failed.", ["code"]),
+    storeSeconds: histogram("store_call_seconds", "Seconds of one store call.", { labels: byStore, buckets: short }),
+    storeErrors: counter("store_errors_total", "Store calls that failed.", [...byStore, "code"]),
   };
 }
 
 function poolGauge(registers: Registers, use: () => Record<string, number>): Gauge {
   return new Gauge({
     name: "aptove_records_connections",
-    help: "Connections to the database; waiting: calls that wait for one.",
+    help: "Connections to the database. State `waiting`: calls that wait for one.",
     labelNames: ["state"],
     registers,
     collect() {
@@ -167,7 +182,7 @@ function timed<End>(ended: (seconds: number, end: End) => void): Activity<End> {
   return { within: (work) => work(), end: (end) => ended((performance.now() - begun) / 1_000, end) };
 }
 
-/** A request may name any model: the first so many have a label of their own. */
+/** Returns a function that keeps the first `max` values as labels and turns all others into `other`. */
 function boundedLabels(max: number): (value: string) => string {
   const known = new Set<string>();
   return (value) => {
@@ -180,7 +195,7 @@ function boundedLabels(max: number): (value: string) => string {
 
 const methods = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"];
 
-/** A client may send any word as a method. */
+/** Returns the method, or `other` if it is unknown: a client may send any text as a method. */
 function knownMethod(method: string): string {
   return methods.includes(method) ? method : otherLabel;
 }

@@ -7,7 +7,7 @@ import { test, type TestContext } from "node:test";
 import { fileURLToPath } from "node:url";
 import { toolWorld, type ToolWorld } from "../../../testing/tool-world.ts";
 import { limits } from "../../domain/limits.ts";
-import type { CommandRequest } from "../session-tools.ts";
+import type { ShellCommandRequest } from "../session-tools.ts";
 
 /** Short, so that a test of what does not want to end ends. */
 const local = { graceMs: 100 };
@@ -190,8 +190,8 @@ test("[P4] a command asks first, and is shown as it is", async (t) => {
 });
 
 test("[P4] where the client offers its terminals, commands run there", async (t) => {
-  const asked: CommandRequest[] = [];
-  const run = async (request: CommandRequest) => {
+  const asked: ShellCommandRequest[] = [];
+  const run = async (request: ShellCommandRequest) => {
     asked.push(request);
     request.onOutput("from there");
     return { exitCode: null, signal: "SIGTERM", output: "from there", isCut: true };

@@ -1,21 +1,21 @@
-/** `run`: a command line in a shell, in the folders of one session (P5, P4). */
+/** `run`: runs a command line in a shell, in the folders of one session (P5, P4). */
 import { stripVTControlCharacters } from "node:util";
 import { limits } from "../../domain/limits.ts";
 import { describedTool } from "../described-tool.ts";
 import { textArgument, toolParameters, wholeArgument } from "../parameters.ts";
-import { SessionFolders, type PresentPlace, type SessionFoldersOptions } from "../session-folders.ts";
+import { SessionFolders, type ExistingPath, type SessionFoldersOptions } from "../session-folders.ts";
 import { shownPath } from "../shown-text.ts";
-import type { CommandOutcome, CommandRunner } from "../session-tools.ts";
+import type { ShellCommandResult, CommandRunner } from "../session-tools.ts";
 import type { Tool, ToolContext, ToolResult } from "../tool.ts";
 import { ToolFault } from "../tool-fault.ts";
 import { localCommands, type LocalCommandsOptions } from "./local-commands.ts";
 
 export interface CommandToolOptions extends SessionFoldersOptions {
-  /** In place of processes of this machine. */
+  /** The runner of commands, such as the client's terminals. Absent: local processes. */
   commands?: CommandRunner;
-  /** What such a process gets to see, where there is no `commands`. */
+  /** Options for local processes. They have no effect with `commands`. */
   local?: LocalCommandsOptions;
-  /** Ends what runs when it aborts: the session is over. */
+  /** Ends running commands when it aborts, which is at the end of the session. */
   until?: AbortSignal;
 }
 
@@ -29,8 +29,8 @@ const parameters = toolParameters(() => ({
 }));
 
 const about =
-  "Run a shell command and get its output and exit code. Standard input is empty, nobody can answer questions, " +
-  "and what it leaves running in the background is ended with it.";
+  "Run a shell command and get its output and exit code. Standard input is empty, no person can answer questions, " +
+  "and processes that it leaves in the background are ended with it.";
 
 export function commandTool(options: CommandToolOptions): Tool {
   const folders = new SessionFolders(options);
@@ -41,51 +41,51 @@ export function commandTool(options: CommandToolOptions): Tool {
     about,
     effect: "run",
     parameters,
-    // The command ends by its own time limit, and says what it wrote until then.
+    // The command ends at its own time limit and returns its output so far. This limit of the engine is longer.
     timeMs: limits.commandMsMax + 4 * limits.commandGraceMs,
     view: async ({ command, cwd = "." }) => {
-      const place = await folder(folders, cwd);
+      const target = await folder(folders, cwd);
       const line = command.trim().split("\n", 1)[0] ?? "";
       const isWhole = line === command.trim();
-      const where = place.shown === "." ? "" : ` in ${place.shown}`;
+      const where = target.shown === "." ? "" : ` in ${target.shown}`;
       const title = `Run ${shownPath(line)}${isWhole ? "" : " …"}${where}`;
       return {
         title,
         kind: "execute",
-        locations: [{ path: place.known }],
+        locations: [{ path: target.known }],
         content: isWhole ? [] : [{ type: "text", text: command }],
-        permission: { key: `run ${command} in ${JSON.stringify(place.real)}`, label: title.slice("Run ".length) },
+        permission: { key: `run ${command} in ${JSON.stringify(target.real)}`, label: title.slice("Run ".length) },
       };
     },
     run: async ({ command, cwd = ".", timeout_ms: timeMs = limits.commandMs }, context) => {
-      const place = await folder(folders, cwd);
+      const target = await folder(folders, cwd);
       if (command.includes("\0")) throw new ToolFault("the command contains a NUL");
       const time = AbortSignal.timeout(timeMs);
       const signal = AbortSignal.any([context.signal, until, time]);
-      const outcome = await commands.run(request({ command, place, signal }, context));
+      const outcome = await commands.run(request({ command, target, signal }, context));
       const stopped = context.signal.aborted || until.aborted ? "interrupted" : null;
-      const late = `ended: it took longer than ${timeMs} ms; timeout_ms may be up to ${limits.commandMsMax}`;
+      const late = `ended: it ran longer than ${timeMs} ms; timeout_ms may be up to ${limits.commandMsMax}`;
       return resultOf(outcome, stopped ?? (time.aborted ? late : null));
     },
   });
 }
 
-async function folder(folders: SessionFolders, cwd: string): Promise<PresentPlace> {
-  const place = await folders.existing(cwd);
-  if (place.kind !== "folder") throw new ToolFault(`${place.shown} is a file; cwd must be a folder`);
-  return place;
+async function folder(folders: SessionFolders, cwd: string): Promise<ExistingPath> {
+  const target = await folders.resolveExisting(cwd);
+  if (target.kind !== "folder") throw new ToolFault(`${target.shown} is a file; cwd must be a folder`);
+  return target;
 }
 
-interface Asked {
+interface RequestedCommand {
   command: string;
-  place: PresentPlace;
+  target: ExistingPath;
   signal: AbortSignal;
 }
 
-function request({ command, place, signal }: Asked, { callId, showOutput }: ToolContext) {
+function request({ command, target, signal }: RequestedCommand, { callId, showOutput }: ToolContext) {
   return {
     command,
-    cwd: place.real,
+    cwd: target.real,
     callId,
     outputBytesMax: limits.commandOutputBytesMax,
     signal,
@@ -93,12 +93,12 @@ function request({ command, place, signal }: Asked, { callId, showOutput }: Tool
   };
 }
 
-function resultOf({ output, isCut, exitCode, signal }: CommandOutcome, stopped: string | null): ToolResult {
-  // Colours are tokens without meaning.
-  const said = stripVTControlCharacters(output).trimEnd();
+function resultOf({ output, isCut, exitCode, signal }: ShellCommandResult, stopped: string | null): ToolResult {
+  // Colour codes cost tokens and mean nothing to the model.
+  const text = stripVTControlCharacters(output).trimEnd();
   const beginning = isCut ? ["(the beginning of the output was dropped)"] : [];
   const end = stopped ?? endText(exitCode, signal);
-  const lines = [...beginning, ...(said === "" ? [] : [said]), ...(end === null ? [] : [`(${end})`])];
+  const lines = [...beginning, ...(text === "" ? [] : [text]), ...(end === null ? [] : [`(${end})`])];
   return { output: lines.length === 0 ? "(no output)" : lines.join("\n"), isError: exitCode !== 0 || stopped !== null };
 }
 

@@ -1,29 +1,29 @@
 /**
- * Takes the keys that are known out of what a command wrote (E8). The environment of this process, or its files, can be
- * read by any command of the same user; what comes of it goes to a model, and is kept.
+ * Removes known keys from the output of a command (E8). Any command of the same user can read the environment of this
+ * process or its files, and its output goes to a model and is stored.
  */
 
-/** Shorter ones ("ollama", "none") stand in any text, and are no secrets. */
+/** The shortest value that is hidden. Shorter ones ("ollama", "none") occur in any text and are not secrets. */
 const secretCharactersMin = 16;
 
 export interface ValueHider {
-  /** A whole text. */
+  /** Returns the text with each key replaced. */
   hide(text: string): string;
-  /** A text that comes in pieces, none of which says half of a secret: what may go on in the next piece is held back. */
+  /** Hides keys in a text that arrives in pieces. The end of a piece that may be the beginning of a key is held until the next piece. */
   stream(onText: (text: string) => void): { add(piece: string): void; end(): void };
 }
 
 export function valueHider(values: readonly string[]): ValueHider {
   const secrets = [...new Set(values)]
     .filter((value) => value.length >= secretCharactersMin)
-    // A longer one may hold a shorter one.
+    // A longer value may contain a shorter one.
     .toSorted((one, other) => other.length - one.length);
   const hide = (text: string): string => secrets.reduce((hidden, secret) => hidden.replaceAll(secret, "***"), text);
   return {
     hide,
     stream: (onText) => {
       let held = "";
-      const say = (text: string): void => {
+      const emit = (text: string): void => {
         if (text !== "") onText(text);
       };
       return {
@@ -31,10 +31,10 @@ export function valueHider(values: readonly string[]): ValueHider {
           const text = hide(held + piece);
           const from = text.length - beginningAtEnd(text, secrets);
           held = text.slice(from);
-          say(text.slice(0, from));
+          emit(text.slice(0, from));
         },
         end: () => {
-          say(held);
+          emit(held);
           held = "";
         },
       };
@@ -42,7 +42,7 @@ export function valueHider(values: readonly string[]): ValueHider {
   };
 }
 
-/** How many characters at the end of the text may be the beginning of a secret. */
+/** Returns the number of characters at the end of the text that may be the beginning of a secret. */
 function beginningAtEnd(text: string, secrets: readonly string[]): number {
   const lengths = secrets.map((secret) => {
     let length = Math.min(secret.length - 1, text.length);

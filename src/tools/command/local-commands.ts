@@ -1,7 +1,7 @@
 /**
- * Commands as processes of this machine (P5). A command is never waited for longer than its signal says, whatever it
- * leaves running, and nothing of it stays: not after it ended, not after it was stopped, and not after this process
- * was killed either, for then its watcher, which holds the other end of a pipe, ends the group.
+ * Runs commands as local processes (P5). A command is never waited for longer than its signal allows, whatever it leaves
+ * running. None of its processes remains after it ended or was stopped. If this process is killed, a watcher, which holds
+ * the other end of a pipe, ends the command's process group.
  */
 import { spawn, type ChildProcess, type SpawnOptions } from "node:child_process";
 import { randomUUID } from "node:crypto";
@@ -12,13 +12,13 @@ import { limits } from "../../domain/limits.ts";
 import { whenAborted, withinMs } from "../../system/abort.ts";
 import { endFamily } from "../../system/process-family.ts";
 import { startedPid, whenExited } from "../../system/processes.ts";
-import type { CommandOutcome, CommandRequest, CommandRunner } from "../session-tools.ts";
+import type { ShellCommandResult, ShellCommandRequest, CommandRunner } from "../session-tools.ts";
 import { commandEnvironment, type CommandEnvironment } from "./environment.ts";
 import { valueHider } from "./hide-values.ts";
 import { OutputTail } from "./output-tail.ts";
 
 export interface LocalCommandsOptions extends CommandEnvironment {
-  /** In place of this process's own environment. */
+  /** The environment to filter for the command. Absent: the environment of this process. */
   env?: Readonly<Record<string, string | undefined>>;
   graceMs?: number;
   floodBytesMax?: number;
@@ -33,7 +33,7 @@ export function localCommands(options: LocalCommandsOptions = {}): CommandRunner
   return { run: (command) => runCommand(command, options) };
 }
 
-async function runCommand(command: CommandRequest, options: LocalCommandsOptions): Promise<CommandOutcome> {
+async function runCommand(command: ShellCommandRequest, options: LocalCommandsOptions): Promise<ShellCommandResult> {
   command.signal.throwIfAborted();
   const { env = process.env, graceMs = limits.commandGraceMs } = options;
   const mark = randomUUID();
@@ -50,7 +50,7 @@ async function runCommand(command: CommandRequest, options: LocalCommandsOptions
   try {
     const stopped = Promise.race([output.flooded, whenAborted(command.signal)]);
     await Promise.race([exited, stopped]);
-    // What it left running may still say something; then it is ended.
+    // Processes that it left running may still write output. Then they are ended.
     await withinMs(drainMs, Promise.race([closed, stopped]));
     await endFamily(family, graceMs);
     await withinMs(drainMs, closed);
@@ -63,12 +63,12 @@ async function runCommand(command: CommandRequest, options: LocalCommandsOptions
 }
 
 /**
- * The watcher reads from a pipe that nobody writes to; its end says that this process is gone. Both streams of the
- * command are one, so that what it writes stays in order.
+ * The watcher reads from a pipe that never receives data. The end of the pipe shows that this process is gone. Both
+ * output streams of the command are one, so that their order is kept.
  */
 const script = '(read -r _ <&3 || kill -KILL 0) >/dev/null 2>&1 &\nexec "$@" 2>&1 3<&-';
 
-function startShell({ command, cwd }: CommandRequest, env: Record<string, string>): ChildProcess {
+function startShell({ command, cwd }: ShellCommandRequest, env: Record<string, string>): ChildProcess {
   const options: SpawnOptions = { cwd, env, windowsHide: true };
   if (process.platform === "win32") {
     const shell = process.env["ComSpec"] ?? "cmd.exe";
@@ -80,7 +80,7 @@ function startShell({ command, cwd }: CommandRequest, env: Record<string, string
   return spawn("/bin/sh", line, { ...options, detached: true, stdio: ["ignore", "pipe", "ignore", "pipe"] });
 }
 
-/** Not the `close` of the child: that waits for the watcher's pipe too. */
+/** Returns promises for the end of the process and of its output. The `close` event of the child is not used: it also waits for the watcher's pipe. */
 function endsOf(child: ChildProcess): { exited: Promise<unknown>; closed: Promise<unknown> } {
   const close = (of: EventEmitter | null): Promise<void> =>
     new Promise((resolve) => (of === null ? resolve() : of.once("close", () => resolve())));
@@ -89,7 +89,7 @@ function endsOf(child: ChildProcess): { exited: Promise<unknown>; closed: Promis
 }
 
 interface ReadOutput {
-  /** Resolves when the command wrote more than anybody can want. */
+  /** Resolves when the command has written more than any caller can use. */
   flooded: Promise<void>;
   text(): string;
   isCut(): boolean;
@@ -97,7 +97,7 @@ interface ReadOutput {
 
 function readOutput(
   child: ChildProcess,
-  { outputBytesMax, onOutput }: CommandRequest,
+  { outputBytesMax, onOutput }: ShellCommandRequest,
   floodBytesMax: number,
 ): ReadOutput {
   const tail = new OutputTail(outputBytesMax);
@@ -113,7 +113,7 @@ function readOutput(
         if (isFlooded) resolve();
       });
     }
-    // A pipe that breaks when the command dies says no more than that.
+    // A broken pipe only means that the command ended.
     for (const pipe of child.stdio) pipe?.on("error", () => undefined);
   });
   const note = `\n(ended: it wrote more than ${Math.floor(floodBytesMax / 1_048_576)} MiB)`;

@@ -1,9 +1,9 @@
-/** The end of an output of any length, in bounded memory. */
+/** Keeps the end of an output of any length in bounded memory. */
 export class OutputTail {
   readonly #bytesMax: number;
   #pieces: Buffer[] = [];
   #kept = 0;
-  /** All that was written, kept or not. */
+  /** The number of bytes that were written, including dropped ones. */
   bytes = 0;
 
   constructor(bytesMax: number) {
@@ -14,7 +14,7 @@ export class OutputTail {
     this.bytes += piece.length;
     this.#kept += piece.length;
     this.#pieces.push(piece);
-    // Twice as much as is asked for, so that it is not copied at every piece.
+    // Keeps up to twice the limit, so that the data is not copied for every piece.
     if (this.#kept > 2 * this.#bytesMax || this.#pieces.length > 4_096) this.#pack();
   }
 
@@ -22,7 +22,7 @@ export class OutputTail {
     return this.bytes > this.#bytesMax;
   }
 
-  /** What is no UTF-8 becomes U+FFFD; a letter that the cut goes through is left out. */
+  /** Returns the kept text. Bytes that are not UTF-8 become U+FFFD. A character that the cut goes through is left out. */
   text(): string {
     this.#pack();
     let [all = Buffer.alloc(0)] = this.#pieces;
@@ -38,7 +38,7 @@ export class OutputTail {
 
   #pack(): void {
     const all = Buffer.concat(this.#pieces);
-    // A copy, so that what is dropped is freed.
+    // A copy, so that the memory of the dropped part is freed.
     const end = all.length > this.#bytesMax ? Buffer.from(all.subarray(all.length - this.#bytesMax)) : all;
     this.#pieces = end.length === 0 ? [] : [end];
     this.#kept = end.length;

@@ -1,9 +1,9 @@
-/** The agent's tools for files: read, list, search, write, edit, in the folders of one session (P5, P4). */
+/** The agent's file tools: read, list, search, write, edit, in the folders of one session (P5, P4). */
 import { SessionFolders, type SessionFoldersOptions } from "../session-folders.ts";
 import type { FileAccess } from "../session-tools.ts";
 import type { Tool } from "../tool.ts";
 import { editTool } from "./edit-tool.ts";
-import { SeenFiles, type FilesSession } from "./files-session.ts";
+import { SeenFiles, type FileToolsSession } from "./files-session.ts";
 import { listTool } from "./list-tool.ts";
 import { readTool } from "./read-tool.ts";
 import { searchTool } from "./search-tool.ts";
@@ -11,13 +11,13 @@ import { TextFiles } from "./text-files.ts";
 import { writeTool } from "./write-tool.ts";
 
 export interface FileToolsOptions extends SessionFoldersOptions {
-  /** In place of the disk where a file is read or written; lists and searches are always the disk's. */
+  /** File access of the client, which replaces the disk for reading or writing one file. Lists and searches always use the disk. */
   files?: Partial<FileAccess>;
 }
 
-/** For one session: they remember which files the model has seen. */
+/** Makes the file tools of one session. They share a record of the files that the model has read. */
 export function fileTools(options: FileToolsOptions): Tool[] {
-  const session: FilesSession = {
+  const session: FileToolsSession = {
     folders: new SessionFolders(options),
     texts: new TextFiles(options.files),
     seen: new SeenFiles(),

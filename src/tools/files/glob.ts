@@ -1,18 +1,18 @@
 /**
- * Patterns of paths as in .gitignore: `*` and `?` within a name, `**` for any folders, `[a-z]`, `{a,b}`. A pattern
- * without a slash fits a name in any folder. The time that a match takes grows with path times pattern and never
- * explodes, whatever the pattern: it is the model's word, and it is tried on every file.
+ * Path patterns as in .gitignore: `*` and `?` within a name, `**` for any folders, `[a-z]`, `{a,b}`. A pattern without a
+ * slash matches a name in any folder. The model writes the pattern, and it is tried on every file. So matching takes time
+ * proportional to path length times pattern length, whatever the pattern.
  */
 import { limits } from "../../domain/limits.ts";
 import { ToolFault } from "../tool-fault.ts";
 
 const alternativesMax = 64;
 
-/** Null fits one step of `**`; a name is a list of its letters. */
+/** One part of a pattern between slashes, as a list of its letters. Null is `**`. */
 type Step = Letter[] | null;
 type Letter = { is: "any" } | { is: "run" } | { is: "one"; letter: string } | { is: "set"; set: RegExp };
 
-/** Throws a ToolFault for a pattern that is none. Paths are relative, with forward slashes. */
+/** Returns a test for relative paths with forward slashes. Throws a ToolFault for a pattern that is not valid. */
 export function globFilter(pattern: string): (path: string) => boolean {
   if (pattern.length > limits.globCharactersMax) {
     throw new ToolFault(`the glob has ${pattern.length} characters; it may have ${limits.globCharactersMax}`);
@@ -26,7 +26,7 @@ export function globFilter(pattern: string): (path: string) => boolean {
   };
 }
 
-/** `{a,b}` written out. */
+/** Expands `{a,b}` into one pattern for each alternative. */
 function braced(pattern: string): string[] {
   const done: string[] = [];
   const open = [pattern];
@@ -35,7 +35,7 @@ function braced(pattern: string): string[] {
     if (group === null || !group[1]?.includes(",")) done.push(each);
     else for (const part of group[1].split(",")) open.push(each.replace(group[0], () => part));
     if (done.length + open.length > alternativesMax) {
-      throw new ToolFault(`the glob stands for more than ${alternativesMax} patterns; use fewer braces`);
+      throw new ToolFault(`the glob expands to more than ${alternativesMax} patterns; use fewer braces`);
     }
   }
   return done;
@@ -45,10 +45,10 @@ function stepsOf(pattern: string): Step[] {
   const steps = pattern
     .split("/")
     .filter((name) => name !== "" && name !== ".")
-    // Two of `**` in a row say no more than one.
+    // Two `**` in a row match the same paths as one.
     .filter((name, at, names) => name !== "**" || names[at - 1] !== "**")
     .map((name) => (name === "**" ? null : lettersOf(name)));
-  // At the end it fits what is in the folder, not the folder's own name.
+  // A `**` at the end matches the content of the folder, not the folder's own name.
   return steps.at(-1) === null ? [...steps, lettersOf("*")] : steps;
 }
 
@@ -68,11 +68,11 @@ function setOf(inside: string, token: string): RegExp {
   try {
     return new RegExp(`^[${/^[!^]/.test(inside) ? "^" : ""}${escaped}]$`, "u");
   } catch {
-    throw new ToolFault(`the glob has ${token}, which is no set of letters`);
+    throw new ToolFault(`the glob has ${token}, which is not a valid set of letters`);
   }
 }
 
-/** Which steps can be reached after each name; `**` may take any number of names. */
+/** Follows the steps that can be reached after each name. `**` may match any number of names. */
 function fitsPath(steps: readonly Step[], names: readonly string[]): boolean {
   let reached = past(steps, new Set([0]));
   for (const name of names) {
@@ -89,13 +89,13 @@ function fitsPath(steps: readonly Step[], names: readonly string[]): boolean {
   return reached.has(steps.length);
 }
 
-/** `**` may also take no name. */
+/** Adds the steps after each reached `**`, because `**` may also match no name. */
 function past(steps: readonly Step[], reached: Set<number>): Set<number> {
   for (const at of reached) if (steps[at] === null) reached.add(at + 1);
   return reached;
 }
 
-/** Goes back only to the last `*`: what an earlier one could take more of, this one can too. */
+/** Matches one name. Backtracks only to the last `*`: it can match everything that an earlier one could match in addition. */
 function fitsName(letters: readonly Letter[], name: string): boolean {
   const given = [...name];
   let [at, in_] = [0, 0];

@@ -1,4 +1,4 @@
-/** Whether a line has what is searched for, and a quick answer for most texts that have no such line. */
+/** Finds matching lines, with a fast check that most texts without such a line fail. */
 
 export interface LinePattern {
   pattern: string;
@@ -7,13 +7,13 @@ export interface LinePattern {
 }
 
 export interface LineMatcher {
-  /** The place of the first match in a line, or -1. */
+  /** Returns the position of the first match in a line, or -1. */
   lineMatch(line: string): number;
-  /** A cheap look at the whole text; false: no line of it can match. */
+  /** Checks the whole text fast. False means that no line of it can match. */
   mayBeIn(text: string): boolean;
 }
 
-/** A fault: the pattern is none. */
+/** Returns the matcher for a pattern, or the fault of a pattern that is not valid. */
 export function lineMatcher({ pattern, isLiteral, ignoreCase }: LinePattern): LineMatcher | { fault: string } {
   if (!isLiteral) return expressionMatcher(pattern, { ignoreCase, isInText: !mayDifferInText.test(pattern) });
   if (ignoreCase) return expressionMatcher(RegExp.escape(pattern), { ignoreCase, isInText: true });
@@ -21,19 +21,20 @@ export function lineMatcher({ pattern, isLiteral, ignoreCase }: LinePattern): Li
 }
 
 /**
- * Without assertions about what is around, whatever matches in a line matches in the whole text too. What could run
- * over the end of a line is left out because it would be slow.
+ * Matches the parts of an expression that may match in a line but not in the whole text, such as assertions. Without
+ * them, whatever matches in a line also matches in the whole text. Parts that could run over the end of a line are in
+ * this list because they would be slow.
  */
 const mayDifferInText = /\(\?[=!<]|\[\^|\\[sSwWdDpPnrcxu0-9k]/;
 
 interface Options {
   ignoreCase: boolean;
-  /** Whatever matches in a line matches in the whole text. */
+  /** True if every match in a line is also a match in the whole text. */
   isInText: boolean;
 }
 
 function expressionMatcher(pattern: string, { ignoreCase, isInText }: Options): LineMatcher | { fault: string } {
-  // Other dialects say at the beginning what ours says beside the pattern.
+  // Other dialects write options at the beginning of the pattern; JavaScript has them as flags.
   const inline = /^\(\?([ims]+)\)/.exec(pattern);
   const source = inline === null ? pattern : pattern.slice(inline[0].length);
   const option = ignoreCase || inline?.[1]?.includes("i") === true ? "i" : "";
@@ -49,7 +50,7 @@ function expressionMatcher(pattern: string, { ignoreCase, isInText }: Options): 
   }
 }
 
-/** With Unicode's rules where the pattern keeps to them; without, JavaScript takes escapes of other dialects. */
+/** Compiles the pattern with the `u` flag if it is valid with it. Without the flag, JavaScript accepts escapes of other dialects. */
 function compiled(source: string, options: string): RegExp {
   try {
     return new RegExp(source, `${options}u`);

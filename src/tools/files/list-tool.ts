@@ -1,4 +1,4 @@
-/** `list`: what is in a folder, as a tree that fits, or the files that a pattern names. */
+/** `list`: shows the content of a folder as a tree of bounded size, or the files that match a glob. */
 import { join } from "node:path";
 import { limits } from "../../domain/limits.ts";
 import { describedTool } from "../described-tool.ts";
@@ -6,40 +6,41 @@ import { textArgument, toolParameters, wholeArgument } from "../parameters.ts";
 import { shownPath } from "../shown-text.ts";
 import type { Tool } from "../tool.ts";
 import { ToolFault } from "../tool-fault.ts";
-import type { FilesSession } from "./files-session.ts";
+import type { FileToolsSession } from "./files-session.ts";
 import { globFilter } from "./glob.ts";
 import { listFiles } from "./listing.ts";
-import { treeOf } from "./tree.ts";
+import { fileTreeText } from "./tree.ts";
 
 const parameters = toolParameters(() => ({
   path: textArgument("Folder; the first one if absent.").optional(),
-  glob: textArgument("Only files like this, as flat paths: *.ts, src/**/*.{js,ts}.").optional(),
+  glob: textArgument("Only files that match, as flat paths: *.ts, src/**/*.{js,ts}.").optional(),
   depth: wholeArgument("Levels of the tree to open.", { min: 1, max: 100 }).optional(),
 }));
 
 const about =
-  "List a folder as a tree, as deep as fits, or the files that fit a glob. Files that git ignores are left out, " +
-  "unless the folder named is one of them.";
+  "List a folder as a tree, as deep as fits, or the files that match a glob. Files that git ignores are left out, " +
+  "unless the path names one of them.";
 
-export function listTool({ folders }: FilesSession): Tool {
+export function listTool({ folders }: FileToolsSession): Tool {
   return describedTool({
     name: "list",
     about,
     effect: "read",
     parameters,
     view: async ({ path = ".", glob }) => {
-      const place = await folders.place(path);
+      const target = await folders.resolve(path);
       const what = glob === undefined ? "" : `${shownPath(glob)} in `;
-      const locations = [{ path: place.known }];
-      return { title: `List ${what}${place.shown}`, kind: "search", locations, content: [], permission: null };
+      const locations = [{ path: target.known }];
+      return { title: `List ${what}${target.shown}`, kind: "search", locations, content: [], permission: null };
     },
     run: async ({ path = ".", glob, depth = 100 }, { signal }) => {
-      const place = await folders.existing(path);
-      if (place.kind === "file") throw new ToolFault(`${place.shown} is a file; use "read"`);
-      const fits = glob === undefined ? null : globFilter(glob);
-      const { paths, isCut } = await listFiles(place.real, signal, { isOpen: await folders.openBelow(place) });
-      const cut = isCut ? [`(only ${paths.length} files were looked at; name a folder further down)`] : [];
-      const lines = fits === null ? treeLines(place.shown, paths, depth) : flatLines(place.shown, paths.filter(fits));
+      const target = await folders.resolveExisting(path);
+      if (target.kind === "file") throw new ToolFault(`${target.shown} is a file; use "read"`);
+      const matches = glob === undefined ? null : globFilter(glob);
+      const { paths, isCut } = await listFiles(target.real, signal, { isOpen: await folders.openBelow(target) });
+      const cut = isCut ? [`(only ${paths.length} files were checked; name a folder further down)`] : [];
+      const lines =
+        matches === null ? treeLines(target.shown, paths, depth) : flatLines(target.shown, paths.filter(matches));
       return { output: [...lines, ...cut].join("\n"), isError: false };
     },
   });
@@ -47,13 +48,13 @@ export function listTool({ folders }: FilesSession): Tool {
 
 function treeLines(shown: string, paths: readonly string[], depth: number): string[] {
   if (paths.length === 0) return [`${shown}/ is empty`];
-  const { lines, hasClosed } = treeOf(paths, { entriesMax: limits.listedEntriesMax, depthMax: depth });
+  const { lines, hasClosed } = fileTreeText(paths, { entriesMax: limits.listedEntriesMax, depthMax: depth });
   const closed = hasClosed ? ["(folders with a count are not opened here; list them by their path)"] : [];
   return [`${shown}/ (${counted(paths.length)})`, ...lines, ...closed];
 }
 
 function flatLines(shown: string, paths: readonly string[]): string[] {
-  if (paths.length === 0) return [`no file in ${shown}/ fits`];
+  if (paths.length === 0) return [`no file in ${shown}/ matches`];
   const max = limits.listedEntriesMax;
   const more = paths.length > max ? [`(… and ${paths.length - max} more; narrow the glob)`] : [];
   const lines = paths.slice(0, max).map((path) => shownPath(shown === "." ? path : join(shown, path)));

@@ -1,7 +1,7 @@
 /**
- * The files below a folder that belong to the work: what git tracks or would take, where there is git; else all but
- * what programs fill by themselves. A folder that git ignores is listed when it is asked for by name. Links are not
- * followed, so nothing outside is listed. It is bounded in files and in time.
+ * Lists the files below a folder that belong to the work: in a repository, those that git tracks or would add; elsewhere,
+ * all except folders that programs generate. A folder that git ignores is listed if the call names it. Links are not
+ * followed, so nothing outside is listed. The number of files and the time are bounded.
  */
 import type { Dirent } from "node:fs";
 import { opendir } from "node:fs/promises";
@@ -10,22 +10,22 @@ import { limits } from "../../domain/limits.ts";
 import { askGit, streamGit } from "../../system/git.ts";
 import { systemCode } from "../../system/system-error.ts";
 
-export interface Listing {
-  /** Relative to the folder, forward slashes, sorted by their code units. */
+export interface FileListing {
+  /** Paths relative to the folder, with forward slashes, sorted by code units. */
   paths: string[];
-  /** There is more: the bound in files or in time was reached. */
+  /** True if the limit of files or of time was reached, so there may be more. */
   isCut: boolean;
 }
 
 export interface ListingBounds {
-  /** Of a file or a folder, by its path; what is not open is passed over with all that is in it. */
+  /** Returns true if a file or folder is open, by its path. A closed folder is skipped with all its content. */
   isOpen?(path: string): boolean;
   filesMax?: number;
   timeMs?: number;
 }
 
-/** `folder`: absolute, links resolved. Rejects when the signal aborts. */
-export async function listFiles(folder: string, signal: AbortSignal, bounds: ListingBounds = {}): Promise<Listing> {
+/** Lists the files of a folder, which is an absolute path with links resolved. Rejects if the signal aborts. */
+export async function listFiles(folder: string, signal: AbortSignal, bounds: ListingBounds = {}): Promise<FileListing> {
   const { isOpen = () => true, filesMax = limits.listedFilesMax, timeMs = limits.listMs } = bounds;
   const run = new ListingRun({ isOpen, filesMax, signal: AbortSignal.any([signal, AbortSignal.timeout(timeMs)]) });
   await run.listFolder(folder, "");
@@ -33,7 +33,7 @@ export async function listFiles(folder: string, signal: AbortSignal, bounds: Lis
   return { paths: [...run.found].toSorted(), isCut: run.isCut };
 }
 
-/** Without git there is nobody who says that these are made by programs. */
+/** Folders that programs generate. They are left out where git cannot name the ignored files. */
 const madeFolders = new Set([".git", ".hg", ".svn", "node_modules", ".venv", "__pycache__"]);
 const foldersAtOnce = 16;
 
@@ -50,11 +50,11 @@ class ListingRun {
     this.#signal = signal;
   }
 
-  /** Prefix: what the paths in the folder begin with, empty or with a slash at its end. */
+  /** Lists one folder. Its paths begin with the prefix, which is empty or ends with a slash. */
   async listFolder(folder: string, prefix: string): Promise<void> {
     if (this.#isOver() || !this.#isOpen(prefix)) return;
     const nested = await this.#gitFiles(folder, prefix);
-    // No repository, or a folder of it that git passes over.
+    // There is no repository, or git ignores this folder of it.
     if (nested === null || !(await this.#listNested(folder, prefix, nested))) await this.#walk(folder, prefix);
   }
 
@@ -86,7 +86,7 @@ class ListingRun {
       .filter((below) => this.#isOpen(below.prefix));
   }
 
-  /** Null: there is no git, or no repository of it. */
+  /** Lists the files that git knows. Null if there is no git, or the folder is in no repository. */
   async #gitFiles(folder: string, prefix: string): Promise<GitFiles | null> {
     if (!(await isInWorkingCopy(folder, this.#signal))) return null;
     const gone: string[] = [];
@@ -95,10 +95,10 @@ class ListingRun {
     const isRepository = await gitEntries(folder, this.#signal, (entry) => {
       if (this.#isOver()) return false;
       const { tag, mode, path } = parsedEntry(entry);
-      // A submodule that was never fetched names itself.
+      // A submodule that was never fetched lists itself.
       if (path === "./" || path === "") return true;
       if (path.endsWith("/") || mode === "160000") repositories.push(path.replace(/\/$/, ""));
-      // R: it is gone from the disk; S: a sparse checkout left it out.
+      // R: deleted from the disk. S: left out by a sparse checkout.
       else if (tag === "R" || tag === "S") gone.push(path);
       else if (!path.startsWith("../")) this.#add(prefix + path);
       any = true;
@@ -130,9 +130,9 @@ interface GitFiles {
   repositories: string[];
 }
 
-const passedOver: readonly string[] = ["ENOENT", "ENOTDIR", "EACCES", "EPERM", "ELOOP", "ENAMETOOLONG"];
+const skippedErrors: readonly string[] = ["ENOENT", "ENOTDIR", "EACCES", "EPERM", "ELOOP", "ENAMETOOLONG"];
 
-/** Not all at once: a folder may have more than can be held. */
+/** Reads at most one entry more than the limit, because a folder may have more entries than memory can hold. */
 async function entriesOf(folder: string, entriesMax: number): Promise<Dirent[]> {
   const entries: Dirent[] = [];
   try {
@@ -140,13 +140,13 @@ async function entriesOf(folder: string, entriesMax: number): Promise<Dirent[]> 
       if (entries.push(entry) > entriesMax) break;
     }
   } catch (error) {
-    // It went meanwhile, may not be seen, or lies deeper than a path can say.
-    if (!passedOver.includes(systemCode(error))) throw error;
+    // It was deleted in the meantime, may not be read, or its path is too long.
+    if (!skippedErrors.includes(systemCode(error))) throw error;
   }
   return entries;
 }
 
-/** "H 100644 <object> <stage>\t<path>" for what git tracks, "? <path>" for what it would take. */
+/** Parses an entry of `git ls-files`: "H 100644 <object> <stage>\t<path>" for a tracked file, "? <path>" for one that git would add. */
 function parsedEntry(entry: string): { tag: string; mode: string; path: string } {
   const tag = entry.slice(0, 1);
   if (tag === "?") return { tag, mode: "", path: entry.slice(2) };

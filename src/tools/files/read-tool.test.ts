@@ -14,7 +14,7 @@ test("[P5] read gives lines with their numbers, in parts, and says how to go on"
     "1\tone\n2\ttwo\n3\tthree\n(the last line has no line feed)",
   );
   const part = await world.said("read", { path: "a.txt", offset: 2, limit: 1 });
-  assert.equal(part, "2\ttwo\n(lines 2 to 2 of 3; go on with offset 3)");
+  assert.equal(part, "2\ttwo\n(lines 2 to 2 of 3; continue with offset 3)");
   assert.match(await world.fault("read", { path: "a.txt", offset: 4 }), /a.txt has 3 lines; there is no line 4/);
   await world.put("empty", "");
   assert.equal(await world.said("read", { path: "empty" }), "(the file is empty)");

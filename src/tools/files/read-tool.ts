@@ -1,11 +1,11 @@
-/** `read`: the lines of a text file, or of the whole output of an earlier call that was cut. */
+/** `read`: returns the lines of a text file, or of the whole output of an earlier call that was cut. */
 import { limits } from "../../domain/limits.ts";
 import { describedTool } from "../described-tool.ts";
 import { textArgument, toolParameters, wholeArgument } from "../parameters.ts";
 import { shownPath } from "../shown-text.ts";
 import type { Tool, ToolContext } from "../tool.ts";
 import { ToolFault } from "../tool-fault.ts";
-import type { FilesSession } from "./files-session.ts";
+import type { FileToolsSession } from "./files-session.ts";
 
 const parameters = toolParameters(() => ({
   path: textArgument("File, relative to the first folder or absolute; or output:<id>."),
@@ -14,10 +14,10 @@ const parameters = toolParameters(() => ({
 }));
 
 const about =
-  "Read a text file. Each line comes with its number and a tab, which are not part of the file. " +
-  "A long file comes in parts; the last line says how to go on. `output:<id>` reads the whole output of a call that was cut.";
+  "Read a text file. Each line begins with its number and a tab, which are not part of the file. " +
+  "A long file comes in parts; the last line says how to continue. `output:<id>` reads the whole output of a call that was cut.";
 
-export function readTool(session: FilesSession): Tool {
+export function readTool(session: FileToolsSession): Tool {
   return describedTool({
     name: "read",
     about,
@@ -25,11 +25,11 @@ export function readTool(session: FilesSession): Tool {
     parameters,
     view: async ({ path, offset }) => {
       const from = offset === undefined ? "" : ` from line ${offset}`;
-      const place = outputId(path) === null ? await session.folders.place(path) : null;
+      const target = outputId(path) === null ? await session.folders.resolve(path) : null;
       return {
-        title: `Read ${place?.shown ?? shownPath(path)}${from}`,
+        title: `Read ${target?.shown ?? shownPath(path)}${from}`,
         kind: "read",
-        locations: place === null ? [] : [{ path: place.known, ...(offset !== undefined && { line: offset }) }],
+        locations: target === null ? [] : [{ path: target.known, ...(offset !== undefined && { line: offset }) }],
         content: [],
         permission: null,
       };
@@ -52,34 +52,34 @@ interface Lines {
 }
 
 async function fileLines(
-  { folders, texts, seen }: FilesSession,
+  { folders, texts, seen }: FileToolsSession,
   path: string,
   { signal }: ToolContext,
 ): Promise<Lines> {
-  // A new file may be open in the client, and not on disk.
-  let place = await folders.place(path);
-  if (place.kind !== null || !texts.mayHaveUnsaved) place = await folders.existing(path);
-  if (place.kind === "folder") throw new ToolFault(`${place.shown} is a folder; use "list"`);
-  const file = await texts.read(place, signal).catch(async (error: unknown) => {
-    // Now the fault is told as the disk has it, with what is near.
-    if (place.kind === null) await folders.existing(path);
+  // A new file may be open in the client and not exist on disk yet.
+  let target = await folders.resolve(path);
+  if (target.kind !== null || !texts.mayHaveUnsaved) target = await folders.resolveExisting(path);
+  if (target.kind === "folder") throw new ToolFault(`${target.shown} is a folder; use "list"`);
+  const file = await texts.read(target, signal).catch(async (error: unknown) => {
+    // If nothing exists on disk either, this throws the fault with similar names.
+    if (target.kind === null) await folders.resolveExisting(path);
     throw error;
   });
-  seen.note(place, file.sha256);
+  seen.note(target, file.sha256);
   const lines = file.text.replace(/^\ufeff/, "").split("\n");
   const hasEnd = lines.at(-1) === "";
   if (hasEnd) lines.pop();
   const notes = [
-    ...(file.isExact ? [] : ["some bytes are no UTF-8 and are shown as \ufffd; this file cannot be edited"]),
+    ...(file.isExact ? [] : ["some bytes are not UTF-8 and are shown as \ufffd; this file cannot be edited"]),
     ...(hasEnd || lines.length === 0 ? [] : ["the last line has no line feed"]),
   ];
   return { all: lines.map((line) => (line.endsWith("\r") ? line.slice(0, -1) : line)), notes };
 }
 
-/** Lines that are too long are broken, so that every part of an output can be had. */
+/** Returns the lines of an output. Lines that are too long are split, so that every part of the output can be read. */
 async function outputLines(id: string, { readOutput }: ToolContext): Promise<Lines> {
   const output = await readOutput(id);
-  if (output === null) throw new ToolFault(`there is no output ${shownPath(id)} that was cut`);
+  if (output === null) throw new ToolFault(`no call with the id ${shownPath(id)} has an output that was cut`);
   const max = limits.readLineCharactersMax;
   const all = output.split("\n").flatMap((line) => (line.length <= max ? [line] : brokenLine(line, max)));
   return { all, notes: [] };
@@ -110,7 +110,8 @@ function numbered({ all, notes }: Lines, { path, offset, limit }: Part): string 
     shown.push(line);
   }
   const last = offset - 1 + shown.length;
-  const more = last < all.length ? [`lines ${offset} to ${last} of ${all.length}; go on with offset ${last + 1}`] : [];
+  const more =
+    last < all.length ? [`lines ${offset} to ${last} of ${all.length}; continue with offset ${last + 1}`] : [];
   const ends = [...more, ...(more.length > 0 ? notes.slice(0, -1) : notes)];
   return [...shown, ...ends.map((note) => `(${note})`)].join("\n");
 }

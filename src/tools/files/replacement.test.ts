@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
 import { anyCharacter } from "../../../testing/any-character.ts";
-import { replaced } from "./replacement.ts";
+import { replaceExactText } from "./replacement.ts";
 
 const once = { all: false };
 
@@ -14,38 +14,44 @@ test("[P5] an edit replaces exactly what it names, whatever the texts hold", () 
       fc.pre(!before.includes("\r") && !find.includes("\r") && !before.includes(find));
       const text = `${before}\u0001${find}\u0002${before}`;
       fc.pre(text.split(find).length === 2);
-      assert.equal(replaced(text, { find, replace, all: false }).text, `${before}\u0001${replace}\u0002${before}`);
+      assert.equal(
+        replaceExactText(text, { find, replace, all: false }).text,
+        `${before}\u0001${replace}\u0002${before}`,
+      );
     }),
   );
-  assert.equal(replaced("a b", { find: "a", replace: "$&$1$`", all: false }).text, "$&$1$` b");
+  assert.equal(replaceExactText("a b", { find: "a", replace: "$&$1$`", all: false }).text, "$&$1$` b");
 });
 
 test("[P5] an edit says which lines it changed", () => {
   const text = "x\ny\nx\nz x\n";
-  assert.deepEqual(replaced(text, { find: "x", replace: "w", all: true }), {
+  assert.deepEqual(replaceExactText(text, { find: "x", replace: "w", all: true }), {
     text: "w\ny\nw\nz w\n",
     lines: [1, 3, 4],
   });
 });
 
 test("[P5] a text that is there more than once is not replaced, and its lines are told", () => {
-  assert.throws(() => replaced("x\ny\nx\n", { find: "x", replace: "w", ...once }), /2 times, at lines 1, 3; .*"all"/);
+  assert.throws(
+    () => replaceExactText("x\ny\nx\n", { find: "x", replace: "w", ...once }),
+    /2 times, at lines 1, 3; .*"all"/,
+  );
 });
 
 test("[P5] an edit keeps the line endings of the file", () => {
-  const crLf = replaced("a\r\nb\r\nc\r\n", { find: "a\nb", replace: "x\ny\nz", ...once });
+  const crLf = replaceExactText("a\r\nb\r\nc\r\n", { find: "a\nb", replace: "x\ny\nz", ...once });
   assert.equal(crLf.text, "x\r\ny\r\nz\r\nc\r\n");
-  assert.equal(replaced("a\r\nb\r\n", { find: "a", replace: "x\ny", ...once }).text, "x\r\ny\r\nb\r\n");
+  assert.equal(replaceExactText("a\r\nb\r\n", { find: "a", replace: "x\ny", ...once }).text, "x\r\ny\r\nb\r\n");
   const mixed = "a\nb\nc\r\nd\r\n";
-  assert.equal(replaced(mixed, { find: "a\nb", replace: "x\ny", ...once }).text, "x\ny\nc\r\nd\r\n");
-  assert.equal(replaced(mixed, { find: "c\nd", replace: "x\ny", ...once }).text, "a\nb\nx\r\ny\r\n");
+  assert.equal(replaceExactText(mixed, { find: "a\nb", replace: "x\ny", ...once }).text, "x\ny\nc\r\nd\r\n");
+  assert.equal(replaceExactText(mixed, { find: "c\nd", replace: "x\ny", ...once }).text, "a\nb\nx\r\ny\r\n");
 });
 
 test("[P5] a text that is not there is answered with the likely mistake", () => {
   const file = "function one() {\n\treturn 1;\n}\n\nfunction two() {\n\treturn 2;\n}\n";
   const fault = (find: string, replace = "new"): RegExp | string => {
     try {
-      replaced(file, { find, replace, ...once });
+      replaceExactText(file, { find, replace, ...once });
     } catch (error) {
       return (error as Error).message;
     }
@@ -53,10 +59,10 @@ test("[P5] a text that is not there is answered with the likely mistake", () => 
   };
   assert.match(
     String(fault("function two() {\n  return 2;\n}")),
-    /white space; it is there as:\n5\tfunction two\(\) \{\n6\t/,
+    /white space; the file has:\n5\tfunction two\(\) \{\n6\t/,
   );
   assert.match(String(fault("5\tfunction two() {\n6\t\treturn 2;")), /leave out the line numbers/);
-  assert.match(String(fault("function too() {")), /the nearest is:\n5\tfunction two/);
+  assert.match(String(fault("function too() {")), /the most similar lines are:\n5\tfunction two/);
   assert.match(String(fault("function three()", "function two()")), /the replacement is, at line 5/);
   assert.equal(fault("nothing that is like anything here"), "the text to find is not in the file");
 });
@@ -64,7 +70,10 @@ test("[P5] a text that is not there is answered with the likely mistake", () => 
 test("[P5] looking for the nearest text in a large file takes no time to speak of", () => {
   const large = "some line of a large file, with words\n".repeat(200_000);
   const find = "sume lyne of a lurge fyle, wyth wurds\n".repeat(100);
-  assert.throws(() => replaced(large, { find, replace: "", ...once }), /is not in the file; the nearest is/);
+  assert.throws(
+    () => replaceExactText(large, { find, replace: "", ...once }),
+    /is not in the file; the most similar lines are/,
+  );
 });
 
 /** Texts that are made to be slow to search. */
@@ -73,7 +82,7 @@ test("[P5] the time of an edit grows with its texts, whatever is in them", () =>
   // A search that looks at each place anew takes half a minute at least for each of these.
   const fault = (text: string, find: string, replace = "x"): string => {
     try {
-      replaced(text, { find, replace, all: true });
+      replaceExactText(text, { find, replace, all: true });
     } catch (error) {
       return error instanceof Error ? error.message : "";
     }
@@ -83,7 +92,7 @@ test("[P5] the time of an edit grows with its texts, whatever is in them", () =>
   assert.match(fault(long, `${"a".repeat(1_000)}b${"a".repeat(1_000)}`), /is not in the file/);
   assert.match(fault("a \n".repeat(1_000_000), `${"a\n".repeat(2_000)}b`), /is not in the file/);
   assert.match(fault("ab".repeat(90_000), "b", "x".repeat(10_000)), /the file would have 900090000 characters/);
-  assert.equal(replaced("ab".repeat(90_000), { find: "b", replace: "c", all: true }).lines.length, 90_000);
+  assert.equal(replaceExactText("ab".repeat(90_000), { find: "b", replace: "c", all: true }).lines.length, 90_000);
 });
 
 test("[P5] a long text is found where a short one would be", () => {
@@ -92,7 +101,7 @@ test("[P5] a long text is found where a short one would be", () => {
   fc.assert(
     fc.property(text, fc.string({ unit, minLength: 60, maxLength: 70 }), text, (before, find, after) => {
       const whole = `${before}${find}${after}${find}`;
-      const { text: result, lines } = replaced(whole, { find, replace: "-", all: true });
+      const { text: result, lines } = replaceExactText(whole, { find, replace: "-", all: true });
       assert.equal(result, whole.split(find).join("-"));
       assert.equal(lines[0], whole.slice(0, whole.indexOf(find)).split("\n").length);
     }),

@@ -1,52 +1,52 @@
-/** Exact replacement in a text, and what to say where the text to find is not there as it was said. */
+/** Replaces exact text, and describes the likely mistake if the text to find does not occur. */
 import { distance } from "fastest-levenshtein";
 import { limits } from "../../domain/limits.ts";
 import { ToolFault } from "../tool-fault.ts";
 
-export interface Replacement {
+export interface TextReplacement {
   find: string;
   replace: string;
   all: boolean;
 }
 
-export interface Replaced {
+export interface ReplacedText {
   text: string;
-  /** Lines at which replacements begin, from 1, in the old text. */
+  /** The line numbers in the old text at which the replacements begin, from 1. */
   lines: number[];
 }
 
-const placesMax = 100_000;
+const positionsMax = 100_000;
 
 /**
- * Throws a ToolFault where the text is not there, or more than once without `all`, and for a result that is too large.
- * Line endings are the file's. The time it takes grows with the texts, whatever is in them: a call is looked at before
- * anybody is asked about it.
+ * Replaces the text. Throws a ToolFault if the text does not occur, occurs more than once without `all`, or if the result
+ * is too large. Keeps the file's line endings. The time is proportional to the length of the texts, whatever they
+ * contain, because the view of a call runs before a person is asked to allow it.
  */
-export function replaced(text: string, replacement: Replacement): Replaced {
+export function replaceExactText(text: string, replacement: TextReplacement): ReplacedText {
   const { find, replace, all } = inFileForm(text, replacement);
-  const places = placesOf(text, find, placesMax + 1);
-  if (places.length === 0) throw new ToolFault(notFoundText(text, replacement));
-  if (places.length > placesMax) {
-    throw new ToolFault(`the text to find is there more than ${placesMax} times; use a command to change them all`);
+  const positions = positionsOf(text, find, positionsMax + 1);
+  if (positions.length === 0) throw new ToolFault(notFoundText(text, replacement));
+  if (positions.length > positionsMax) {
+    throw new ToolFault(`the text to find occurs more than ${positionsMax} times; use a command to change them all`);
   }
-  const lines = linesAt(text, places);
-  if (places.length > 1 && !all) {
+  const lines = linesAt(text, positions);
+  if (positions.length > 1 && !all) {
     throw new ToolFault(
-      `the text to find is there ${places.length} times, at lines ${listed(lines)}; add lines around it until it is there once, or set "all"`,
+      `the text to find occurs ${positions.length} times, at lines ${listed(lines)}; add lines around it until it occurs once, or set "all"`,
     );
   }
-  const characters = text.length + places.length * (replace.length - find.length);
-  // Each takes at least one byte; what comes to more by its letters is found when it is written.
+  const characters = text.length + positions.length * (replace.length - find.length);
+  // Each character has at least one byte. A result that is larger because of long characters is found when it is written.
   if (characters > limits.toolFileBytesMax) {
     throw new ToolFault(
       `the file would have ${characters} characters; at most ${limits.toolFileBytesMax} bytes can be written`,
     );
   }
-  // Not String.replaceAll: it reads `$&` and its like in the replacement.
+  // String.replaceAll would interpret `$&` and similar patterns in the replacement.
   return { text: text.split(find).join(replace), lines };
 }
 
-/** Whether all lines of a text end in CR LF. */
+/** Returns true if all lines of a text end in CR LF. */
 export function isCrLf(text: string): boolean {
   return text.includes("\r\n") && !/(^|[^\r])\n/.test(text);
 }
@@ -55,31 +55,35 @@ export function asCrLf(text: string): string {
   return text.replace(/\r?\n/g, "\r\n");
 }
 
-/** Models write line feeds. In a file with mixed endings, the part decides in which form it is found. */
-function inFileForm(text: string, { find, replace, all }: Replacement): Replacement {
+/** Returns the replacement with the file's line endings, because models write line feeds. In a file with mixed endings, the form that occurs is used. */
+function inFileForm(text: string, { find, replace, all }: TextReplacement): TextReplacement {
   const isMixed = text.includes("\r\n") && !has(text, find) && has(text, asCrLf(find));
   if (!isCrLf(text) && !isMixed) return { find, replace, all };
   return { find: asCrLf(find), replace: asCrLf(replace), all };
 }
 
-/** Where the text stands, each place behind the end of the one before it. */
-function placesOf(text: string, find: string, max: number): number[] {
-  const places: number[] = [];
+/** Returns the positions of the text. Matches do not overlap. */
+function positionsOf(text: string, find: string, max: number): number[] {
+  const positions: number[] = [];
   const at = finder(find);
-  for (let place = at(text, 0); place !== -1 && places.length < max; place = at(text, place + find.length)) {
-    places.push(place);
+  for (
+    let position = at(text, 0);
+    position !== -1 && positions.length < max;
+    position = at(text, position + find.length)
+  ) {
+    positions.push(position);
   }
-  return places;
+  return positions;
 }
 
 function has(text: string, find: string): boolean {
   return finder(find)(text, 0) !== -1;
 }
 
-/** Shorter ones are found fast enough in any text. */
+/** The longest text for `indexOf`, which finds short texts fast in any text. */
 const plainCharactersMax = 64;
 
-/** `indexOf` takes time by the product of both lengths where they are made for it; this is Knuth, Morris and Pratt's. */
+/** Returns a search for a text. `indexOf` may take time proportional to the product of both lengths; a long text uses the algorithm of Knuth, Morris and Pratt instead. */
 function finder(find: string): (text: string, from: number) => number {
   if (find.length <= plainCharactersMax) return (text, from) => text.indexOf(find, from);
   const known = overlaps(find);
@@ -95,7 +99,7 @@ function finder(find: string): (text: string, from: number) => number {
   };
 }
 
-/** For each beginning of the text: how much of its end is a beginning too. */
+/** Returns the failure table: for each prefix, the length of its longest proper suffix that is also a prefix. */
 function overlaps(find: string): Int32Array {
   const known = new Int32Array(find.length);
   for (let at = 1, fits = 0; at < find.length; at++) {
@@ -107,12 +111,12 @@ function overlaps(find: string): Int32Array {
   return known;
 }
 
-/** Of places in their order. */
-function linesAt(text: string, places: readonly number[]): number[] {
+/** Returns the line numbers of ascending positions. */
+function linesAt(text: string, positions: readonly number[]): number[] {
   let line = 1;
   let feed = text.indexOf("\n");
-  return places.map((place) => {
-    for (; feed !== -1 && feed < place; feed = text.indexOf("\n", feed + 1)) line++;
+  return positions.map((position) => {
+    for (; feed !== -1 && feed < position; feed = text.indexOf("\n", feed + 1)) line++;
     return line;
   });
 }
@@ -121,29 +125,29 @@ function listed(lines: readonly number[]): string {
   return lines.length > 8 ? `${lines.slice(0, 8).join(", ")}, …` : lines.join(", ");
 }
 
-/** Says the most likely mistake, with the lines as they are, so that the next call can be right. */
-function notFoundText(text: string, { find, replace }: Replacement): string {
-  const said = find.split(/\r?\n/);
+/** Describes the most likely mistake, with the file's actual lines, so that the next call can be right. */
+function notFoundText(text: string, { find, replace }: TextReplacement): string {
+  const findLines = find.split(/\r?\n/);
   const nothing = "the text to find is not in the file";
-  if (said.every((line) => line === "" || /^\d+\t/.test(line))) {
+  if (findLines.every((line) => line === "" || /^\d+\t/.test(line))) {
     return `${nothing}: leave out the line numbers that "read" puts before the lines`;
   }
   const lines = text.split(/\r?\n/);
-  const spaced = windowWith(lines, said);
+  const spaced = windowWith(lines, findLines);
   if (spaced !== null) {
-    return `${nothing} with this white space; it is there as:\n${quoted(lines, spaced, said.length)}`;
+    return `${nothing} with this white space; the file has:\n${quoted(lines, spaced, findLines.length)}`;
   }
   const done = replace.trim().length >= 8 ? finder(replace)(text, 0) : -1;
   if (done !== -1)
-    return `${nothing}, but the replacement is, at line ${linesAt(text, [done])[0]}; it may be done already`;
-  const near = nearestWindow(lines, said);
-  return near === null ? nothing : `${nothing}; the nearest is:\n${quoted(lines, near, said.length)}`;
+    return `${nothing}, but the replacement is, at line ${linesAt(text, [done])[0]}; the edit may be done already`;
+  const near = nearestWindow(lines, findLines);
+  return near === null ? nothing : `${nothing}; the most similar lines are:\n${quoted(lines, near, findLines.length)}`;
 }
 
-/** The first lines that are the same but for white space; the text may begin and end in the middle of a line. */
-function windowWith(lines: readonly string[], said: readonly string[]): number | null {
+/** Returns the index of the first lines that differ only in white space, or null. The text may begin and end inside a line. */
+function windowWith(lines: readonly string[], findLines: readonly string[]): number | null {
   const bare = (all: readonly string[]): string => all.map((line) => line.replace(/\s+/g, "")).join("\n");
-  const wanted = bare(said);
+  const wanted = bare(findLines);
   if (wanted.replaceAll("\n", "") === "") return null;
   const there = bare(lines);
   const at = finder(wanted)(there, 0);
@@ -152,19 +156,19 @@ function windowWith(lines: readonly string[], said: readonly string[]): number |
 
 const compared = { lines: 20_000, characters: 200, share: 0.4 } as const;
 
-/** Where the most telling line of the text stands nearly so; null: nothing is like it. */
-function nearestWindow(lines: readonly string[], said: readonly string[]): number | null {
-  const trimmed = said.map((line) => line.trim());
-  const telling = trimmed.reduce((best, line, index) => (line.length > (trimmed[best] ?? "").length ? index : best), 0);
-  const wanted = (trimmed[telling] ?? "").slice(0, compared.characters);
-  let best = { index: -1, away: Math.floor(wanted.length * compared.share) + 1 };
+/** Returns the index of the lines that are most similar to the text, judged by its longest line. Null if no line is similar. */
+function nearestWindow(lines: readonly string[], findLines: readonly string[]): number | null {
+  const trimmed = findLines.map((line) => line.trim());
+  const longest = trimmed.reduce((best, line, index) => (line.length > (trimmed[best] ?? "").length ? index : best), 0);
+  const wanted = (trimmed[longest] ?? "").slice(0, compared.characters);
+  let best = { index: -1, edits: Math.floor(wanted.length * compared.share) + 1 };
   for (const [index, line] of lines.slice(0, compared.lines).entries()) {
     const there = line.trim().slice(0, compared.characters);
-    if (Math.abs(there.length - wanted.length) >= best.away) continue;
-    const away = distance(there, wanted);
-    if (away < best.away) best = { index, away };
+    if (Math.abs(there.length - wanted.length) >= best.edits) continue;
+    const edits = distance(there, wanted);
+    if (edits < best.edits) best = { index, edits };
   }
-  return best.index === -1 ? null : Math.max(0, best.index - telling);
+  return best.index === -1 ? null : Math.max(0, best.index - longest);
 }
 
 const quotedLinesMax = 20;

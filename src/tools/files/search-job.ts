@@ -1,9 +1,10 @@
-/** What the searching thread is given, and what it says. */
+/** The messages to and from the search thread. */
 
+/** The job of a search thread. */
 export interface SearchJob {
-  /** Absolute, links resolved. */
+  /** An absolute path with links resolved. */
   folder: string;
-  /** Relative to the folder. */
+  /** Paths relative to the folder. */
   paths: readonly string[];
   pattern: string;
   isLiteral: boolean;
@@ -13,14 +14,14 @@ export interface SearchJob {
   charactersMax: number;
   lineCharactersMax: number;
   fileBytesMax: number;
-  /** One number: which file is being searched, for when the time is up in the middle of it. */
+  /** One number: the index of the file that is being searched. It names the file if the time runs out during the search. */
   position: SharedArrayBuffer;
 }
 
 export type SearchMessage =
   | { type: "ready" }
-  /** The matching lines of one file, ready to be shown: `12:text`, and `11-text` around it. */
+  /** The matching lines of one file as they are shown: `12:text` for a match, `11-text` for a line around it. */
   | { type: "file"; path: string; lines: string[]; matches: number }
-  /** `tooLarge`: files that were passed over. `isCut`: a bound was reached. */
+  /** The end of the search. `tooLarge` is the number of files that were skipped. `isCut` is true if a limit was reached. */
   | { type: "done"; filesSearched: number; tooLarge: number; isCut: boolean }
   | { type: "fault"; fault: string };

@@ -1,4 +1,4 @@
-/** One search, in a thread of its own that is ended when the time is up or nobody waits any more. */
+/** Runs one search in its own thread, which is terminated when the time is up or the caller stops waiting. */
 import { extname } from "node:path";
 import { Worker } from "node:worker_threads";
 import { limits } from "../../domain/limits.ts";
@@ -16,35 +16,35 @@ export interface SearchOutcome {
   matches: number;
   filesSearched: number;
   tooLarge: number;
-  /** There may be more matches than these. */
+  /** True if there may be more matches. */
   isCut: boolean;
-  /** The file in the middle of which the time was up. */
+  /** The file that was being searched when the time ran out. Null if the search ended in time. */
   stoppedIn: string | null;
 }
 
-export type SearchQuestion = Pick<
+export type SearchRequest = Pick<
   SearchJob,
   "folder" | "paths" | "pattern" | "isLiteral" | "ignoreCase" | "contextLines"
 >;
 
 /**
- * The thread starts at once; `question` is waited for meanwhile. Throws a ToolFault for a pattern that is none, and
- * the signal's reason.
+ * Runs the search. The thread starts at once, while `request` is still being prepared. Throws a ToolFault for a pattern
+ * that is not valid, and the signal's reason if it aborts.
  */
 export async function runSearch(
-  question: Promise<SearchQuestion>,
+  request: Promise<SearchRequest>,
   { signal, timeMs = limits.searchMs }: { signal: AbortSignal; timeMs?: number },
 ): Promise<SearchOutcome> {
   const worker = startWorker();
   const time = AbortSignal.timeout(timeMs);
   try {
     const messages = listen(worker, AbortSignal.any([signal, time]));
-    const [asked] = await Promise.all([question, messages.next()]);
+    const [search] = await Promise.all([request, messages.next()]);
     const position = new SharedArrayBuffer(4);
-    worker.postMessage({ ...asked, ...bounds(), position } satisfies SearchJob, []);
+    worker.postMessage({ ...search, ...bounds(), position } satisfies SearchJob, []);
     const outcome = await collect(messages);
     signal.throwIfAborted();
-    if (outcome.isCut && time.aborted) outcome.stoppedIn = asked.paths[new Int32Array(position)[0] ?? 0] ?? null;
+    if (outcome.isCut && time.aborted) outcome.stoppedIn = search.paths[new Int32Array(position)[0] ?? 0] ?? null;
     return outcome;
   } finally {
     await worker.terminate();
@@ -61,12 +61,12 @@ function bounds() {
 }
 
 function startWorker(): Worker {
-  // From source and compiled, the thread's file stands beside this one, with the same ending.
+  // The thread's file is next to this one, with the same extension, both in the source and in the build.
   const file = new URL(`./search-worker${extname(import.meta.url)}`, import.meta.url);
   return new Worker(file, { env: {}, execArgv: [], name: "search" });
 }
 
-/** What the thread says, until it ends or the signal aborts. */
+/** Yields the messages of the thread until it ends or the signal aborts. */
 async function* listen(worker: Worker, signal: AbortSignal): AsyncGenerator<SearchMessage> {
   const waiting: SearchMessage[] = [];
   let ended: { error?: unknown } | null = null;

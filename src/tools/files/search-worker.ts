@@ -1,6 +1,6 @@
 /**
- * The searching thread: reads files and tries a pattern on every line. A regular expression can take for ever, and
- * nothing but the end of its thread can stop it, so it never runs anywhere else.
+ * The search thread: reads files and tries a pattern on every line. A regular expression can run without end, and only
+ * ending its thread stops it. So it never runs in another thread.
  */
 import { closeSync, existsSync, fstatSync, openSync, readlinkSync, readSync, realpathSync } from "node:fs";
 import { dirname, join } from "node:path";
@@ -16,12 +16,12 @@ parentPort?.on("message", (job: SearchJob) => {
 });
 parentPort?.postMessage({ type: "ready" } satisfies SearchMessage, []);
 
-type Say = (message: SearchMessage) => void;
+type SendMessage = (message: SearchMessage) => void;
 
-function search(job: SearchJob, say: Say): void {
+function search(job: SearchJob, send: SendMessage): void {
   const matcher = lineMatcher(job);
   if ("fault" in matcher) {
-    say({ type: "fault", fault: matcher.fault });
+    send({ type: "fault", fault: matcher.fault });
     return;
   }
   const position = new Int32Array(job.position);
@@ -36,20 +36,20 @@ function search(job: SearchJob, say: Say): void {
       return matchesIn(text, { ...job, lineMatch: matcher.lineMatch, left: job.matchesMax - matches });
     });
     if (found === null) continue;
-    say({ type: "file", path, ...found });
+    send({ type: "file", path, ...found });
     matches += found.matches;
     characters += found.lines.reduce((sum, line) => sum + line.length, path.length);
     if (matches >= job.matchesMax || characters >= job.charactersMax) break;
   }
   const isCut = matches >= job.matchesMax || characters >= job.charactersMax;
-  say({ type: "done", filesSearched: searched, tooLarge: reader.tooLarge, isCut });
+  send({ type: "done", filesSearched: searched, tooLarge: reader.tooLarge, isCut });
 }
 
 interface Lines {
   lineMatch(line: string): number;
   contextLines: number;
   lineCharactersMax: number;
-  /** How many matches may still be given. */
+  /** The number of matches that may still be returned. */
   left: number;
 }
 
@@ -58,10 +58,10 @@ interface Found {
   matches: number;
 }
 
-/** Null: none. */
+/** Returns the matching lines with their context. Null if no line matches. */
 function matchesIn(text: string, { lineMatch, contextLines, lineCharactersMax, left }: Lines): Found | null {
   const all = text.split("\n");
-  // What follows the last line feed is no line.
+  // The empty text after the last line feed is not a line.
   if (all.at(-1) === "") all.pop();
   const found: { index: number; at: number }[] = [];
   for (const [index, line] of all.entries()) {
@@ -85,7 +85,7 @@ function matchesIn(text: string, { lineMatch, contextLines, lineCharactersMax, l
   return { lines, matches: found.length };
 }
 
-/** Of a long line, what stands around the match. */
+/** Returns the line, or the part of a long line around the match. */
 function part(line: string, at: number, max: number): string {
   const text = line.endsWith("\r") ? line.slice(0, -1) : line;
   if (text.length <= max) return text;
@@ -93,12 +93,12 @@ function part(line: string, at: number, max: number): string {
   return `${from > 0 ? "…" : ""}${text.slice(from, from + max)}${from + max < text.length ? "…" : ""}`.toWellFormed();
 }
 
-/** Reads text files below one folder, and nothing else, whatever their paths have become by now. */
+/** Reads text files below one folder and nothing else, even if a path has been changed since it was listed. */
 class FileReader {
   tooLarge = 0;
   readonly #job: SearchJob;
   #buffer = Buffer.allocUnsafe(262_144);
-  /** Folders that are what they seem, where the system cannot say it of an open file. */
+  /** Remembers which folders have no link in their path, on systems that cannot report the path of an open file. */
   readonly #plain = new Map<string, boolean>();
 
   constructor(job: SearchJob) {
@@ -106,8 +106,8 @@ class FileReader {
   }
 
   /**
-   * What `look` finds in the content, which is its own only until it returns. Null: it finds nothing; or the file is
-   * gone, no regular file, not text, too large, or behind a link.
+   * Returns what `look` finds in the content, whose buffer is valid only until `look` returns. Null if it finds nothing, or
+   * if the file is gone, not a regular file, not text, too large, or behind a link.
    */
   read<T>(path: string, look: (content: Buffer) => T | null): T | null {
     const known = join(this.#job.folder, path);
@@ -116,10 +116,10 @@ class FileReader {
     try {
       const content = this.#content(file);
       const found = content === null ? null : look(content);
-      // Few files have a match, and nothing else is told of a file, so only now is it asked where it is.
+      // Only files with a match are reported, and few have one. So only now is the file's real path checked.
       return found === null || !isAt(file, known) ? null : found;
     } catch (error) {
-      // It cannot be read: the search goes on without it.
+      // The file cannot be read. The search continues without it.
       if (error instanceof Error && "syscall" in error) return null;
       throw error;
     } finally {
@@ -160,7 +160,7 @@ class FileReader {
   }
 }
 
-/** Whether an open file is where its path says, with no link on the way: a link may lead to what is closed. */
+/** Returns true if an open file is at its path without a link on the way. A link may lead to a closed folder. */
 function isAt(file: number, path: string): boolean {
   return !hasDescriptors || readlinkSync(`/proc/self/fd/${file}`) === path;
 }

@@ -1,6 +1,6 @@
 /**
- * Whole text files of a session, from the disk or from the client's editor, whose unsaved text counts where it offers
- * it (P4). Nothing that is not a regular file is ever waited for, and a write is seen whole or not at all.
+ * Reads and writes whole text files of a session, on the disk or through the client's editor. If the client offers it, the
+ * editor's unsaved text is used (P4). Only regular files are opened, so no read blocks. A write is visible whole or not at all.
  */
 import { randomUUID } from "node:crypto";
 import { lstatSync, renameSync, type BigIntStats } from "node:fs";
@@ -11,23 +11,23 @@ import { sha256 } from "../../domain/ids.ts";
 import { limits } from "../../domain/limits.ts";
 import { noFollowFlag, readRegularFlags } from "../../system/read-files.ts";
 import { systemCode } from "../../system/system-error.ts";
-import type { Place } from "../session-folders.ts";
+import type { SessionPath } from "../session-folders.ts";
 import type { FileAccess } from "../session-tools.ts";
 import { ToolFault } from "../tool-fault.ts";
-import { inFolder, type At } from "./inside.ts";
+import { insideFolder, type PathOfName } from "./folder-access.ts";
 
 export interface TextFile {
   text: string;
-  /** SHA-256 of what was read. */
+  /** SHA-256 of the content that was read. */
   sha256: string;
-  /** False: some bytes are no UTF-8 and were replaced, so writing the text back would change them. */
+  /** False if some bytes are not UTF-8 and were replaced. Then writing the text back would change them. */
   isExact: boolean;
-  /** Of the file on disk; null where the client read it. */
+  /** Facts about the file on disk. Null if the client read it. */
   onDisk: OnDisk | null;
 }
 
 interface OnDisk {
-  /** Changes whenever the file does. */
+  /** A value that changes whenever the file changes. */
   stamp: string;
   mode: number;
   uid: number;
@@ -36,7 +36,7 @@ interface OnDisk {
 
 export interface TextWrite {
   text: string;
-  /** The file that the text was made from; null: there must be none. */
+  /** The file that the text was made from. Null if no file may exist there. */
   before: TextFile | null;
   signal: AbortSignal;
 }
@@ -48,44 +48,44 @@ export class TextFiles {
     this.#client = client;
   }
 
-  /** Throws a ToolFault for what is no text file, or is too large. */
-  async read(place: Place, signal: AbortSignal): Promise<TextFile> {
-    if (this.#client.readText === undefined) return await readFromDisk(place);
-    // What the disk says of it counts first: a client must not be asked for a device.
-    if (place.kind !== null) await inFolder(place, { make: false }, (at) => regularFile(place, at));
-    const text = await this.#client.readText(place.known, signal);
+  /** Reads a text file. Throws a ToolFault for a file that is not text or is too large. */
+  async read(target: SessionPath, signal: AbortSignal): Promise<TextFile> {
+    if (this.#client.readText === undefined) return await readFromDisk(target);
+    // The disk is checked first, because the client must not be asked to read a device.
+    if (target.kind !== null) await insideFolder(target, { makesMissing: false }, (at) => regularFile(target, at));
+    const text = await this.#client.readText(target.known, signal);
     const bytes = Buffer.byteLength(text);
-    if (bytes > limits.toolFileBytesMax) throw tooLarge(place, bytes);
-    if (text.includes("\0")) throw notText(place, bytes);
+    if (bytes > limits.toolFileBytesMax) throw tooLarge(target, bytes);
+    if (text.includes("\0")) throw notText(target, bytes);
     return { text, sha256: sha256(text), isExact: true, onDisk: null };
   }
 
-  /** Whether a path that is not on disk may all the same be open in the client. */
+  /** True if a path that is not on disk may be open in the client. */
   get mayHaveUnsaved(): boolean {
     return this.#client.readText !== undefined;
   }
 
-  /** Makes missing folders. Throws a ToolFault where the file is no longer the one that the text was made from. */
-  async write(place: Place, { text, before, signal }: TextWrite): Promise<void> {
+  /** Writes the file and makes missing folders. Throws a ToolFault if the file changed since `before` was read. */
+  async write(target: SessionPath, { text, before, signal }: TextWrite): Promise<void> {
     if (this.#client.writeText === undefined) {
-      await inFolder(place, { make: true }, (at) => replaceFile(place, at, { text, before, signal }));
+      await insideFolder(target, { makesMissing: true }, (at) => replaceFile(target, at, { text, before, signal }));
       return;
     }
-    await inFolder(place, { make: true }, async () => undefined);
-    await this.#client.writeText(place.known, text, signal);
+    await insideFolder(target, { makesMissing: true }, async () => undefined);
+    await this.#client.writeText(target.known, text, signal);
   }
 }
 
-async function readFromDisk(place: Place): Promise<TextFile> {
-  return await inFolder(place, { make: false }, async (at) => {
-    await regularFile(place, at);
-    // Should it have become a FIFO or a link since, opening neither waits for it nor follows it.
-    await using file = await open(at(basename(place.real)), readRegularFlags);
+async function readFromDisk(target: SessionPath): Promise<TextFile> {
+  return await insideFolder(target, { makesMissing: false }, async (at) => {
+    await regularFile(target, at);
+    // If it has become a FIFO or a link in the meantime, opening it neither blocks nor follows the link.
+    await using file = await open(at(basename(target.real)), readRegularFlags);
     const stats = await file.stat({ bigint: true });
-    if (!stats.isFile()) throw notRegular(place);
-    const content = await readBounded(place, file);
+    if (!stats.isFile()) throw notRegular(target);
+    const content = await readBounded(target, file);
     const exact = decodeText(content);
-    if (exact === null && content.includes(0)) throw notText(place, content.length);
+    if (exact === null && content.includes(0)) throw notText(target, content.length);
     return {
       text: exact ?? new TextDecoder("utf-8", { ignoreBOM: true }).decode(content),
       sha256: sha256(content),
@@ -95,14 +95,14 @@ async function readFromDisk(place: Place): Promise<TextFile> {
   });
 }
 
-async function regularFile(place: Place, at: At): Promise<void> {
-  const stats = await lstat(at(basename(place.real)));
-  if (!stats.isFile()) throw notRegular(place);
-  if (stats.size > limits.toolFileBytesMax) throw tooLarge(place, stats.size);
+async function regularFile(target: SessionPath, at: PathOfName): Promise<void> {
+  const stats = await lstat(at(basename(target.real)));
+  if (!stats.isFile()) throw notRegular(target);
+  if (stats.size > limits.toolFileBytesMax) throw tooLarge(target, stats.size);
 }
 
-/** What a file says of its size need not hold: it may grow, or be made up as it is read. */
-async function readBounded(place: Place, file: FileHandle): Promise<Buffer> {
+/** Reads at most the allowed size. The size from `stat` may be wrong: a file may grow, or be generated while it is read. */
+async function readBounded(target: SessionPath, file: FileHandle): Promise<Buffer> {
   const pieces: Buffer[] = [];
   let bytes = 0;
   for (;;) {
@@ -110,7 +110,7 @@ async function readBounded(place: Place, file: FileHandle): Promise<Buffer> {
     const { bytesRead } = await file.read(piece, 0, piece.length, null);
     if (bytesRead === 0) return Buffer.concat(pieces);
     bytes += bytesRead;
-    if (bytes > limits.toolFileBytesMax) throw tooLarge(place, bytes);
+    if (bytes > limits.toolFileBytesMax) throw tooLarge(target, bytes);
     pieces.push(piece.subarray(0, bytesRead));
   }
 }
@@ -119,30 +119,30 @@ function stampOf({ dev, ino, size, mtimeNs, ctimeNs }: BigIntStats): string {
   return `${dev}:${ino}:${size}:${mtimeNs}:${ctimeNs}`;
 }
 
-function notRegular(place: Place): ToolFault {
-  return new ToolFault(`${place.shown} is not a regular file`);
+function notRegular(target: SessionPath): ToolFault {
+  return new ToolFault(`${target.shown} is not a regular file`);
 }
 
-function tooLarge(place: Place, bytes: number): ToolFault {
+function tooLarge(target: SessionPath, bytes: number): ToolFault {
   const max = `${limits.toolFileBytesMax / 1_048_576} MiB`;
   return new ToolFault(
-    `${place.shown} has ${bytes} bytes, and at most ${max} can be taken; use a command to look at parts of it`,
+    `${target.shown} has ${bytes} bytes, and at most ${max} can be read; use a command to read parts of it`,
   );
 }
 
-function notText(place: Place, bytes: number): ToolFault {
-  return new ToolFault(`${place.shown} is not a text file (${bytes} bytes, binary)`);
+function notText(target: SessionPath, bytes: number): ToolFault {
+  return new ToolFault(`${target.shown} is not a text file (${bytes} bytes, binary)`);
 }
 
-async function replaceFile(place: Place, at: At, { text, before, signal }: TextWrite): Promise<void> {
-  const name = basename(place.real);
+async function replaceFile(target: SessionPath, at: PathOfName, { text, before, signal }: TextWrite): Promise<void> {
+  const name = basename(target.real);
   const aside = at(`.aptove-${randomUUID()}`);
   const old = before?.onDisk ?? null;
   try {
     await writeAside(aside, text, old);
     signal.throwIfAborted();
-    // In one go, so that no other tool of this process comes in between.
-    checkUnchanged(place, at(name), before);
+    // Both calls are synchronous, so that no other tool of this process runs between them.
+    checkUnchanged(target, at(name), before);
     renameSync(aside, at(name));
   } catch (error) {
     await rm(aside, { force: true });
@@ -161,27 +161,27 @@ async function writeAside(aside: string, text: string, old: OnDisk | null): Prom
   await file.datasync();
 }
 
-/** Of a file of somebody else, when it is changed by root or by one of its group. */
+/** Keeps the owner of a file that belongs to another user, when root or a member of its group changes it. */
 async function keepOwner(file: FileHandle, { uid, gid }: OnDisk): Promise<void> {
   const stats = await file.stat();
   if (stats.uid === uid && stats.gid === gid) return;
   try {
     await file.chown(uid, gid);
   } catch (error) {
-    // Only root may give files away; then it is ours from now on, as it is with every editor.
+    // Only root may change the owner of a file. Without that right the file becomes ours, as with every editor.
     if (systemCode(error) !== "EPERM") throw error;
   }
 }
 
-function checkUnchanged(place: Place, path: string, before: TextFile | null): void {
+function checkUnchanged(target: SessionPath, path: string, before: TextFile | null): void {
   const stats = lstatSync(path, { bigint: true, throwIfNoEntry: false });
   if (stats === undefined && before === null) return;
-  // Where the client read the file, its text need not be the disk's, so there is nothing to compare.
+  // If the client read the file, its text may differ from the disk, so there is nothing to compare.
   const isSame = stats?.isFile() === true && before !== null && (before.onDisk?.stamp ?? null) === stampOf(stats);
   const isClients = stats?.isFile() === true && before !== null && before.onDisk === null;
   if (isSame || isClients) {
-    if ((stats.mode & 0o222n) === 0n) throw new ToolFault(`${place.shown} may not be written: it is read-only`);
+    if ((stats.mode & 0o222n) === 0n) throw new ToolFault(`${target.shown} may not be written: it is read-only`);
     return;
   }
-  throw new ToolFault(`${place.shown} changed while it was being written; read it again`);
+  throw new ToolFault(`${target.shown} changed while it was being written; read it again`);
 }

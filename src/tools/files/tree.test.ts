@@ -1,26 +1,26 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { treeOf } from "./tree.ts";
+import { fileTreeText } from "./tree.ts";
 
 const paths = ["README.md", "src/a.ts", "src/deep/b.ts", "src/deep/c.ts", "test/x.ts"];
 
 test("[P5] a tree that fits is shown whole, folders first", () => {
-  const { lines, hasClosed } = treeOf(paths, { entriesMax: 100, depthMax: 100 });
+  const { lines, hasClosed } = fileTreeText(paths, { entriesMax: 100, depthMax: 100 });
   const whole = ["src/", "  deep/", "    b.ts", "    c.ts", "  a.ts", "test/", "  x.ts", "README.md"];
   assert.deepEqual(lines, whole);
   assert.equal(hasClosed, false);
 });
 
 test("[P5] folders that do not fit, or lie too deep, are closed and counted", () => {
-  const shallow = treeOf(paths, { entriesMax: 100, depthMax: 1 });
+  const shallow = fileTreeText(paths, { entriesMax: 100, depthMax: 1 });
   assert.deepEqual(shallow, { lines: ["src/ (3 files)", "test/ (1 file)", "README.md"], hasClosed: true });
-  const narrow = treeOf(paths, { entriesMax: 5, depthMax: 100 });
+  const narrow = fileTreeText(paths, { entriesMax: 5, depthMax: 100 });
   assert.deepEqual(narrow.lines, ["src/", "  deep/ (2 files)", "  a.ts", "test/ (1 file)", "README.md"]);
 });
 
 test("[P5] a folder that is too large by itself is cut", () => {
   const many = Array.from({ length: 1_000 }, (_, index) => `f${index}`);
-  const { lines } = treeOf(many, { entriesMax: 10, depthMax: 100 });
+  const { lines } = fileTreeText(many, { entriesMax: 10, depthMax: 100 });
   assert.equal(lines.length, 11);
   assert.equal(lines.at(-1), "… and 990 more");
 });

@@ -1,33 +1,33 @@
-/** A list of paths as an indented tree that fits: folders are opened from the top down while there is room. */
+/** Shows a list of paths as an indented tree of bounded size: folders are opened from the top down while there is room. */
 import { shownPath } from "../shown-text.ts";
 
 interface Folder {
   folders: Map<string, Folder>;
   files: string[];
-  /** Files in it and below. */
+  /** The number of files in the folder and below it. */
   count: number;
   isOpen: boolean;
 }
 
-export interface TreeRoom {
+export interface FileTreeLimits {
   entriesMax: number;
-  /** How many levels are opened. */
+  /** The most levels that are opened. */
   depthMax: number;
 }
 
-export interface Tree {
+export interface FileTreeText {
   lines: string[];
-  /** Some folders are shown with the number of their files alone. */
+  /** True if some folders are shown only with the number of their files. */
   hasClosed: boolean;
 }
 
-export function treeOf(paths: readonly string[], room: TreeRoom): Tree {
+export function fileTreeText(paths: readonly string[], room: FileTreeLimits): FileTreeText {
   const root = folderOf(paths);
   open(root, room);
-  const tree: Tree = { lines: [], hasClosed: false };
+  const tree: FileTreeText = { lines: [], hasClosed: false };
   write(root, "", tree);
   const over = tree.lines.length - room.entriesMax;
-  // Only a folder that is larger than the room by itself gets here.
+  // This happens only if the top folder alone exceeds the limit.
   if (over > 0) tree.lines.splice(room.entriesMax, over, `… and ${over} more`);
   return tree;
 }
@@ -54,8 +54,8 @@ function folderOf(paths: readonly string[]): Folder {
   return root;
 }
 
-/** Breadth first, so that what is near the top is seen; a folder that does not fit stays closed, a later one may fit. */
-function open(root: Folder, { entriesMax, depthMax }: TreeRoom): void {
+/** Opens folders breadth first, so that entries near the top are visible. A folder that does not fit stays closed; a later one may fit. */
+function open(root: Folder, { entriesMax, depthMax }: FileTreeLimits): void {
   let room = entriesMax - root.folders.size - root.files.length;
   root.isOpen = true;
   let level = [...root.folders.values()];
@@ -70,7 +70,7 @@ function open(root: Folder, { entriesMax, depthMax }: TreeRoom): void {
   }
 }
 
-function write(folder: Folder, indent: string, tree: Tree): void {
+function write(folder: Folder, indent: string, tree: FileTreeText): void {
   for (const [name, below] of [...folder.folders].toSorted(([a], [b]) => (a < b ? -1 : 1))) {
     const count = below.isOpen ? "" : ` (${below.count} ${below.count === 1 ? "file" : "files"})`;
     tree.lines.push(`${indent}${shownPath(name)}/${count}`);

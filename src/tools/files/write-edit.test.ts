@@ -31,7 +31,7 @@ test("[P5] write replaces no file that the model has not read as it is", async (
   await world.said("read", { path: "a.txt" });
   assert.equal(await world.said("write", { path: "a.txt", content: "new\n" }), "wrote a.txt (1 line)");
   assert.equal(await world.said("write", { path: "a.txt", content: "newer\n" }), "wrote a.txt (1 line)");
-  assert.equal(await world.said("write", { path: "a.txt", content: "newer\n" }), "a.txt has this content already");
+  assert.equal(await world.said("write", { path: "a.txt", content: "newer\n" }), "a.txt already has this content");
 });
 
 test("[P5] edit replaces a part of a file, also of one that changed elsewhere since it was read", async (t) => {
@@ -40,7 +40,7 @@ test("[P5] edit replaces a part of a file, also of one that changed elsewhere si
   await world.said("read", { path: "a.txt" });
   await world.put("a.txt", "one\ntwo\nthree\n");
   const result = await world.call("edit", { path: "a.txt", find: "two", replace: "2" });
-  assert.equal(result.output, "edited a.txt: 1 place, at line 2");
+  assert.equal(result.output, "edited a.txt: 1 replacement, at line 2");
   const path = join(world.folder, "a.txt");
   const content = [{ type: "diff", path, oldText: "one\ntwo\nthree\n", newText: "one\n2\nthree\n" }];
   assert.deepEqual(result.content, content);

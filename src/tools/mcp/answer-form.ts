@@ -1,15 +1,15 @@
-/** How a server that asks for something in the middle of a call gets an answer (elicitation). */
+/** How a server that requests information during a call receives an answer (elicitation). */
 
-/** Answers a form for a person, or by them. Where there is none, servers are told that nobody can be asked. */
+/** Answers a form, by asking a person or on a person's behalf. Without this function, servers are informed that no person can be asked. */
 export type AnswerForm = (form: ServerForm) => Promise<FormAnswer>;
 
 export interface ServerForm {
   server: string;
-  /** What the server wants to know, in its words. */
+  /** The server's own description of the information that it needs. */
   message: string;
-  /** A JSON Schema of type `object` with plain fields; their `default`s are filled in where the answer leaves them out. */
+  /** A JSON Schema of type `object` with plain fields. A field that the answer leaves out gets its `default`. */
   schema: Record<string, unknown>;
-  /** Aborts when the server does not wait any more. */
+  /** Aborts when the server stops waiting. */
   signal: AbortSignal;
 }
 

@@ -1,20 +1,20 @@
 /**
- * What comes over HTTP, bounded while it arrives (P5): one message has a greatest length, and a stream that never ends
- * is read at a bounded pace.
+ * Limits responses over HTTP while they arrive (P5): each message has a maximum length, and a stream that never ends is
+ * read at a limited rate.
  */
 import type { FetchLike } from "@modelcontextprotocol/client";
 import { limits } from "../../domain/limits.ts";
-import { Pace } from "./pace.ts";
+import { ReadThrottle } from "./read-throttle.ts";
 
 const [lineFeed, carriageReturn] = [0x0a, 0x0d];
 
-/** `onTooLong` hears of a message that is longer than the limit; the answer that it came in fails. */
+/** Returns a fetch that calls `onTooLong` for a message that is longer than the limit. The response with that message fails. */
 export function boundedFetch(onTooLong: () => void): FetchLike {
   return async (url, init) => {
     const response = await fetch(url, init);
     if (response.body === null) return response;
     const isStream = response.headers.get("content-type")?.startsWith("text/event-stream") === true;
-    const pace = new Pace();
+    const throttle = new ReadThrottle();
     const gauge = isStream ? new EventGauge() : new BodyGauge();
     const bounds = new TransformStream<Uint8Array, Uint8Array>({
       transform: async (chunk, controller) => {
@@ -25,7 +25,7 @@ export function boundedFetch(onTooLong: () => void): FetchLike {
           return;
         }
         controller.enqueue(chunk);
-        const wait = pace.spend(chunk.length, events);
+        const wait = throttle.spend(chunk.length, events);
         if (wait > 0) await new Promise((resolve) => setTimeout(resolve, wait));
       },
     });
@@ -42,14 +42,14 @@ class BodyGauge {
   }
 }
 
-/** Measures the events of a stream: each ends with an empty line, whatever its line ends are. */
+/** Measures the events of a stream. Each ends with an empty line, whatever line endings it has. */
 class EventGauge {
-  /** Bytes of the event that is not whole yet. */
+  /** The number of bytes of the event that is still incomplete. */
   length = 0;
   #lineLength = 0;
   #last = 0;
 
-  /** Gives how many events ended. */
+  /** Adds a chunk. Returns the number of events that ended in it. */
   add(chunk: Uint8Array): number {
     let events = 0;
     for (const byte of chunk) {

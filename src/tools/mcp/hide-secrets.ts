@@ -1,21 +1,21 @@
 /**
- * What the configuration tells a server in confidence is in nothing that the server says: not in a log, an error or a
- * result (E8). Hidden are the values of all headers, and of those variables, options and parts of its address whose
- * names say that they are secret.
+ * Keeps the secrets in a server's configuration out of everything that the server sends: logs, errors and results (E8).
+ * The values of all headers are hidden, and the values of those variables, options and address parameters whose names
+ * look secret.
  */
 import { secretName } from "../../system/secret-forms.ts";
 import type { McpServer } from "../session-tools.ts";
 
-/** Shorter ones stand in any text, and are no secrets. */
+/** The shortest value that is hidden. Shorter ones occur in any text and are not secrets. */
 const secretCharactersMin = 6;
-/** Says how the value behind it is to be read. */
+/** The authentication scheme before the secret in a header. */
 const scheme = /^(?:bearer|basic|token|apikey)\s+/i;
 
-/** Gives the text with each secret of the server as `***`. */
+/** Returns a function that replaces each secret of the server with `***`. */
 export function secretHider(server: McpServer): (text: string) => string {
   const secrets = [...new Set(secretsOf(server))]
     .filter((secret) => secret.length >= secretCharactersMin)
-    // A longer one may hold a shorter one.
+    // A longer value may contain a shorter one.
     .toSorted((one, other) => other.length - one.length);
   return (text) => secrets.reduce((hidden, secret) => hidden.replaceAll(secret, "***"), text);
 }
@@ -29,7 +29,7 @@ function secretsOf(server: McpServer): string[] {
   return [...values, ...values.map((value) => value.replace(scheme, "")), ...named([...searchParams])];
 }
 
-/** `--name=value` and `--name value`. */
+/** Returns the options among the arguments: `--name=value` and `--name value`. */
 function optionsOf(args: readonly string[]): [string, string][] {
   return args.flatMap((arg, at): [string, string][] => {
     const [, name, value = args[at + 1] ?? ""] = /^--?([\w-]+)(?:=(.*))?$/s.exec(arg) ?? [];
@@ -43,8 +43,8 @@ function named(pairs: [string, string][]): string[] {
   return pairs.filter(([name]) => secretName.test(name)).map(([, value]) => value);
 }
 
-/** An address without what may be secret in it. */
+/** Returns an address without the parts that may be secret. */
 export function publicAddress(url: string): string {
   const parsed = URL.parse(url);
-  return parsed === null ? "an address that is none" : `${parsed.origin}${parsed.pathname}`;
+  return parsed === null ? "an address that is not valid" : `${parsed.origin}${parsed.pathname}`;
 }

@@ -55,7 +55,7 @@ const failures: [name: string, answer: Answer, words: RegExp][] = [
   [
     "ends a stream without an answer",
     (_request, response) => (sendEvent(response, { method: "notifications/message" }), response.end()),
-    /the stream of the answer ended without it/,
+    /the stream ended without the response/,
   ],
   [
     "cuts a stream",
@@ -63,12 +63,12 @@ const failures: [name: string, answer: Answer, words: RegExp][] = [
       sendEvent(response, { method: "notifications/message" }),
       setImmediate(() => response.destroy())
     ),
-    /the stream of the answer ended without it/,
+    /the stream ended without the response/,
   ],
   [
     "gives a wrong id",
     ({ id }, response) => (sendEvent(response, said(Number(id) + 1_000, "x")), response.end()),
-    /the stream of the answer ended without it/,
+    /the stream ended without the response/,
   ],
   [
     "gives no JSON",
@@ -83,13 +83,13 @@ const failures: [name: string, answer: Answer, words: RegExp][] = [
   [
     "gives a wrong result",
     ({ id }, response) => send(response, { id, result: { content: 7 } }),
-    /gives an answer that is not valid/,
+    /sends a response that is not valid/,
   ],
-  ["refuses", (_request, response) => void response.writeHead(403).end(), /wants another authorization \(HTTP 403\)$/],
+  ["refuses", (_request, response) => void response.writeHead(403).end(), /refuses the authorization \(HTTP 403\)$/],
   [
     "breaks",
     (_request, response) => void response.writeHead(500).end("no room for Bearer abcdef-123456"),
-    /answers with HTTP 500: no room for \*\*\*$/,
+    /responds with HTTP 500: no room for \*\*\*$/,
   ],
   [
     "sends elsewhere",
@@ -132,7 +132,7 @@ test("[P5] a server that forgot its session is connected to anew, once", async (
   const world = mcpWorld(context, [at(fake.url)]);
   assert.deepEqual(await world.call("web__ask"), { output: "hello again", isError: false });
   assert.equal(fake.methods.filter((method) => method === "initialize").length, 2);
-  assert.match((await world.call("web__ask")).output, /answers with HTTP 404: Session not found$/);
+  assert.match((await world.call("web__ask")).output, /responds with HTTP 404: Session not found$/);
   assert.equal(lost, 4);
 });
 
@@ -188,7 +188,7 @@ test("[P5] a server that is not there, or wants a key, is a warning, and comes w
   assert.deepEqual(await world.names(), []);
   assert.deepEqual(world.mcp.warnings(), [
     'the MCP server "web" cannot be reached (ECONNREFUSED)',
-    'the MCP server "locked" wants another authorization (HTTP 401)',
+    'the MCP server "locked" refuses the authorization (HTTP 401)',
   ]);
   isOpen = true;
   now += 60_000;
@@ -201,5 +201,5 @@ test("[P5] only what HTTP can reach is a server", async (context) => {
   const world = mcpWorld(context, [at("file:///etc/passwd"), { ...at("nonsense"), name: "none" }]);
   assert.deepEqual(await world.names(), []);
   assert.equal(world.mcp.warnings().length, 2);
-  for (const line of world.mcp.warnings()) assert.match(line, /is no address of http or https/);
+  for (const line of world.mcp.warnings()) assert.match(line, /has no address with http or https/);
 });

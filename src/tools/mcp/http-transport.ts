@@ -1,6 +1,6 @@
 /**
- * A server at an address, over streamable HTTP (P5): the library's transport, with an end to all that it leaves open.
- * An answer whose stream ends without it is a failure at once, and a stream that goes on after its answer is closed.
+ * The connection to a server over streamable HTTP (P5). It uses the library's transport and closes all that it leaves
+ * open. A stream that ends without its response fails at once, and a stream that continues after it is closed.
  */
 import {
   type JSONRPCMessage,
@@ -12,12 +12,12 @@ import { limits } from "../../domain/limits.ts";
 import { anySignal, withinMs } from "../../system/abort.ts";
 import { boundedFetch } from "./bounded-fetch.ts";
 
-/** Between a stream that was cut and the next try, whatever the server asks for. */
+/** The limits in milliseconds for the pause before a broken stream is opened again, whatever the server requests. */
 const reconnectMs = { least: 100, most: 30_000 };
-/** How long a stream may go on once its answer is there, and how long the goodbye of a session may take. */
+/** The time in milliseconds that a stream may continue after its response, and that ending a session may take. */
 const graceMs = 1_000;
 
-/** The code of JSON-RPC for a fault of whoever answers. */
+/** The JSON-RPC code for an internal error of the responding side. */
 const internalError = -32_603;
 
 export class HttpTransport implements Transport {
@@ -25,10 +25,10 @@ export class HttpTransport implements Transport {
   onerror?: (error: Error) => void;
   onmessage?: NonNullable<Transport["onmessage"]>;
   readonly hasPerRequestStream = true;
-  /** Why it ended, in words that go on after "it"; null: it has not. */
+  /** The reason why the connection ended, in words that follow the server's name. Null if it is open. */
   why: string | null = null;
   readonly #inner: Transport & Pick<StreamableHTTPClientTransport, "setProtocolVersion" | "terminateSession">;
-  /** Requests without an answer, by their ids: aborting one ends the stream that its answer would come in. */
+  /** The open requests by id. Aborting one closes the stream of its response. */
   readonly #open = new Map<string, AbortController>();
 
   constructor({ url, headers }: { url: string; headers: Record<string, string> }) {
@@ -44,7 +44,7 @@ export class HttpTransport implements Transport {
       onclose: () => this.onclose?.(),
       onerror: (error: Error) => this.onerror?.(error),
       onmessage: (message: JSONRPCMessage) => {
-        if (!("method" in message)) this.#answered(`${message.id}`);
+        if (!("method" in message)) this.#onResponse(`${message.id}`);
         this.onmessage?.(message);
       },
     });
@@ -64,7 +64,7 @@ export class HttpTransport implements Transport {
 
   async send(message: JSONRPCMessage, options: TransportSendOptions = {}): Promise<void> {
     if ("method" in message && "id" in message) {
-      await this.#ask(message, options);
+      await this.#request(message, options);
       return;
     }
     await this.#inner.send(message, options);
@@ -73,10 +73,10 @@ export class HttpTransport implements Transport {
     }
   }
 
-  /** Ends the server's session too, where it has one. */
+  /** Closes the connection, and ends the server's session if it has one. */
   async close(): Promise<void> {
     if (this.why === null) {
-      // A server that is gone has no session either.
+      // If the server is gone, there is no session to end.
       await withinMs(
         graceMs,
         this.#inner.terminateSession().catch(() => null),
@@ -85,7 +85,7 @@ export class HttpTransport implements Transport {
     await this.#end("was closed");
   }
 
-  async #ask(message: Extract<JSONRPCMessage, { method: string; id: unknown }>, options: TransportSendOptions) {
+  async #request(message: Extract<JSONRPCMessage, { method: string; id: unknown }>, options: TransportSendOptions) {
     const { id } = message;
     const release = new AbortController();
     this.#open.set(`${id}`, release);
@@ -97,7 +97,7 @@ export class HttpTransport implements Transport {
         onRequestStreamEnd: () => {
           onRequestStreamEnd?.();
           if (!this.#open.has(`${id}`)) return;
-          const error = { code: internalError, message: "the stream of the answer ended without it" };
+          const error = { code: internalError, message: "the stream ended without the response" };
           this.#inner.onmessage?.({ jsonrpc: "2.0", id, error });
         },
       });
@@ -107,7 +107,7 @@ export class HttpTransport implements Transport {
     }
   }
 
-  #answered(id: string): void {
+  #onResponse(id: string): void {
     const release = this.#open.get(id);
     if (release === undefined) return;
     this.#open.delete(id);

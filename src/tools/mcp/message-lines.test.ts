@@ -19,7 +19,7 @@ test("[P5] lines are the same, however the bytes come in pieces", () => {
       const reader = new MessageLines();
       const read = places
         .slice(1)
-        .flatMap((place, at) => reader.push(bytes.subarray(places[at], place)) ?? ["too long"]);
+        .flatMap((target, at) => reader.push(bytes.subarray(places[at], target)) ?? ["too long"]);
       assert.deepEqual(read, lines);
     }),
   );

@@ -1,4 +1,4 @@
-/** The messages of a server on its standard output: one line each, of a bounded length (P5). */
+/** Splits a server's standard output into messages: one line each, of limited length (P5). */
 import { limits } from "../../domain/limits.ts";
 
 const lineFeed = 0x0a;
@@ -7,7 +7,7 @@ export class MessageLines {
   #parts: Buffer[] = [];
   #length = 0;
 
-  /** The lines that are whole now, without the empty ones; null: one is too long, and nothing more is to be read. */
+  /** Adds a chunk. Returns the lines that are now complete, without empty ones. Null if a line is too long: then no more may be read. */
   push(chunk: Buffer): string[] | null {
     const lines: string[] = [];
     let start = 0;

@@ -3,16 +3,18 @@ import { test } from "node:test";
 import fc from "fast-check";
 import { anyCharacter } from "../../../testing/any-character.ts";
 import { limits } from "../../domain/limits.ts";
-import { type ListedTool, offerTools, readList } from "./offered-tools.ts";
+import { type ListedMcpTool, offerMcpTools, checkToolList } from "./offered-tools.ts";
 
 const object = { type: "object", properties: {} };
 
-function listed(name: string, more: Partial<ListedTool> = {}): ListedTool {
+function listed(name: string, more: Partial<ListedMcpTool> = {}): ListedMcpTool {
   return { name, description: "", schema: object, isReadOnly: false, ...more };
 }
 
 function offeredNames(...lists: [server: string, tools: string[]][]): string[] {
-  const { tools } = offerTools(lists.map(([server, names]) => ({ server, tools: names.map((name) => listed(name)) })));
+  const { tools } = offerMcpTools(
+    lists.map(([server, names]) => ({ server, tools: names.map((name) => listed(name)) })),
+  );
   return tools.map((tool) => tool.offeredName);
 }
 
@@ -68,7 +70,7 @@ test("[P5] whatever names there are, those offered are valid, no two alike, and 
 
 test("[P5] the order in which a server lists its tools does not count", () => {
   const tools = ["c", "a", "b"].map((name) => ({ name, inputSchema: object }));
-  const names = (list: unknown[]): string[] => readList(list).tools.map((tool) => tool.name);
+  const names = (list: unknown[]): string[] => checkToolList(list).tools.map((tool) => tool.name);
   assert.deepEqual(names(tools), ["a", "b", "c"]);
   assert.deepEqual(names(tools.toReversed()), ["a", "b", "c"]);
 });
@@ -76,7 +78,7 @@ test("[P5] the order in which a server lists its tools does not count", () => {
 test("[P5] a tool that is described wrongly is left out with a line that says why, and the others stay", () => {
   const circular: Record<string, unknown> = { type: "object" };
   circular["itself"] = circular;
-  const { tools, faults } = readList([
+  const { tools, faults } = checkToolList([
     { name: "good", inputSchema: { type: "object" } },
     { name: "none" },
     { name: "list", inputSchema: [] },
@@ -99,7 +101,7 @@ test("[P5] a tool that is described wrongly is left out with a line that says wh
 
 test("[P5] a schema that points at itself is taken as it is", () => {
   const schema = { type: "object", properties: { child: { $ref: "#" } }, $defs: { any: true } };
-  assert.deepEqual(readList([{ name: "tree", inputSchema: schema }]).tools[0]?.schema, schema);
+  assert.deepEqual(checkToolList([{ name: "tree", inputSchema: schema }]).tools[0]?.schema, schema);
 });
 
 test("[P5] of a list without end the beginning is read, and a long description is cut", () => {
@@ -108,7 +110,7 @@ test("[P5] of a list without end the beginning is read, and a long description i
     inputSchema: object,
     description: "d".repeat(9_999),
   }));
-  const { tools, faults } = readList(many);
+  const { tools, faults } = checkToolList(many);
   assert.equal(tools.length, limits.mcpToolsListedMax);
   assert.equal(tools[0]?.description.length, limits.mcpToolDescriptionCharactersMax);
   assert.deepEqual(faults, [
@@ -118,7 +120,7 @@ test("[P5] of a list without end the beginning is read, and a long description i
 
 test("[P5] a server that lists many tools costs the others none of theirs", () => {
   const many = Array.from({ length: 500 }, (_, at) => listed(`t${String(at).padStart(3, "0")}`));
-  const { tools, faults } = offerTools([
+  const { tools, faults } = offerMcpTools([
     { server: "flood", tools: many },
     { server: "small", tools: [listed("a"), listed("b"), listed("c")] },
   ]);
@@ -138,14 +140,14 @@ test("[P5] all that is offered together has a bounded size", () => {
   const large = Array.from({ length: 20 }, (_, at) =>
     listed(`t${at}`, { schema: { ...object, description: "x".repeat(60_000) } }),
   );
-  const { tools, faults } = offerTools([{ server: "s", tools: large }]);
+  const { tools, faults } = offerMcpTools([{ server: "s", tools: large }]);
   assert.equal(tools.length, 8);
   assert.equal(faults.length, 1);
 });
 
 test("[P5] only what is said to change nothing is taken for reading", () => {
   const readOnly = (annotations: unknown): boolean | undefined =>
-    readList([{ name: "t", inputSchema: object, annotations }]).tools[0]?.isReadOnly;
+    checkToolList([{ name: "t", inputSchema: object, annotations }]).tools[0]?.isReadOnly;
   assert.equal(readOnly({ readOnlyHint: true }), true);
   assert.equal(readOnly({ readOnlyHint: true, destructiveHint: true }), false);
   for (const said of [undefined, null, "yes", {}, { readOnlyHint: "true" }, { readOnlyHint: 1 }])

@@ -1,34 +1,35 @@
 /**
- * Which tools of which servers are offered to the model, and under which names (P5). Pure. The same lists give the same
- * tools in the same order, whatever order a server lists them in: a list that changes starts a new chain (E6).
+ * Decides which tools of which servers are offered to the model, and under which names (P5). Pure. The same lists give the
+ * same tools in the same order, whatever order a server lists them in, because a changed list starts a new chain (E6).
  */
 import { sha256 } from "../../domain/ids.ts";
 import { limits } from "../../domain/limits.ts";
 import { isRecord } from "../../system/guards.ts";
 import { shownText } from "../shown-text.ts";
 
-/** A tool that its server described in a way that a model can be told. */
-export interface ListedTool {
-  /** As its server calls it. */
+/** A tool whose description by the server is valid for a model. */
+export interface ListedMcpTool {
+  /** The tool's name at its server. */
   name: string;
   description: string;
   /** A JSON Schema of type `object`. */
   schema: Record<string, unknown>;
-  /** What the server says of it, which it may lie about. */
+  /** True if the server states that the tool only reads. The statement may be false. */
   isReadOnly: boolean;
 }
 
-export interface ReadList {
-  tools: ListedTool[];
-  /** One line for each kind of fault, in words that go on after the server's name. */
+/** The valid tools of one server. */
+export interface CheckedToolList {
+  tools: ListedMcpTool[];
+  /** One line for each kind of fault, in words that follow the server's name. */
   faults: string[];
 }
 
 const tooMany = `are more than the ${limits.mcpToolsListedMax} that one server may list`;
 
-/** Sorts out what a server listed. By name; of two with one name, the first counts. */
-export function readList(listed: readonly unknown[]): ReadList {
-  const tools = new Map<string, ListedTool>();
+/** Checks the tools that a server listed and sorts them by name. Of two tools with one name, the first is kept. */
+export function checkToolList(listed: readonly unknown[]): CheckedToolList {
+  const tools = new Map<string, ListedMcpTool>();
   const leftOut: LeftOut[] = [];
   for (const [at, entry] of listed.entries()) {
     const tool = isRecord(entry) ? entry : {};
@@ -59,28 +60,29 @@ function faultOf(tool: Record<string, unknown>, name: string, before: ReadonlyMa
   return isDeeperThan(schema, limits.jsonDepthMax) ? `have a schema deeper than ${limits.jsonDepthMax} levels` : null;
 }
 
-function readTool(tool: Record<string, unknown>, name: string): ListedTool {
+function readTool(tool: Record<string, unknown>, name: string): ListedMcpTool {
   const description = typeof tool["description"] === "string" ? tool["description"] : "";
   const annotations = isRecord(tool["annotations"]) ? tool["annotations"] : {};
   const schema = tool["inputSchema"] as Record<string, unknown>;
   return {
     name,
     description: cut(description.toWellFormed(), limits.mcpToolDescriptionCharactersMax),
-    // Some providers refuse an object that does not say which properties it has.
+    // Some providers refuse an object schema without properties.
     schema: isRecord(schema["properties"]) ? schema : { ...schema, properties: {} },
     isReadOnly: annotations["readOnlyHint"] === true && annotations["destructiveHint"] !== true,
   };
 }
 
-export interface OfferedTool extends ListedTool {
+/** A tool with the name under which the model calls it. */
+export interface OfferedMcpTool extends ListedMcpTool {
   server: string;
-  /** What the model calls it: 1 to 64 letters, digits, `_` or `-`; no two have the same (E4). */
+  /** The name for the model: 1 to 64 letters, digits, `_` or `-`. No two tools have the same (E4). */
   offeredName: string;
 }
 
-/** All that fits, server by server; where not all do, each server has its share. `faults` are whole lines. */
-export function offerTools(lists: readonly { server: string; tools: readonly ListedTool[] }[]): {
-  tools: OfferedTool[];
+/** Returns the tools that fit, server by server. If not all fit, each server gets a share. `faults` are complete lines. */
+export function offerMcpTools(lists: readonly { server: string; tools: readonly ListedMcpTool[] }[]): {
+  tools: OfferedMcpTool[];
   faults: string[];
 } {
   const named = nameTools(lists.map(({ server, tools }) => tools.map((tool) => ({ ...tool, server }))));
@@ -93,16 +95,16 @@ export function offerTools(lists: readonly { server: string; tools: readonly Lis
   const why = `do not fit: ${limits.mcpToolsMax} tools of ${limits.mcpToolsBytesMax} bytes are offered, of all servers together`;
   return {
     tools: tools.filter((tool) => fitting.has(tool)),
-    faults: [...leftOut].map(([server, some]) => `${serverWords(server)}: ${leftOutWords(some, why)}`),
+    faults: [...leftOut].map(([server, some]) => `${serverLabel(server)}: ${leftOutWords(some, why)}`),
   };
 }
 
-function nameTools(lists: readonly (readonly Omit<OfferedTool, "offeredName">[])[]): OfferedTool[][] {
+function nameTools(lists: readonly (readonly Omit<OfferedMcpTool, "offeredName">[])[]): OfferedMcpTool[][] {
   const byName = Map.groupBy(lists.flat(), plainName);
   return lists.map((tools) =>
     tools.map((tool) => {
       const plain = plainName(tool);
-      // All of those with one name get another: none of them keeps it by coming first.
+      // All tools that share a name get another name, so none keeps it by being first.
       const isShared = (byName.get(plain)?.length ?? 0) > 1;
       const needsMark = isShared || plain.length > nameCharactersMax || markPattern.test(plain);
       return { ...tool, offeredName: needsMark ? marked(plain, tool) : plain };
@@ -110,10 +112,10 @@ function nameTools(lists: readonly (readonly Omit<OfferedTool, "offeredName">[])
   );
 }
 
-/** The first of each server, then the second of each, and so on: a server that lists many costs no other its tools. */
-function fairShare(lists: readonly (readonly OfferedTool[])[]): Set<OfferedTool> {
+/** Chooses the first tool of each server, then the second of each, and so on. So a server with many tools costs no other server its tools. */
+function fairShare(lists: readonly (readonly OfferedMcpTool[])[]): Set<OfferedMcpTool> {
   const rounds = Math.max(0, ...lists.map((tools) => tools.length));
-  const fitting = new Set<OfferedTool>();
+  const fitting = new Set<OfferedMcpTool>();
   let bytes = 0;
   for (let round = 0; round < rounds; round += 1) {
     for (const tool of lists.flatMap((tools) => tools.slice(round, round + 1))) {
@@ -126,27 +128,27 @@ function fairShare(lists: readonly (readonly OfferedTool[])[]): Set<OfferedTool>
   return fitting;
 }
 
-/** How a line of text names a server. */
-export function serverWords(name: string): string {
+/** Returns the name of a server for a line of text. */
+export function serverLabel(name: string): string {
   return `the MCP server ${quoted(name)}`;
 }
 
 const nameCharactersMax = 64;
-/** Long enough that no server finds a name for the mark of another's tool. */
+/** The length of a mark. It is long enough that no server can find a name with the mark of another server's tool. */
 const markCharacters = 16;
-/** A name that ends like a mark gets one itself, so that none passes for another's. */
+/** Matches names that end like a mark. Such a name gets a mark too, so that it cannot be taken for another tool's name. */
 const markPattern = new RegExp(`_[0-9a-f]{${markCharacters}}$`);
 
 function plainName({ server, name }: { server: string; name: string }): string {
-  return `${plainWord(server)}__${plainWord(name)}`;
+  return `${safeName(server)}__${safeName(name)}`;
 }
 
-/** A word that may stand in the name of a tool and of a file. */
-export function plainWord(text: string): string {
+/** Returns the text with the characters replaced that the name of a tool or a file must not have. */
+export function safeName(text: string): string {
   return text.replaceAll(/[^a-zA-Z0-9_-]/gu, "_");
 }
 
-/** Cut, with a mark that follows from the true names. */
+/** Returns the name, cut to its limit, with a mark that is a hash of the original names. */
 function marked(plain: string, { server, name }: { server: string; name: string }): string {
   const mark = sha256(JSON.stringify([server, name])).slice(0, markCharacters);
   return `${plain.slice(0, nameCharactersMax - mark.length - 1)}_${mark}`;
@@ -160,7 +162,7 @@ function leftOutWords(tools: readonly { name: string }[], why: string): string {
   return `tools are left out that ${why}: ${some.join(", ")}${more}`;
 }
 
-/** A name of a stranger, for a line of text. */
+/** Returns an untrusted name in quotes, for a line of text. */
 function quoted(name: string): string {
   return shownText(JSON.stringify(cut(name.toWellFormed(), 100)));
 }
@@ -169,16 +171,16 @@ function cut(text: string, charactersMax: number): string {
   return text.length <= charactersMax ? text : `${text.slice(0, charactersMax - 1)}…`.toWellFormed();
 }
 
-function inOrder(one: ListedTool, other: ListedTool): number {
+function inOrder(one: ListedMcpTool, other: ListedMcpTool): number {
   return one.name < other.name ? -1 : 1;
 }
 
-/** In bytes of JSON; what cannot be written is larger than any limit. */
+/** Returns the size in bytes of JSON. A value that cannot be written is larger than any limit. */
 function sizeOf(value: unknown): number {
   try {
     return Buffer.byteLength(JSON.stringify(value));
   } catch {
-    // It holds itself, or is nested without end.
+    // It contains itself, or is nested too deeply.
     return Infinity;
   }
 }

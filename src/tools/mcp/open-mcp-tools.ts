@@ -1,6 +1,6 @@
 /**
- * The tools of the MCP servers of one session (P5). The servers start side by side and in the background; one that does
- * not start, hangs or lies costs its own tools only. Nothing of the protocol is loaded while there is no server.
+ * Opens the tools of a session's MCP servers (P5). The servers start in parallel and in the background. A server that does
+ * not start, hangs or sends wrong messages affects only its own tools. Without a server, the protocol's library is not loaded.
  */
 import { sha256 } from "../../domain/ids.ts";
 import { limits } from "../../domain/limits.ts";
@@ -10,57 +10,58 @@ import { shownPath } from "../shown-text.ts";
 import type { Tool } from "../tool.ts";
 import type { AnswerForm } from "./answer-form.ts";
 import { secretHider } from "./hide-secrets.ts";
-import { type OfferedTool, offerTools, plainWord, serverWords } from "./offered-tools.ts";
+import { type OfferedMcpTool, offerMcpTools, safeName, serverLabel } from "./offered-tools.ts";
 import { serverLog } from "./server-log.ts";
 import { ServerRun, type ServerState, type ServerTimes } from "./server-run.ts";
 
 export interface McpToolsRequest {
-  /** Of two with one name the first counts. */
+  /** The servers. Of two with the same name, the first is used. */
   servers: readonly McpServer[];
-  /** Where each server has its log, `<server>.log`; null: nothing is kept. */
+  /** The folder of the log files, `<server>.log`. Null: no logs are kept. */
   logFolder: string | null;
-  /** Absolute paths; servers are told of them as roots, and started in the first. */
+  /** Absolute paths. Servers receive them as their roots and are started in the first one. */
   folders?: readonly string[];
-  /** Of it, servers get what every program needs (PATH, HOME), and nothing else. */
+  /** The environment. Servers receive only the variables that every program needs, such as PATH and HOME. */
   env: Readonly<Record<string, string | undefined>>;
-  /** Of this program, as servers are told. */
+  /** The version of this program, which servers receive. */
   version: string;
-  /** Absent: servers are told that nobody can be asked. */
+  /** Answers the forms of servers. Absent: servers are informed that no person can be asked. */
   answerForm?: AnswerForm;
-  /** Milliseconds since the epoch. */
+  /** Returns the time in milliseconds since the epoch. */
   now?(): number;
-  /** In place of what `limits` say. */
+  /** Times that replace those in `limits`. */
   times?: Partial<ServerTimes & { waitMs: number }>;
 }
 
 export interface McpTools {
   /**
-   * The tools of the servers that are ready, in the same order every time. Waits for those that start for the first
-   * time, for a bounded time; what comes up later is there the next time. A list that changed is read again.
+   * Returns the tools of the servers that are ready, in the same order every time. Waits a limited time for servers that
+   * start for the first time; tools of a later server are in the next answer. Reads a list again if it has changed.
    */
   tools(): Promise<readonly Tool[]>;
-  /** One line each: servers that are not there, tools that were left out. */
+  /** Warnings of one line each: servers that are not running, and tools that were left out. */
   warnings(): readonly string[];
   status(): McpServerStatus[];
-  /** Ends every server, with all that it started. Idempotent. */
+  /** Ends every server with all processes that it started. A second call has no effect. */
   close(): Promise<void>;
 }
 
+/** The state of one server. */
 export interface McpServerStatus {
   name: string;
   type: McpServer["type"];
   state: ServerState;
-  /** Its name and version, as it says; null: it never started. */
+  /** The server's name and version, as it reports them. Null if it never started. */
   version: string | null;
-  /** Version of MCP. */
+  /** The version of MCP. Null if it never started. */
   protocol: string | null;
-  /** By their names at the server. */
+  /** The names of its tools at the server. */
   tools: string[];
-  /** Null: nothing is wrong with it. In words that go on after its name, as those of `faults` do. */
+  /** The failure of the server, in words that follow its name, as those of `faults` do. Null if it has none. */
   failure: string | null;
-  /** Tools that were left out. */
+  /** Faults of tools that were left out. */
   faults: readonly string[];
-  /** How long its last start took, in milliseconds. */
+  /** The duration of its last start in milliseconds. Null if it never started. */
   startedInMs: number | null;
 }
 
@@ -78,10 +79,10 @@ export function openMcpTools(request: McpToolsRequest): McpTools {
   return {
     tools: async () => {
       await waited;
-      // One that is not there may come up again, for the next time.
+      // A server that is not running may start again, for the next call.
       for (const run of runs) void run.start();
       await Promise.all(runs.map((run) => run.refresh()));
-      const offered = offerTools(runs.map(({ server, tools }) => ({ server: server.name, tools })));
+      const offered = offerMcpTools(runs.map(({ server, tools }) => ({ server: server.name, tools })));
       offerFaults = offered.faults;
       const byName = new Map(runs.map((run) => [run.server.name, run]));
       return offered.tools.flatMap((tool) => {
@@ -90,7 +91,7 @@ export function openMcpTools(request: McpToolsRequest): McpTools {
       });
     },
     warnings: () => [
-      ...twice.map(({ name }) => `${serverWords(name)} is left out: there is another one with this name`),
+      ...twice.map(({ name }) => `${serverLabel(name)} is left out: another server has the same name`),
       ...runs.flatMap(warningsOf),
       ...offerFaults,
     ],
@@ -122,13 +123,13 @@ function runOf(server: McpServer, request: McpToolsRequest): ServerRun {
   });
 }
 
-/** Names that differ give files that differ, also where a system does not tell capitals. */
+/** Returns the file name for a server. Different names give different files, even on a file system that ignores case. */
 function fileName(name: string): string {
-  const plain = plainWord(name).slice(0, 64);
+  const plain = safeName(name).slice(0, 64);
   return plain === name && plain === plain.toLowerCase() ? plain : `${plain}-${sha256(name).slice(0, 8)}`;
 }
 
-function toolOf(offered: OfferedTool, run: ServerRun): Tool {
+function toolOf(offered: OfferedMcpTool, run: ServerRun): Tool {
   const { name, description, schema, isReadOnly, offeredName } = offered;
   return {
     definition: {
@@ -137,10 +138,10 @@ function toolOf(offered: OfferedTool, run: ServerRun): Tool {
       parameters: schema,
       effect: isReadOnly ? "read" : "run",
     },
-    // Its own limit counts first, and says more.
+    // The run's own limit applies first, because its message is more specific.
     timeMs: run.totalMs + 1_000,
     view: (args) => viewOf(offered, args),
-    // A server may lie about what it changes; but one that would could do so without being called, too.
+    // A server may report falsely that a tool only reads. But such a server could also cause harm without a call.
     needsApproval: () => !isReadOnly,
     run: (args, context) => run.call(name, args, context),
   };
@@ -148,8 +149,8 @@ function toolOf(offered: OfferedTool, run: ServerRun): Tool {
 
 const shownArgumentsCharactersMax = 65_536;
 
-function viewOf({ server, name, isReadOnly }: OfferedTool, args: Record<string, unknown>): ToolCallView {
-  // Whoever is asked about a call must not read what its server wrote as part of the question.
+function viewOf({ server, name, isReadOnly }: OfferedMcpTool, args: Record<string, unknown>): ToolCallView {
+  // Text that the server wrote must not look like a part of the permission question.
   const label = shownPath(`${server}: ${name}`);
   const text = JSON.stringify(args, null, 2);
   const hidden = text.length - shownArgumentsCharactersMax;
@@ -160,7 +161,7 @@ function viewOf({ server, name, isReadOnly }: OfferedTool, args: Record<string, 
     kind: isReadOnly ? "read" : "other",
     locations: [],
     content: text === "{}" ? [] : [{ type: "text", text: shown.toWellFormed() }],
-    // Names of strangers may hold spaces; with these marks no two of them give one key.
+    // Names may contain spaces. The encoding makes sure that no two of them give the same key.
     permission: { key: `mcp ${keyWord(server)} ${keyWord(name)}`, label },
   };
 }
@@ -170,10 +171,10 @@ function keyWord(name: string): string {
 }
 
 function warningsOf({ server, state, failure, listFaults }: ServerRun): string[] {
-  const name = serverWords(server.name);
+  const name = serverLabel(server.name);
   const faults = listFaults.map((fault) => `${name}: ${fault}`);
   if (failure !== null) return [`${name} ${failure}`, ...faults];
-  return state === "starting" ? [`${name} is still starting; its tools come later`] : faults;
+  return state === "starting" ? [`${name} is still starting; its tools will be available later`] : faults;
 }
 
 function statusOf(run: ServerRun): McpServerStatus {

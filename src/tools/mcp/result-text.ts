@@ -1,8 +1,8 @@
-/** What a tool of a server gave, as text for a model (P5). Pure: what is not text is named, with its size. */
+/** Turns the result of a server's tool into text for a model (P5). Pure. Content that is not text is named, with its size. */
 import type { CallToolResult, ContentBlock } from "@modelcontextprotocol/client";
 import { limits } from "../../domain/limits.ts";
 
-/** Its parts with an empty line between them. Structured content counts where there is no text: else the text says the same. */
+/** Returns the parts with an empty line between them. Structured content is used only if there is no text, because the text repeats it. */
 export function resultText({ content, structuredContent }: CallToolResult): string {
   const parts = content.map(partText);
   if (structuredContent !== undefined && !content.some(({ type }) => type === "text")) {
@@ -30,14 +30,14 @@ function partText(part: ContentBlock): string {
   }
 }
 
-/** `12 KB` of what was base64. */
+/** Returns the size of decoded base64 data, such as `12 KB`. */
 function sizeText(base64: string): string {
   const bytes = Buffer.byteLength(base64, "base64");
   if (bytes < 1_024) return `${bytes} B`;
   return bytes < 1_048_576 ? `${Math.round(bytes / 1_024)} KB` : `${(bytes / 1_048_576).toFixed(1)} MB`;
 }
 
-/** `png` of `image/png`. */
+/** Returns the subtype of a media type: `png` for `image/png`. */
 function kindOf(mimeType: string): string {
   return mimeType.slice(mimeType.lastIndexOf("/") + 1).slice(0, 40);
 }
@@ -47,6 +47,6 @@ function bounded(text: string): string {
   if (Buffer.byteLength(text) <= bytesMax) return text;
   const note = `\n[… the rest is left out: a result may have ${bytesMax} bytes …]`;
   const kept = Buffer.from(text).subarray(0, bytesMax - Buffer.byteLength(note) - 3);
-  // A character that was cut in two becomes one mark of three bytes.
+  // A character that was cut becomes one replacement character of three bytes.
   return `${kept.toString("utf8")}${note}`;
 }

@@ -12,7 +12,7 @@ test("[P5] a log has the time of events and the lines of the server, without sec
   const folder = join(await temporaryFolder(context), "mcp");
   const log = serverLog({ folder, name: "files", hide, now: () => 0 });
   log.event("ready\nwith a secret");
-  log.said("listening, secret\n");
+  log.stderr("listening, secret\n");
   const file = join(folder, "files.log");
   assert.equal(await readFile(file, "utf8"), "1970-01-01T00:00:00.000Z ready with a ***\nlistening, ***\n");
   assert.equal((await stat(file)).mode & 0o777, 0o600);
@@ -24,8 +24,8 @@ test("[P5] a log is bounded, also over sessions, and the one before it is kept",
   const chunk = `${"x".repeat(99_999)}\n`;
   for (let session = 0; session < 2; session += 1) {
     const log = serverLog({ folder, name: "loud", hide, now: () => 0 });
-    for (let at = 0; at < 30; at += 1) log.said(chunk);
-    log.said("y".repeat(5_000_000));
+    for (let at = 0; at < 30; at += 1) log.stderr(chunk);
+    log.stderr("y".repeat(5_000_000));
   }
   assert.deepEqual((await readdir(folder)).toSorted(), ["loud.log", "loud.log.1"]);
   for (const name of ["loud.log", "loud.log.1"]) {
@@ -39,6 +39,6 @@ test("[P5] where no log can be written, nothing fails", async (context) => {
   serverLog({ folder, name: "a", hide, now: () => 0 }).event("a file");
   const inFile = serverLog({ folder: join(folder, "a.log"), name: "b", hide, now: () => 0 });
   inFile.event("a folder cannot be there");
-  inFile.said("and it says nothing of it");
+  inFile.stderr("and it says nothing of it");
   assert.deepEqual(await readdir(folder), ["a.log"]);
 });

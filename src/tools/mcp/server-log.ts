@@ -1,29 +1,29 @@
 /**
- * What one server wrote to its standard error and what became of it, in `<folder>/<server>.log`: bounded, with the
- * one before it kept as `.log.1`, readable by its owner only (P5, B6).
+ * Logs one server's standard error and the events of its connection, in `<folder>/<server>.log`. The log is bounded, the
+ * previous one is kept as `.log.1`, and only its owner can read it (P5, B6).
  */
 import { appendFileSync, mkdirSync, renameSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { limits } from "../../domain/limits.ts";
 
 export interface ServerLog {
-  /** One line about the connection, with its time. */
+  /** Writes one line about the connection, with its time. */
   event(text: string): void;
-  /** Lines of the server itself. */
-  said(text: string): void;
+  /** Writes output of the server's standard error. */
+  stderr(text: string): void;
 }
 
 export interface ServerLogRequest {
-  /** Null: nothing is kept. */
+  /** The folder of the log. Null: no log is kept. */
   folder: string | null;
-  /** Without what a path must not have. */
+  /** The file name without `.log`. It has no character that is not allowed in a path. */
   name: string;
   hide(text: string): string;
   now(): number;
 }
 
 export function serverLog({ folder, name, hide, now }: ServerLogRequest): ServerLog {
-  if (folder === null) return { event: () => undefined, said: () => undefined };
+  if (folder === null) return { event: () => undefined, stderr: () => undefined };
   const file = join(folder, `${name}.log`);
   let size: number | null = null;
   let isBroken = false;
@@ -38,17 +38,17 @@ export function serverLog({ folder, name, hide, now }: ServerLogRequest): Server
       appendFileSync(file, text, { mode: 0o600 });
       size += Buffer.byteLength(text);
     } catch {
-      // A full disk, or a folder that was taken away: a log is no reason to fail.
+      // The disk is full, or the folder was deleted. A log must not make the session fail.
       isBroken = true;
     }
   };
   return {
     event: (text) => write(`${new Date(now()).toISOString()} ${hide(text).replaceAll(/\s*\n\s*/g, " ")}\n`),
-    said: (text) => write(hide(text).slice(-limits.mcpLogBytesMax)),
+    stderr: (text) => write(hide(text).slice(-limits.mcpLogBytesMax)),
   };
 }
 
-/** Gives its size, in bytes. */
+/** Makes the folder. Returns the size of the log in bytes. */
 function openLog(folder: string, file: string): number {
   mkdirSync(folder, { recursive: true, mode: 0o700 });
   return statSync(file, { throwIfNoEntry: false })?.size ?? 0;

@@ -1,65 +1,66 @@
 /**
- * One server of a session, from its start to the session's end (P5). It is started at once and in the background; one
- * that does not start, or that ends, is started again when it is needed, but not more often than once in a while.
+ * Runs one server of a session, from its start to the session's end (P5). It starts at once and in the background. A server
+ * that does not start, or ends, is started again when it is needed, but at most once per `restartMs`.
  */
 import { setImmediate as nextRound } from "node:timers/promises";
 import { unlessAborted } from "../../system/abort.ts";
 import type { McpServer } from "../session-tools.ts";
 import { shownText } from "../shown-text.ts";
 import type { ToolContext, ToolResult } from "../tool.ts";
-import type { CallRequest, Connection, ConnectRequest } from "./connect.ts";
+import type { McpCallRequest, McpConnection, McpConnectionRequest } from "./mcp-connection.ts";
 import { publicAddress } from "./hide-secrets.ts";
-import { type ListedTool, readList, serverWords } from "./offered-tools.ts";
+import { type ListedMcpTool, checkToolList, serverLabel } from "./offered-tools.ts";
 import type { ServerLog } from "./server-log.ts";
 
-/** `ended`: it was started, and is not there any more. */
+/** The state of a server. `ended` means that it was started and is no longer running. */
 export type ServerState = "starting" | "ready" | "failed" | "ended";
 
 export interface ServerRunRequest {
   server: McpServer;
   log: ServerLog;
-  /** Takes the server's secrets out of a text (E8). */
+  /** Hides the server's secrets in a text (E8). */
   hide(text: string): string;
   now(): number;
-  surroundings: Pick<ConnectRequest, "folders" | "env" | "version" | "answerForm">;
+  surroundings: Pick<McpConnectionRequest, "folders" | "env" | "version" | "answerForm">;
   times: ServerTimes;
 }
 
-/** In milliseconds. */
+/** Times of a server in milliseconds. */
 export interface ServerTimes {
   startMs: number;
   restartMs: number;
   answerMs: number;
-  /** Of a call, where its server does not say otherwise: without a sign of life, and in total. */
+  /** The longest time of a call without progress, unless the server is configured with another. */
   idleMs: number;
+  /** The longest time of a call in total, unless the server is configured with another. */
   callMs: number;
 }
 
-const loadLibrary = () => import("./connect.ts");
+const loadLibrary = () => import("./mcp-connection.ts");
 
-/** Lines about noise in the log, of one connection; there may be any number of it. */
-const noiseLinesMax = 50;
+/** The most lines about errors that one connection writes to the log. */
+const connectionErrorsMax = 50;
 
 export class ServerRun {
   readonly server: McpServer;
-  /** As it was listed last; a server that ended keeps its tools. */
-  tools: readonly ListedTool[] = [];
-  /** What is wrong with it; null: nothing. In words that go on after the server's name. */
+  /** The tools that it listed last. A server that ended keeps them. */
+  tools: readonly ListedMcpTool[] = [];
+  /** The failure of the server, in words that follow its name. Null if it has none. */
   failure: string | null = null;
-  /** Faults of its list of tools, each in words that go on after the server's name. */
+  /** Faults of its list of tools, each in words that follow the server's name. */
   listFaults: readonly string[] = [];
   version: string | null = null;
   protocol: string | null = null;
-  /** How long the last start took, in milliseconds. */
+  /** The duration of the last start in milliseconds. Null before the first one. */
   startedInMs: number | null = null;
   readonly #request: ServerRunRequest;
   readonly #closed = new AbortController();
-  #connection: Connection | null = null;
+  #connection: McpConnection | null = null;
   #starting: Promise<void> | null = null;
   #startedAt = -Infinity;
   #isListOld = false;
-  /** The last line of its standard error: often the reason why it ended. */
-  #lastWords = "";
+  /** The last line of its standard error, which is often the reason why it ended. */
+  #lastStderrLine = "";
 
   constructor(request: ServerRunRequest) {
     this.server = request.server;
@@ -72,12 +73,12 @@ export class ServerRun {
     return this.tools.length > 0 ? "ended" : "failed";
   }
 
-  /** How long a call may take in all, in milliseconds. */
+  /** The longest time of a call in total, in milliseconds. */
   get totalMs(): number {
     return this.server.timeMs ?? this.#request.times.callMs;
   }
 
-  /** Starts it, where it is not running, and was not tried lately. Resolves when it is ready or has failed. */
+  /** Starts the server if it is not running and was not tried recently. Resolves when it is ready or has failed. */
   start(): Promise<void> {
     if (this.#starting !== null) return this.#starting;
     const isDue = this.#request.now() - this.#startedAt >= this.#request.times.restartMs;
@@ -87,18 +88,18 @@ export class ServerRun {
     return this.#starting;
   }
 
-  /** Asks for its tools again, where it said that they changed. Keeps the ones it had where it gives no others. */
+  /** Reads the list of tools again if the server reported a change. Keeps the old tools if it fails. */
   async refresh(): Promise<void> {
     const connection = this.#connection;
-    if (connection === null || (!this.#isListOld && connection.hearsChanges())) return;
+    if (connection === null || (!this.#isListOld && connection.reportsListChanges())) return;
     try {
       await this.#list(connection, this.#withTime(this.#request.times.answerMs));
     } catch (error) {
-      this.#request.log.event(`its list of tools could not be read again: ${await this.#words(error)}`);
+      this.#request.log.event(`its list of tools could not be read again: ${await this.#faultText(error)}`);
     }
   }
 
-  /** Never rejects. */
+  /** Calls a tool. Never rejects. */
   async call(tool: string, args: Record<string, unknown>, context: ToolContext): Promise<ToolResult> {
     const { server, totalMs } = this;
     const idleMs = server.timeMs ?? this.#request.times.idleMs;
@@ -115,7 +116,7 @@ export class ServerRun {
       if (inTime.aborted) return this.#late(`gave no result within ${totalMs / 1_000} s`);
       const { isTimeout } = await loadLibrary();
       if (isTimeout(error)) return this.#late(`gave no result and showed no progress within ${idleMs / 1_000} s`);
-      return failed(server, await this.#words(error));
+      return failed(server, await this.#faultText(error));
     }
   }
 
@@ -127,27 +128,29 @@ export class ServerRun {
     await connection?.close();
   }
 
-  /** One that forgot its session is connected to anew: it has not done what it was asked to (MCP, HTTP 404). */
-  async #callOnce(request: CallRequest): Promise<Awaited<ReturnType<Connection["call"]>>> {
+  /** Calls a tool. If the server lost its session, connects again and repeats the call, which was not executed (MCP, HTTP 404). */
+  async #callOnce(request: McpCallRequest): Promise<Awaited<ReturnType<McpConnection["call"]>>> {
     const connection = await this.#connected(request.signal);
     try {
       return await connection.call(request);
     } catch (error) {
       const { isSessionLost } = await loadLibrary();
       if (!isSessionLost(error)) throw error;
-      this.#request.log.event("forgot its session; connecting anew");
-      this.#drop(connection, "forgot its session");
+      this.#request.log.event("lost its session; connecting again");
+      this.#drop(connection, "lost its session");
       this.#startedAt = -Infinity;
       return await (await this.#connected(request.signal)).call(request);
     }
   }
 
-  /** Rejects with a `ServerGone` where there is no way to it. */
-  async #connected(signal: AbortSignal): Promise<Connection> {
+  /** Returns the connection, and starts the server if needed. Rejects with a `ServerUnavailable` if that fails. */
+  async #connected(signal: AbortSignal): Promise<McpConnection> {
     await unlessAborted(this.start(), signal);
     if (this.#connection !== null) return this.#connection;
     const restartMs = this.#startedAt + this.#request.times.restartMs - this.#request.now();
-    throw new ServerGone(`${this.failure ?? "is not running"}; it can be started again in ${seconds(restartMs)}`);
+    throw new ServerUnavailable(
+      `${this.failure ?? "is not running"}; it can be started again in ${seconds(restartMs)}`,
+    );
   }
 
   async #connect(): Promise<void> {
@@ -155,21 +158,21 @@ export class ServerRun {
     const { server } = this;
     const signal = this.#withTime(times.startMs);
     const begun = performance.now();
-    let noiseLines = 0;
+    let connectionErrors = 0;
     log.event(server.type === "http" ? `connecting to ${publicAddress(server.url)}` : `starting ${server.command}`);
-    // Loading keeps the process busy for a tenth of a second, and whoever opened the session wants to answer first.
+    // Loading blocks the process for a tenth of a second, and the caller that opened the session should be answered first.
     await nextRound();
     try {
-      const { connect } = await loadLibrary();
-      const connection = await connect({
+      const { connectMcpServer } = await loadLibrary();
+      const connection = await connectMcpServer({
         server,
         ...surroundings,
         signal,
-        onStderr: (text) => this.#heard(text),
+        onStderr: (text) => this.#onStderr(text),
         onListChanged: () => (this.#isListOld = true),
-        onNoise: (text) => {
-          noiseLines += 1;
-          if (noiseLines <= noiseLinesMax) log.event(`noise: ${text.slice(0, 500)}`);
+        onConnectionError: (text) => {
+          connectionErrors += 1;
+          if (connectionErrors <= connectionErrorsMax) log.event(`connection error: ${text.slice(0, 500)}`);
         },
       });
       await this.#list(connection, signal).catch(async (error: unknown) => {
@@ -184,54 +187,56 @@ export class ServerRun {
       log.event(`ready: ${this.version}, MCP ${this.protocol}, tools: ${this.tools.length}, ${this.startedInMs} ms`);
       void connection.ended.then((why) => this.#drop(connection, why));
     } catch (error) {
-      this.failure = signal.aborted ? `did not start within ${seconds(times.startMs)}` : await this.#words(error);
+      this.failure = signal.aborted ? `did not start within ${seconds(times.startMs)}` : await this.#faultText(error);
       if (!this.#closed.signal.aborted) log.event(this.failure);
     }
   }
 
-  async #list(connection: Connection, signal: AbortSignal): Promise<void> {
+  async #list(connection: McpConnection, signal: AbortSignal): Promise<void> {
     this.#isListOld = false;
-    const { tools, faults } = readList(await connection.listTools(signal));
+    const { tools, faults } = checkToolList(await connection.listTools(signal));
     this.tools = tools;
     this.listFaults = faults;
     for (const fault of faults) this.#request.log.event(fault);
   }
 
-  #drop(connection: Connection, why: string): void {
+  #drop(connection: McpConnection, why: string): void {
     if (this.#connection !== connection) return;
     this.#connection = null;
-    this.failure = this.#withLastWords(why);
+    this.failure = this.#withLastStderrLine(why);
     this.#request.log.event(this.failure);
     void connection.close();
   }
 
-  /** What did not answer in time may never answer again: then the next call finds another. */
+  /** Handles a call that got no result in time. A process that no longer responds is dropped, so the next call starts a new one. */
   async #late(what: string): Promise<ToolResult> {
     const connection = this.#connection;
     if (connection !== null && this.server.type === "stdio") {
       void connection.answersPing(this.#request.times.answerMs).then((answers) => {
-        if (!answers) this.#drop(connection, "does not answer any more");
+        if (!answers) this.#drop(connection, "no longer responds");
       });
     }
     this.#request.log.event(what);
     return failed(this.server, what);
   }
 
-  #heard(text: string): void {
-    this.#request.log.said(text);
+  #onStderr(text: string): void {
+    this.#request.log.stderr(text);
     const line = text.trimEnd().split("\n").at(-1)?.trim() ?? "";
-    if (line !== "") this.#lastWords = line.slice(0, 300);
+    if (line !== "") this.#lastStderrLine = line.slice(0, 300);
   }
 
-  async #words(error: unknown): Promise<string> {
-    if (error instanceof ServerGone) return error.message;
+  async #faultText(error: unknown): Promise<string> {
+    if (error instanceof ServerUnavailable) return error.message;
     const { faultOf } = await loadLibrary();
-    return this.#withLastWords(faultOf(error));
+    return this.#withLastStderrLine(faultOf(error));
   }
 
-  #withLastWords(why: string): string {
+  #withLastStderrLine(why: string): string {
     const { hide } = this.#request;
-    return shownText(hide(this.#lastWords === "" ? why : `${why}; its last words: ${this.#lastWords}`));
+    return shownText(
+      hide(this.#lastStderrLine === "" ? why : `${why}; the last line of its standard error: ${this.#lastStderrLine}`),
+    );
   }
 
   #withTime(ms: number): AbortSignal {
@@ -239,11 +244,11 @@ export class ServerRun {
   }
 }
 
-/** There is nobody to call. The message goes on after the server's name. */
-class ServerGone extends Error {}
+/** No connection is available. The message follows the server's name. */
+class ServerUnavailable extends Error {}
 
 function failed({ name }: McpServer, why: string): ToolResult {
-  return { output: `failed: ${serverWords(name)} ${why}`, isError: true };
+  return { output: `failed: ${serverLabel(name)} ${why}`, isError: true };
 }
 
 function seconds(ms: number): string {

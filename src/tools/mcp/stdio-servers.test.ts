@@ -58,7 +58,7 @@ test("[P5] [P4] what a server writes does not pass for a part of the question wh
   assert.ok(content?.type === "text");
   assert.match(content.text, /\[… 344\d\d characters more, not shown\]$/);
   const { output } = await world.call("die-with-escapes__change");
-  assert.match(output, /its last words: \\u001b\]0;title\\u0007\\u202eend$/);
+  assert.match(output, /the last line of its standard error: \\u001b\]0;title\\u0007\\u202eend$/);
 });
 
 const failures: [mode: string, words: RegExp][] = [
@@ -68,8 +68,8 @@ const failures: [mode: string, words: RegExp][] = [
   ["flood-requests", /gave no result within 1 s$/],
   ["endless-progress", /gave no result within 1 s$/],
   ["die", /^failed: the MCP server "die" ended with exit code 3$/],
-  ["die-with-words", /ended with exit code 4; its last words: cannot open the database$/],
-  ["bad-result", /gives an answer that is not valid: Invalid result for tools\/call/],
+  ["die-with-words", /ended with exit code 4; the last line of its standard error: cannot open the database$/],
+  ["bad-result", /sends a response that is not valid: Invalid result for tools\/call/],
   ["no-result", /refuses: the answer is not a message of the protocol/],
   ["refuses", /^failed: the MCP server "refuses" refuses: no such tool x{400,}…$/],
   ["huge-line", /sent a message of more than 16777216 bytes$/],
@@ -129,7 +129,7 @@ test("[P5] servers that do not start cost only their own tools, and a bounded ti
   const slow = mcpWorld(context, servers, { times: { waitMs: 20_000, startMs: 1_500 } });
   assert.deepEqual(await slow.names(), ["obeys__ask", "obeys__change"]);
   assert.deepEqual(slow.mcp.warnings(), [
-    'the MCP server "obeys" is left out: there is another one with this name',
+    'the MCP server "obeys" is left out: another server has the same name',
     'the MCP server "never-starts" did not start within 2 s',
     'the MCP server "ends-at-once" ended with exit code 1',
     'the MCP server "missing" cannot be started: there is no such command or folder',
@@ -225,7 +225,7 @@ test("[P5] a server that hangs is found out by the next call, and started again"
   const world = mcpWorld(context, [hostile("hang", { timeMs: 200 })], { times: { answerMs: 100, restartMs: 0 } });
   assert.match((await world.call("hang__ask")).output, /gave no result within 0.2 s/);
   await until(() => world.mcp.status()[0]?.state === "ended");
-  assert.equal(world.mcp.status()[0]?.failure, "does not answer any more");
+  assert.equal(world.mcp.status()[0]?.failure, "no longer responds");
   assert.match((await world.call("hang__ask")).output, /gave no result within 0.2 s/);
 });
 
@@ -287,7 +287,7 @@ test("[P5] each server has a log of its own, whatever its name", async (context)
   assert.match(text, /^\S+Z starting .*\n\S+Z ready: hostile die-with-words 1, MCP 2025-06-18, tools: 2, \d+ ms\n/);
   assert.match(
     text,
-    /\ncannot open the database\n.*Z ended with exit code 4; its last words: cannot open the database\n$/s,
+    /\ncannot open the database\n.*Z ended with exit code 4; the last line of its standard error: cannot open the database\n$/s,
   );
 });
 

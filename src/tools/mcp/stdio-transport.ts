@@ -1,7 +1,7 @@
 /**
- * A server that is a process of ours, spoken to by its standard input and output (P5). In place of the library's own:
- * here the server heads a group of processes that ends with it, its messages are bounded in length and in number, and
- * what it writes to its standard error is taken at the same pace.
+ * The connection to a server that runs as a child process, over its standard input and output (P5). It replaces the
+ * library's transport: here the server leads a process group that ends with it, its messages are limited in length and
+ * number, and its standard error is read at the same limited rate.
  */
 import type { ChildProcess } from "node:child_process";
 import { StringDecoder } from "node:string_decoder";
@@ -16,32 +16,32 @@ import { limits } from "../../domain/limits.ts";
 import { startedPid } from "../../system/processes.ts";
 import { endProcess } from "./end-process.ts";
 import { MessageLines } from "./message-lines.ts";
-import { Pace } from "./pace.ts";
+import { ReadThrottle } from "./read-throttle.ts";
 
 export interface ServerProcess {
   command: string;
   args: readonly string[];
-  /** All of its environment. */
+  /** The complete environment of the process. */
   env: Record<string, string>;
-  /** Absolute; null: where this process is. */
+  /** An absolute path. Null: the working folder of this process. */
   cwd: string | null;
   onStderr(text: string): void;
 }
 
-/** The code of JSON-RPC for a fault of whoever answers. */
+/** The JSON-RPC code for an internal error of the responding side. */
 const internalError = -32_603;
 
-/** How long what a process said before its end is waited for: something that it started may hold its output open. */
-const lastWordsMs = 250;
+/** The time in milliseconds to wait for output that a process wrote before its end. A process that it started may keep the output open. */
+const lastOutputMs = 250;
 
 export class StdioTransport implements Transport {
   onclose?: () => void;
   onerror?: (error: Error) => void;
   onmessage?: (message: JSONRPCMessage) => void;
-  /** By these two the library knows that this is no HTTP. */
+  /** The library takes a transport with these two fields for one that is not HTTP. */
   readonly stderr = null;
   pid: number | null = null;
-  /** Why it ended, in words that go on after "it"; null: it has not. */
+  /** The reason why the connection ended, in words that follow the server's name. Null if it is open. */
   why: string | null = null;
   readonly #process: ServerProcess;
   readonly #lines = new MessageLines();
@@ -52,7 +52,7 @@ export class StdioTransport implements Transport {
     this.#process = process;
   }
 
-  /** Rejects with the system's error where there is no such command. */
+  /** Starts the process. Rejects with the system's error if there is no such command. */
   async start(): Promise<void> {
     const { command, args, env, cwd } = this.#process;
     const child = spawn(command, args, {
@@ -65,13 +65,13 @@ export class StdioTransport implements Transport {
     this.#child = child;
     this.pid = await startedPid(child);
     child.on("error", (error) => this.onerror?.(error));
-    // What cannot be written is told by the end of the process.
+    // A write error is reported by the end of the process.
     child.stdin?.on("error", () => false);
     this.#readMessages(child);
     this.#readStderr(child);
     child.once("exit", (code, signal) => {
       this.why ??= code === null ? `was ended by ${signal}` : `ended with exit code ${code}`;
-      const wait = setTimeout(() => this.#end(), lastWordsMs);
+      const wait = setTimeout(() => this.#end(), lastOutputMs);
       child.once("close", () => {
         clearTimeout(wait);
         this.#end();
@@ -84,8 +84,8 @@ export class StdioTransport implements Transport {
     if (this.#ending !== null || stdin === null || stdin === undefined) {
       return Promise.reject(new Error(this.why ?? "is not running"));
     }
-    // It asks and never reads what it is told.
-    if (stdin.writableLength > limits.mcpMessageBytesMax) this.#end("does not read what it is sent");
+    // The server sends requests but never reads the responses.
+    if (stdin.writableLength > limits.mcpMessageBytesMax) this.#end("does not read its input");
     return new Promise((resolve, reject) => {
       stdin.write(serializeMessage(message), (error) => (error == null ? resolve() : reject(error)));
     });
@@ -96,44 +96,44 @@ export class StdioTransport implements Transport {
   }
 
   #readMessages({ stdout }: ChildProcess): void {
-    const pace = new Pace();
+    const throttle = new ReadThrottle();
     stdout?.on("data", (chunk: Buffer) => {
       const lines = this.#lines.push(chunk);
       if (lines === null) return void this.#end(`sent a message of more than ${limits.mcpMessageBytesMax} bytes`);
       for (const line of lines) this.#deliver(line);
-      pauseFor(stdout, pace.spend(chunk.length, lines.length));
+      pauseFor(stdout, throttle.spend(chunk.length, lines.length));
     });
     stdout?.on("error", () => false);
     stdout?.once("end", () => {
-      // A process that ends by itself says how, right after this.
-      setTimeout(() => this.#end("closed its output"), lastWordsMs).unref();
+      // A process that ends by itself reports its exit code right after this.
+      setTimeout(() => this.#end("closed its output"), lastOutputMs).unref();
     });
   }
 
   #deliver(line: string): void {
-    // It is ending: nobody waits for what it says.
+    // The process is ending, so its messages are no longer needed.
     if (this.#ending !== null) return;
     try {
       this.onmessage?.(deserializeMessage(line));
     } catch {
       this.onerror?.(new Error(`not a message of the protocol: ${line.slice(0, 200)}`));
       const id = answeredBy(line);
-      const error = { code: internalError, message: "the answer is not a message of the protocol" };
+      const error = { code: internalError, message: "the response is not a message of the protocol" };
       if (id !== null) this.onmessage?.({ jsonrpc: "2.0", id, error });
     }
   }
 
   #readStderr({ stderr }: ChildProcess): void {
-    const pace = new Pace();
+    const throttle = new ReadThrottle();
     const decoder = new StringDecoder("utf8");
     stderr?.on("data", (chunk: Buffer) => {
       this.#process.onStderr(decoder.write(chunk));
-      pauseFor(stderr, pace.spend(chunk.length, 0));
+      pauseFor(stderr, throttle.spend(chunk.length, 0));
     });
     stderr?.on("error", () => false);
   }
 
-  /** Whoever waits for an answer hears of it at once. Resolves when the process and its group are gone. */
+  /** Ends the connection. Pending requests fail at once. Resolves when the process and its group are gone. */
   #end(why?: string): Promise<void> {
     if (this.#ending === null) {
       this.why ??= why ?? "ended";
@@ -144,13 +144,13 @@ export class StdioTransport implements Transport {
   }
 }
 
-/** The id of a request that a line means to answer, however wrongly: whoever waits for it need not wait for longer. */
+/** Returns the id of the request that an invalid line seems to answer, so that its caller need not wait longer. Null if there is none. */
 function answeredBy(line: string): number | null {
   try {
     const { id, method } = JSON.parse(line) as { id?: unknown; method?: unknown };
     return typeof id === "number" && method === undefined ? id : null;
   } catch {
-    // It answers nothing; null has no id either.
+    // The line is not JSON, or is null, which has no id.
     return null;
   }
 }

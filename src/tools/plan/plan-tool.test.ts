@@ -35,7 +35,7 @@ test("[P4] [P5] a plan is shown to the person, changes nothing, and needs no app
 test("[P5] a wrong plan gets its faults, step by step", async () => {
   const faults: [unknown, RegExp][] = [
     [undefined, /"steps" is missing/],
-    ["read, then write", /"steps" must be a list, and is the text "read, then write"/],
+    ["read, then write", /"steps" must be a list, but is the text "read, then write"/],
     [[], /list of 1 to/],
     [Array.from({ length: limits.planStepsMax + 1 }, () => ({ content: "a", status: "pending" })), /list of 1 to/],
     [[{ content: " ", status: "pending" }], /"steps\[0\]\.content" is empty/],
@@ -44,9 +44,9 @@ test("[P5] a wrong plan gets its faults, step by step", async () => {
         { content: "a", status: "pending" },
         { content: "b", status: "done" },
       ],
-      /"steps\[1\]\.status" must be one of pending, in_progress, completed, and is the text "done"/,
+      /"steps\[1\]\.status" must be one of pending, in_progress, completed, but is the text "done"/,
     ],
-    [[null], /"steps\[0\]" must be an object, and is null/],
+    [[null], /"steps\[0\]" must be an object, but is null/],
     [[{ content: "a" }], /"steps\[0\]\.status" is missing/],
   ];
   for (const [steps, fault] of faults) {

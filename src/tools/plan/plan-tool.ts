@@ -1,4 +1,4 @@
-/** `plan`: the steps of a longer task, as the model means to take them, for the person to follow (P4). */
+/** `plan`: shows the person the steps of a longer task as the model plans them (P4). */
 import { z } from "zod";
 import type { PlanStep } from "../../domain/tool.ts";
 import { limits } from "../../domain/limits.ts";

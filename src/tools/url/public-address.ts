@@ -1,6 +1,6 @@
 /**
- * Which addresses are of the public net (I2). The list is of what is not: IANA's special-purpose registries, and the forms
- * of IPv6 that carry an address of IPv4, which would lead around the list for that.
+ * Decides which addresses are public (I2). The list has the addresses that are not: IANA's special-purpose registries, and
+ * the forms of IPv6 that contain an IPv4 address and would bypass the list for IPv4.
  */
 import { BlockList, isIP } from "node:net";
 
@@ -22,7 +22,7 @@ const notPublic4: readonly [address: string, prefix: number][] = [
   ["240.0.0.0", 4],
 ];
 
-/** Global unicast is 2000::/3; of that these are not public, or carry another address. */
+/** Global unicast is 2000::/3. These parts of it are not public, or contain another address. */
 const notPublic6: readonly [address: string, prefix: number][] = [
   ["2001::", 23],
   ["2001:db8::", 32],
@@ -36,7 +36,7 @@ for (const [address, prefix] of notPublic6) blocked.addSubnet(address, prefix, "
 const globalUnicast = new BlockList();
 globalUnicast.addSubnet("2000::", 3, "ipv6");
 
-/** False for what is no address at all, too. */
+/** Returns true for a public address. Returns false for text that is not an address. */
 export function isPublicAddress(address: string): boolean {
   switch (isIP(address)) {
     case 4:

@@ -1,6 +1,7 @@
 /**
- * Reads addresses of the public web (I2). A name is looked up once, every address that it has is checked, and the connection
- * goes to one that was checked: a name that leads elsewhere a moment later leads nowhere. Each redirect is a new address.
+ * Reads addresses of the public web (I2). A name is resolved once, all its addresses are checked, and the connection goes
+ * to an address that was checked. So a name that changes its address a moment later has no effect. Each redirect is
+ * checked as a new address.
  */
 import { lookup } from "node:dns/promises";
 import { request as httpRequest, type IncomingMessage } from "node:http";
@@ -12,13 +13,13 @@ import { AptoveError } from "../../domain/errors.ts";
 import { plainMediaType } from "../../domain/input-part.ts";
 import { limits } from "../../domain/limits.ts";
 import { anySignal, unlessAborted } from "../../system/abort.ts";
-import type { ReadUrl, UrlReader } from "../url-reader.ts";
+import type { UrlContent, UrlReader } from "../url-reader.ts";
 import { isPublicAddress } from "./public-address.ts";
 
 export interface WebReaderOptions {
-  /** Hosts that may be at any address: a name, or a name with a port. */
+  /** Hosts that may have any address, private ones included: a name, or a name with a port. */
   allowedHosts: readonly string[];
-  /** All addresses of a name; absent: the system's. */
+  /** Resolves a name to all its addresses. Absent: the system's resolver. */
   resolve?: (name: string) => Promise<{ address: string; family: number }[]>;
   timeMs?: number;
 }
@@ -50,7 +51,7 @@ interface Reading {
   resolve: Resolve;
 }
 
-async function follow(text: string, reading: Reading): Promise<ReadUrl> {
+async function follow(text: string, reading: Reading): Promise<UrlContent> {
   let url = checkedUrl(text);
   for (let hops = 0; hops <= limits.urlRedirectsMax; hops += 1) {
     const response = await open(url, reading);
@@ -63,42 +64,42 @@ async function follow(text: string, reading: Reading): Promise<ReadUrl> {
     }
     if (statusCode !== 200) {
       response.destroy();
-      throw new AptoveError("url_unavailable", `${shown(url.href)} answers with status ${statusCode}`);
+      throw new AptoveError("url_unavailable", `${shown(url.href)} responds with status ${statusCode}`);
     }
     const content = await contentOf(response, url, reading.bytesMax);
     return { content, mediaType: plainMediaType(response.headers["content-type"] ?? "") };
   }
-  throw new AptoveError("url_refused", `${shown(text)} leads on more than ${limits.urlRedirectsMax} times`);
+  throw new AptoveError("url_refused", `${shown(text)} redirects more than ${limits.urlRedirectsMax} times`);
 }
 
 function checkedUrl(text: string): URL {
   const url = text.length > limits.urlCharactersMax ? null : URL.parse(text);
-  if (url === null) throw refused(text, "is no address");
+  if (url === null) throw refused(text, "is not a valid address");
   if (url.protocol !== "http:" && url.protocol !== "https:") throw refused(text, "is neither http nor https");
-  if (url.username !== "" || url.password !== "") throw refused(text, "holds a user or a password");
+  if (url.username !== "" || url.password !== "") throw refused(text, "contains a user name or a password");
   return url;
 }
 
-/** Follows no redirect. Rejects with whatever kept the answer from coming. */
+/** Opens one address and follows no redirect. Rejects with the error that prevented the response. */
 async function open(url: URL, { stop, allowedHosts, resolve }: Reading): Promise<IncomingMessage> {
-  // A look-up cannot be stopped, so its result is dropped.
+  // A lookup cannot be cancelled, so its result is dropped.
   const { address, family } = await unlessAborted(checkedAddress(url, allowedHosts, resolve), stop);
   stop.throwIfAborted();
   const { promise, resolve: give, reject } = Promise.withResolvers<IncomingMessage>();
   const send = url.protocol === "https:" ? httpsRequest : httpRequest;
   const request = send(url, {
     signal: stop,
-    // A connection that is kept open would be one to an address that was checked for somebody else.
+    // A kept connection could go to an address that was checked for another request.
     agent: false,
     headers: { accept: "*/*", "accept-encoding": "gzip, deflate, br", "user-agent": "aptove" },
-    // Only what was checked is connected to, whatever the name says by now.
+    // Connects only to the address that was checked, whatever the name resolves to now.
     lookup: (_name, options, callback) =>
       options.all === true ? callback(null, [{ address, family }]) : callback(null, address, family),
   });
   request.once("response", give);
   request.once("error", reject);
-  // An answer that changes the protocol (101) is dropped by Node without an error, and nothing else would come.
-  request.once("close", () => reject(new Error("it closed the connection without an answer")));
+  // Node drops a response that changes the protocol (101) without an error, and no other event would follow.
+  request.once("close", () => reject(new Error("the server closed the connection without a response")));
   request.end();
   return await promise;
 }
@@ -116,7 +117,7 @@ async function checkedAddress(
   if (first === undefined) throw new AptoveError("url_unavailable", `${shown(url.href)}: its name has no address`);
   const isPublic = found.every(({ address }) => isPublicAddress(address));
   if (isAllowed || isPublic) return first;
-  throw refused(url.href, "is not of the public net; an operator may allow its host (input.allowed_url_hosts)");
+  throw refused(url.href, "is not a public address; an operator may allow its host (input.allowed_url_hosts)");
 }
 
 async function contentOf(response: IncomingMessage, url: URL, bytesMax: number): Promise<Uint8Array> {
@@ -137,7 +138,7 @@ async function contentOf(response: IncomingMessage, url: URL, bytesMax: number):
   return Buffer.concat(pieces);
 }
 
-/** What comes out is counted piece by piece, so a little that unpacks to very much is cut early. */
+/** Returns the decompressed body. Its bytes are counted piece by piece, so a small body that expands to a very large one is cut early. */
 function decoded(response: IncomingMessage, url: URL): Readable {
   const encoding = (response.headers["content-encoding"] ?? "identity").trim().toLowerCase();
   const into = (stream: Duplex): Readable => {
@@ -167,7 +168,7 @@ function refused(text: string, why: string): AptoveError {
   return new AptoveError("url_refused", `${shown(text)} ${why}`);
 }
 
-/** Without what may be a secret (E8). */
+/** Returns the address for a message, without the parts that may contain a secret (E8). */
 function shown(text: string): string {
   const url = URL.parse(text);
   if (url === null) return JSON.stringify(text.slice(0, 100));

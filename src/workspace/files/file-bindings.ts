@@ -1,21 +1,22 @@
-/** Bindings in `bindings.toml` of the data folder: read anew for every answer, replaced whole under one lock (W2, B4). */
+/** Stores bindings in `bindings.toml` of the data folder. Every call reads the file; every change replaces it under one lock (W2, B4). */
 import { isTable } from "../../system/guards.ts";
-import { checkDeviceId, type Binding, type BindingStore } from "../binding-store.ts";
+import { checkDeviceId, type DeviceBinding, type BindingStore } from "../binding-store.ts";
 import { checkWorkspaceId, isWorkspaceId } from "../workspace-store.ts";
 import { TomlFile, type TomlTable } from "./toml-file.ts";
 import { withWorkspaceLock } from "./workspace-lock.ts";
 import { bindingsLock, type WorkspaceFolders } from "./workspace-paths.ts";
 
-const heading = "Which workspace each device has; written by aptove.";
-const mend = "correct it, or move it away: then each device gets a new workspace when it connects next";
+const heading = "The workspace of each device. aptove writes this file.";
+const fix =
+  "correct the file, or move it to another folder; then each device gets a new workspace when it connects again";
 
-/** Touches nothing before the first call. */
+/** Returns the store. No file is read or written before the first call. */
 export function fileBindings(data: Pick<WorkspaceFolders, "bindings" | "locks">): BindingStore {
   return new FileBindings(data);
 }
 
-/** What the file says: the bindings, and whatever else stands in it. */
-interface Content {
+/** The content of the file: the bindings, and all other keys. */
+interface BindingsContent {
   bindings: Map<string, string>;
   rest: TomlTable;
 }
@@ -25,7 +26,7 @@ class FileBindings implements BindingStore {
   readonly #lock: string;
 
   constructor(data: Pick<WorkspaceFolders, "bindings" | "locks">) {
-    this.#file = new TomlFile(data.bindings, { code: "bindings_damaged", mend });
+    this.#file = new TomlFile(data.bindings, { code: "bindings_damaged", fix });
     this.#lock = bindingsLock(data);
   }
 
@@ -62,7 +63,7 @@ class FileBindings implements BindingStore {
     });
   }
 
-  async list(): Promise<Binding[]> {
+  async list(): Promise<DeviceBinding[]> {
     const { bindings } = await this.#read();
     return [...bindings].map(([deviceId, workspaceId]) => ({ deviceId, workspaceId }));
   }
@@ -79,7 +80,7 @@ class FileBindings implements BindingStore {
     });
   }
 
-  async #read(): Promise<Content> {
+  async #read(): Promise<BindingsContent> {
     const { bindings: table = {}, ...rest } = this.#file.read() ?? {};
     if (!isTable(table)) throw this.#file.damaged("bindings must be a table");
     const bindings = new Map<string, string>();

@@ -12,7 +12,12 @@ import { temporaryFolder } from "../../../testing/temporary-folder.ts";
 import { newId } from "../../domain/ids.ts";
 import { dataFolderAt } from "../../configuration/data-folder.ts";
 import { transcriptStoreSuite, type OpenTranscripts } from "../transcript-store.suite.ts";
-import { asideName, currentName, notesName, type TranscriptFile } from "../transcript-store.ts";
+import {
+  asideTranscriptName,
+  currentTranscriptName,
+  transcriptNotesName,
+  type TranscriptFile,
+} from "../transcript-store.ts";
 import { parseTranscript } from "../transcript/format.ts";
 import { fileTranscripts } from "./file-transcripts.ts";
 import { fileWorkspaces } from "./file-workspaces.ts";
@@ -61,7 +66,7 @@ const sessionId = "0198c2a7-1111-7000-8000-000000000001";
 suite("the files of transcripts", () => {
   test("[W1] [B6] they lie in the folder of their workspace, 0600, and what is aside in a folder 0700", async (context) => {
     const { store, folder } = await openDefault(context);
-    for (const name of [currentName, notesName, asideName(sessionId)]) {
+    for (const name of [currentTranscriptName, transcriptNotesName, asideTranscriptName(sessionId)]) {
       await store.write("default", name, { content });
       assert.deepEqual(await readFile(join(folder, name)), content);
       assert.equal((await stat(join(folder, name))).mode & 0o777, 0o600);
@@ -72,68 +77,72 @@ suite("the files of transcripts", () => {
 
   test("[B3] what a killed writer left is neither read nor in the way", async (context) => {
     const { store, folder } = await openDefault(context);
-    await writeFile(join(folder, `${currentName}.new`), "torn");
-    const before = await store.read("default", currentName);
+    await writeFile(join(folder, `${currentTranscriptName}.new`), "torn");
+    const before = await store.read("default", currentTranscriptName);
     assert.equal(before?.content?.length, 0);
-    await store.write("default", currentName, { content });
-    assert.deepEqual((await store.read("default", currentName))?.content, content);
-    assert.ok(!(await readdir(folder)).includes(`${currentName}.new`));
-    await writeFile(join(folder, `${notesName}.new`), "torn");
+    await store.write("default", currentTranscriptName, { content });
+    assert.deepEqual((await store.read("default", currentTranscriptName))?.content, content);
+    assert.ok(!(await readdir(folder)).includes(`${currentTranscriptName}.new`));
+    await writeFile(join(folder, `${transcriptNotesName}.new`), "torn");
     await store.removeAll("default");
-    assert.ok(!(await readdir(folder)).some((name) => name.includes(notesName) || name.includes(currentName)));
+    assert.ok(
+      !(await readdir(folder)).some(
+        (name) => name.includes(transcriptNotesName) || name.includes(currentTranscriptName),
+      ),
+    );
     assert.ok((await readdir(folder)).includes("workspace.toml"));
   });
 
   test("[W5] a change that sets back size and time is told", async (context) => {
     const { store, folder } = await openDefault(context);
-    const written = await store.write("default", currentName, { content });
-    const path = join(folder, currentName);
+    const written = await store.write("default", currentTranscriptName, { content });
+    const path = join(folder, currentTranscriptName);
     const { atime, mtime } = await stat(path);
     await writeFile(path, "## User\n\nHI\n");
     await utimes(path, atime, mtime);
-    assert.notEqual((await store.stat("default", currentName))?.stamp, written?.stamp);
+    assert.notEqual((await store.stat("default", currentTranscriptName))?.stamp, written?.stamp);
   });
 
   test("[W5] an edit that comes while a change is made durable is told from that change", async (context) => {
     const { store, folder } = await openDefault(context);
-    const path = join(folder, currentName);
+    const path = join(folder, currentTranscriptName);
     const edited = async (changing: Promise<TranscriptFile | null>, isThere: () => boolean): Promise<void> => {
       do await new Promise((resolve) => setImmediate(resolve));
       while (!isThere());
       appendFileSync(path, "## User\n\nby hand\n");
       const ours = await changing;
-      assert.notEqual((await store.stat("default", currentName))?.stamp, ours?.stamp);
+      assert.notEqual((await store.stat("default", currentTranscriptName))?.stamp, ours?.stamp);
     };
     const size = (): number => statSync(path, { throwIfNoEntry: false })?.size ?? 0;
-    await edited(store.write("default", currentName, { content }), () => size() === content.length);
-    const { stamp = "" } = (await store.stat("default", currentName)) ?? {};
+    await edited(store.write("default", currentTranscriptName, { content }), () => size() === content.length);
+    const { stamp = "" } = (await store.stat("default", currentTranscriptName)) ?? {};
     const before = size();
-    await edited(store.append("default", currentName, { stamp, content }), () => size() > before);
-    await store.write("default", asideName(sessionId), { content });
-    await store.remove("default", currentName);
-    await edited(store.move("default", asideName(sessionId), currentName), () => size() > 0);
+    await edited(store.append("default", currentTranscriptName, { stamp, content }), () => size() > before);
+    await store.write("default", asideTranscriptName(sessionId), { content });
+    await store.remove("default", currentTranscriptName);
+    await edited(store.move("default", asideTranscriptName(sessionId), currentTranscriptName), () => size() > 0);
   });
 
   test("[W5] 100 MB, a folder and a link are told from a transcript without reading them", async (context) => {
     const { store, folder } = await openDefault(context);
-    const path = join(folder, currentName);
+    const path = join(folder, currentTranscriptName);
     await truncate(path, 100_000_000);
     const memory = process.memoryUsage().arrayBuffers;
-    const large = await store.read("default", currentName);
+    const large = await store.read("default", currentTranscriptName);
     assert.equal(large?.bytes, 100_000_000);
     assert.equal(large.content, null);
     assert.ok(process.memoryUsage().arrayBuffers - memory < 10_000_000);
-    await store.remove("default", currentName);
+    await store.remove("default", currentTranscriptName);
     await mkdir(path);
-    assert.equal((await store.read("default", currentName))?.content, null);
-    await store.remove("default", currentName);
+    assert.equal((await store.read("default", currentTranscriptName))?.content, null);
+    await store.remove("default", currentTranscriptName);
     const target = join(folder, "workspace.toml");
     const text = await readFile(target, "utf8");
     await symlink(target, path);
-    const link = await store.read("default", currentName);
+    const link = await store.read("default", currentTranscriptName);
     assert.equal(link?.content, null);
-    await assert.rejects(store.append("default", currentName, { stamp: link.stamp, content }));
-    await store.write("default", currentName, { content });
+    await assert.rejects(store.append("default", currentTranscriptName, { stamp: link.stamp, content }));
+    await store.write("default", currentTranscriptName, { content });
     assert.equal(await readFile(target, "utf8"), text);
     assert.deepEqual(await readFile(path), content);
   });
@@ -149,9 +158,9 @@ suite("the files of transcripts", () => {
       return await writeTurns(data.dir, killed, { first: written + 1, last: written + 1 });
     };
     const counts = await Promise.all([writeTurns(data.dir, steady, { first: 1, last: 40 }), dying()]);
-    const current = JSON.parse(await readFile(join(folder, notesName), "utf8")) as { current: string };
+    const current = JSON.parse(await readFile(join(folder, transcriptNotesName), "utf8")) as { current: string };
     for (const [index, session] of [steady, killed].entries()) {
-      const name = session === current.current ? currentName : asideName(session);
+      const name = session === current.current ? currentTranscriptName : asideTranscriptName(session);
       const parsed = parseTranscript((await store.read("default", name))?.content ?? Buffer.from(""));
       assert.ok(parsed.kind === "transcript");
       const expected = Array.from({ length: counts[index] ?? 0 }, (_, at) => messagesOf(session, at + 1));

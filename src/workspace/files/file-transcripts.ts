@@ -1,6 +1,6 @@
 /**
- * Transcripts as files in the folder of their workspace: `session.md`, the others under `sessions/`, and the notes
- * (docs/formats/transcript.md). Files are 0600, folders 0700 (B6). A link is not followed: it is no plain file.
+ * Stores transcripts as files in the folder of their workspace: `session.md`, the others under `sessions/`, and the notes
+ * (docs/formats/transcript.md). Files have mode 0600, folders 0700 (B6). A link is not followed: it is not a regular file.
  */
 import {
   closeSync,
@@ -40,7 +40,7 @@ import {
 import { withWorkspaceLock } from "./workspace-lock.ts";
 import { workspacePaths, type WorkspacePaths, type WorkspaceFolders } from "./workspace-paths.ts";
 
-/** What is written, until it has its name. What a killed writer leaves is replaced by the next one: only one writes at a time. */
+/** The suffix of a file while it is written. The next writer replaces a file that a killed one left; only one writes at a time. */
 const newSuffix = ".new";
 const sessionsFolder = "sessions";
 
@@ -92,7 +92,7 @@ class FileTranscripts implements TranscriptStore {
       return await whileOpen(path, constants.O_WRONLY | constants.O_APPEND, async (file) => {
         if (factsOf(fstatSync(file, { bigint: true })).stamp !== stamp) return null;
         await writeAll(file, content);
-        // Before the disk is waited for: what a person writes meanwhile is theirs, and has to show (W5).
+        // Read before waiting for the disk, so that a person's edit in the meantime changes the stamp (W5).
         const facts = factsOf(fstatSync(file, { bigint: true }));
         await syncContent(file);
         return facts;
@@ -131,7 +131,7 @@ class FileTranscripts implements TranscriptStore {
     const [fromPath, toPath] = [this.#pathOf(workspaceId, from), this.#pathOf(workspaceId, to)];
     const { folder } = this.#existing(workspaceId);
     if ((await this.stat(workspaceId, to)) !== null) {
-      throw new AptoveError("storage_failed", `there is a transcript ${to} already`);
+      throw new AptoveError("storage_failed", `the transcript ${to} already exists`);
     }
     try {
       if (dirname(toPath) !== folder) await createDurableFolder(dirname(toPath));
@@ -166,7 +166,7 @@ class FileTranscripts implements TranscriptStore {
     return join(workspacePaths(this.#data, workspaceId).folder, name);
   }
 
-  /** Throws `workspace_unknown`: a late turn does not bring a deleted workspace back. */
+  /** Returns the paths of an existing workspace. Throws `workspace_unknown`: a late turn does not recreate a deleted workspace. */
   #existing(workspaceId: string): WorkspacePaths {
     const paths = workspacePaths(this.#data, workspaceId);
     if (isFolder(paths.folder)) return paths;
@@ -174,7 +174,7 @@ class FileTranscripts implements TranscriptStore {
   }
 }
 
-/** A change shows in the file's number, size or times; that of the last change of all cannot be set by whoever changes it. */
+/** Returns the facts of a file. Every change alters its inode, size or times. Its change time (ctime) cannot be set by the process that changes it. */
 function factsOf(stat: BigIntStats): TranscriptFile {
   return { bytes: Number(stat.size), stamp: `${stat.ino} ${stat.size} ${stat.mtimeNs} ${stat.ctimeNs}` };
 }
@@ -198,7 +198,7 @@ async function whileOpen<T>(path: string, flags: number, body: (file: number) =>
 }
 
 async function readWhole(file: number): Promise<TranscriptFile & { content: Uint8Array | null }> {
-  // The stamp is of before: what comes while it is read shows in the next one.
+  // The stamp is taken before reading, so a change during the read shows in the next stamp.
   const facts = factsOf(fstatSync(file, { bigint: true }));
   if (facts.bytes > limits.transcriptBytesMax) return { ...facts, content: null };
   const content = Buffer.alloc(facts.bytes);
@@ -214,7 +214,7 @@ async function readWhole(file: number): Promise<TranscriptFile & { content: Uint
   }
 }
 
-/** Null where there is nothing. */
+/** Runs the operation. Returns null if the file does not exist. */
 async function orNull<T>(name: string, ask: () => T | Promise<T>): Promise<T | null> {
   try {
     return await ask();

@@ -1,6 +1,6 @@
 /**
- * Workspaces in folders of the data folder (W1): `workspaces/<id>/`. A folder comes and goes by one rename, so nobody
- * finds a part of one; its files are replaced whole, under the workspace's lock (B4).
+ * Stores workspaces in folders of the data folder (W1): `workspaces/<id>/`. One rename makes or deletes a folder, so no
+ * process finds a part of one. Its files are replaced whole, under the workspace's lock (B4).
  */
 import { randomUUID } from "node:crypto";
 import { lstatSync, renameSync, statSync, type Stats } from "node:fs";
@@ -20,7 +20,7 @@ import { readTextIfPresent } from "../../system/read-files.ts";
 import { isAbsence, systemCode } from "../../system/system-error.ts";
 import {
   checkPermission,
-  checkWords,
+  checkNames,
   isWorkspaceId,
   type NewWorkspace,
   type Workspace,
@@ -31,27 +31,27 @@ import { readWorkspace, workspaceText, writeWorkspace, type WorkspaceFile } from
 import { withWorkspaceLock } from "./workspace-lock.ts";
 import { workspacePaths, type WorkspacePaths, type WorkspaceFolders } from "./workspace-paths.ts";
 
-/** What is made and what is deleted stands beside the workspaces under such names, which no id can have. */
+/** Prefixes of temporary folders, in which a workspace is made or deleted. No id can begin with them. */
 const newPrefix = ".new-";
 const deletedPrefix = ".deleted-";
 
-type Places = Pick<WorkspaceFolders, "workspaces" | "locks">;
+type WorkspaceStorePaths = Pick<WorkspaceFolders, "workspaces" | "locks">;
 
-/** Touches nothing before the first call; the data folder itself must be there. */
-export function fileWorkspaces(data: Places): WorkspaceStore {
+/** Returns the store. No file is read or written before the first call. The data folder itself must exist. */
+export function fileWorkspaces(data: WorkspaceStorePaths): WorkspaceStore {
   return new FileWorkspaces(data);
 }
 
 class FileWorkspaces implements WorkspaceStore {
-  readonly #data: Places;
+  readonly #data: WorkspaceStorePaths;
 
-  constructor(data: Places) {
+  constructor(data: WorkspaceStorePaths) {
     this.#data = data;
   }
 
   async create({ id, name = null, provider = null, at }: NewWorkspace): Promise<Workspace> {
     const paths = workspacePaths(this.#data, id);
-    checkWords({ name, provider });
+    checkNames({ name, provider });
     const workspace: WorkspaceFile = { id, name, createdAt: at, lastAccessedAt: at, provider, rest: {} };
     const aside = join(this.#data.workspaces, `${newPrefix}${randomUUID()}`);
     try {
@@ -62,7 +62,7 @@ class FileWorkspaces implements WorkspaceStore {
       await syncFolder(this.#data.workspaces);
     } catch (error) {
       removeIfPossible(aside);
-      // Somebody else's is there; its files make it impossible to replace.
+      // Another process made the workspace. A rename cannot replace its folder, which has files.
       if (["ENOTEMPTY", "EEXIST", "EPERM"].includes(systemCode(error)) && isThere(paths.folder)) {
         throw exists(id);
       }
@@ -83,7 +83,7 @@ class FileWorkspaces implements WorkspaceStore {
   }
 
   async update(id: string, patch: { name?: string | null; provider?: string | null }): Promise<Workspace> {
-    checkWords(patch);
+    checkNames(patch);
     const changed = await this.#change(id, (workspace) => ({ ...workspace, ...patch }));
     if (changed === null) throw unknown(id);
     return shown(changed);
@@ -101,8 +101,8 @@ class FileWorkspaces implements WorkspaceStore {
       const workspace = await this.#loadEvenDamaged(id);
       if (workspace === null) return false;
       if (prepare !== undefined && !(await prepare(workspace))) return false;
-      // Nobody who writes the transcript finds the folder gone in the middle of it.
-      await withWorkspaceLock(paths.transcriptLock, () => this.#takeAway(paths));
+      // With the transcript's lock, no writer of the transcript loses the folder while it writes.
+      await withWorkspaceLock(paths.transcriptLock, () => this.#deleteFolder(paths));
       return true;
     });
   }
@@ -142,7 +142,7 @@ class FileWorkspaces implements WorkspaceStore {
     if (!isChanged) throw unknown(id);
   }
 
-  /** Null: there is no such workspace. `change` gives null where it has nothing to write. */
+  /** Changes the workspace's file. `change` returns null if there is nothing to write. Returns null if there is no such workspace. */
   async #change(id: string, change: (workspace: WorkspaceFile) => WorkspaceFile | null): Promise<WorkspaceFile | null> {
     const paths = workspacePaths(this.#data, id);
     return await this.#whileThere(paths, null, async () => {
@@ -154,14 +154,14 @@ class FileWorkspaces implements WorkspaceStore {
     });
   }
 
-  /** Under the workspace's lock; one that is not there gets none, and the answer is `absent`. */
+  /** Runs the body under the workspace's lock. Returns `absent`, without making a lock, if the workspace does not exist. */
   async #whileThere<T>(paths: WorkspacePaths, absent: T, body: () => Promise<T>): Promise<T> {
     if (!isThere(paths.folder)) return absent;
     return await withWorkspaceLock(paths.lock, async () => (isThere(paths.folder) ? await body() : absent));
   }
 
-  /** Everything in one rename, and then for good; with the locks, which the next workspace of that id makes anew. */
-  async #takeAway(paths: WorkspacePaths): Promise<void> {
+  /** Deletes the workspace: first renames its folder, then deletes it for good, with its locks. A new workspace with that id makes new locks. */
+  async #deleteFolder(paths: WorkspacePaths): Promise<void> {
     const aside = join(this.#data.workspaces, `${deletedPrefix}${randomUUID()}`);
     try {
       renameSync(paths.folder, aside);
@@ -170,12 +170,12 @@ class FileWorkspaces implements WorkspaceStore {
     } catch (error) {
       throw storageFault(`the workspace ${basename(paths.folder)} could not be deleted`, error);
     }
-    // Windows deletes nothing that is open; there the empty files stay.
+    // Windows cannot delete open files, so the empty lock files stay there.
     if (process.platform === "win32") return;
     await Promise.all([paths.transcriptLock, paths.lock].map((lock) => rm(lock, { force: true })));
   }
 
-  /** Takes away what this and earlier deletions have put aside, and what was left by who died while making one. */
+  /** Deletes the folders that this and earlier deletions renamed, and old folders of processes that ended while they made a workspace. */
   async #sweep(): Promise<void> {
     for (const name of await this.#names()) {
       const path = join(this.#data.workspaces, name);
@@ -207,7 +207,7 @@ class FileWorkspaces implements WorkspaceStore {
   }
 }
 
-/** Makes the folder of a new workspace, with what W1 lists, durable. */
+/** Makes the folder of a new workspace with everything that W1 lists, durable. */
 async function fill(folder: string, paths: WorkspacePaths, text: string): Promise<void> {
   createFolder(folder);
   const empty = [paths.mcp, paths.skills, paths.memory].map((path) => basename(path));
@@ -233,7 +233,7 @@ function orNull(find: () => Stats): Stats | null {
     return find();
   } catch (error) {
     if (isAbsence(error)) return null;
-    throw storageFault("a workspace could not be looked at", error);
+    throw storageFault("a workspace could not be read", error);
   }
 }
 
@@ -242,7 +242,7 @@ function shown({ id, name, createdAt, lastAccessedAt, provider }: WorkspaceFile)
 }
 
 function exists(id: string): AptoveError {
-  return new AptoveError("workspace_exists", `there is a workspace ${id} already`);
+  return new AptoveError("workspace_exists", `the workspace ${id} already exists`);
 }
 
 function unknown(id: string): AptoveError {

@@ -1,11 +1,11 @@
-/** `permissions.toml`: what the tools may do for ever in a workspace, by key, with when somebody allowed it (P4). */
+/** `permissions.toml`: the permanent permissions of the tools in a workspace, by key, each with the time when a person gave it (P4). */
 import { isoTime } from "../../domain/ids.ts";
 import { isTable } from "../../system/guards.ts";
 import { timeOf, TomlFile, type TomlTable } from "./toml-file.ts";
 import type { WorkspacePaths } from "./workspace-paths.ts";
 
-const heading = "What was allowed for ever in this workspace; take a line away to be asked again.";
-const mend = "correct it, or move it away: then you are asked again";
+const heading = "The permanent permissions of this workspace. Delete a line to be asked again.";
+const fix = "correct the file, or move it to another folder; then you are asked again";
 
 export interface PermissionsContent {
   permissions: Map<string, number>;
@@ -14,10 +14,10 @@ export interface PermissionsContent {
 }
 
 export function permissionsFile(paths: WorkspacePaths): TomlFile {
-  return new TomlFile(paths.permissions, { code: "workspace_damaged", mend });
+  return new TomlFile(paths.permissions, { code: "workspace_damaged", fix });
 }
 
-/** A file that is not there allows nothing; one that is damaged allows nothing either, and says so. */
+/** Reads the permissions. A missing file allows nothing. A damaged file allows nothing either, and the call throws. */
 export async function readPermissions(file: TomlFile): Promise<PermissionsContent> {
   const { format: _format, allowed = {}, ...rest } = file.read() ?? {};
   if (!isTable(allowed)) throw file.damaged("allowed must be a table");
@@ -30,7 +30,7 @@ export async function readPermissions(file: TomlFile): Promise<PermissionsConten
   return { permissions, rest };
 }
 
-/** Under the workspace's lock. */
+/** Writes the permissions. The caller holds the workspace's lock. */
 export async function writePermissions(file: TomlFile, { permissions, rest }: PermissionsContent): Promise<void> {
   const allowed = Object.fromEntries([...permissions].map(([key, at]) => [key, isoTime(at)]));
   await file.write(heading, { ...rest, allowed });

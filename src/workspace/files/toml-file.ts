@@ -1,6 +1,6 @@
 /**
- * The TOML files that aptove writes here: `workspace.toml`, `permissions.toml`, `bindings.toml`. People may read and
- * correct them; keys that are not known are kept, comments are not. `format` is their version; absent: 1.
+ * The TOML files of workspaces: `workspace.toml`, `permissions.toml`, `bindings.toml`. People may read and correct them.
+ * Unknown keys are kept, comments are not. `format` is the version of a file. Absent: 1.
  */
 import { parse, stringify, TomlError } from "smol-toml";
 import { AptoveError, type ErrorCode } from "../../domain/errors.ts";
@@ -8,7 +8,7 @@ import { storageFault } from "../../domain/storage-fault.ts";
 import { replaceDurableFile } from "../../system/durable-files.ts";
 import { readTextIfPresent } from "../../system/read-files.ts";
 
-/** Counts up when a file changes in a way that an older version cannot read. */
+/** The version of the files. It increases with a change that an older version of aptove cannot read. */
 const formatVersion = 1;
 
 export type TomlTable = Record<string, unknown>;
@@ -16,16 +16,16 @@ export type TomlTable = Record<string, unknown>;
 export class TomlFile {
   readonly path: string;
   readonly #code: ErrorCode;
-  /** What a person does about a damaged one. */
-  readonly #mend: string;
+  /** The fix that a person can make in a damaged file. */
+  readonly #fix: string;
 
-  constructor(path: string, damage: { code: ErrorCode; mend: string }) {
+  constructor(path: string, damage: { code: ErrorCode; fix: string }) {
     this.path = path;
     this.#code = damage.code;
-    this.#mend = damage.mend;
+    this.#fix = damage.fix;
   }
 
-  /** Null: it is not there. Throws what `damaged` gives, and `data_newer`. */
+  /** Reads the file. Null if it does not exist. Throws the error of `damaged`, and `data_newer`. */
   read(): TomlTable | null {
     const text = this.#text();
     if (text === null) return null;
@@ -50,18 +50,18 @@ export class TomlFile {
     }
   }
 
-  /** An error that names the file, or a place in it, what is wrong there, and the mend. */
+  /** Returns an error that names the file or a position in it, the damage, and the fix. */
   damaged(reason: string, options: { line?: number; column?: number; cause?: unknown } = {}): AptoveError {
     const { line, column, cause } = options;
     const place = line === undefined ? this.path : `${this.path}:${line}:${column ?? 1}`;
-    return new AptoveError(this.#code, `${place}: ${reason}; ${this.#mend}`, { cause });
+    return new AptoveError(this.#code, `${place}: ${reason}; ${this.#fix}`, { cause });
   }
 
   #text(): string | null {
     try {
       return readTextIfPresent(this.path);
     } catch (error) {
-      if (error instanceof TypeError) throw this.damaged("is not UTF-8 text", { cause: error });
+      if (error instanceof TypeError) throw this.damaged("the file is not UTF-8 text", { cause: error });
       throw storageFault(`${this.path} could not be read`, error);
     }
   }
@@ -81,7 +81,7 @@ export function tomlText(heading: string, table: TomlTable): string {
   return `# ${heading}\n${stringify({ format: formatVersion, ...table }).trimEnd()}\n`;
 }
 
-/** A time of TOML, or ISO 8601 with its zone in a text. Null: it is neither. */
+/** Returns the time of a TOML date, or of an ISO 8601 text with a time zone. Null for any other value. */
 export function timeOf(value: unknown): number | null {
   const hasZone = typeof value === "string" && /^\d{4}-\d\d-\d\dT.*(?:Z|[+-]\d\d:\d\d)$/i.test(value);
   const time = value instanceof Date ? value.getTime() : hasZone ? Date.parse(value) : Number.NaN;

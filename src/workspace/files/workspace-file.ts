@@ -1,6 +1,6 @@
 /**
- * `workspace.toml`: what a workspace is called, when it was made and used, and its provider (W1). A folder without one
- * is a workspace too: one that has no name, and the times of its folder.
+ * `workspace.toml`: the name of a workspace, its times, and its provider (W1). A folder without this file is a workspace
+ * too: it has no name, and the times of its folder.
  */
 import { statSync } from "node:fs";
 import { isoTime } from "../../domain/ids.ts";
@@ -19,16 +19,16 @@ export interface WorkspaceFile {
   rest: TomlTable;
 }
 
-const heading = "A workspace of aptove, which keeps this file up to date.";
-const mend = "correct the file, or move it away: then the workspace goes on without a name";
+const heading = "A workspace. aptove keeps this file up to date.";
+const fix = "correct the file, or move it to another folder; then the workspace continues without a name";
 
-/** Null: there is no such folder. Throws `workspace_damaged` with the place, and `data_newer`. */
+/** Reads a workspace. Null if there is no such folder. Throws `workspace_damaged` with the position of the damage, and `data_newer`. */
 export async function readWorkspace(paths: WorkspacePaths, id: string): Promise<WorkspaceFile | null> {
   const file = fileOf(paths);
   const table = file.read();
   if (table === null) return withoutFile(file, paths.folder, id);
   const { format: _format, uuid, name, created_at: created, last_accessed: accessed, provider, ...rest } = table;
-  if (uuid !== id) throw file.damaged(`uuid must be ${JSON.stringify(id)}, as the folder is called`);
+  if (uuid !== id) throw file.damaged(`uuid must be ${JSON.stringify(id)}, the name of the folder`);
   const text = (key: string, value: unknown): string | null => {
     if (value === undefined || typeof value === "string") return value ?? null;
     throw file.damaged(`${key} must be a text`);
@@ -48,7 +48,7 @@ export async function readWorkspace(paths: WorkspacePaths, id: string): Promise<
   };
 }
 
-/** Under the workspace's lock. */
+/** Writes the file. The caller holds the workspace's lock. */
 export async function writeWorkspace(paths: WorkspacePaths, workspace: WorkspaceFile): Promise<void> {
   await fileOf(paths).write(heading, tableOf(workspace));
 }
@@ -58,7 +58,7 @@ export function workspaceText(workspace: WorkspaceFile): string {
 }
 
 function fileOf(paths: WorkspacePaths): TomlFile {
-  return new TomlFile(paths.workspace, { code: "workspace_damaged", mend });
+  return new TomlFile(paths.workspace, { code: "workspace_damaged", fix });
 }
 
 function tableOf({ id, name, createdAt, lastAccessedAt, provider, rest }: WorkspaceFile): TomlTable {

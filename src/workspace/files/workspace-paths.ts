@@ -1,8 +1,8 @@
 /**
- * Where the files of a workspace lie (W1). Only here an id becomes a path, and what is not an id never does.
+ * The paths of a workspace's files (W1). Only this file turns an id into a path, after checking that it is an id.
  *
- * The locks stand outside of the folder, so that they outlive its deletion. Who takes several takes them in this order:
- * the workspace's, the transcript's, the bindings'.
+ * The lock files are outside of the workspace's folder, so that they outlive its deletion. A caller that takes several
+ * locks takes them in this order: the workspace's, the transcript's, the bindings'.
  */
 import { join } from "node:path";
 import { checkWorkspaceId, isWorkspaceId } from "../workspace-store.ts";
@@ -11,17 +11,17 @@ import { checkWorkspaceId, isWorkspaceId } from "../workspace-store.ts";
 export interface WorkspaceFolders {
   /** One folder for each workspace, by its id (W1). */
   workspaces: string;
-  /** The file that says which workspace each device has (W2). */
+  /** The file with the workspace of each device (W2). */
   bindings: string;
-  /** Lock files, which say nothing themselves (B4). */
+  /** The folder of the lock files, which have no content (B4). */
   locks: string;
 }
 
 export interface WorkspacePaths {
   folder: string;
-  /** Name, times, provider. */
+  /** The file with its name, times and provider. */
   workspace: string;
-  /** Its own layer of the configuration; a person's file (W7). */
+  /** Its own layer of the configuration, which a person writes (W7). */
   config: string;
   permissions: string;
   /** The transcript of its current session (W4). */
@@ -30,12 +30,12 @@ export interface WorkspacePaths {
   mcp: string;
   skills: string;
   memory: string;
-  /** Of all that aptove writes here but the transcripts. */
+  /** The lock for all files that aptove writes here, except the transcripts. */
   lock: string;
   transcriptLock: string;
 }
 
-/** Throws `workspace_invalid` for what is not the id of a workspace. Touches nothing. */
+/** Returns the paths of a workspace. Throws `workspace_invalid` for an invalid id. Reads and writes no file. */
 export function workspacePaths(data: Pick<WorkspaceFolders, "workspaces" | "locks">, id: string): WorkspacePaths {
   checkWorkspaceId(id);
   const folder = join(data.workspaces, id);
@@ -53,15 +53,16 @@ export function workspacePaths(data: Pick<WorkspaceFolders, "workspaces" | "lock
   };
 }
 
-const ruling: readonly string[] = ["config.toml", "workspace.toml", "permissions.toml", "mcp"];
+const protectedNames: readonly string[] = ["config.toml", "workspace.toml", "permissions.toml", "mcp"];
 
 /**
- * Whether a session that works in the folder of a workspace may touch a path of the data folder. What rules aptove itself
- * is closed also there: with it, whoever may write one file could name programs to start, or allow itself the rest.
+ * Returns true if a session that works in the folder of a workspace may use this path of the data folder. The files that
+ * configure aptove itself are closed there too: with them, a tool that may write one file could name programs to start,
+ * or give itself more permissions.
  */
 export function isWorkspaceContent(path: string): boolean {
   const [top, id = "", name = ""] = path.split("/");
-  return top === "workspaces" && isWorkspaceId(id) && !ruling.includes(name.toLowerCase());
+  return top === "workspaces" && isWorkspaceId(id) && !protectedNames.includes(name.toLowerCase());
 }
 
 export function bindingsLock(data: Pick<WorkspaceFolders, "locks">): string {

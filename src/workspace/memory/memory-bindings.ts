@@ -1,5 +1,5 @@
-/** Bindings in the memory of this process (W2): for tests, and for programs that keep devices somewhere else. */
-import { checkDeviceId, type Binding, type BindingStore } from "../binding-store.ts";
+/** Keeps bindings in the memory of this process (W2): for tests, and for programs that store devices elsewhere. */
+import { checkDeviceId, type DeviceBinding, type BindingStore } from "../binding-store.ts";
 import { checkWorkspaceId } from "../workspace-store.ts";
 import { OneAtATime } from "./one-at-a-time.ts";
 
@@ -44,7 +44,7 @@ class MemoryBindings implements BindingStore {
     });
   }
 
-  async list(): Promise<Binding[]> {
+  async list(): Promise<DeviceBinding[]> {
     return [...this.#bindings].map(([deviceId, workspaceId]) => ({ deviceId, workspaceId }));
   }
 }

@@ -1,11 +1,11 @@
-/** Transcripts in memory: for tests, and for whoever embeds aptove and keeps nothing. They end with the process. */
+/** Keeps transcripts in memory until the process ends: for tests, and for programs that embed aptove and store nothing. */
 import { AptoveError } from "../../domain/errors.ts";
 import { limits } from "../../domain/limits.ts";
 import { checkTranscriptName, type TranscriptFile, type TranscriptStore } from "../transcript-store.ts";
 import { checkWorkspaceId } from "../workspace-store.ts";
 import { OneAtATime } from "./one-at-a-time.ts";
 
-/** `has`: whether there is such a workspace; without it there is each. */
+/** Returns an empty store. `has` returns true if a workspace exists. Absent: every workspace exists. */
 export function memoryTranscripts(options: { has?: (workspaceId: string) => boolean } = {}): TranscriptStore {
   return new MemoryTranscripts(options.has ?? (() => true));
 }
@@ -17,7 +17,7 @@ interface StoredFile {
 
 class MemoryTranscripts implements TranscriptStore {
   readonly #has: (workspaceId: string) => boolean;
-  /** By `<workspace id>/<name>`. */
+  /** The files by `<workspace id>/<name>`. */
   readonly #files = new Map<string, StoredFile>();
   readonly #lines = new OneAtATime();
   #changes = 0;
@@ -73,7 +73,7 @@ class MemoryTranscripts implements TranscriptStore {
     this.#check(workspaceId);
     const file = this.#files.get(fromKey);
     if (file === undefined) throw new AptoveError("storage_failed", `there is no transcript ${from}`);
-    if (this.#files.has(toKey)) throw new AptoveError("storage_failed", `there is a transcript ${to} already`);
+    if (this.#files.has(toKey)) throw new AptoveError("storage_failed", `the transcript ${to} already exists`);
     this.#files.delete(fromKey);
     return this.#put(toKey, file.content);
   }

@@ -1,8 +1,8 @@
-/** Workspaces in the memory of this process (W1): for tests, and for programs that embed aptove without a disk. */
+/** Keeps workspaces in the memory of this process (W1): for tests, and for programs that embed aptove without a disk. */
 import { AptoveError } from "../../domain/errors.ts";
 import {
   checkPermission,
-  checkWords,
+  checkNames,
   checkWorkspaceId,
   type NewWorkspace,
   type Workspace,
@@ -10,7 +10,7 @@ import {
 } from "../workspace-store.ts";
 import { OneAtATime } from "./one-at-a-time.ts";
 
-/** `configs`: texts of their own `config.toml`, by id. */
+/** Returns an empty store. `configs` has the text of each workspace's own `config.toml`, by id. */
 export function memoryWorkspaces({ configs = {} }: { configs?: Record<string, string> } = {}): WorkspaceStore {
   return new MemoryWorkspaces(new Map(Object.entries(configs)));
 }
@@ -31,8 +31,8 @@ class MemoryWorkspaces implements WorkspaceStore {
 
   async create({ id, name = null, provider = null, at }: NewWorkspace): Promise<Workspace> {
     checkWorkspaceId(id);
-    checkWords({ name, provider });
-    if (this.#kept.has(id)) throw new AptoveError("workspace_exists", `there is a workspace ${id} already`);
+    checkNames({ name, provider });
+    if (this.#kept.has(id)) throw new AptoveError("workspace_exists", `the workspace ${id} already exists`);
     const workspace: Workspace = { id, name, createdAt: at, lastAccessedAt: at, provider, damage: null };
     this.#kept.set(id, { workspace, permissions: new Map() });
     return { ...workspace };
@@ -50,7 +50,7 @@ class MemoryWorkspaces implements WorkspaceStore {
 
   async update(id: string, patch: { name?: string | null; provider?: string | null }): Promise<Workspace> {
     checkWorkspaceId(id);
-    checkWords(patch);
+    checkNames(patch);
     return await this.#line.run(id, () => {
       const kept = this.#found(id);
       kept.workspace = { ...kept.workspace, ...patch };

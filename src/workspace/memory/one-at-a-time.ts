@@ -1,4 +1,4 @@
-/** For drivers in memory: what one asks for begins when all that was asked for before under the same name has ended. */
+/** Runs bodies with the same name one after the other, in the order of the calls. The drivers in memory use it as their lock. */
 export class OneAtATime {
   readonly #last = new Map<string, Promise<unknown>>();
 

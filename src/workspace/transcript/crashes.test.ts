@@ -9,7 +9,12 @@ import { seededRandom, type Random } from "../../../testing/simulation/random.ts
 import { AptoveError } from "../../domain/errors.ts";
 import type { TranscriptMessage } from "../../domain/transcript.ts";
 import { memoryTranscripts } from "../memory/memory-transcripts.ts";
-import { asideName, currentName, notesName, type TranscriptStore } from "../transcript-store.ts";
+import {
+  asideTranscriptName,
+  currentTranscriptName,
+  transcriptNotesName,
+  type TranscriptStore,
+} from "../transcript-store.ts";
 import { parseTranscript } from "./format.ts";
 import { noteOf, parseNotes } from "./notes.ts";
 import { createTranscripts, type Transcripts } from "./transcripts.ts";
@@ -139,7 +144,7 @@ class Simulation {
   }
 
   async #edit(): Promise<void> {
-    const read = await this.#store.read(id, currentName);
+    const read = await this.#store.read(id, currentTranscriptName);
     const before = Buffer.from(read?.content ?? []);
     const mark = `mark ${this.#written.length}.`;
     const written = this.#random.pick([
@@ -152,7 +157,7 @@ class Simulation {
     for (const [at, old] of this.#written.entries())
       if (before.includes(old) && !written?.includes(old)) this.#written[at] = "";
     if (written?.includes(mark)) this.#written.push(mark);
-    await this.#store.write(id, currentName, { content: written ?? before });
+    await this.#store.write(id, currentTranscriptName, { content: written ?? before });
   }
 
   async #clear(): Promise<void> {
@@ -160,9 +165,9 @@ class Simulation {
   }
 
   async #checkSession(session: string): Promise<void> {
-    const notes = parseNotes((await this.#store.read(id, notesName))?.content ?? Buffer.from(""));
+    const notes = parseNotes((await this.#store.read(id, transcriptNotesName))?.content ?? Buffer.from(""));
     assert.ok(notes !== null && noteOf(notes, session) !== null);
-    const name = notes.current === session ? currentName : asideName(session);
+    const name = notes.current === session ? currentTranscriptName : asideTranscriptName(session);
     assert.deepEqual(await this.#messages(name), this.#said.messagesOf(session));
   }
 
@@ -173,7 +178,7 @@ class Simulation {
   }
 
   async #checkPeople(): Promise<void> {
-    const names = [currentName, ...this.#sessions.map(asideName), ...this.#names];
+    const names = [currentTranscriptName, ...this.#sessions.map(asideTranscriptName), ...this.#names];
     const contents = await Promise.all(names.map(async (name) => (await this.#store.read(id, name))?.content ?? []));
     const all = [...contents.map((content) => Buffer.from(content).toString()), ...this.#adopted].join("\n");
     for (const mark of this.#written) assert.ok(all.includes(mark), `what a person wrote is gone: ${mark}`);

@@ -213,10 +213,10 @@ test("[W5] what a person writes by hand is read as they mean it", () => {
 test("[W5] what cannot be read is told with its reason, never thrown", () => {
   assert.match(refused(Buffer.from([0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a])), /not UTF-8/);
   assert.match(refused(Buffer.concat([Buffer.from("## User\n\n"), Buffer.from("é").subarray(0, 1)])), /not UTF-8/);
-  assert.match(refused("\n\nDear diary\n\n## User\n\nhi"), /^line 3 stands before/);
-  assert.match(refused("---\nprovider: x\n---\n\nDear diary"), /^line 5 stands before/);
-  assert.match(refused("just words"), /^line 1 stands before/);
-  assert.match(refused(Buffer.alloc(4_096)), /^line 1 stands before/);
+  assert.match(refused("\n\nDear diary\n\n## User\n\nhi"), /^line 3 is before/);
+  assert.match(refused("---\nprovider: x\n---\n\nDear diary"), /^line 5 is before/);
+  assert.match(refused("just words"), /^line 1 is before/);
+  assert.match(refused(Buffer.alloc(4_096)), /^line 1 is before/);
   // Torn front matter, and a rule in a message: nothing before the rule is dropped in silence.
   assert.match(refused("---\nprovider: x\n\n## User\n\nhi\n\n---\n\nthere"), /front matter has no end/);
   assert.match(refused(Buffer.alloc(limits.transcriptBytesMax + 1, " ")), /at most 67108864/);

@@ -1,12 +1,12 @@
 /**
- * The form of a transcript: front matter, then a block for each message, in Markdown that people read and edit
- * (docs/formats/transcript.md). Pure. What is rendered is parsed back byte for byte, whatever the messages say (W4):
+ * The format of a transcript: front matter, then a block for each message, in Markdown that people read and edit
+ * (docs/formats/transcript.md). Pure. Parsing a rendered text returns the same messages byte for byte, whatever they contain (W4):
  *
- * - A line that would read as the head of a block gets a backslash in front.
- * - So does the first and the last line of a message where it is blank, for blank lines around a message are not part of it.
- * - A line that would read as one of these with its backslash gets one more.
+ * - A line that would be parsed as the heading of a block gets a backslash in front.
+ * - So does the first or last line of a message if it is blank, because blank lines around a message are not part of it.
+ * - A line that would be parsed as such an escaped line gets one more backslash.
  *
- * Lone surrogates have no UTF-8 and become U+FFFD; what the engine stores has none.
+ * Lone surrogates have no UTF-8 form and become U+FFFD. Messages that the engine stores have none.
  */
 import { limits } from "../../domain/limits.ts";
 import type { TranscriptMessage } from "../../domain/transcript.ts";
@@ -17,7 +17,7 @@ export type ParsedTranscript =
   /** `reason` completes "the transcript cannot be read: …". */
   | { kind: "unreadable"; reason: string };
 
-/** One line that begins a message. Columns count: what is indented is text. */
+/** The line that begins a message. It must not be indented: an indented line is text. */
 const head = "##[ \\t]+(user|assistant|system)[ \\t]*:?[ \\t]*\\r?";
 const lineStart = "(?<![^\\n])";
 const lineEnd = "(?![^\\n])";
@@ -33,7 +33,7 @@ export function renderTranscript(front: FrontMatter, messages: readonly Transcri
   return renderFrontMatter(front) + renderMessages(messages);
 }
 
-/** Blocks that are appended to a text that is empty or ends with a line break. */
+/** Renders the blocks to append to a text that is empty or ends with a line break. */
 export function renderMessages(messages: readonly TranscriptMessage[]): string {
   return messages.map(({ role, text }) => `\n## ${titles[role]}\n${renderText(text.toWellFormed())}`).join("");
 }
@@ -44,7 +44,7 @@ function renderText(text: string): string {
   return `\n${changeEdges(escaped, (line) => (blankToEscape.test(line) ? `\\${line}` : line))}\n`;
 }
 
-/** The text with its first and its last line changed. */
+/** Returns the text with its first and last line changed. */
 function changeEdges(text: string, change: (line: string) => string): string {
   const firstEnd = text.indexOf("\n");
   if (firstEnd === -1) return change(text);
@@ -52,9 +52,9 @@ function changeEdges(text: string, change: (line: string) => string): string {
   return change(text.slice(0, firstEnd)) + text.slice(firstEnd, lastStart) + change(text.slice(lastStart));
 }
 
-/** Never throws. A text of nothing but blank lines and front matter has no messages. */
+/** Parses a transcript. Never throws. A text with only blank lines and front matter has no messages. */
 export function parseTranscript(content: Uint8Array): ParsedTranscript {
-  if (content.length > limits.transcriptBytesMax) return unreadable(tooLarge(content.length));
+  if (content.length > limits.transcriptBytesMax) return unreadable(tooLargeReason(content.length));
   const text = decode(content);
   if (text === null) return unreadable("it is not UTF-8 text");
   const heads = [...text.matchAll(headPattern)];
@@ -63,7 +63,7 @@ export function parseTranscript(content: Uint8Array): ParsedTranscript {
   if (front === null) return unreadable("its front matter has no end before the first message");
   if (/[^ \t\r\n]/.test(text.slice(front, firstHead))) {
     const line = text.slice(0, front).split("\n").length + leadingBlankLines(text.slice(front, firstHead));
-    return unreadable(`line ${line} stands before the first "## User", "## Assistant" or "## System"`);
+    return unreadable(`line ${line} is before the first "## User", "## Assistant" or "## System"`);
   }
   const messages = heads.map((found, index): TranscriptMessage => {
     const [line, role = ""] = found;
@@ -73,7 +73,7 @@ export function parseTranscript(content: Uint8Array): ParsedTranscript {
   return { kind: "transcript", messages };
 }
 
-export function tooLarge(bytes: number): string {
+export function tooLargeReason(bytes: number): string {
   return `it has ${bytes} bytes, and at most ${limits.transcriptBytesMax} are read`;
 }
 
@@ -81,7 +81,7 @@ function unreadable(reason: string): ParsedTranscript {
   return { kind: "unreadable", reason };
 }
 
-/** Null: it is not UTF-8. Without the byte order mark that some editors put at the beginning of a file. */
+/** Decodes UTF-8 text, without the byte order mark that some editors write. Null if it is not UTF-8. */
 function decode(content: Uint8Array): string | null {
   try {
     return new TextDecoder("utf-8", { fatal: true }).decode(content);
@@ -95,15 +95,15 @@ function leadingBlankLines(text: string): number {
 }
 
 /**
- * `hasCrLf`: the head of the block ends with CRLF, so an editor that writes lines this way wrote all of it. Elsewhere a
- * CR is part of the text.
+ * Parses the text of a block. `hasCrLf` is true if the heading of the block ends with CRLF: then an editor with such line
+ * endings wrote the whole block. In other blocks a CR is part of the text.
  */
 function parseText(body: string, hasCrLf: boolean): string {
   const lines = withoutBlankEdges(hasCrLf ? body.replaceAll("\r\n", "\n") : body);
   return changeEdges(lines, (line) => (escapedBlank.test(line) ? line.slice(1) : line)).replace(escapedHead, "");
 }
 
-/** Without the blank lines at both ends; the lines that are left stay as they are. */
+/** Returns the text without the blank lines at both ends. The other lines are unchanged. */
 function withoutBlankEdges(text: string): string {
   let [first, last] = [0, text.length];
   while (first < last && isBlank(text.charCodeAt(first))) first += 1;

@@ -1,13 +1,13 @@
 /**
- * The lines between `---` at the head of a transcript: YAML of one level. Nothing is decided by what they say; they tell
- * a reader where the conversation comes from.
+ * The lines between `---` at the top of a transcript: YAML of one level. They inform readers where the conversation comes
+ * from; aptove makes no decision by them.
  */
 import { isoTime, type Millis } from "../../domain/ids.ts";
 
 export interface FrontMatter {
   provider: string;
   model: string;
-  /** Of the session. */
+  /** The time when the session was created. */
   createdAt: Millis;
   sessionId: string;
 }
@@ -22,10 +22,10 @@ function knownLines({ provider, model, createdAt, sessionId }: FrontMatter): str
 }
 
 const plain = /^[A-Za-z][\w./@+-]*$|^\d{4}-\d\d-\d\dT[\d:.]+Z$|^[0-9a-f]{8}-[0-9a-f-]+$/;
-/** Words that YAML, in one of its versions, takes for something else than text. */
+/** Words that some version of YAML does not read as text. */
 const notPlain = /^(?:true|false|null|yes|no|on|off|y|n)$/i;
 
-/** Plain where YAML takes it for the same text; else in quotes, as JSON writes it, which is YAML too. */
+/** Renders a value: plain if YAML reads it as the same text, otherwise quoted as in JSON, which YAML also reads. */
 function scalar(value: string): string {
   return plain.test(value) && !notPlain.test(value) ? value : JSON.stringify(value.toWellFormed());
 }
@@ -33,7 +33,7 @@ function scalar(value: string): string {
 const opening = /^---[ \t]*(?:\r?\n|$)/;
 const closing = /(?<![^\n])---[ \t]*\r?(?:\n|$)/g;
 
-/** Where what follows the front matter begins: 0 where there is none. Null: it has no end. */
+/** Returns the position after the front matter: 0 if there is none. Null if it has no end. */
 export function frontMatterEnd(text: string): number | null {
   const begun = opening.exec(text)?.[0].length;
   if (begun === undefined) return 0;
@@ -44,7 +44,7 @@ export function frontMatterEnd(text: string): number | null {
 
 const knownKeys = /^(?:provider|model|created_at|session)[ \t]*:/;
 
-/** The text with front matter that says this. Lines that a person wrote there stay. */
+/** Returns the text with these values in its front matter. Lines that a person wrote there stay. */
 export function withFrontMatter(text: string, front: FrontMatter): string {
   const end = frontMatterEnd(text) ?? 0;
   const lines = text.slice(0, end).trimEnd().split(/\r?\n/).slice(1, -1);

@@ -1,18 +1,18 @@
 /**
- * The transcripts of one workspace while they are locked: the notes, what lies at `session.md`, and every change as an
- * intent that is noted, carried out, and noted as done. Whoever opens them finishes what a crash left between (B3).
+ * The transcripts of one workspace while they are locked: the notes, the state of `session.md`, and the changes. Each change
+ * is first noted as an intent, then carried out, then noted as done. The next caller finishes what a crash interrupted (B3).
  */
 import type { Millis } from "../../domain/ids.ts";
 import type { TranscriptMessage } from "../../domain/transcript.ts";
 import {
-  asideName,
-  currentName,
-  keptName,
-  notesName,
+  asideTranscriptName,
+  currentTranscriptName,
+  keptTranscriptName,
+  transcriptNotesName,
   type TranscriptFile,
   type TranscriptStore,
 } from "../transcript-store.ts";
-import { hasWords, isTornAppend, lookAt, type Look } from "./look.ts";
+import { hasWords, isTornAppend, inspectTranscript, type TranscriptInspection } from "./inspect-transcript.ts";
 import {
   emptyNotes,
   noteOf,
@@ -20,51 +20,51 @@ import {
   renderNotes,
   withNote,
   withoutNote,
-  type Intent,
-  type Notes,
+  type TranscriptIntent,
+  type TranscriptNotes,
   type SessionNote,
 } from "./notes.ts";
 
-export interface TranscriptParts {
+export interface TranscriptDependencies {
   store: TranscriptStore;
   now(): Millis;
-  /** What went wrong behind the scenes, for the operator. */
+  /** Reports a failure to the operator. */
   report(message: string, error?: unknown): void;
 }
 
-/** What lies at `session.md`. */
-export type Standing =
+/** The state of `session.md`: the current session's own transcript, none, or a text that a person edited. */
+export type SessionFileState =
   | { kind: "own"; sessionId: string }
   | { kind: "vacant" }
   | { kind: "edited"; file: TranscriptFile; messages: TranscriptMessage[] };
 
-/** Null: they are damaged. Throws `data_newer`. */
-export async function readNotes(store: TranscriptStore, workspaceId: string): Promise<Notes | null> {
-  const found = await store.read(workspaceId, notesName);
+/** Reads the notes. Null if they are damaged. Throws `data_newer`. */
+export async function readNotes(store: TranscriptStore, workspaceId: string): Promise<TranscriptNotes | null> {
+  const found = await store.read(workspaceId, transcriptNotesName);
   if (found === null) return emptyNotes;
   return found.content === null ? null : parseNotes(found.content);
 }
 
 export class LockedTranscripts {
-  readonly #parts: TranscriptParts;
+  readonly #dependencies: TranscriptDependencies;
   readonly workspaceId: string;
-  notes: Notes = emptyNotes;
-  /** For the person: what could not be read. */
+  notes: TranscriptNotes = emptyNotes;
+  /** Warnings for the person about files that could not be read. */
   readonly warnings: string[] = [];
 
-  private constructor(parts: TranscriptParts, workspaceId: string) {
-    this.#parts = parts;
+  private constructor(dependencies: TranscriptDependencies, workspaceId: string) {
+    this.#dependencies = dependencies;
     this.workspaceId = workspaceId;
   }
 
-  /** Runs the body with nothing left half done by others. */
+  /** Runs the body under the lock, after finishing a change that another process left incomplete. */
   static run<T>(
-    parts: TranscriptParts,
+    dependencies: TranscriptDependencies,
     workspaceId: string,
     body: (transcripts: LockedTranscripts) => Promise<T>,
   ): Promise<T> {
-    return parts.store.locked(workspaceId, async () => {
-      const transcripts = new LockedTranscripts(parts, workspaceId);
+    return dependencies.store.locked(workspaceId, async () => {
+      const transcripts = new LockedTranscripts(dependencies, workspaceId);
       await transcripts.#load();
       return await body(transcripts);
     });
@@ -72,108 +72,112 @@ export class LockedTranscripts {
 
   async #load(): Promise<void> {
     const notes = await readNotes(this.#store, this.workspaceId);
-    if (notes === null) this.#parts.report(`${notesName} of workspace ${this.workspaceId} is damaged; it is made anew`);
+    if (notes === null)
+      this.#dependencies.report(`${transcriptNotesName} of workspace ${this.workspaceId} is damaged; it is made again`);
     else this.notes = notes;
     if (this.notes.intent !== null) await this.#finish(this.notes.intent);
   }
 
   get #store(): TranscriptStore {
-    return this.#parts.store;
+    return this.#dependencies.store;
   }
 
-  async save(notes: Notes): Promise<void> {
-    await this.#store.write(this.workspaceId, notesName, { content: renderNotes(notes) });
+  async save(notes: TranscriptNotes): Promise<void> {
+    await this.#store.write(this.workspaceId, transcriptNotesName, { content: renderNotes(notes) });
     this.notes = notes;
   }
 
   nameOf(sessionId: string): string {
-    return this.notes.current === sessionId ? currentName : asideName(sessionId);
+    return this.notes.current === sessionId ? currentTranscriptName : asideTranscriptName(sessionId);
   }
 
-  look(name: string, note: SessionNote | null): Promise<Look> {
-    return lookAt(this.#store, { workspaceId: this.workspaceId, name }, note);
+  inspect(name: string, note: SessionNote | null): Promise<TranscriptInspection> {
+    return inspectTranscript(this.#store, { workspaceId: this.workspaceId, name }, note);
   }
 
-  /** Null where it is gone, too large, or not the file that has this stamp. */
+  /** Returns the content of the file with this stamp. Null if the file is gone, changed or too large. */
   async contentOf(name: string, { stamp }: TranscriptFile): Promise<Uint8Array | null> {
     const read = await this.#store.read(this.workspaceId, name);
     return read?.stamp === stamp ? read.content : null;
   }
 
-  lookAtCurrent(): Promise<Look> {
-    return this.look(currentName, noteOf(this.notes, this.notes.current));
+  inspectCurrent(): Promise<TranscriptInspection> {
+    return this.inspect(currentTranscriptName, noteOf(this.notes, this.notes.current));
   }
 
-  /** Whether `session.md` is the file that was found to be a person's before; told without reading it. */
+  /** Returns true if `session.md` is still the file that was found to be a person's. Does not read it. */
   async isStillEdited(): Promise<boolean> {
     const { editedStamp } = this.notes;
     if (editedStamp === null) return false;
-    return (await this.#store.stat(this.workspaceId, currentName))?.stamp === editedStamp;
+    return (await this.#store.stat(this.workspaceId, currentTranscriptName))?.stamp === editedStamp;
   }
 
-  /** What this look at `session.md` means. A file that cannot be read is put aside (W5). */
-  async standing(look: Look): Promise<Standing> {
+  /** Returns the state of `session.md` after an inspection. Puts a file that cannot be read aside (W5). */
+  async currentState(look: TranscriptInspection): Promise<SessionFileState> {
     const { current } = this.notes;
     if (look.kind === "same" && current !== null) return { kind: "own", sessionId: current };
     if (look.kind === "changed" && hasWords(look.messages)) {
       return { kind: "edited", file: look.file, messages: look.messages };
     }
     if (look.kind === "unreadable") {
-      const kept = await this.keepAside(currentName, "unreadable");
+      const kept = await this.keepAside(currentTranscriptName, "unreadable");
       const warning = `the transcript cannot be read: ${look.reason}; it is kept as ${kept}, and the next session begins empty`;
       this.warnings.push(warning);
-      this.#parts.report(`workspace ${this.workspaceId}: ${warning}`);
+      this.#dependencies.report(`workspace ${this.workspaceId}: ${warning}`);
       await this.vacate();
     } else if (current !== null) await this.vacate();
     return { kind: "vacant" };
   }
 
-  /** Notes that nothing lies at `session.md` from now on. */
+  /** Notes that no session has `session.md` from now on. */
   async vacate(): Promise<void> {
-    await this.save({ ...this.#withoutCurrent(), vacatedAt: this.#parts.now() });
+    await this.save({ ...this.#withoutCurrent(), vacatedAt: this.#dependencies.now() });
   }
 
-  /** Notes that the file at `session.md` is a person's, and no session's. */
+  /** Notes that the file at `session.md` belongs to a person and to no session. */
   async leaveToPerson({ stamp }: TranscriptFile): Promise<void> {
     await this.save({ ...this.#withoutCurrent(), editedStamp: stamp });
   }
 
-  #withoutCurrent(): Notes {
+  #withoutCurrent(): TranscriptNotes {
     const { current } = this.notes;
     const others = current === null ? this.notes : withoutNote(this.notes, current);
     return { ...others, current: null, editedStamp: null };
   }
 
-  /** Makes the file at `session.md` the transcript of the session that was begun with it. */
+  /** Makes the file at `session.md` the transcript of the session that began with it. */
   async adopt(note: SessionNote): Promise<void> {
     const notes = this.#withoutCurrent();
     await this.#settle({ ...notes, current: note.id, vacatedAt: null }, note);
   }
 
-  /** Puts the transcript of the current session beside those of earlier ones. Saves nothing. */
+  /** Moves the transcript of the current session to those of earlier ones. Does not save the notes. */
   async putCurrentAside(): Promise<void> {
     const { current } = this.notes;
     if (current === null) return;
-    const aside = asideName(current);
-    // What is there unnoted is not ours to replace.
+    const aside = asideTranscriptName(current);
+    // A file that the notes do not have may be a person's, so it is not replaced.
     if ((await this.#store.stat(this.workspaceId, aside)) !== null) await this.keepAside(aside, "edited");
-    const { stamp } = await this.#store.move(this.workspaceId, currentName, aside);
+    const { stamp } = await this.#store.move(this.workspaceId, currentTranscriptName, aside);
     const sessions = this.notes.sessions.map((note) => (note.id === current ? { ...note, stamp } : note));
     this.notes = { ...this.notes, current: null, sessions };
   }
 
-  /** Gives a file a name under which nothing is read or written any more, and gives that name. */
+  /** Renames a file so that it is no longer read or written. Returns the new name. */
   async keepAside(name: string, because: "edited" | "unreadable"): Promise<string> {
     for (let number = 1; ; number += 1) {
-      const kept = keptName(name, { at: this.#parts.now(), because, number });
+      const kept = keptTranscriptName(name, { at: this.#dependencies.now(), because, number });
       if ((await this.#store.stat(this.workspaceId, kept)) !== null) continue;
       await this.#store.move(this.workspaceId, name, kept);
       return kept;
     }
   }
 
-  /** Carries out a change. False: somebody changed the file meanwhile, and nothing was done. */
-  async change(intent: Intent, content: { stamp: string | null; whole: Uint8Array | null }): Promise<boolean> {
+  /** Carries out a change. Returns false, with nothing done, if another writer changed the file in the meantime. */
+  async change(
+    intent: TranscriptIntent,
+    content: { stamp: string | null; whole: Uint8Array | null },
+  ): Promise<boolean> {
     await this.save({ ...this.notes, intent });
     const file = await this.#write(intent, content);
     if (file === null) {
@@ -185,7 +189,7 @@ export class LockedTranscripts {
   }
 
   async #write(
-    { next, append }: Intent,
+    { next, append }: TranscriptIntent,
     { stamp, whole }: { stamp: string | null; whole: Uint8Array | null },
   ): Promise<TranscriptFile | null> {
     const name = this.nameOf(next.id);
@@ -195,18 +199,18 @@ export class LockedTranscripts {
     return await this.#store.append(this.workspaceId, name, { stamp, content: Buffer.from(append.text) });
   }
 
-  /** Finishes what somebody began who is gone; what was not begun on disk is dropped, for the next turn makes up for it. */
-  async #finish(intent: Intent): Promise<void> {
-    const aside = asideName(intent.next.id);
+  /** Finishes the change of a process that ended. A change that did not reach the disk is dropped; the next turn writes it. */
+  async #finish(intent: TranscriptIntent): Promise<void> {
+    const aside = asideTranscriptName(intent.next.id);
     const isAside = (await this.#store.stat(this.workspaceId, aside)) !== null;
-    const name = isAside && this.notes.current !== intent.next.id ? aside : currentName;
+    const name = isAside && this.notes.current !== intent.next.id ? aside : currentTranscriptName;
     const file = await this.#finishFile(name, intent);
     if (file === null) await this.save({ ...this.notes, intent: null });
     else await this.#complete(intent, file);
   }
 
-  async #finishFile(name: string, { next, append }: Intent): Promise<TranscriptFile | null> {
-    const look = await this.look(name, next);
+  async #finishFile(name: string, { next, append }: TranscriptIntent): Promise<TranscriptFile | null> {
+    const look = await this.inspect(name, next);
     if (look.kind === "same") return look.file;
     const note = noteOf(this.notes, next.id);
     if (look.kind === "absent" || append === null || note === null) return null;
@@ -216,7 +220,7 @@ export class LockedTranscripts {
     return await this.#store.write(this.workspaceId, name, { content });
   }
 
-  async #complete({ next, becomesCurrent }: Intent, { bytes, stamp }: TranscriptFile): Promise<void> {
+  async #complete({ next, becomesCurrent }: TranscriptIntent, { bytes, stamp }: TranscriptFile): Promise<void> {
     const note = { ...next, bytes, stamp };
     const moved = becomesCurrent && this.notes.current !== next.id ? await this.#makeCurrent(next.id) : null;
     const notes = { ...this.notes, intent: null };
@@ -227,27 +231,27 @@ export class LockedTranscripts {
     }
   }
 
-  /** Brings a session's file to `session.md`. Null: what lies there is a person's, and stays. */
+  /** Moves a session's file to `session.md`. Returns null if a person's file is there, which stays. */
   async #makeCurrent(sessionId: string): Promise<TranscriptFile | null> {
-    const aside = asideName(sessionId);
-    // Both files were moved before the process ended that began it.
+    const aside = asideTranscriptName(sessionId);
+    // Both files were already moved before the process ended.
     if ((await this.#store.stat(this.workspaceId, aside)) === null) {
-      return await this.#store.stat(this.workspaceId, currentName);
+      return await this.#store.stat(this.workspaceId, currentTranscriptName);
     }
-    const look = await this.lookAtCurrent();
+    const look = await this.inspectCurrent();
     if (look.kind === "same") await this.putCurrentAside();
     else if (look.kind === "changed" && !hasWords(look.messages) && this.notes.current === null) {
-      await this.#store.remove(this.workspaceId, currentName);
+      await this.#store.remove(this.workspaceId, currentTranscriptName);
     } else if (look.kind !== "absent") return null;
-    return await this.#store.move(this.workspaceId, aside, currentName);
+    return await this.#store.move(this.workspaceId, aside, currentTranscriptName);
   }
 
-  async #settle(before: Notes, note: SessionNote): Promise<void> {
+  async #settle(before: TranscriptNotes, note: SessionNote): Promise<void> {
     const { notes, pruned } = withNote(before, note);
     await this.save(notes);
     for (const { id, stamp } of pruned) {
-      const file = await this.#store.stat(this.workspaceId, asideName(id));
-      if (file?.stamp === stamp) await this.#store.remove(this.workspaceId, asideName(id));
+      const file = await this.#store.stat(this.workspaceId, asideTranscriptName(id));
+      if (file?.stamp === stamp) await this.#store.remove(this.workspaceId, asideTranscriptName(id));
     }
   }
 }

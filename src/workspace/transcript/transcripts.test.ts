@@ -5,7 +5,12 @@ import { AptoveError } from "../../domain/errors.ts";
 import { limits } from "../../domain/limits.ts";
 import type { TranscribedTurn, TranscriptMessage } from "../../domain/transcript.ts";
 import { memoryTranscripts } from "../memory/memory-transcripts.ts";
-import { asideName, currentName, notesName, type TranscriptStore } from "../transcript-store.ts";
+import {
+  asideTranscriptName,
+  currentTranscriptName,
+  transcriptNotesName,
+  type TranscriptStore,
+} from "../transcript-store.ts";
 import { parseTranscript, renderMessages } from "./format.ts";
 import { createTranscripts, type Transcripts } from "./transcripts.ts";
 
@@ -33,12 +38,12 @@ class World {
     for (const turn of turns) await this.transcripts.turnFinished(id, turn);
   }
 
-  async text(name = currentName): Promise<string | null> {
+  async text(name = currentTranscriptName): Promise<string | null> {
     const content = (await this.store.read(id, name))?.content ?? null;
     return content === null ? null : Buffer.from(content).toString();
   }
 
-  async messages(name = currentName): Promise<TranscriptMessage[] | null> {
+  async messages(name = currentTranscriptName): Promise<TranscriptMessage[] | null> {
     const text = await this.text(name);
     if (text === null) return null;
     const parsed = parseTranscript(Buffer.from(text));
@@ -47,7 +52,7 @@ class World {
   }
 
   async edit(text: string | Uint8Array): Promise<void> {
-    await this.store.write(id, currentName, { content: Buffer.from(text) });
+    await this.store.write(id, currentTranscriptName, { content: Buffer.from(text) });
   }
 
   async edited() {
@@ -96,10 +101,10 @@ suite("a turn that finished", () => {
     for (let turn = 2; turn <= 1_000; turn += 1) {
       world.touched.length = 0;
       await world.finish(world.said.say(session, asked(`${turn}`, `${turn}`)));
-      assert.deepEqual(world.touched, [notesName, notesName, notesName]);
+      assert.deepEqual(world.touched, [transcriptNotesName, transcriptNotesName, transcriptNotesName]);
     }
     assert.equal(world.said.earlierAsked, 0);
-    assert.ok(((await world.store.stat(id, notesName))?.bytes ?? 0) < 1_000);
+    assert.ok(((await world.store.stat(id, transcriptNotesName))?.bytes ?? 0) < 1_000);
     assert.deepEqual(await world.messages(), world.said.messagesOf(session));
   });
 
@@ -142,7 +147,7 @@ suite("a turn that finished", () => {
     );
     await world.finish(world.said.say(session, asked("again", "1"), null));
     assert.deepEqual(await world.messages(), asked("again", "1"));
-    assert.equal(await world.store.stat(id, asideName(session)), null);
+    assert.equal(await world.store.stat(id, asideTranscriptName(session)), null);
   });
 
   test("[W4] makes its session the one at session.md; the other one keeps its file aside", async () => {
@@ -151,10 +156,10 @@ suite("a turn that finished", () => {
     for (const text of ["a", "b", "c"]) {
       await world.finish(world.said.say(other, asked(text, text)));
       assert.deepEqual(await world.messages(), world.said.messagesOf(other));
-      assert.deepEqual(await world.messages(asideName(session)), world.said.messagesOf(session));
+      assert.deepEqual(await world.messages(asideTranscriptName(session)), world.said.messagesOf(session));
       await world.finish(world.said.say(session, asked(text, text)));
       assert.deepEqual(await world.messages(), world.said.messagesOf(session));
-      assert.deepEqual(await world.messages(asideName(other)), world.said.messagesOf(other));
+      assert.deepEqual(await world.messages(asideTranscriptName(other)), world.said.messagesOf(other));
     }
     assert.equal(world.said.earlierAsked, 0);
   });
@@ -164,14 +169,14 @@ suite("a turn that finished", () => {
     const fork = world.said.begin({ at: 5, below: world.said.headOf(session) });
     await world.finish(world.said.say(fork, asked("fork", "f")), world.said.say(session, asked("two", "2")));
     assert.equal(world.said.earlierAsked, 0);
-    assert.deepEqual(await world.messages(asideName(fork)), world.said.messagesOf(fork));
+    assert.deepEqual(await world.messages(asideTranscriptName(fork)), world.said.messagesOf(fork));
     assert.match(
-      (await world.text(asideName(fork))) ?? "",
+      (await world.text(asideTranscriptName(fork))) ?? "",
       new RegExp(`created_at: 1970-01-01T00:00:00.005Z\nsession: ${fork}\n`),
     );
     assert.deepEqual(await world.messages(), world.said.messagesOf(session));
     const late = world.said.begin({ below: world.said.headOf(fork) });
-    await world.store.remove(id, asideName(fork));
+    await world.store.remove(id, asideTranscriptName(fork));
     await world.finish(world.said.say(late, asked("late", "l")));
     assert.equal(world.said.earlierAsked, 1);
     assert.deepEqual(await world.messages(), world.said.messagesOf(late));
@@ -182,12 +187,13 @@ suite("a turn that finished", () => {
     const sessions = Array.from({ length: limits.transcriptsMax }, () => world.said.begin());
     const [changed = "", ...others] = sessions;
     for (const each of sessions) await world.finish(world.said.say(each, asked(each, "x")));
-    assert.equal(await world.store.stat(id, asideName(session)), null);
-    await world.store.write(id, asideName(changed), { content: Buffer.from("## User\n\nmine\n") });
+    assert.equal(await world.store.stat(id, asideTranscriptName(session)), null);
+    await world.store.write(id, asideTranscriptName(changed), { content: Buffer.from("## User\n\nmine\n") });
     const last = world.said.begin();
     await world.finish(world.said.say(last, asked("last", "x")));
-    assert.deepEqual(await world.messages(asideName(changed)), [{ role: "user", text: "mine" }]);
-    for (const each of others) assert.deepEqual(await world.messages(asideName(each)), world.said.messagesOf(each));
+    assert.deepEqual(await world.messages(asideTranscriptName(changed)), [{ role: "user", text: "mine" }]);
+    for (const each of others)
+      assert.deepEqual(await world.messages(asideTranscriptName(each)), world.said.messagesOf(each));
     await world.finish(world.said.say(session, asked("two", "2")));
     assert.deepEqual(await world.messages(), world.said.messagesOf(session));
   });
@@ -197,7 +203,7 @@ suite("a turn that finished", () => {
     let largest = 0;
     const write = world.store.write.bind(world.store);
     world.store.write = (workspaceId, name, whole) => {
-      if (name === notesName) largest = Math.max(largest, whole.content.length);
+      if (name === transcriptNotesName) largest = Math.max(largest, whole.content.length);
       return write(workspaceId, name, whole);
     };
     const most = limits.transcriptAppendCharactersMax - 100;
@@ -256,9 +262,9 @@ suite("a person's edit of session.md", () => {
     const next = world.said.begin({ at: 2_001, below: world.said.headOf(imported) });
     await world.finish(world.said.say(next, asked("two", "2")));
     assert.ok((await world.text())?.endsWith(`---\n${file}\n\n## User\n\ntwo\n\n## Assistant\n\n2\n`));
-    assert.equal(await world.text(asideName(imported)), file);
+    assert.equal(await world.text(asideTranscriptName(imported)), file);
     await world.finish(world.said.say(imported, asked("three", "3")), world.said.say(session, asked("x", "y")));
-    assert.deepEqual(await world.messages(asideName(imported)), world.said.messagesOf(imported));
+    assert.deepEqual(await world.messages(asideTranscriptName(imported)), world.said.messagesOf(imported));
     assert.deepEqual(await world.messages(), world.said.messagesOf(session));
   });
 
@@ -271,11 +277,11 @@ suite("a person's edit of session.md", () => {
     world.touched.length = 0;
     world.said.earlierAsked = 0;
     await world.finish(world.said.say(session, asked("three", "3")));
-    assert.deepEqual(world.touched, [notesName, notesName, notesName]);
+    assert.deepEqual(world.touched, [transcriptNotesName, transcriptNotesName, transcriptNotesName]);
     assert.equal(world.said.earlierAsked, 0);
     assert.equal(await world.text(), file);
-    assert.deepEqual(await world.messages(asideName(session)), world.said.messagesOf(session));
-    assert.deepEqual(await world.messages(asideName(other)), world.said.messagesOf(other));
+    assert.deepEqual(await world.messages(asideTranscriptName(session)), world.said.messagesOf(session));
+    assert.deepEqual(await world.messages(asideTranscriptName(other)), world.said.messagesOf(other));
     await world.edit(`${file}\n## User\n\nand that\n`);
     await world.finish(world.said.say(session, asked("four", "4")));
     const standing = await world.edited();
@@ -288,7 +294,7 @@ suite("a person's edit of session.md", () => {
     assert.equal((await world.transcripts.standing(id)).kind, "session");
     await world.finish(world.said.say(session, asked("five", "5")));
     assert.deepEqual(await world.messages(), world.said.messagesOf(session));
-    assert.deepEqual(await world.messages(asideName(imported)), world.said.messagesOf(imported));
+    assert.deepEqual(await world.messages(asideTranscriptName(imported)), world.said.messagesOf(imported));
   });
 
   test("[W5] that came while the session was begun is begun with next time", async () => {
@@ -301,7 +307,7 @@ suite("a person's edit of session.md", () => {
     assert.deepEqual((await world.edited()).messages, [{ role: "user", text: "second thought" }]);
     await world.finish(world.said.say(imported, asked("two", "2")));
     assert.deepEqual(await world.messages(), [{ role: "user", text: "second thought" }]);
-    assert.deepEqual(await world.messages(asideName(imported)), world.said.messagesOf(imported));
+    assert.deepEqual(await world.messages(asideTranscriptName(imported)), world.said.messagesOf(imported));
   });
 
   test("[W5] in a workspace that has no session yet counts too", async () => {
@@ -335,11 +341,11 @@ suite("a person's edit of session.md", () => {
   test("[W5] to nothing lets the next session begin empty, and older ones do not come back by themselves", async () => {
     for (const empty of ["", "  \n\n", "---\nmodel: x\n---\n", "## User\n\n## Assistant\n", null]) {
       const { world, session } = await begun();
-      if (empty === null) await world.store.remove(id, currentName);
+      if (empty === null) await world.store.remove(id, currentTranscriptName);
       else await world.edit(empty);
       await world.finish(world.said.say(session, asked("two", "2")));
       assert.deepEqual(await world.transcripts.standing(id), { kind: "empty", warnings: [] });
-      assert.deepEqual(await world.messages(asideName(session)), world.said.messagesOf(session));
+      assert.deepEqual(await world.messages(asideTranscriptName(session)), world.said.messagesOf(session));
       const next = world.said.begin({ at: 1_001 });
       await world.finish(world.said.say(next, asked("new", "n")), world.said.say(next, asked("newer", "n")));
       assert.deepEqual(await world.messages(), world.said.messagesOf(next));
@@ -350,19 +356,19 @@ suite("a person's edit of session.md", () => {
 
   test("[W5] to nothing that nobody looked at before the new session spoke is no hindrance to it", async () => {
     const { world, session } = await begun();
-    await world.store.remove(id, currentName);
+    await world.store.remove(id, currentTranscriptName);
     const next = world.said.begin();
     await world.finish(world.said.say(next, asked("new", "n")), world.said.say(session, asked("two", "2")));
     await world.finish(world.said.say(next, asked("newer", "n")));
     assert.deepEqual(await world.messages(), world.said.messagesOf(next));
-    assert.deepEqual(await world.messages(asideName(session)), world.said.messagesOf(session));
+    assert.deepEqual(await world.messages(asideTranscriptName(session)), world.said.messagesOf(session));
   });
 
   test("[W5] of a transcript aside is kept under another name, and the file made anew", async () => {
     const { world, session } = await begun();
     const other = world.said.begin();
     await world.finish(world.said.say(other, asked("a", "b")));
-    await world.store.write(id, asideName(session), { content: Buffer.from("## User\n\nmine\n") });
+    await world.store.write(id, asideTranscriptName(session), { content: Buffer.from("## User\n\nmine\n") });
     await world.finish(world.said.say(session, asked("two", "2")));
     assert.deepEqual(await world.messages(), world.said.messagesOf(session));
     const kept = `sessions/${session}.19700101T000001.000Z.edited.md`;
@@ -392,8 +398,8 @@ suite("a session.md that cannot be read", () => {
         const kept = await world.store.read(id, `session.19700101T000001.000Z${suffix}.unreadable.md`);
         assert.deepEqual(Buffer.from(kept?.content ?? ""), Buffer.from(content));
       }
-      assert.equal(await world.store.stat(id, currentName), null);
-      assert.deepEqual(await world.messages(asideName(session)), world.said.messagesOf(session));
+      assert.equal(await world.store.stat(id, currentTranscriptName), null);
+      assert.deepEqual(await world.messages(asideTranscriptName(session)), world.said.messagesOf(session));
       assert.deepEqual(await world.transcripts.standing(id), { kind: "empty", warnings: [] });
     });
   }
@@ -402,7 +408,7 @@ suite("a session.md that cannot be read", () => {
     const { world, session } = await begun();
     const answer = "x".repeat(limits.transcriptBytesMax);
     await world.finish(world.said.say(session, asked("long", answer)), world.said.say(session, asked("more", "m")));
-    const bytes = (await world.store.stat(id, currentName))?.bytes ?? 0;
+    const bytes = (await world.store.stat(id, currentTranscriptName))?.bytes ?? 0;
     assert.ok(bytes > limits.transcriptBytesMax);
     // As a backup gives it back: the same, with other times.
     await world.edit(Buffer.alloc(bytes, "x"));
@@ -418,7 +424,7 @@ suite("what a crash left", () => {
   test("[B3] of an append that was not noted is completed wherever it ends, with zeros behind or not", async () => {
     const { world: base, session } = await begun();
     const before = (await base.text()) ?? "";
-    const notes = (await base.text(notesName)) ?? "";
+    const notes = (await base.text(transcriptNotesName)) ?? "";
     const missed = base.said.say(session, asked("zwei é", "## User\n\n2"));
     const last = base.said.say(session, asked("three", "3"));
     const added = Buffer.from(renderMessages([...missed.messages, ...last.messages]));
@@ -427,7 +433,7 @@ suite("what a crash left", () => {
       for (const tail of [added.subarray(0, end), Buffer.concat([added.subarray(0, end), zeros.subarray(end)])]) {
         const world = new World();
         await world.edit(Buffer.concat([Buffer.from(before), tail]));
-        await world.store.write(id, notesName, { content: Buffer.from(notes) });
+        await world.store.write(id, transcriptNotesName, { content: Buffer.from(notes) });
         await world.finish(last);
         assert.deepEqual(await world.messages(), base.said.messagesOf(session), `cut at ${end}`);
         assert.deepEqual(await world.transcripts.standing(id), { kind: "session", sessionId: session, warnings: [] });
@@ -448,12 +454,12 @@ suite("what a crash left", () => {
   test("[W5] of the notes, or their loss, makes session.md a file that somebody wrote", async () => {
     for (const content of ["", "{", "[]", '{"version":1}', "\0\0\0\0", null]) {
       const { world, session } = await begun();
-      if (content === null) await world.store.remove(id, notesName);
-      else await world.store.write(id, notesName, { content: Buffer.from(content) });
+      if (content === null) await world.store.remove(id, transcriptNotesName);
+      else await world.store.write(id, transcriptNotesName, { content: Buffer.from(content) });
       assert.deepEqual((await world.edited()).messages, asked("one", "1"));
       assert.equal(world.reports.length, content === null ? 0 : 1);
       await world.finish(world.said.say(session, asked("two", "2")));
-      assert.deepEqual(await world.messages(asideName(session)), world.said.messagesOf(session));
+      assert.deepEqual(await world.messages(asideTranscriptName(session)), world.said.messagesOf(session));
       assert.deepEqual((await world.edited()).messages, asked("one", "1"));
     }
   });
@@ -461,13 +467,13 @@ suite("what a crash left", () => {
   test("[B2] by a newer version is not touched", async () => {
     const { world, session } = await begun();
     const before = await world.text();
-    await world.store.write(id, notesName, { content: Buffer.from('{"version":2}') });
+    await world.store.write(id, transcriptNotesName, { content: Buffer.from('{"version":2}') });
     const isNewer = (error: unknown): boolean => error instanceof AptoveError && error.code === "data_newer";
     await assert.rejects(world.transcripts.standing(id), isNewer);
     await world.finish(world.said.say(session, asked("two", "2")));
     assert.equal(world.reports.length, 1);
     assert.equal(await world.text(), before);
-    assert.equal(await world.text(notesName), '{"version":2}');
+    assert.equal(await world.text(transcriptNotesName), '{"version":2}');
   });
 });
 
@@ -476,17 +482,17 @@ suite("clearing and showing", () => {
     const { world, session } = await begun();
     await world.transcripts.clear(id);
     assert.deepEqual(await world.transcripts.standing(id), { kind: "empty", warnings: [] });
-    assert.deepEqual(await world.messages(asideName(session)), world.said.messagesOf(session));
+    assert.deepEqual(await world.messages(asideTranscriptName(session)), world.said.messagesOf(session));
     await world.finish(world.said.say(session, asked("two", "2")));
-    assert.equal(await world.store.stat(id, currentName), null);
-    assert.deepEqual(await world.messages(asideName(session)), world.said.messagesOf(session));
+    assert.equal(await world.store.stat(id, currentTranscriptName), null);
+    assert.deepEqual(await world.messages(asideTranscriptName(session)), world.said.messagesOf(session));
     assert.equal(world.said.earlierAsked, 0);
     const next = world.said.begin({ at: world.now });
     await world.finish(world.said.say(next, asked("new", "n")));
     assert.deepEqual(await world.messages(), world.said.messagesOf(next));
     await world.transcripts.clear(id);
     await world.transcripts.clear(id);
-    assert.deepEqual(await world.messages(asideName(next)), world.said.messagesOf(next));
+    assert.deepEqual(await world.messages(asideTranscriptName(next)), world.said.messagesOf(next));
   });
 
   test("[L2] clear keeps what a person wrote under another name", async () => {
@@ -505,10 +511,10 @@ suite("clearing and showing", () => {
     assert.deepEqual(await world.transcripts.show(id), { sessionId: null, messages: 0, bytes: 0, isEdited: false });
     const session = world.said.begin();
     await world.finish(world.said.say(session, asked("one", "1")));
-    const bytes = (await world.store.stat(id, currentName))?.bytes;
+    const bytes = (await world.store.stat(id, currentTranscriptName))?.bytes;
     world.touched.length = 0;
     assert.deepEqual(await world.transcripts.show(id), { sessionId: session, messages: 2, bytes, isEdited: false });
-    assert.deepEqual(world.touched, [notesName]);
+    assert.deepEqual(world.touched, [transcriptNotesName]);
     await world.edit("## User\n\nmine\n");
     assert.deepEqual(await world.transcripts.show(id), { sessionId: session, messages: 1, bytes: 14, isEdited: true });
     await world.edit("what?");

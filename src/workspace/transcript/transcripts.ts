@@ -1,101 +1,107 @@
 /**
- * The transcripts of workspaces (W3–W5): every finished turn is written into the file of its session, `session.md` is
- * the file of the session in which a turn finished last, and what a person writes there is where the next session
- * begins. The store of turns is the truth: a transcript that is missing or went astray is made anew from it.
+ * The transcripts of workspaces (W3–W5). Every finished turn is written into the file of its session. `session.md` is the file
+ * of the session whose turn finished last, and a person's edit of it becomes the start of the next session. The store of
+ * turns is authoritative: a missing or wrong transcript is made again from it.
  */
 import { AptoveError } from "../../domain/errors.ts";
 import type { TranscribedTurn, TranscriptStanding } from "../../domain/transcript.ts";
-import { currentName } from "../transcript-store.ts";
-import { LockedTranscripts, readNotes, type TranscriptParts } from "./locked-transcripts.ts";
-import { hasWords, lookAt } from "./look.ts";
+import { currentTranscriptName } from "../transcript-store.ts";
+import { LockedTranscripts, readNotes, type TranscriptDependencies } from "./locked-transcripts.ts";
+import { hasWords, inspectTranscript } from "./inspect-transcript.ts";
 import { digestOf, emptyNotes, noteOf } from "./notes.ts";
 import { writeTurn } from "./write-turn.ts";
 
 export interface Transcripts {
-  /** Where the workspace's next session begins (W3, W5). Throws `workspace_unknown`, `workspace_invalid`, `workspace_busy`. */
+  /** Returns the start of the workspace's next session (W3, W5). Throws `workspace_unknown`, `workspace_invalid`, `workspace_busy`. */
   standing(workspaceId: string): Promise<TranscriptStanding>;
-  /** Never rejects: what fails is reported, and the next turn makes up for it. Turns of what is no workspace are written nowhere. */
+  /** Writes a finished turn. Never rejects: a failure is reported, and the next turn writes the missing part. Without a workspace nothing is written. */
   turnFinished(workspaceId: string, turn: TranscribedTurn): Promise<void>;
-  /** Without waiting for whoever writes: what `session.md` holds now. */
+  /** Returns facts about the content of `session.md` now. Does not wait for a writer. */
   show(workspaceId: string): Promise<ShownTranscript>;
   /** Puts `session.md` aside; the next session begins empty. */
   clear(workspaceId: string): Promise<void>;
 }
 
 export interface ShownTranscript {
-  /** Null: no session has written it. */
+  /** The id of the session that wrote it. Null if there is none. */
   sessionId: string | null;
-  /** Null: it cannot be read. */
+  /** The number of messages. Null if the file cannot be read. */
   messages: number | null;
   bytes: number;
-  /** A person changed it since: the next session begins with what it says. */
+  /** True if a person changed it since. Then the next session begins with its content. */
   isEdited: boolean;
 }
 
-/** How often a turn is tried to be written that somebody's edit of the file came before. */
+/** The most attempts to write a turn while another writer keeps changing the file. */
 const attemptsMax = 5;
 
-export function createTranscripts(parts: TranscriptParts): Transcripts {
+export function createTranscripts(dependencies: TranscriptDependencies): Transcripts {
   return {
-    standing: (workspaceId) => LockedTranscripts.run(parts, workspaceId, (locked) => standing(parts, locked)),
-    turnFinished: (workspaceId, turn) => turnFinished(parts, workspaceId, turn),
-    show: (workspaceId) => show(parts, workspaceId),
-    clear: (workspaceId) => LockedTranscripts.run(parts, workspaceId, clear),
+    standing: (workspaceId) =>
+      LockedTranscripts.run(dependencies, workspaceId, (locked) => standing(dependencies, locked)),
+    turnFinished: (workspaceId, turn) => turnFinished(dependencies, workspaceId, turn),
+    show: (workspaceId) => show(dependencies, workspaceId),
+    clear: (workspaceId) => LockedTranscripts.run(dependencies, workspaceId, clear),
   };
 }
 
-async function standing(parts: TranscriptParts, locked: LockedTranscripts): Promise<TranscriptStanding> {
-  const found = await locked.standing(await locked.lookAtCurrent());
+async function standing(dependencies: TranscriptDependencies, locked: LockedTranscripts): Promise<TranscriptStanding> {
+  const found = await locked.currentState(await locked.inspectCurrent());
   const { warnings, workspaceId } = locked;
   if (found.kind === "vacant") return { kind: "empty", warnings };
   if (found.kind === "own") return { kind: "session", sessionId: found.sessionId, warnings };
-  const told = digestOf(found.messages);
+  const editDigest = digestOf(found.messages);
   const adopt = (turn: TranscribedTurn): Promise<void> =>
-    LockedTranscripts.run(parts, workspaceId, (later) => adoptEdit(later, { turn, told }));
+    LockedTranscripts.run(dependencies, workspaceId, (later) => adoptEdit(later, { turn, editDigest }));
   return { kind: "edited", messages: found.messages, warnings, adopt };
 }
 
-/** Notes the file as the transcript of the session that was begun with it. Not one byte of it is written: it is the person's. */
+/** Notes the file as the transcript of the session that began with it. Does not write to the file, which is the person's. */
 async function adoptEdit(
   locked: LockedTranscripts,
-  { turn, told }: { turn: TranscribedTurn; told: string },
+  { turn, editDigest }: { turn: TranscribedTurn; editDigest: string },
 ): Promise<void> {
-  const look = await locked.lookAtCurrent();
-  // Whoever edited it once more meanwhile begins one more session with that.
-  if (look.kind !== "changed" || digestOf(look.messages) !== told) return;
+  const look = await locked.inspectCurrent();
+  // If the person has edited it again since, that edit begins another session.
+  if (look.kind !== "changed" || digestOf(look.messages) !== editDigest) return;
   const { file, content, messages } = look;
-  // What does not end with a line break is read again before anything is appended.
+  // A file without a line break at its end must be read again before the next append.
   const stamp = content.at(-1) === 0x0a ? file.stamp : "";
-  const note = { id: turn.sessionId, turns: [turn.turnId], messages: messages.length, digest: told };
+  const note = { id: turn.sessionId, turns: [turn.turnId], messages: messages.length, digest: editDigest };
   await locked.adopt({ ...note, bytes: file.bytes, stamp });
 }
 
-async function turnFinished(parts: TranscriptParts, workspaceId: string, turn: TranscribedTurn): Promise<void> {
-  const place = `turn ${turn.turnId} into the transcript of workspace ${workspaceId}`;
+async function turnFinished(
+  dependencies: TranscriptDependencies,
+  workspaceId: string,
+  turn: TranscribedTurn,
+): Promise<void> {
+  const what = `turn ${turn.turnId} into the transcript of workspace ${workspaceId}`;
   try {
     for (let attempt = 1; attempt <= attemptsMax; attempt += 1) {
-      if (await LockedTranscripts.run(parts, workspaceId, (locked) => writeTurn(locked, turn))) return;
+      if (await LockedTranscripts.run(dependencies, workspaceId, (locked) => writeTurn(locked, turn))) return;
     }
-    parts.report(`could not write ${place}: the file is changed all the time; the next turn makes up for it`);
+    dependencies.report(`could not write ${what}: another program keeps changing the file; the next turn writes it`);
   } catch (error) {
-    const isNowhere = error instanceof AptoveError && ["workspace_unknown", "workspace_invalid"].includes(error.code);
-    if (!isNowhere) parts.report(`could not write ${place}; the next turn makes up for it`, error);
+    const hasNoWorkspace =
+      error instanceof AptoveError && ["workspace_unknown", "workspace_invalid"].includes(error.code);
+    if (!hasNoWorkspace) dependencies.report(`could not write ${what}; the next turn writes it`, error);
   }
 }
 
 async function clear(locked: LockedTranscripts): Promise<void> {
-  const look = await locked.lookAtCurrent();
+  const look = await locked.inspectCurrent();
   if (look.kind === "same") await locked.putCurrentAside();
   else if (look.kind === "unreadable" || (look.kind === "changed" && hasWords(look.messages))) {
-    await locked.keepAside(currentName, look.kind === "changed" ? "edited" : "unreadable");
+    await locked.keepAside(currentTranscriptName, look.kind === "changed" ? "edited" : "unreadable");
   }
   await locked.vacate();
 }
 
-async function show({ store }: TranscriptParts, workspaceId: string): Promise<ShownTranscript> {
+async function show({ store }: TranscriptDependencies, workspaceId: string): Promise<ShownTranscript> {
   const notes = (await readNotes(store, workspaceId)) ?? emptyNotes;
   const note = noteOf(notes, notes.current);
-  const look = await lookAt(store, { workspaceId, name: currentName }, note);
+  const look = await inspectTranscript(store, { workspaceId, name: currentTranscriptName }, note);
   const sessionId = note?.id ?? null;
   switch (look.kind) {
     case "absent":

@@ -1,40 +1,40 @@
 /**
- * A finished turn, written into the transcript of its session (W4): usually one append. Where the file does not have
- * what came before, the turns that are missing are written too, or the whole file is.
+ * Writes a finished turn into the transcript of its session (W4), usually with one append. If the file lacks earlier turns,
+ * they are written too, or the whole file is written again.
  */
 import { limits } from "../../domain/limits.ts";
 import type { TranscribedTurn, TranscriptMessage } from "../../domain/transcript.ts";
-import { currentName } from "../transcript-store.ts";
+import { currentTranscriptName } from "../transcript-store.ts";
 import { renderMessages, renderTranscript } from "./format.ts";
 import { withFrontMatter, type FrontMatter } from "./front-matter.ts";
 import type { LockedTranscripts } from "./locked-transcripts.ts";
-import { isTornAppend, type Look } from "./look.ts";
-import { noteOf, noteOn, nothingNoted, type SessionNote } from "./notes.ts";
+import { isTornAppend, type TranscriptInspection } from "./inspect-transcript.ts";
+import { noteOf, noteOn, emptyNote, type SessionNote } from "./notes.ts";
 
-interface SaidTurn {
+interface TurnMessages {
   turnId: string;
   messages: readonly TranscriptMessage[];
 }
 
-/** A change of one transcript, and the note that it then has. */
+/** A change of one transcript, with the note that it has after the change. */
 interface Change {
   note: SessionNote;
   appended: { at: number; text: string } | null;
-  /** The file that is changed; null: whatever is there. */
+  /** The stamp of the file to change. Null: any file is replaced. */
   stamp: string | null;
-  /** The whole file where it is not only appended to. */
+  /** The whole new content. Null if the change is only an append. */
   whole: Uint8Array | null;
 }
 
-/** False: somebody changed the file meanwhile, and nothing was written. */
+/** Writes a turn. Returns false, with nothing written, if another writer changed the file in the meantime. */
 export async function writeTurn(transcripts: LockedTranscripts, given: TranscribedTurn): Promise<boolean> {
   const turn = { ...given, earlier: once(given.earlier) };
   if (noteOf(transcripts.notes, turn.sessionId)?.turns.includes(turn.turnId) === true) return true;
   if (await transcripts.isStillEdited()) return await writeInto(transcripts, turn, { becomesCurrent: false });
-  const current = await transcripts.lookAtCurrent();
+  const current = await transcripts.inspectCurrent();
   const torn = await tornAppend(transcripts, turn, current);
   if (torn !== null) return await carryOut(transcripts, torn, false);
-  const becomesCurrent = await mayTakeThePlace(transcripts, turn, current);
+  const becomesCurrent = await mayBecomeCurrent(transcripts, turn, current);
   return await writeInto(transcripts, turn, { becomesCurrent, current });
 }
 
@@ -44,16 +44,20 @@ function once<T>(give: () => Promise<T>): () => Promise<T> {
 }
 
 /**
- * Whether the turn's session becomes the current one. What a person wrote into `session.md` waits there for the session
- * that begins with it, and a session from before it was cleared does not fill it again (W5).
+ * Returns true if the turn's session becomes the current one. A person's text in `session.md` waits for the session that
+ * begins with it, and a session from before `session.md` was cleared does not fill it again (W5).
  */
-async function mayTakeThePlace(transcripts: LockedTranscripts, turn: TranscribedTurn, current: Look): Promise<boolean> {
-  const standing = await transcripts.standing(current);
-  switch (standing.kind) {
+async function mayBecomeCurrent(
+  transcripts: LockedTranscripts,
+  turn: TranscribedTurn,
+  current: TranscriptInspection,
+): Promise<boolean> {
+  const state = await transcripts.currentState(current);
+  switch (state.kind) {
     case "own":
       return true;
     case "edited":
-      await transcripts.leaveToPerson(standing.file);
+      await transcripts.leaveToPerson(state.file);
       return false;
     case "vacant": {
       const { vacatedAt } = transcripts.notes;
@@ -65,11 +69,12 @@ async function mayTakeThePlace(transcripts: LockedTranscripts, turn: Transcribed
 async function writeInto(
   transcripts: LockedTranscripts,
   turn: TranscribedTurn,
-  { becomesCurrent, current }: { becomesCurrent: boolean; current?: Look },
+  { becomesCurrent, current }: { becomesCurrent: boolean; current?: TranscriptInspection },
 ): Promise<boolean> {
   const note = noteOf(transcripts.notes, turn.sessionId);
   const name = transcripts.nameOf(turn.sessionId);
-  const look = name === currentName && current !== undefined ? current : await transcripts.look(name, note);
+  const look =
+    name === currentTranscriptName && current !== undefined ? current : await transcripts.inspect(name, note);
   const change = (await append(turn, note, look)) ?? (await makeAnew(transcripts, turn, look));
   if (change.whole !== null && (look.kind === "changed" || look.kind === "unreadable")) {
     await transcripts.keepAside(name, look.kind === "changed" ? "edited" : "unreadable");
@@ -82,39 +87,47 @@ function carryOut(transcripts: LockedTranscripts, change: Change, becomesCurrent
   return transcripts.change({ next: note, append: appended, becomesCurrent }, content);
 }
 
-/** The usual case. Null: the file is not what was noted, the turn does not follow what is in it, or it is very large. */
-async function append(turn: TranscribedTurn, note: SessionNote | null, look: Look): Promise<Change | null> {
+/** Plans an append, the usual case. Null if the file differs from its note, the turn does not follow its last turn, or the text is very large. */
+async function append(
+  turn: TranscribedTurn,
+  note: SessionNote | null,
+  look: TranscriptInspection,
+): Promise<Change | null> {
   if (note === null || look.kind !== "same") return null;
   const turns = await turnsAfter(note.turns[0], turn);
   if (turns === null) return null;
   const { file, content } = look;
   const blocks = renderMessages(turns.flatMap(({ messages }) => messages));
   const text = blocks === "" || content === null || endsLine(content) ? blocks : `\n${blocks}`;
-  if (!isNotable(text)) return null;
+  if (!fitsInNotes(text)) return null;
   const next = { ...noteOn(note, { id: note.id, turns }), bytes: file.bytes + Buffer.byteLength(text) };
   const appended = text === "" ? null : { at: file.bytes, text };
   return { note: next, appended, stamp: file.stamp, whole: null };
 }
 
-/** What is appended stands in the notes first, and they have to stay small enough to be read. */
-function isNotable(text: string): boolean {
+/** Returns true if the text is small enough for the notes, which contain an appended text before it is written. */
+function fitsInNotes(text: string): boolean {
   return text.length <= limits.transcriptAppendCharactersMax;
 }
 
-/** This turn and those before it that come after `head`, oldest first. Null: it does not go on from there. */
-async function turnsAfter(head: string | undefined, turn: TranscribedTurn): Promise<SaidTurn[] | null> {
+/** Returns this turn and those between it and `head`, oldest first. Null if the turn does not follow `head`. */
+async function turnsAfter(head: string | undefined, turn: TranscribedTurn): Promise<TurnMessages[] | null> {
   if (turn.parentTurnId === head) return [turn];
   const earlier = await earlierOf(turn);
   const index = earlier.findLastIndex(({ turnId }) => turnId === head);
   return index === -1 ? null : [...earlier.slice(index + 1), turn];
 }
 
-async function earlierOf(turn: TranscribedTurn): Promise<SaidTurn[]> {
+async function earlierOf(turn: TranscribedTurn): Promise<TurnMessages[]> {
   return turn.parentTurnId === null ? [] : await turn.earlier();
 }
 
-/** What a crash left of an append that was not noted, made whole: `session.md` as it was noted, with the turns that it lacks. */
-async function tornAppend(transcripts: LockedTranscripts, turn: TranscribedTurn, look: Look): Promise<Change | null> {
+/** Plans the repair of an append that a crash interrupted before it was noted: `session.md` as noted, with the missing turns. Null if there is none. */
+async function tornAppend(
+  transcripts: LockedTranscripts,
+  turn: TranscribedTurn,
+  look: TranscriptInspection,
+): Promise<Change | null> {
   const note = noteOf(transcripts.notes, turn.sessionId);
   if (note === null || transcripts.notes.current !== note.id) return null;
   if (look.kind !== "changed" && look.kind !== "unreadable") return null;
@@ -126,11 +139,15 @@ async function tornAppend(transcripts: LockedTranscripts, turn: TranscribedTurn,
   if (!isTornAppend(look.content, { note, at, added })) return null;
   const whole = Buffer.concat([look.content.subarray(0, at), added]);
   const next = { ...noteOn(note, { id: note.id, turns }), bytes: whole.length };
-  return { note: next, appended: isNotable(text) ? { at, text } : null, stamp: look.file.stamp, whole };
+  return { note: next, appended: fitsInNotes(text) ? { at, text } : null, stamp: look.file.stamp, whole };
 }
 
-/** The whole file: a copy of the one that ends where the turn goes on (a fork, K1), else what the store has. */
-async function makeAnew(transcripts: LockedTranscripts, turn: TranscribedTurn, look: Look): Promise<Change> {
+/** Plans the whole file: a copy of the transcript that ends at the turn's parent (a fork, K1), or all turns from the store. */
+async function makeAnew(
+  transcripts: LockedTranscripts,
+  turn: TranscribedTurn,
+  look: TranscriptInspection,
+): Promise<Change> {
   const front = {
     provider: turn.provider,
     model: turn.model,
@@ -143,7 +160,7 @@ async function makeAnew(transcripts: LockedTranscripts, turn: TranscribedTurn, l
   return { note: { ...note, bytes: whole.length }, appended: null, stamp, whole };
 }
 
-interface Page {
+interface RenderedTranscript {
   note: SessionNote;
   text: string;
 }
@@ -152,14 +169,14 @@ async function copyOfOrigin(
   transcripts: LockedTranscripts,
   turn: TranscribedTurn,
   front: FrontMatter,
-): Promise<Page | null> {
+): Promise<RenderedTranscript | null> {
   if (turn.parentTurnId === null) return null;
   const origin = transcripts.notes.sessions.find(
     ({ id, turns }) => id !== turn.sessionId && turns[0] === turn.parentTurnId,
   );
   if (origin === undefined) return null;
   const name = transcripts.nameOf(origin.id);
-  const look = await transcripts.look(name, origin);
+  const look = await transcripts.inspect(name, origin);
   if (look.kind !== "same") return null;
   const content = look.content ?? (await transcripts.contentOf(name, look.file));
   if (content === null) return null;
@@ -168,10 +185,10 @@ async function copyOfOrigin(
   return { note: noteOn(origin, { id: turn.sessionId, turns: [turn] }), text };
 }
 
-async function rendered(turn: TranscribedTurn, front: FrontMatter): Promise<Page> {
+async function rendered(turn: TranscribedTurn, front: FrontMatter): Promise<RenderedTranscript> {
   const turns = [...(await earlierOf(turn)), turn];
-  const messages = turns.flatMap((said) => said.messages);
-  return { note: noteOn(nothingNoted, { id: turn.sessionId, turns }), text: renderTranscript(front, messages) };
+  const messages = turns.flatMap((each) => each.messages);
+  return { note: noteOn(emptyNote, { id: turn.sessionId, turns }), text: renderTranscript(front, messages) };
 }
 
 function endsLine(content: Uint8Array): boolean {

@@ -1,10 +1,10 @@
-/** The client's files in place of the disk, where it offers them (P4): its unsaved buffers are what the person sees. */
+/** Reads and writes files through the client, if it offers that (P4), because its unsaved buffers are what the user sees. */
 import { RequestError } from "@agentclientprotocol/sdk";
 import type { FileAccess } from "../../../tools/session-tools.ts";
-import type { Client } from "./client.ts";
+import type { AcpClient } from "./acp-client.ts";
 
-/** Only what the client said that it can do. */
-export function clientFiles(client: Client, sessionId: string): Partial<FileAccess> {
+/** Returns only the operations that the client declared in its capabilities. */
+export function clientFiles(client: AcpClient, sessionId: string): Partial<FileAccess> {
   const { fs } = client.capabilities;
   return {
     ...(fs?.readTextFile === true && {
@@ -24,7 +24,7 @@ export function clientFiles(client: Client, sessionId: string): Partial<FileAcce
 
 const resourceNotFound = -32002;
 
-/** As `node:fs` says it. ACP has a code for a missing file; many clients only say it in words. */
+/** Throws an error in the form of `node:fs`. ACP has a code for a missing file, but many clients only write it in the message. */
 function refuse(syscall: string, path: string, error: unknown): never {
   const reason = reasonOf(error);
   const isMissing =

@@ -1,14 +1,14 @@
-/** The client's terminals in place of own processes, where it offers them (P4): the person sees the command run. */
+/** Runs commands in a terminal of the client, if it offers that (P4), so that the user sees the command run. */
 import type { TerminalOutputResponse } from "@agentclientprotocol/sdk";
 import { AptoveError } from "../../../domain/errors.ts";
 import { limits } from "../../../domain/limits.ts";
-import type { CommandOutcome, CommandRequest, CommandRunner } from "../../../tools/session-tools.ts";
-import type { Client } from "./client.ts";
+import type { ShellCommandResult, ShellCommandRequest, CommandRunner } from "../../../tools/session-tools.ts";
+import type { AcpClient } from "./acp-client.ts";
 
 export interface TerminalPorts {
-  client: Client;
+  client: AcpClient;
   sessionId: string;
-  /** Called when the terminal is there, so that the call can show it. */
+  /** Called when the terminal exists, so that the tool call can show it. */
   onTerminal(callId: string, terminalId: string): Promise<void>;
 }
 
@@ -16,7 +16,7 @@ export function clientTerminal(ports: TerminalPorts): CommandRunner {
   return { run: (command) => runInTerminal(ports, command) };
 }
 
-async function runInTerminal(ports: TerminalPorts, command: CommandRequest): Promise<CommandOutcome> {
+async function runInTerminal(ports: TerminalPorts, command: ShellCommandRequest): Promise<ShellCommandResult> {
   const { client, sessionId } = ports;
   const terminalId = await create(ports, command);
   const named = { sessionId, terminalId };
@@ -28,14 +28,14 @@ async function runInTerminal(ports: TerminalPorts, command: CommandRequest): Pro
   } catch (error) {
     throw clientFailed(error);
   } finally {
-    // What it showed stays visible. A client that cannot release it any more has nothing left to release.
+    // Its output stays visible. If the release fails, the terminal is gone already.
     await client.request("terminal/release", named, deadline()).catch(() => undefined);
   }
 }
 
-/** Never given up half-way: a terminal whose id nobody knows could not be released. */
-async function create({ client, sessionId }: TerminalPorts, asked: CommandRequest): Promise<string> {
-  const { command, cwd, outputBytesMax } = asked;
+/** Creates the terminal. This is never aborted: a terminal whose id is lost could not be released. */
+async function create({ client, sessionId }: TerminalPorts, request: ShellCommandRequest): Promise<string> {
+  const { command, cwd, outputBytesMax } = request;
   const shell =
     process.platform === "win32"
       ? { command: "cmd.exe", args: ["/d", "/s", "/c", command] }
@@ -55,31 +55,31 @@ interface NamedTerminal {
   terminalId: string;
 }
 
-/** Also when the signal aborts: then the command is ended. */
-async function untilExit(client: Client, named: NamedTerminal, signal: AbortSignal): Promise<void> {
+/** Waits until the command ends. If the signal aborts, it kills the command. */
+async function untilExit(client: AcpClient, named: NamedTerminal, signal: AbortSignal): Promise<void> {
   try {
     await client.request("terminal/wait_for_exit", named, signal);
   } catch (error) {
     if (!signal.aborted) throw error;
-    // Releasing it ends the command too.
+    // If this fails, the release of the terminal ends the command.
     await client.request("terminal/kill", named, deadline()).catch(() => undefined);
   }
 }
 
-/** A client that does not answer must not hold a turn that was stopped. */
+/** Returns a timeout: a client that does not answer must not block a stopped turn. */
 function deadline(): AbortSignal {
   return AbortSignal.timeout(limits.acpClientMsMax);
 }
 
-/** The client was told the limit; one that does not keep to it is cut here. */
-function outcomeOf({ output, truncated, exitStatus }: TerminalOutputResponse, bytesMax: number): CommandOutcome {
+/** Returns the outcome of the command. Output over the limit is cut here, if the client did not do so. */
+function outcomeOf({ output, truncated, exitStatus }: TerminalOutputResponse, bytesMax: number): ShellCommandResult {
   const bytes = Buffer.from(output);
   const isTooLong = bytes.byteLength > bytesMax;
   const kept = isTooLong ? bytes.subarray(bytes.byteLength - bytesMax) : bytes;
   return {
     exitCode: exitStatus?.exitCode ?? null,
     signal: exitStatus?.signal ?? null,
-    // The cut may have gone through a character.
+    // The cut may be in the middle of a character.
     output: isTooLong ? kept.toString("utf8").replace(/^\uFFFD+/, "") : output,
     isCut: truncated || isTooLong,
   };

@@ -1,4 +1,4 @@
-/** What a person can type in place of a prompt: a word to the session itself, not to the model. */
+/** Slash commands that a user types in place of a prompt. They are for the session itself, not for the model. */
 import type { AvailableCommand } from "@agentclientprotocol/sdk";
 import { isoTime } from "../../../domain/ids.ts";
 import type { Session } from "../../../domain/session.ts";
@@ -6,30 +6,30 @@ import type { TurnRequest } from "../../../engine/engine.ts";
 import type { OpenSession } from "./open-session.ts";
 import type { OpenedPorts } from "../ports.ts";
 
-export const commands: AvailableCommand[] = [
+export const sessionCommands: AvailableCommand[] = [
   {
     name: "rerun",
-    description: "Answer the last prompt again; the old answer is kept beside the new one",
-    input: { hint: "another prompt to answer in its place" },
+    description: "Answer the last prompt again; the old answer is kept too",
+    input: { hint: "another prompt to answer instead" },
   },
-  { name: "undo", description: "Go on from before the last prompt, as if it had not been" },
+  { name: "undo", description: "Continue from before the last prompt, as if it had not been sent" },
   {
     name: "fire",
-    description: "Hand over the answers of subagents that wait in the mailbox",
+    description: "Give the model the answers of subagents that wait in the mailbox",
     input: { hint: "what else to do with them" },
   },
   { name: "title", description: "Name this session", input: { hint: "the name" } },
 ];
 
-/** `none`: the text is a prompt. `turn`: run this in its place. `answered`: there is nothing left to do. */
-export type CommandOutcome = { kind: "none" } | { kind: "turn"; turn: TurnRequest } | { kind: "answered" };
+/** What a command leads to. `none`: the text is a prompt. `turn`: run this turn instead. `answered`: nothing is left to do. */
+export type SessionCommandOutcome = { kind: "none" } | { kind: "turn"; turn: TurnRequest } | { kind: "answered" };
 
-interface Commanded {
+interface CommandContext {
   opened: OpenedPorts;
   session: OpenSession;
 }
 
-export async function runCommand(text: string, commanded: Commanded): Promise<CommandOutcome> {
+export async function runSessionCommand(text: string, commanded: CommandContext): Promise<SessionCommandOutcome> {
   const [, name, rest = ""] = /^\/([a-z]+)(?:\s+([\s\S]*))?$/.exec(text.trim()) ?? [];
   switch (name) {
     case "rerun":
@@ -45,37 +45,39 @@ export async function runCommand(text: string, commanded: Commanded): Promise<Co
   }
 }
 
-async function rerun(commanded: Commanded, instruction: string): Promise<CommandOutcome> {
+async function rerun(commanded: CommandContext, instruction: string): Promise<SessionCommandOutcome> {
   const { headTurnId } = await sessionOf(commanded);
-  if (headTurnId === null) return await say(commanded, "There is no prompt in this session to answer again.");
+  if (headTurnId === null) return await sendMessage(commanded, "There is no prompt in this session to answer again.");
   return { kind: "turn", turn: { rerun: { turnId: headTurnId }, instruction } };
 }
 
-async function undo(commanded: Commanded): Promise<CommandOutcome> {
+async function undo(commanded: CommandContext): Promise<SessionCommandOutcome> {
   const { opened, session } = commanded;
   const { engine, caller } = opened;
   const { id, headTurnId } = await sessionOf(commanded);
   const head = headTurnId === null ? null : await engine.turns.get(caller, headTurnId);
   const before = head === null || head.parentId === null ? null : await engine.turns.get(caller, head.parentId);
   if (head === null || before?.sessionId !== id) {
-    return await say(commanded, "There is nothing before the last prompt in this session to go back to.");
+    return await sendMessage(commanded, "There is nothing before the last prompt in this session to go back to.");
   }
   await engine.tree.moveHead(caller, { sessionId: id, from: head.id, to: before.id });
   session.seenTurnId = before.id;
-  return await say(commanded, "The session goes on from before the last prompt. The files on disk are as they are.");
+  return await sendMessage(
+    commanded,
+    "The session continues from before the last prompt. The files on disk are not changed.",
+  );
 }
 
-async function fire(commanded: Commanded, instruction: string): Promise<CommandOutcome> {
+async function fire(commanded: CommandContext, instruction: string): Promise<SessionCommandOutcome> {
   const { opened, session } = commanded;
   const { id: sessionId } = session.facts;
   const { messages } = await opened.engine.sessions.mailbox(opened.caller, sessionId, { waiting: true, limit: 1 });
-  if (messages.length === 0)
-    return await say(commanded, "No subagent has ended since the mailbox was last handed over.");
+  if (messages.length === 0) return await sendMessage(commanded, "The mailbox has no new answers of subagents.");
   return { kind: "turn", turn: { sessionId, fire: true, instruction } };
 }
 
-async function title(commanded: Commanded, name: string): Promise<CommandOutcome> {
-  if (name === "") return await say(commanded, "Give the name: /title <name>");
+async function title(commanded: CommandContext, name: string): Promise<SessionCommandOutcome> {
+  if (name === "") return await sendMessage(commanded, "Add the name: /title <name>");
   const { opened, session } = commanded;
   const named = await opened.engine.sessions.update(opened.caller, session.facts.id, { name });
   session.name = named.name;
@@ -84,11 +86,11 @@ async function title(commanded: Commanded, name: string): Promise<CommandOutcome
   return { kind: "answered" };
 }
 
-async function sessionOf({ opened, session }: Commanded): Promise<Session> {
+async function sessionOf({ opened, session }: CommandContext): Promise<Session> {
   return await opened.engine.sessions.get(opened.caller, session.facts.id);
 }
 
-async function say({ session }: Commanded, text: string): Promise<CommandOutcome> {
+async function sendMessage({ session }: CommandContext, text: string): Promise<SessionCommandOutcome> {
   await session.update({ sessionUpdate: "agent_message_chunk", content: { type: "text", text } });
   return { kind: "answered" };
 }

@@ -1,4 +1,4 @@
-/** Shows a running turn to the client, with what it missed before, and what the turn changed of its session (P1, P4). */
+/** Shows a running turn to the client, with the turns that it missed before, and the changes of the session (P1, P4). */
 import type { SessionUpdate } from "@agentclientprotocol/sdk";
 import { isoTime } from "../../../domain/ids.ts";
 import { modelInfo } from "../../../domain/models.ts";
@@ -11,26 +11,29 @@ import {
   type TurnEvent,
 } from "../../../domain/events.ts";
 import type { RunningTurn } from "../../../engine/engine.ts";
-import type { Client } from "../client/client.ts";
+import type { AcpClient } from "../client/acp-client.ts";
 import type { OpenSession } from "./open-session.ts";
 import type { OpenedPorts } from "../ports.ts";
 import { replay } from "./replay.ts";
 import { TurnFeed } from "./turn-feed.ts";
-import { closeWaiting, endedWords, TurnUpdates } from "./turn-updates.ts";
+import { closeWaiting, subagentEndedText, TurnUpdates } from "./turn-updates.ts";
 
-export interface Following {
+export interface FollowContext {
   opened: OpenedPorts;
-  client: Client;
+  client: AcpClient;
   session: OpenSession;
 }
 
-/** Gives how the turn ended; null: the client is gone, and the turn goes on without it (R5). */
-export async function followTurn(following: Following, running: RunningTurn): Promise<RunFinished | RunFailed | null> {
+/** Returns the terminal event of the turn, or null if the client has left; the turn then continues without it (R5). */
+export async function followTurn(
+  following: FollowContext,
+  running: RunningTurn,
+): Promise<RunFinished | RunFailed | null> {
   const { client, session } = following;
   const feed = new TurnFeed(running.turnId);
   session.feed = feed;
   session.terminals.clear();
-  const costs = new Costs();
+  const costs = new SessionCost();
   const updates = new TurnUpdates({
     turnId: running.turnId,
     waiting: session.waiting,
@@ -46,7 +49,7 @@ export async function followTurn(following: Following, running: RunningTurn): Pr
       send: (update) => session.update(update),
       onStart: async (parentTurnId) => {
         await catchUp(following, parentTurnId);
-        costs.begin({ model: running.model, spentUsd: await tellName(following, running) });
+        costs.begin({ model: running.model, spentUsd: await sendName(following, running) });
       },
     });
     if (end === null) return null;
@@ -58,46 +61,46 @@ export async function followTurn(following: Following, running: RunningTurn): Pr
   }
 }
 
-/** The events as they come; of each subagent that begins its end is told, here or later. */
+/** Yields the events. For each subagent that starts, it sees to it that the client receives a notice when the subagent ends. */
 async function* watched(
-  following: Following,
+  following: FollowContext,
   events: AsyncIterable<SequencedEvent>,
 ): AsyncGenerator<SequencedEvent, void, undefined> {
   for await (const sequenced of events) {
     const { event } = sequenced;
-    if (event.type === "subagent_started") void tellLater(following, event);
-    if (event.type === "subagent_ended") following.session.toldSubagents.add(event.turnId);
+    if (event.type === "subagent_started") void sendSubagentNotice(following, event);
+    if (event.type === "subagent_ended") following.session.announcedSubagents.add(event.turnId);
     yield sequenced;
   }
 }
 
-/** Once no prompt is answered any more, unless a turn told of it meanwhile. Never rejects. */
-async function tellLater(
-  { opened, client, session }: Following,
+/** Sends a notice when the subagent has ended and no prompt is running, unless a turn has shown the end before. Never rejects. */
+async function sendSubagentNotice(
+  { opened, client, session }: FollowContext,
   { turnId, name }: Extract<TurnEvent, { type: "subagent_started" }>,
 ): Promise<void> {
-  const { toldSubagents } = session;
+  const { announcedSubagents } = session;
   try {
     const events = await opened.engine.turns.events(opened.caller, turnId, { afterSeq: 0, signal: client.gone });
     let end: RunFinished | RunFailed | null = null;
     for await (const { event } of events) if (isTerminal(event)) end = event;
-    await session.inLine(async () => {
-      if (end === null || !client.takesNotices || toldSubagents.delete(turnId)) return;
-      const title = endedWords(name, end.type === "run_failed" ? "failed" : "completed");
+    await session.inOrder(async () => {
+      if (end === null || !client.takesNotices || announcedSubagents.delete(turnId)) return;
+      const title = subagentEndedText(name, end.type === "run_failed" ? "failed" : "completed");
       await session.update({ sessionUpdate: "notice", severity: "info", title });
     });
   } catch (error) {
-    session.report(`the end of the subagent ${turnId} could not be told`, error);
+    session.report(`the notice about the end of subagent ${turnId} could not be sent`, error);
   }
 }
 
-/** What other doors did in the session since the client last saw it, and the calls that nobody can answer any more. */
-async function catchUp({ opened, client, session }: Following, parentTurnId: string | null): Promise<void> {
+/** Shows the turns that other doors added since the client last saw the session, and closes the calls that can no longer be answered. */
+async function catchUp({ opened, client, session }: FollowContext, parentTurnId: string | null): Promise<void> {
   const seen = session.seenTurnId;
   if (parentTurnId !== null && parentTurnId !== seen) {
     const turns = await opened.engine.turns.lineage(opened.caller, parentTurnId);
     const known = turns.findIndex((turn) => turn.id === seen);
-    // Somebody moved the head to where the client has never been: there is no place to go on from.
+    // The head was moved to a branch that the client has never seen, so there is no turn to continue the display from.
     const missed = seen !== null && known === -1 ? [] : turns.slice(known + 1);
     const { waiting } = session;
     for await (const update of replay(opened, { turns: missed, waiting, signal: client.gone, onUsage: () => {} })) {
@@ -108,8 +111,8 @@ async function catchUp({ opened, client, session }: Following, parentTurnId: str
   for (const update of closeWaiting(session.waiting)) await session.update(update);
 }
 
-/** The session is named by its first turn (S2), or by somebody meanwhile. Gives what it has cost so far. */
-async function tellName({ opened, session }: Following, running: RunningTurn): Promise<number> {
+/** Sends the session's name if it has changed: by the first turn (S2) or by a user. Returns the session's cost so far, in US dollars. */
+async function sendName({ opened, session }: FollowContext, running: RunningTurn): Promise<number> {
   const found = running.session ?? (await opened.engine.sessions.get(opened.caller, session.facts.id));
   const { name, activeAt, costUsd } = found;
   if (name !== session.name) {
@@ -119,8 +122,8 @@ async function tellName({ opened, session }: Following, running: RunningTurn): P
   return costUsd;
 }
 
-/** How full the model's window is, and what the session has cost, after each model call. */
-class Costs {
+/** Counts how full the model's context window is and what the session has cost, after each model call. */
+class SessionCost {
   #model = "";
   #spentUsd = 0;
 
@@ -135,7 +138,7 @@ class Costs {
   }
 }
 
-/** Empty where the model's window is not known: ACP has no word for that. */
+/** Returns the usage update. Empty if the model's context window is unknown, because ACP requires its size. */
 export function usageUpdate(model: string, { input, output }: Usage, spentUsd: number): SessionUpdate[] {
   const size = modelInfo(model)?.contextTokens;
   if (size === undefined) return [];

@@ -1,4 +1,4 @@
-/** `session/list`: what the caller may see, newest activity first (P1, S7). */
+/** `session/list`: the sessions that the caller may see, newest activity first (P1, S7). */
 import { homedir } from "node:os";
 import type { ListSessionsRequest, ListSessionsResponse, SessionInfo } from "@agentclientprotocol/sdk";
 import { AptoveError } from "../../../domain/errors.ts";
@@ -10,10 +10,10 @@ import { metaKeys, metaOf } from "../meta.ts";
 import type { AcpPorts, OpenedPorts } from "../ports.ts";
 import { readMemory } from "./session-memory.ts";
 
-type Place = NonNullable<SessionListRequest["after"]>;
+type ListPosition = NonNullable<SessionListRequest["after"]>;
 
-/** A page may have fewer sessions than there are, or none, and a cursor all the same: the folder is not indexed. */
-export async function listSessions(
+/** Returns one page. It may be short or empty and still have a cursor, because the store cannot filter by folder. */
+export async function answerSessionList(
   { ports, opened }: { ports: AcpPorts; opened: OpenedPorts },
   { cwd, cursor }: ListSessionsRequest,
 ): Promise<ListSessionsResponse> {
@@ -40,10 +40,10 @@ export async function listSessions(
   return { sessions: found, ...(after !== null && { nextCursor: formatCursor(after) }) };
 }
 
-/** Of the store, for one page of ours. */
+/** How many pages of the store are read for one page of the answer. */
 const pagesMax = 10;
 
-/** ACP wants a folder for every session. One that another door made without has the person's own. */
+/** Returns the list entry. ACP requires a folder for every session; one that another door created without a folder gets the home folder. */
 function infoOf(session: Session): SessionInfo {
   const { cwd, additionalDirectories } = readMemory(session);
   return {
@@ -56,11 +56,11 @@ function infoOf(session: Session): SessionInfo {
   };
 }
 
-function formatCursor({ activeAt, id }: Place): string {
+function formatCursor({ activeAt, id }: ListPosition): string {
   return Buffer.from(`${activeAt}.${id}`).toString("base64url");
 }
 
-function parseCursor(text: string): Place {
+function parseCursor(text: string): ListPosition {
   const [, activeAt, id = ""] = /^(\d{1,15})\.(.{36})$/.exec(Buffer.from(text, "base64url").toString()) ?? [];
   if (!isId(id)) throw new AptoveError("request_invalid", `${JSON.stringify(text)} is not a cursor of this list`);
   return { activeAt: Number(activeAt), id };

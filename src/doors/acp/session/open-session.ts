@@ -1,8 +1,8 @@
-/** A session that a client has open on its connection: its folders, tools and settings, and the prompts that run in it. */
+/** A session that a client has open on its connection, with its folders, tools, settings and running prompts. */
 import type { SessionUpdate } from "@agentclientprotocol/sdk";
 import { whenAborted } from "../../../system/abort.ts";
 import type { McpServer, SessionTools } from "../../../tools/session-tools.ts";
-import type { Client } from "../client/client.ts";
+import type { AcpClient } from "../client/acp-client.ts";
 import { clientFiles } from "../client/client-files.ts";
 import { clientTerminal } from "../client/client-terminal.ts";
 import type { AcpPorts, OpenedPorts } from "../ports.ts";
@@ -12,22 +12,22 @@ import { toolCallId, type WaitingCalls } from "./turn-updates.ts";
 
 export interface SessionFacts {
   id: string;
-  /** Whose configuration, permissions and MCP servers count. */
+  /** The workspace whose configuration, permissions and MCP servers the session uses. */
   workspaceId: string;
-  /** Absolute; the first is the working directory. */
+  /** Absolute paths. The first is the working directory. */
   folders: readonly [string, ...string[]];
   options: SessionOptions;
   name: string;
-  /** The repository of the folders; null: they belong to none. */
+  /** The repository of the folders. Null: they are in none. */
   repo: string | null;
-  /** The turn that it goes on from; null: it has none. */
+  /** The turn that the next one continues from. Null: the session has none. */
   headTurnId: string | null;
 }
 
-export interface SessionSurroundings {
+export interface SessionDependencies {
   ports: AcpPorts;
   opened: OpenedPorts;
-  client: Client;
+  client: AcpClient;
   mcpServers: readonly McpServer[];
 }
 
@@ -35,53 +35,54 @@ export class OpenSession {
   readonly facts: SessionFacts;
   readonly prompts = new Set<PromptRun>();
   readonly waiting: WaitingCalls = new Map();
-  /** Of the turn that runs here; null: none does. */
+  /** The feed of the running turn. Null: no turn is running here. */
   feed: TurnFeed | null = null;
-  /** The client's terminals by the calls of the running turn. */
+  /** The ids of the client's terminals, keyed by the tool calls of the running turn. */
   readonly terminals = new Map<string, string>();
-  /** What was said of the tools. */
-  readonly warned = new Set<string>();
-  /** Turns of subagents whose end was told by a turn that ran then. */
-  readonly toldSubagents = new Set<string>();
-  /** As the client knows them. */
+  /** The warnings about tools that the client has received. */
+  readonly sentWarnings = new Set<string>();
+  /** The turns of subagents whose end a running turn has already shown. */
+  readonly announcedSubagents = new Set<string>();
+  /** The session's name that the client knows. */
   name: string;
+  /** The last turn that the client has seen. */
   seenTurnId: string | null;
-  readonly #around: SessionSurroundings;
+  readonly #deps: SessionDependencies;
   readonly #tools: Promise<SessionTools>;
   readonly #running = new Set<Promise<unknown>>();
   #line: Promise<unknown> = Promise.resolve();
 
-  constructor(facts: SessionFacts, around: SessionSurroundings) {
+  constructor(facts: SessionFacts, deps: SessionDependencies) {
     this.facts = facts;
     this.name = facts.name;
     this.seenTurnId = facts.headTurnId;
-    this.#around = around;
-    // This goes on while the person writes the first prompt, and is waited for then.
+    this.#deps = deps;
+    // The tools are opened while the user writes the first prompt. That prompt waits for them.
     this.#tools = this.#openTools();
     this.#tools.catch(() => undefined);
   }
 
-  /** Rejects where the session's tools could not be opened. */
+  /** The tools of the session. Rejects if they could not be opened. */
   get tools(): Promise<SessionTools> {
     return this.#tools;
   }
 
   report(message: string, error: unknown): void {
-    this.#around.ports.report(`session ${this.facts.id}: ${message}`, error);
+    this.#deps.ports.report(`session ${this.facts.id}: ${message}`, error);
   }
 
   update(update: SessionUpdate): Promise<void> {
-    return this.#around.client.update(this.facts.id, update);
+    return this.#deps.client.update(this.facts.id, update);
   }
 
-  /** Runs the body after all that came before it: what the client sees of two prompts never mixes. */
-  async inLine<T>(body: () => Promise<T>): Promise<T> {
+  /** Runs the body after all earlier ones have ended, so that the updates of two prompts never mix. */
+  async inOrder<T>(body: () => Promise<T>): Promise<T> {
     const mine = this.#line.then(body);
     this.#line = mine.catch(() => undefined);
     return await mine;
   }
 
-  /** Tools are not closed under a turn that still uses them, also when the client is gone (R5). */
+  /** Keeps the tools open until the turn has ended, even if the client has left (R5). */
   holdOpenFor(turn: Promise<unknown>): void {
     const over = turn.then(
       () => undefined,
@@ -95,7 +96,7 @@ export class OpenSession {
     for (const prompt of this.prompts) prompt.cancel();
   }
 
-  /** Resolves when nothing of it runs any more. */
+  /** Waits until everything of the session has ended, then closes its tools. */
   async close(): Promise<void> {
     await this.#line;
     await Promise.all(this.#running);
@@ -103,12 +104,12 @@ export class OpenSession {
     try {
       await tools?.close();
     } catch (error) {
-      this.#around.ports.report(`the tools of session ${this.facts.id} could not be closed`, error);
+      this.#deps.ports.report(`the tools of session ${this.facts.id} could not be closed`, error);
     }
   }
 
   #openTools(): Promise<SessionTools> {
-    const { opened, client, mcpServers } = this.#around;
+    const { opened, client, mcpServers } = this.#deps;
     const { id, folders, workspaceId } = this.facts;
     const onTerminal = (callId: string, terminalId: string): Promise<void> => this.#showTerminal(callId, terminalId);
     return opened.openSessionTools({
@@ -136,7 +137,7 @@ export class OpenSession {
   }
 }
 
-/** A prompt that is being answered, and whether the client still wants it. */
+/** A running prompt, which the client may cancel. */
 export class PromptRun {
   readonly #controller = new AbortController();
 
@@ -149,7 +150,7 @@ export class PromptRun {
     this.#controller.abort();
   }
 
-  /** Resolves at the cancellation; never rejects. */
+  /** Resolves when the client cancels the prompt. Never rejects. */
   async cancelled(): Promise<null> {
     await whenAborted(this.signal);
     return null;

@@ -6,21 +6,21 @@ import { pathToFileURL } from "node:url";
 import type { ContentBlock } from "@agentclientprotocol/sdk";
 import { temporaryFolder } from "../../../../testing/temporary-folder.ts";
 import { limits } from "../../../domain/limits.ts";
-import { readPrompt, type PromptPlace } from "./prompt-content.ts";
+import { readPrompt, type PromptSources } from "./prompt-content.ts";
 
 const said = (text: string): ContentBlock => ({ type: "text", text });
 const link = (uri: string): ContentBlock => ({ type: "resource_link", uri, name: "named" });
 const embedded = (uri: string, text: string): ContentBlock => ({ type: "resource", resource: { uri, text } });
 const url = (path: string): string => pathToFileURL(path).href;
 
-async function place(t: TestContext, files: PromptPlace["files"] = {}): Promise<PromptPlace> {
+async function place(t: TestContext, files: PromptSources["files"] = {}): Promise<PromptSources> {
   const folder = join(await temporaryFolder(t), "project");
   mkdirSync(join(folder, "src"), { recursive: true });
   writeFileSync(join(folder, "src", "a.ts"), "on disk\n");
   return { folder, files, signal: new AbortController().signal };
 }
 
-async function read(blocks: ContentBlock[], where: PromptPlace): Promise<[string, [string, string][]]> {
+async function read(blocks: ContentBlock[], where: PromptSources): Promise<[string, [string, string][]]> {
   const { instruction, activeFiles } = await readPrompt(blocks, where);
   return [instruction, activeFiles.map(({ path, content }) => [path, Buffer.from(content ?? []).toString()])];
 }

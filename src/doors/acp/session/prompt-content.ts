@@ -1,4 +1,4 @@
-/** A prompt's content blocks as an instruction and the files that belong to it (P1, X1). */
+/** Turns the content blocks of a prompt into an instruction and its files (P1, X1). */
 import { readFile, realpath, stat } from "node:fs/promises";
 import { isAbsolute, relative, sep } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -12,21 +12,21 @@ import type { FileAccess } from "../../../tools/session-tools.ts";
 export interface PromptContent {
   instruction: string;
   activeFiles: ActiveFile[];
-  /** Images, and embedded files that are no text (I1). */
+  /** Images, and embedded files that are not text (I1). */
   input: InputPart[];
 }
 
-/** Where a prompt's files are looked for. */
-export interface PromptPlace {
-  /** Absolute; active files are named relative to it. */
+/** The sources of a prompt's files. */
+export interface PromptSources {
+  /** Absolute path. The paths of active files are relative to it. */
   folder: string;
-  /** The client's own, where it offers them. */
+  /** The client's access to files, if it offers that. */
   files: Partial<FileAccess>;
   signal: AbortSignal;
 }
 
-/** Throws `request_invalid` for what no model here can take. */
-export async function readPrompt(blocks: readonly ContentBlock[], place: PromptPlace): Promise<PromptContent> {
+/** Reads a prompt. Throws `request_invalid` for content that no supported model accepts. */
+export async function readPrompt(blocks: readonly ContentBlock[], place: PromptSources): Promise<PromptContent> {
   const parts: string[] = [];
   const files = new Map<string, ActiveFile>();
   const input: InputPart[] = [];
@@ -39,7 +39,7 @@ export async function readPrompt(blocks: readonly ContentBlock[], place: PromptP
   return { instruction: parts.join(""), activeFiles: [...files.values()], input };
 }
 
-/** Editors send a mention in the middle of a sentence as a block of its own; two texts are two paragraphs. */
+/** Returns whether a line break goes before the block. Two texts are two lines, but editors send a mention within a sentence as a block of its own. */
 function needsBreak(before: string, text: string, block: ContentBlock): boolean {
   return block.type === "text" && !before.startsWith("@") && !/\s$/.test(before) && !/^\s/.test(text);
 }
@@ -50,10 +50,10 @@ interface ReadBlock {
   part?: InputPart;
 }
 
-/** `number`: what the next part is called where nothing else names it. */
-type BlockPlace = PromptPlace & { number: number };
+/** `number` names the next part if it has no other name. */
+type BlockSources = PromptSources & { number: number };
 
-async function readBlock(block: ContentBlock, place: BlockPlace): Promise<ReadBlock> {
+async function readBlock(block: ContentBlock, place: BlockSources): Promise<ReadBlock> {
   switch (block.type) {
     case "text":
       return { text: block.text, file: null };
@@ -68,8 +68,8 @@ async function readBlock(block: ContentBlock, place: BlockPlace): Promise<ReadBl
   }
 }
 
-/** The whole file, where it is one of the folder; else only its name, which the model's tools may take. */
-async function readLink({ uri, name }: ResourceLink, place: PromptPlace): Promise<ReadBlock> {
+/** Returns the whole file if it is in the folder. Otherwise returns only its path, which the model's tools may be able to read. */
+async function readLink({ uri, name }: ResourceLink, place: PromptSources): Promise<ReadBlock> {
   const linked = filePath(uri);
   if (linked === null) return { text: `@${uri}`, file: null };
   const path = await pathInside(place.folder, linked.path);
@@ -78,8 +78,8 @@ async function readLink({ uri, name }: ResourceLink, place: PromptPlace): Promis
   return { text: `@${path}${linked.lines}`, file: activeFile(path, await readText(linked.path, place)) };
 }
 
-/** A whole file of the folder is an active file; an excerpt, or anything else, is part of the instruction. */
-async function readResource({ resource }: EmbeddedResource, place: BlockPlace): Promise<ReadBlock> {
+/** Returns a complete file of the folder as an active file. An excerpt, or any other text, becomes part of the instruction. */
+async function readResource({ resource }: EmbeddedResource, place: BlockSources): Promise<ReadBlock> {
   if (!("text" in resource)) return readBytes({ ...resource, base64: resource.blob }, place);
   const linked = filePath(resource.uri);
   const path = linked === null ? null : await pathInside(place.folder, linked.path);
@@ -90,14 +90,14 @@ async function readResource({ resource }: EmbeddedResource, place: BlockPlace): 
   return { text: excerpt(source, resource.text), file: null };
 }
 
-interface Bytes {
+interface EmbeddedBytes {
   base64: string;
   mimeType?: string | null;
   uri?: string | null;
 }
 
-/** What the model sees goes into its context; anything else where it can be read with a tool. */
-function readBytes({ base64, mimeType, uri }: Bytes, { number }: BlockPlace): ReadBlock {
+/** Returns a binary part. Media that a model can see goes into its context; any other file can be read with a tool. */
+function readBytes({ base64, mimeType, uri }: EmbeddedBytes, { number }: BlockSources): ReadBlock {
   const content = Buffer.from(base64, "base64");
   const mediaType = mimeType ?? "application/octet-stream";
   const named =
@@ -122,7 +122,7 @@ function decodedName(name: string): string {
   }
 }
 
-/** Null: it cannot be sent as a file of the folder (X5). */
+/** Returns the active file, or null if it cannot be one (X5). */
 function activeFile(path: string, content: Uint8Array | null): ActiveFile | null {
   if (content === null || pathFault(path) !== null) return null;
   return { path, content, sha256: null, isTouched: false };
@@ -135,7 +135,7 @@ function excerpt({ path, lines }: { path: string; lines: string }, text: string)
   return `\n@${path}${lines}\n${fence}${languageOf(path)}\n${text}${end}${fence}\n`;
 }
 
-/** The path of a `file:` address, and the lines that its fragment names; null: it is another address. */
+/** Returns the path of a `file:` address and the lines that its fragment names, or null for any other address. */
 function filePath(uri: string): { path: string; lines: string } | null {
   if (isAbsolute(uri)) return { path: uri, lines: "" };
   const url = URL.parse(uri);
@@ -146,12 +146,12 @@ function filePath(uri: string): { path: string; lines: string } | null {
   try {
     return { path: fileURLToPath(url), lines };
   } catch {
-    // A file of another host, or bytes that are no path here.
+    // The file is on another host, or the address is no valid path on this system.
     return null;
   }
 }
 
-/** Relative to the folder, with forward slashes, links resolved; null: it is outside. */
+/** Returns the path relative to the folder, with forward slashes and resolved links, or null if it is outside. */
 async function pathInside(folder: string, path: string): Promise<string | null> {
   const [from, to] = await Promise.all([realpath(folder).catch(() => folder), realpath(path).catch(() => path)]);
   const inside = relative(from, to);
@@ -159,15 +159,15 @@ async function pathInside(folder: string, path: string): Promise<string | null> 
   return inside.split(sep).join("/");
 }
 
-/** Null: there is no text to send. Then the model is told the path, and its tools tell the rest. */
-async function readText(path: string, { files, signal }: PromptPlace): Promise<Uint8Array | null> {
+/** Returns the text of a file, or null if there is none to send. The model then sees only the path, and can read the file with a tool. */
+async function readText(path: string, { files, signal }: PromptSources): Promise<Uint8Array | null> {
   try {
     if (files.readText !== undefined) return sendable(Buffer.from(await files.readText(path, signal)));
     const found = await stat(path);
-    // Reading a pipe or a device may never end.
+    // Only regular files: reading a pipe or a device may never end.
     return found.isFile() && !isTooLarge(found.size) ? sendable(await readFile(path)) : null;
   } catch {
-    // A folder, a file that is gone, or one that nobody may read.
+    // The path is a folder, does not exist, or cannot be read.
     return null;
   }
 }

@@ -1,34 +1,34 @@
-/** `session/prompt`: one turn of the session, shown while it runs (P1, P4). */
+/** `session/prompt`: runs one turn of the session, and shows it while it runs (P1, P4). */
 import type { ContentBlock, PromptResponse, StopReason } from "@agentclientprotocol/sdk";
 import type { RunFailed, StopReason as TurnStopReason } from "../../../domain/events.ts";
 import type { RunningTurn, TurnRequest } from "../../../engine/engine.ts";
 import type { Tool } from "../../../tools/tool.ts";
-import type { Client } from "../client/client.ts";
+import type { AcpClient } from "../client/acp-client.ts";
 import { clientFiles } from "../client/client-files.ts";
-import { runCommand } from "./commands.ts";
+import { runSessionCommand } from "./commands.ts";
 import { metaKeys, metaOf } from "../meta.ts";
 import type { OpenSession, PromptRun } from "./open-session.ts";
-import { askPermission } from "./permission.ts";
+import { askClientForPermission } from "./permission.ts";
 import type { AcpPorts, OpenedPorts } from "../ports.ts";
 import { readPrompt, type PromptContent } from "./prompt-content.ts";
 import { failedTurn } from "../refusal.ts";
 import { followTurn } from "./follow-turn.ts";
 
-export interface Prompting {
+export interface PromptContext {
   ports: AcpPorts;
   opened: OpenedPorts;
-  client: Client;
+  client: AcpClient;
   session: OpenSession;
   run: PromptRun;
 }
 
 const cancelled: PromptResponse = { stopReason: "cancelled" };
 
-/** Answered as soon as it is cancelled, where it waits behind another prompt; else when its turn has ended. */
-export async function answerPrompt(prompting: Prompting, blocks: readonly ContentBlock[]): Promise<PromptResponse> {
+/** Answers a prompt when its turn has ended. A prompt that still waits behind another one is answered as soon as it is cancelled. */
+export async function answerPrompt(prompting: PromptContext, blocks: readonly ContentBlock[]): Promise<PromptResponse> {
   const { session, run } = prompting;
   let hasBegun = false;
-  const answered = session.inLine(async () => {
+  const answered = session.inOrder(async () => {
     if (run.signal.aborted) return cancelled;
     hasBegun = true;
     return await answer(prompting, blocks);
@@ -37,7 +37,7 @@ export async function answerPrompt(prompting: Prompting, blocks: readonly Conten
   return await Promise.race([answered, early]);
 }
 
-async function answer(prompting: Prompting, blocks: readonly ContentBlock[]): Promise<PromptResponse> {
+async function answer(prompting: PromptContext, blocks: readonly ContentBlock[]): Promise<PromptResponse> {
   const { session, client, run, opened } = prompting;
   const { id, folders } = session.facts;
   const content = await readPrompt(blocks, {
@@ -45,7 +45,7 @@ async function answer(prompting: Prompting, blocks: readonly ContentBlock[]): Pr
     files: clientFiles(client, id),
     signal: AbortSignal.any([run.signal, client.gone]),
   });
-  const command = await runCommand(content.instruction, { opened, session });
+  const command = await runSessionCommand(content.instruction, { opened, session });
   if (command.kind === "answered") return { stopReason: "end_turn" };
   const request = command.kind === "turn" ? command.turn : { sessionId: id, instruction: content.instruction };
   const turn = await turnRequest(prompting, content, request);
@@ -55,9 +55,9 @@ async function answer(prompting: Prompting, blocks: readonly ContentBlock[]): Pr
 }
 
 async function turnRequest(
-  prompting: Prompting,
+  prompting: PromptContext,
   { activeFiles, input }: PromptContent,
-  asked: TurnRequest,
+  request: TurnRequest,
 ): Promise<TurnRequest> {
   const { ports, opened, client, session } = prompting;
   const { workspaceId, options, repo, folders } = session.facts;
@@ -65,8 +65,8 @@ async function turnRequest(
   const { permissions } = opened;
   const shown = async (callId: string): Promise<void> => await session.feed?.shown(callId);
   return {
-    ...asked,
-    // Whoever has the session open somewhere else is waited for; a prompt is never lost to them (T5).
+    ...request,
+    // The session may be busy with a turn of another client. The prompt then waits and is never lost (T5).
     ifBusy: "queue",
     mode: options.mode,
     workspaceId,
@@ -74,22 +74,22 @@ async function turnRequest(
     ...(input.length > 0 && { input }),
     ownTools: tools,
     askApproval: (question) =>
-      askPermission({ client, workspaceId, permissions, report: ports.report, shown }, question),
+      askClientForPermission({ client, workspaceId, permissions, report: ports.report, shown }, question),
     ...options.chosenModel,
     repo,
     ...(commit === null ? {} : { commit }),
-    // Here the model has tools to look for itself.
+    // In an editor's session the model can search with its tools.
     ifNotIndexed: "warn",
   };
 }
 
-/** Servers may have started, or failed to, since the last prompt: each warning is told once. */
-async function toolsOf({ ports, client, session }: Prompting): Promise<readonly Tool[]> {
+/** Returns the tools. MCP servers may have started or failed since the last prompt; each warning is sent once. */
+async function toolsOf({ ports, client, session }: PromptContext): Promise<readonly Tool[]> {
   const opened = await session.tools;
   const tools = await opened.tools();
   for (const warning of opened.warnings()) {
-    if (session.warned.has(warning)) continue;
-    session.warned.add(warning);
+    if (session.sentWarnings.has(warning)) continue;
+    session.sentWarnings.add(warning);
     ports.report(`session ${session.facts.id}: ${warning}`);
     if (client.takesNotices) {
       await session.update({ sessionUpdate: "notice", severity: "warning", title: warning });
@@ -98,15 +98,15 @@ async function toolsOf({ ports, client, session }: Prompting): Promise<readonly 
   return tools;
 }
 
-/** Null: it was cancelled before it had begun. What begins all the same is stopped, and nobody hears of it. */
-async function start({ ports, opened, session, run }: Prompting, turn: TurnRequest): Promise<RunningTurn | null> {
+/** Starts the turn. Returns null if the prompt was cancelled first. A turn that starts in spite of that is interrupted, and not shown. */
+async function start({ ports, opened, session, run }: PromptContext, turn: TurnRequest): Promise<RunningTurn | null> {
   const { engine, caller } = opened;
   const starting = engine.turns.run(caller, turn);
   const interrupt = async (turnId: string): Promise<void> => {
     try {
       await engine.turns.interrupt(caller, { turnId });
     } catch (error) {
-      ports.report(`a cancelled turn of session ${session.facts.id} could not be stopped`, error);
+      ports.report(`a cancelled turn of session ${session.facts.id} could not be interrupted; it continues`, error);
     }
   };
   const began = ({ turnId, finished }: RunningTurn): void => {
@@ -118,15 +118,15 @@ async function start({ ports, opened, session, run }: Prompting, turn: TurnReque
   return await Promise.race([starting, run.cancelled()]);
 }
 
-async function follow(prompting: Prompting, running: RunningTurn): Promise<PromptResponse> {
+async function follow(prompting: PromptContext, running: RunningTurn): Promise<PromptResponse> {
   const { run, ports } = prompting;
   const end = await followTurn(prompting, running).catch((error: unknown) => {
     if (!run.signal.aborted) throw error;
-    ports.report(`the end of the cancelled turn ${running.turnId} could not be told`, error);
+    ports.report(`the end of the cancelled turn ${running.turnId} could not be sent to the client`, error);
     return null;
   });
   const meta = metaOf({ [metaKeys.turnId]: running.turnId });
-  // Whatever it came to: the client that cancelled is told so, and never an error (P4).
+  // A client that cancelled always receives `cancelled`, never an error (P4).
   if (run.signal.aborted || end === null) return { stopReason: "cancelled", ...meta };
   if (end.type === "run_failed") return { ...failedAnswer(end, running.turnId), ...meta };
   return { stopReason: stopReasons[end.stopReason], ...meta };
@@ -141,7 +141,7 @@ const stopReasons: Record<TurnStopReason, StopReason> = {
   step_limit: "max_turn_requests",
 };
 
-/** A failed turn is never a parent (T12): exactly what ACP says of a refused prompt. */
+/** Answers a failed turn. No turn continues from it (T12), as ACP requires for a refused prompt. */
 function failedAnswer({ failure }: RunFailed, turnId: string): PromptResponse {
   if (failure.code === "interrupted") return { stopReason: "cancelled" };
   if (failure.code === "provider_refused_content") return { stopReason: "refusal" };

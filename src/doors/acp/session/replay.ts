@@ -1,4 +1,4 @@
-/** Finished turns as the client would have seen them, for `session/load` and for what other doors added meanwhile (P4). */
+/** Replays finished turns in the form in which they were streamed, for `session/load` and for turns that other doors added meanwhile (P4). */
 import type { SessionUpdate } from "@agentclientprotocol/sdk";
 import type { TurnEvent } from "../../../domain/events.ts";
 import { limits } from "../../../domain/limits.ts";
@@ -9,8 +9,9 @@ import type { OpenedPorts } from "../ports.ts";
 import { closeWaiting, textContent, TurnUpdates, type WaitingCalls } from "./turn-updates.ts";
 
 /**
- * The turns that a session is shown by, oldest first: those that its next turn goes on from. Where there are none, because
- * every turn so far failed, these: nothing goes on from them, and yet they are what the person said and was answered (T12).
+ * Returns the turns to show for a session, oldest first: those that its next turn continues from. If there are none, because
+ * every turn failed, it returns the failed ones. No turn continues from them, but they have the user's instructions and the
+ * answers so far (T12).
  */
 export async function shownTurns(
   { engine, caller }: Pick<OpenedPorts, "engine" | "caller">,
@@ -21,19 +22,19 @@ export async function shownTurns(
   return turns.filter(({ status }) => status !== "pending").toReversed();
 }
 
-export interface Replay {
+export interface ReplayOptions {
   turns: readonly Turn[];
-  /** Filled with what the last turn leaves open. */
+  /** Receives the calls that the last turn leaves open. */
   waiting: WaitingCalls;
   signal: AbortSignal;
-  /** What the last model call of a turn took. */
+  /** Called with the usage of each model call of a turn. The last call counts. */
   onUsage(usage: Usage, turn: Turn): void;
 }
 
-/** Read as they are asked for: a long conversation is never in memory as a whole. */
+/** Yields the updates of the turns. They are read lazily, so that a long conversation is never in memory as a whole. */
 export async function* replay(
   { engine, caller }: Pick<OpenedPorts, "engine" | "caller">,
-  { turns, waiting, signal, onUsage }: Replay,
+  { turns, waiting, signal, onUsage }: ReplayOptions,
 ): AsyncGenerator<SessionUpdate> {
   for (const turn of turns) {
     const reader = await engine.turns.read(caller, turn.id);
@@ -70,7 +71,7 @@ function taken(waiting: WaitingCalls, callIds: ReadonlySet<string>): WaitingCall
   return out;
 }
 
-/** What a turn brought to the calls of the turn before it (T9). A call that was allowed gets its result by running. */
+/** Yields the result that a turn brought for a call of the turn before it (T9). An allowed call is skipped: it gets its result when it runs. */
 function* answered(answer: ToolFeedback, waiting: WaitingCalls): Generator<SessionUpdate> {
   const id = waiting.get(answer.callId);
   if (id === undefined || ("approved" in answer && answer.approved)) return;
@@ -89,7 +90,7 @@ function* answered(answer: ToolFeedback, waiting: WaitingCalls): Generator<Sessi
 
 type TextDelta = Extract<TurnEvent, { type: "text_delta" | "reasoning_delta" }>;
 
-/** Neighbouring pieces of one text as one: a client need not see again how a model stuttered. */
+/** Joins adjacent pieces of one text, because a replay need not repeat the model's chunks. */
 async function* joined(events: AsyncIterable<{ event: TurnEvent }>): AsyncGenerator<TurnEvent> {
   let text: TextDelta | null = null;
   for await (const { event } of events) {

@@ -1,6 +1,6 @@
 /**
- * What a session of an editor remembers beside its turns: its folders, and what it was set to. It stands in the
- * session's own metadata, so that `session/load` finds it after the process died, and other doors see it.
+ * What an editor's session remembers beside its turns: its folders, mode and model. It is stored in the session's metadata, so
+ * that `session/load` finds it after the process has died, and other doors can read it.
  */
 import { folderKey, type Session } from "../../../domain/session.ts";
 import type { ChosenModel } from "./session-options.ts";
@@ -13,14 +13,14 @@ const keys = {
 } as const;
 
 export interface SessionMemory {
-  /** Absolute; null: another door made the session. */
+  /** Absolute path. Null: another door created the session. */
   cwd: string | null;
   additionalDirectories: string[];
   mode: string | null;
   model: ChosenModel | null;
 }
 
-/** Metadata belongs to clients: what is not of our form counts as absent. */
+/** Reads the memory. Clients may write any metadata, so a value of another form counts as absent. */
 export function readMemory({ metadata }: Pick<Session, "metadata">): SessionMemory {
   const folders = metadata[keys.additionalDirectories];
   return {
@@ -31,7 +31,7 @@ export function readMemory({ metadata }: Pick<Session, "metadata">): SessionMemo
   };
 }
 
-/** The metadata with these changes; the rest of it stays. */
+/** Returns the metadata with these changes. All other keys stay. */
 export function withMemory(
   metadata: Session["metadata"],
   { cwd, additionalDirectories, mode, model }: Partial<SessionMemory>,

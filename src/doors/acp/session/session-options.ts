@@ -1,25 +1,25 @@
-/** What a person can set a session to in the editor: its mode and its model, as ACP's modes and config options (P1). */
+/** The mode and the model of a session, which the user chooses in the editor, as ACP's modes and config options (P1). */
 import type { SessionConfigOption, SessionModeState } from "@agentclientprotocol/sdk";
 import type { ConversationContext, Mode } from "../../../domain/context.ts";
 import { AptoveError } from "../../../domain/errors.ts";
 import type { Session } from "../../../domain/session.ts";
 import type { SessionChoices } from "../ports.ts";
 
-/** A model, and the agent context whose provider has it. */
+/** A model, and the agent context whose provider offers it. */
 export interface ChosenModel {
   agentContextId: string;
   model: string;
 }
 
 interface ModelChoice extends ChosenModel {
-  /** What the client sends to choose it: the model's name, with its agent context where that is not the session's own. */
+  /** The value that the client sends to choose it: the model's name, with the agent context before it if that is not the session's own. */
   value: string;
   name: string;
 }
 
 export const defaultMode = "edit";
 
-/** The choices of one session, and what it is set to. */
+/** The choices of one session, and the current ones. */
 export class SessionOptions {
   readonly #modes: readonly Mode[];
   readonly #models: readonly ModelChoice[];
@@ -27,7 +27,7 @@ export class SessionOptions {
   #model: ModelChoice | null;
   #isModelChosen: boolean;
 
-  private constructor(known: { modes: readonly Mode[]; models: readonly ModelChoice[] }, set: SetOptions) {
+  private constructor(known: { modes: readonly Mode[]; models: readonly ModelChoice[] }, set: CurrentChoices) {
     this.#modes = known.modes;
     this.#models = known.models;
     this.#mode = set.mode;
@@ -35,7 +35,7 @@ export class SessionOptions {
     this.#isModelChosen = set.isModelChosen;
   }
 
-  /** What was remembered counts as long as it is still on offer. */
+  /** Creates the options. A remembered choice is used if it is still available. */
   static async of(
     session: Pick<Session, "agentContextId" | "conversationContextId">,
     choices: SessionChoices,
@@ -58,14 +58,14 @@ export class SessionOptions {
     return this.#mode;
   }
 
-  /** Null: nobody chose one, so the session's contexts decide. */
+  /** The model that the user chose. Null: none, so the session's contexts decide. */
   get chosenModel(): ChosenModel | null {
     if (!this.#isModelChosen || this.#model === null) return null;
     const { agentContextId, model } = this.#model;
     return { agentContextId, model };
   }
 
-  /** Throws `mode_unknown`. */
+  /** Sets the mode. Throws `mode_unknown`. */
   setMode(id: string): void {
     if (!this.#modes.some((mode) => mode.id === id))
       throw unknown(
@@ -76,9 +76,10 @@ export class SessionOptions {
     this.#mode = id;
   }
 
-  /** Throws `mode_unknown` or `request_invalid`. */
+  /** Sets an option. Throws `mode_unknown` or `request_invalid`. */
   setOption(configId: string, value: unknown): void {
-    if (typeof value !== "string") throw new AptoveError("request_invalid", `the option "${configId}" takes a text`);
+    if (typeof value !== "string")
+      throw new AptoveError("request_invalid", `the value of the option "${configId}" must be a text`);
     if (configId === "mode") return this.setMode(value);
     if (configId !== "model")
       throw unknown(
@@ -97,13 +98,13 @@ export class SessionOptions {
     this.#isModelChosen = true;
   }
 
-  /** ACP's older form of the same choice; null: the session's context is gone. */
+  /** Returns the modes in ACP's older form. Null: the session's context no longer exists. */
   modes(): SessionModeState | null {
     if (this.#modes.length === 0) return null;
     return { currentModeId: this.#mode, availableModes: this.#modes.map(shownMode) };
   }
 
-  /** Always all of them. */
+  /** Returns all options, as ACP requires for every answer. */
   list(): SessionConfigOption[] {
     const modes = this.#modes.map(shownMode).map(({ id, ...shown }) => ({ value: id, ...shown }));
     const models = this.#models.map(({ value, name }) => ({ value, name }));
@@ -120,7 +121,7 @@ export class SessionOptions {
   }
 }
 
-interface SetOptions {
+interface CurrentChoices {
   mode: string;
   model: ModelChoice | null;
   isModelChosen: boolean;
@@ -139,7 +140,7 @@ function conversationOf(
   return conversationContexts.find(({ id }) => id === conversationContextId);
 }
 
-/** The session's own agent context first, and in it the model that answers where nobody chooses. */
+/** Returns the models, those of the session's own agent context first. The very first is the one that is used if the user chooses none. */
 async function modelChoices(
   { agentContextId }: Pick<Session, "agentContextId">,
   { agentContexts, models }: SessionChoices,
@@ -179,6 +180,6 @@ function shownMode({ id }: Mode): { id: string; name: string; description?: stri
 }
 
 function unknown(kind: "mode" | "model" | "option", id: string, known: readonly string[]): AptoveError {
-  const detail = `there is no ${kind} ${JSON.stringify(id)}; known are: ${known.map((one) => `"${one}"`).join(", ")}`;
+  const detail = `there is no ${kind} ${JSON.stringify(id)}; choose one of ${known.map((one) => `"${one}"`).join(", ")}`;
   return new AptoveError(kind === "mode" ? "mode_unknown" : "request_invalid", detail);
 }

@@ -1,36 +1,36 @@
-/** What `session/new`, `load`, `resume` and `fork` have in common: folders and servers checked, the session opened (P1). */
+/** The common part of `session/new`, `load`, `resume` and `fork`: checks folders and MCP servers, and opens the session (P1). */
 import { stat } from "node:fs/promises";
 import { isAbsolute } from "node:path";
 import type { McpServer as WireMcpServer } from "@agentclientprotocol/sdk";
 import { AptoveError } from "../../../domain/errors.ts";
 import type { Session } from "../../../domain/session.ts";
 import type { McpServer } from "../../../tools/session-tools.ts";
-import type { Client } from "../client/client.ts";
+import type { AcpClient } from "../client/acp-client.ts";
 import { metaKeys, metaOf } from "../meta.ts";
 import { OpenSession } from "./open-session.ts";
 import type { AcpPorts, OpenedPorts } from "../ports.ts";
 import { readMemory } from "./session-memory.ts";
 import { SessionOptions } from "./session-options.ts";
 
-/** The fields that all four requests have. */
-export interface SetupRequest {
+/** The fields that all four requests share. */
+export interface SessionSetupRequest {
   cwd: string;
   additionalDirectories?: readonly string[] | null | undefined;
   mcpServers?: readonly WireMcpServer[] | null | undefined;
   _meta?: { [key: string]: unknown } | null | undefined;
 }
 
-export interface Setup {
+export interface SessionSetup {
   folders: [string, ...string[]];
   mcpServers: McpServer[];
   repo: string | null;
 }
 
-/** Throws `request_invalid` for folders that are not there and servers that cannot be reached from here. */
+/** Checks the fields. Throws `request_invalid` for a folder that does not exist and for an MCP server with an unsupported transport. */
 export async function checkSetup(
   { repositoryOf }: Pick<AcpPorts, "repositoryOf">,
-  { cwd, additionalDirectories, mcpServers }: SetupRequest,
-): Promise<Setup> {
+  { cwd, additionalDirectories, mcpServers }: SessionSetupRequest,
+): Promise<SessionSetup> {
   const others = additionalDirectories ?? [];
   await checkFolder("cwd", cwd);
   await Promise.all(others.map((folder) => checkFolder("additionalDirectories", folder)));
@@ -39,15 +39,15 @@ export async function checkSetup(
 }
 
 async function checkFolder(field: string, folder: string): Promise<void> {
-  const said = `${field}: ${JSON.stringify(folder)}`;
-  if (folder.includes("\u0000")) throw new AptoveError("request_invalid", `${said} has a NUL`);
-  if (!isAbsolute(folder)) throw new AptoveError("request_invalid", `${said} is not an absolute path`);
+  const shown = `${field}: ${JSON.stringify(folder)}`;
+  if (folder.includes("\u0000")) throw new AptoveError("request_invalid", `${shown} contains a NUL character`);
+  if (!isAbsolute(folder)) throw new AptoveError("request_invalid", `${shown} is not an absolute path`);
   const found = await stat(folder).catch(() => null);
-  if (found === null) throw new AptoveError("request_invalid", `${said} is not there`);
-  if (!found.isDirectory()) throw new AptoveError("request_invalid", `${said} is not a folder`);
+  if (found === null) throw new AptoveError("request_invalid", `${shown} does not exist`);
+  if (!found.isDirectory()) throw new AptoveError("request_invalid", `${shown} is not a folder`);
 }
 
-/** Throws `request_invalid` for a transport that was not offered. */
+/** Reads an MCP server. Throws `request_invalid` for a transport that the agent does not offer. */
 function mcpServer(server: WireMcpServer): McpServer {
   const { name } = server;
   if (!("type" in server)) {
@@ -55,7 +55,7 @@ function mcpServer(server: WireMcpServer): McpServer {
     return { type: "stdio", name, command, args, env: record(env) };
   }
   if (server.type !== "http") {
-    const detail = `the MCP server "${name}" has the transport "${server.type}"; stdio and http are taken`;
+    const detail = `the MCP server "${name}" has the transport "${server.type}"; use stdio or http`;
     throw new AptoveError("request_invalid", detail);
   }
   return { type: "http", name, url: server.url, headers: record(server.headers) };
@@ -66,18 +66,18 @@ function record(entries: readonly { name: string; value: string }[]): Record<str
 }
 
 /**
- * The device that asks, or null. A connection that belongs to a device is that device's, whatever a request says (P2).
- * Throws `forbidden` where the request names another one.
+ * Returns the device of the request, or null. If the connection belongs to a device, it is always that one (P2). Throws
+ * `forbidden` if the request names another device.
  */
-export function deviceOf({ deviceId }: Pick<AcpPorts, "deviceId">, meta: SetupRequest["_meta"]): string | null {
+export function deviceOf({ deviceId }: Pick<AcpPorts, "deviceId">, meta: SessionSetupRequest["_meta"]): string | null {
   const named = meta?.[metaKeys.deviceId];
   if (named === undefined || named === null || named === "") return deviceId;
-  if (typeof named !== "string") throw new AptoveError("request_invalid", "the device id is not a text");
+  if (typeof named !== "string") throw new AptoveError("request_invalid", "the device id must be a text");
   if (deviceId === null || named === deviceId) return named;
-  throw new AptoveError("forbidden", "this connection belongs to another device; open one of your own");
+  throw new AptoveError("forbidden", "this connection belongs to another device; open another connection for this one");
 }
 
-/** The workspace that counts for a session; a session may carry a label that is none of ours. */
+/** Returns the workspace for a session. The session's label may be no workspace of this data folder. */
 async function workspaceOf(
   { ports, opened }: { ports: AcpPorts; opened: OpenedPorts },
   session: Pick<Session, "workspaceId">,
@@ -87,8 +87,8 @@ async function workspaceOf(
   return ports.deviceId === null ? await workspaces.standard() : await workspaces.ofDevice(ports.deviceId);
 }
 
-/** A device sees the sessions of its own workspace and no others, whatever ids it guesses (W2). Throws `not_found`. */
-export async function visibleSession(
+/** Returns the session. A device sees only the sessions of its own workspace, whatever ids it guesses (W2). Throws `not_found`. */
+export async function getVisibleSession(
   { ports, opened }: { ports: AcpPorts; opened: OpenedPorts },
   sessionId: string,
 ): Promise<Session> {
@@ -98,20 +98,20 @@ export async function visibleSession(
   throw new AptoveError("not_found", `there is no session ${JSON.stringify(sessionId)}`);
 }
 
-export interface Opening {
+export interface ConnectionContext {
   ports: AcpPorts;
   opened: OpenedPorts;
-  client: Client;
+  client: AcpClient;
 }
 
-/** `mode`: of a session that was never set to one. */
+/** Opens a session. `mode` is used if the session remembers none. */
 export async function openSession(
-  opening: Opening,
+  context: ConnectionContext,
   session: Session,
-  { setup, mode }: { setup: Setup; mode: string | null },
+  { setup, mode }: { setup: SessionSetup; mode: string | null },
 ): Promise<OpenSession> {
-  const workspaceId = await workspaceOf(opening, session);
-  const choices = await opening.opened.workspaces.choices(workspaceId);
+  const workspaceId = await workspaceOf(context, session);
+  const choices = await context.opened.workspaces.choices(workspaceId);
   const remembered = readMemory(session);
   const options = await SessionOptions.of(session, choices, { ...remembered, mode: remembered.mode ?? mode });
   const facts = {
@@ -121,13 +121,13 @@ export async function openSession(
     options,
     name: session.name,
     repo: setup.repo ?? session.repo,
-    // A fork that has no turn of its own yet goes on from where it was forked.
+    // A fork without a turn of its own continues from the turn that it was forked at.
     headTurnId: session.headTurnId ?? session.originTurnId,
   };
-  return new OpenSession(facts, { ...opening, mcpServers: setup.mcpServers });
+  return new OpenSession(facts, { ...context, mcpServers: setup.mcpServers });
 }
 
-/** What the answers have in common: what the session can be set to, and where it is. */
+/** Returns the common part of the responses: the session's options, workspace and head. */
 export function setupAnswer({ facts }: OpenSession) {
   const modes = facts.options.modes();
   return {

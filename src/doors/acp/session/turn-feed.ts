@@ -1,4 +1,4 @@
-/** Sends a running turn to the client, as fast as the client takes it and no faster (R5). */
+/** Sends a running turn to the client, no faster than the client reads it (R5). */
 import type { SessionUpdate } from "@agentclientprotocol/sdk";
 import { isTerminal, type RunFailed, type RunFinished, type SequencedEvent } from "../../../domain/events.ts";
 import type { TurnUpdates } from "./turn-updates.ts";
@@ -6,7 +6,7 @@ import type { TurnUpdates } from "./turn-updates.ts";
 export interface FeedTarget {
   updates: TurnUpdates;
   send(update: SessionUpdate): Promise<void>;
-  /** Before the first update of the turn, with the turn that it goes on from. */
+  /** Called before the first update of the turn, with the id of the turn that it continues from. */
   onStart(parentTurnId: string | null): Promise<void>;
 }
 
@@ -19,12 +19,12 @@ export class TurnFeed {
     this.turnId = turnId;
   }
 
-  /** Resolves once the client was shown what the call is about; at the latest at the end of the turn. */
+  /** Resolves when the client has received the details of the call, or when the turn has ended. */
   async shown(callId: string): Promise<void> {
     if (!this.#isOver) await this.#mark(callId).promise;
   }
 
-  /** Gives the terminal event; null: whoever the events were read for is gone. */
+  /** Sends the events. Returns the terminal event, or null if the client has left. */
   async send(events: AsyncIterable<SequencedEvent>, to: FeedTarget): Promise<RunFinished | RunFailed | null> {
     const { updates, send } = to;
     try {

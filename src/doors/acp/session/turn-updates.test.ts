@@ -4,7 +4,7 @@ import type { SessionUpdate } from "@agentclientprotocol/sdk";
 import type { TurnEvent } from "../../../domain/events.ts";
 import type { ToolCallView } from "../../../domain/tool.ts";
 import { noUsage } from "../../../domain/usage.ts";
-import { closeWaiting, TurnUpdates, type Surroundings, type WaitingCalls } from "./turn-updates.ts";
+import { closeWaiting, TurnUpdates, type TurnUpdatesOptions, type WaitingCalls } from "./turn-updates.ts";
 
 const view: ToolCallView = {
   title: "Edit a.ts",
@@ -23,7 +23,7 @@ const finished = (more: Partial<Extract<TurnEvent, { type: "run_finished" }>> = 
   ...more,
 });
 
-function told(events: readonly TurnEvent[], around: Partial<Surroundings> = {}): SessionUpdate[] {
+function told(events: readonly TurnEvent[], around: Partial<TurnUpdatesOptions> = {}): SessionUpdate[] {
   const live = { notices: true, terminalOf: () => null };
   const updates = new TurnUpdates({ turnId: "t", waiting: new Map(), usage: () => [], live, ...around });
   return events.flatMap((event) => updates.of(event));

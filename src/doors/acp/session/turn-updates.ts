@@ -1,52 +1,51 @@
 /**
- * A turn's events as ACP's `session/update` (V1, P4): the one mapping, for a turn that runs now and for one that is
- * shown again. Both see the same calls, diffs and texts; only what is of the moment (output while it comes, notices)
- * is left out of a replay.
+ * Maps the events of a turn to ACP's `session/update` (V1, P4), for a running turn and for a replay. Both have the same calls,
+ * diffs and texts. A replay leaves out only output that streams during a call, and notices.
  */
 import type { SessionUpdate, ToolCallContent, ToolCallUpdate } from "@agentclientprotocol/sdk";
 import type { TurnEvent } from "../../../domain/events.ts";
 import type { ToolCallView, ToolContent } from "../../../domain/tool.ts";
 import type { Usage } from "../../../domain/usage.ts";
 
-/** Calls that a turn left for somebody else to answer, and how the client knows them: shown as pending until a later turn closes them. */
+/** Calls that a turn left for another client to answer, with the ids that the client knows. They are pending until a later turn closes them. */
 export type WaitingCalls = Map<string, string>;
 
-export interface Surroundings {
+export interface TurnUpdatesOptions {
   turnId: string;
   waiting: WaitingCalls;
-  /** After each model call; empty where nothing can be said. */
+  /** Returns the updates after a model call. Empty if the usage is unknown. */
   usage(step: Usage): SessionUpdate[];
-  /** Null: the turn is over, and is shown again. */
+  /** Present for a running turn. Null: this is a replay. */
   live: {
-    /** Whether the client takes notices. */
+    /** True if the client accepts notices. */
     notices: boolean;
-    /** The client's own terminal that shows the call's output. */
+    /** Returns the id of the client's terminal that shows the call's output, or null. */
     terminalOf(callId: string): string | null;
   } | null;
 }
 
 interface ShownCall {
-  /** As the model has written them so far. */
+  /** The arguments that the model has written so far. */
   args: string;
   view: ToolCallView | null;
   output: string;
-  /** Characters of it that the client has. */
+  /** How many characters of the output the client has. */
   outputShown: number;
 }
 
-/** Ids of calls are the provider's, and some give the same ones in every turn. */
+/** Returns the call's id for the client. The turn's id is part of it, because some providers use the same call ids in every turn. */
 export function toolCallId(turnId: string, callId: string): string {
   return `${turnId}:${callId}`;
 }
 
-/** To be given the events of one turn, in order. */
+/** Maps the events of one turn. They must be given in order. */
 export class TurnUpdates {
-  readonly #around: Surroundings;
-  /** Without a result so far. */
+  readonly #options: TurnUpdatesOptions;
+  /** The calls without a result. */
   readonly #calls = new Map<string, ShownCall>();
 
-  constructor(around: Surroundings) {
-    this.#around = around;
+  constructor(options: TurnUpdatesOptions) {
+    this.#options = options;
   }
 
   of(event: TurnEvent): SessionUpdate[] {
@@ -73,14 +72,14 @@ export class TurnUpdates {
       case "warning":
         return this.#noticed("warning", event.warning.message);
       case "subagent_ended":
-        return this.#noticed("info", endedWords(event.name, event.status));
+        return this.#noticed("info", subagentEndedText(event.name, event.status));
       case "step_finished":
-        return this.#around.usage(event.usage);
+        return this.#options.usage(event.usage);
       case "run_finished":
         return this.#runEnded(new Set(event.deferredCalls.map(({ callId }) => callId)));
       case "run_failed":
         return this.#runEnded(new Set());
-      // The call that began it is shown.
+      // The tool call that started the subagent is shown already.
       case "subagent_started":
       case "run_started":
       case "context":
@@ -95,11 +94,11 @@ export class TurnUpdates {
   }
 
   #id(callId: string): string {
-    return toolCallId(this.#around.turnId, callId);
+    return toolCallId(this.#options.turnId, callId);
   }
 
   #noticed(severity: "info" | "warning", title: string): SessionUpdate[] {
-    return this.#around.live?.notices === true ? [{ sessionUpdate: "notice", severity, title }] : [];
+    return this.#options.live?.notices === true ? [{ sessionUpdate: "notice", severity, title }] : [];
   }
 
   #chunk(
@@ -123,10 +122,10 @@ export class TurnUpdates {
     return [update({ toolCallId: this.#id(callId), ...shownView(view), status: "in_progress", rawInput })];
   }
 
-  /** Arrays replace, so all of the output is sent each time: only when it has grown by a fifth, which bounds the sum. */
+  /** Sends all of the output each time, because ACP replaces arrays. It waits until the output has grown by a fifth, which limits the total. */
   #outputCame(callId: string, delta: string): SessionUpdate[] {
     const call = this.#calls.get(callId);
-    const { live } = this.#around;
+    const { live } = this.#options;
     if (call === undefined || live === null || live.terminalOf(callId) !== null) return [];
     call.output += delta;
     if (call.output.length < call.outputShown * 1.2) return [];
@@ -138,8 +137,8 @@ export class TurnUpdates {
   #callEnded({ callId, output, isError, content }: Extract<TurnEvent, { type: "tool_result" }>): SessionUpdate {
     const call = this.#calls.get(callId);
     this.#calls.delete(callId);
-    const known = this.#around.waiting.get(callId) ?? this.#id(callId);
-    this.#around.waiting.delete(callId);
+    const known = this.#options.waiting.get(callId) ?? this.#id(callId);
+    this.#options.waiting.delete(callId);
     const changes = content ?? (isError ? [] : (call?.view?.content ?? []));
     const rawInput = call === undefined || call.view !== null ? undefined : parsedArgs(call.args);
     return update({
@@ -153,18 +152,18 @@ export class TurnUpdates {
 
   #resultContent(callId: string, changes: readonly ToolContent[], output: string): ToolCallContent[] {
     const shown = changes.flatMap(shownContent);
-    const terminalId = this.#around.live?.terminalOf(callId) ?? null;
+    const terminalId = this.#options.live?.terminalOf(callId) ?? null;
     if (terminalId !== null) return [...shown, { type: "terminal", terminalId }];
     const saysAll = changes.some(({ type }) => type === "diff");
     return saysAll || output === "" ? shown : [...shown, textContent(output)];
   }
 
-  /** No call is left as if it ran: what has no result by now waits for a later turn, or never ran. */
+  /** Ends every call: one without a result either waits for a later turn, or never ran. */
   #runEnded(deferred: ReadonlySet<string>): SessionUpdate[] {
     const ended: SessionUpdate[] = [];
     for (const [callId, call] of this.#calls) {
       if (deferred.has(callId)) {
-        this.#around.waiting.set(callId, this.#id(callId));
+        this.#options.waiting.set(callId, this.#id(callId));
         ended.push(update({ toolCallId: this.#id(callId), status: "pending", rawInput: parsedArgs(call.args) }));
       } else {
         ended.push(neverAnswered(this.#id(callId), "The turn ended before this call was run."));
@@ -175,9 +174,9 @@ export class TurnUpdates {
   }
 }
 
-/** For calls that are left after the turn that could have answered them (T9). */
+/** Closes the calls that the next turn did not answer (T9). */
 export function closeWaiting(waiting: WaitingCalls): SessionUpdate[] {
-  const closed = [...waiting.values()].map((id) => neverAnswered(id, "The conversation went on without a result."));
+  const closed = [...waiting.values()].map((id) => neverAnswered(id, "The conversation continued without a result."));
   waiting.clear();
   return closed;
 }
@@ -186,7 +185,7 @@ function neverAnswered(id: string, reason: string): SessionUpdate {
   return update({ toolCallId: id, status: "failed", content: [textContent(reason)] });
 }
 
-/** What a person sees of a call before it runs; also in a question whether it may. */
+/** Returns what the user sees of a call before it runs, and in the question whether it may run. */
 export function shownView(
   view: ToolCallView,
 ): Required<Pick<ToolCallUpdate, "title" | "kind" | "locations" | "content">> {
@@ -211,12 +210,12 @@ function shownContent(content: ToolContent): ToolCallContent[] {
       return [{ type: "diff", path, oldText, newText }];
     }
     case "plan":
-      // Clients have a place of its own for it.
+      // Clients show a plan separately.
       return [];
   }
 }
 
-/** The whole list each time; priorities are not asked of the model. */
+/** Returns the plan as an update, always complete. The model sets no priorities, so all are medium. */
 function planUpdate(content: ToolContent): SessionUpdate[] {
   if (content.type !== "plan") return [];
   const entries = content.steps.map((step) => ({ ...step, priority: "medium" as const }));
@@ -227,13 +226,13 @@ function update(fields: ToolCallUpdate): SessionUpdate {
   return { sessionUpdate: "tool_call_update", ...fields };
 }
 
-/** Of a subagent. */
-export function endedWords(name: string, status: "completed" | "failed"): string {
+/** Returns the notice about the end of a subagent. */
+export function subagentEndedText(name: string, status: "completed" | "failed"): string {
   const end = status === "failed" ? "failed" : "has ended";
-  return `The subagent "${name}" ${end}: its answer waits in the mailbox, and /fire hands it over.`;
+  return `The subagent "${name}" ${end}: its answer waits in the mailbox. Use /fire to give it to the model.`;
 }
 
-/** The model may have written anything; what is no JSON is shown as it is. */
+/** Parses the arguments of a call. Text that is not JSON is returned unchanged. */
 function parsedArgs(text: string): unknown {
   try {
     return JSON.parse(text === "" ? "{}" : text);

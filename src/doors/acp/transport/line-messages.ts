@@ -1,4 +1,4 @@
-/** Bytes of a client as JSON-RPC messages, one to a line. Bad ones cost themselves only: the connection goes on. */
+/** Reads JSON-RPC messages from bytes, one per line. A bad message gets an error, and the connection continues. */
 import type { AnyMessage } from "@agentclientprotocol/sdk";
 import { formFault } from "./message-form.ts";
 
@@ -7,12 +7,12 @@ export interface RpcError {
   message: string;
 }
 
-/** `fault`: to be answered with an error. `id` is null where it cannot be told. */
+/** A line: a message, or a fault that is answered with an error. `id` is null if the request's id is unknown. */
 export type ReadLine = { message: AnyMessage } | { fault: RpcError; id: string | number | null };
 
 const newline = 0x0a;
 
-/** To be given the bytes as they come; a line may be spread over many pieces. */
+/** Splits bytes into lines. A line may arrive in many pieces. */
 export class LineReader {
   readonly #bytesMax: number;
   #pieces: Uint8Array[] = [];
@@ -32,12 +32,12 @@ export class LineReader {
     this.#keep(chunk.subarray(from));
   }
 
-  /** The last line need not be ended. */
+  /** Yields the last line, which may have no line break. */
   *end(): Generator<ReadLine> {
     yield* this.#take();
   }
 
-  /** Of a line that is too long only its beginning is kept: enough to see what it was. */
+  /** Keeps a piece of the line. If the line is too long, only its beginning is kept, which has the request's id. */
   #keep(piece: Uint8Array): void {
     if (piece.byteLength === 0) return;
     const wasTooLong = this.#bytes > this.#bytesMax;
@@ -51,7 +51,7 @@ export class LineReader {
     this.#pieces = [];
     this.#bytes = 0;
     if (bytes > this.#bytesMax) {
-      const message = `the message has ${bytes} bytes; ${this.#bytesMax} are taken`;
+      const message = `the message has ${bytes} bytes; the limit is ${this.#bytesMax}`;
       yield { fault: { code: -32600, message: `Invalid request: ${message}` }, id: requestId(beginningOf(pieces)) };
       return;
     }
@@ -69,7 +69,7 @@ function decode(pieces: readonly Uint8Array[]): string | null {
   try {
     return utf8.decode(bytes);
   } catch {
-    // The caller answers it.
+    // Null: the caller answers with an error.
     return null;
   }
 }
@@ -87,17 +87,17 @@ function readMessage(text: string): ReadLine {
     return { fault: { code: -32700, message: "Parse error: the line is not JSON" }, id: null };
   }
   if (Array.isArray(value))
-    return { fault: { code: -32600, message: "Invalid request: batches are not taken" }, id: null };
+    return { fault: { code: -32600, message: "Invalid request: batches are not supported" }, id: null };
   if (typeof value !== "object" || value === null) {
     return { fault: { code: -32600, message: "Invalid request: not an object" }, id: null };
   }
-  // What an object lacks to be a message, the SDK says.
+  // The SDK checks whether the object is a valid message.
   return { message: value as AnyMessage };
 }
 
 const beginningBytesMax = 4_096;
 
-/** A copy, so that the rest can be let go. */
+/** Returns a copy of the beginning, so that the rest can be released. */
 function beginningOf(pieces: readonly Uint8Array[]): Uint8Array {
   const beginning = Buffer.alloc(beginningBytesMax);
   let length = 0;
@@ -109,7 +109,7 @@ function beginningOf(pieces: readonly Uint8Array[]): Uint8Array {
   return beginning.subarray(0, length);
 }
 
-/** The id of a request by its first bytes, as every client writes them; null: it may be anything. */
+/** Reads the id from the first bytes of a request, in the order in which clients write the fields. Null: the id is not there. */
 function requestId(beginning: Uint8Array): string | number | null {
   const head = /^\s*\{\s*"jsonrpc"\s*:\s*"2\.0"\s*,\s*"id"\s*:\s*(-?\d+|"(?:[^"\\]|\\.)*")\s*,\s*"method"/;
   const id = head.exec(Buffer.from(beginning).toString("utf8"))?.[1];
@@ -117,7 +117,7 @@ function requestId(beginning: Uint8Array): string | number | null {
   try {
     return JSON.parse(id) as string | number;
   } catch {
-    // No text of JSON after all.
+    // The id is not a valid JSON string.
     return null;
   }
 }

@@ -1,6 +1,6 @@
 /**
- * Looks at a message before it is parsed: one that is small in bytes and made of millions of values, or nested in
- * millions of levels, would keep the process's only thread for seconds.
+ * Checks a message before it is parsed. A message of few bytes with millions of values or levels would block the only thread
+ * of the process for seconds.
  */
 import { limits } from "../../../domain/limits.ts";
 
@@ -8,7 +8,7 @@ const [quote, backslash, comma, openList, closeList, openObject, closeObject] = 
   sign.charCodeAt(0),
 );
 
-/** Why the text is not to be parsed; null: it may be. Whether it is JSON at all, the parser says. */
+/** Returns why the text must not be parsed, or null if it may be. It does not check whether the text is JSON. */
 export function formFault(text: string): string | null {
   let depth = 0;
   let values = 0;
@@ -31,7 +31,7 @@ export function formFault(text: string): string | null {
   return null;
 }
 
-/** Where the quote is that ends a string; -1: nowhere. */
+/** Returns the position of the quote that ends a string, or -1. */
 function stringEnd(text: string, from: number): number {
   for (let end = text.indexOf('"', from); end !== -1; end = text.indexOf('"', end + 1)) {
     let before = end;

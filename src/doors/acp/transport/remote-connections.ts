@@ -1,4 +1,4 @@
-/** Connections over the network: whose each is, how many a user has, and what ends them (P3, R5). */
+/** Connections over the network: the owner of each, the limit per user, and when they end (P3, R5). */
 import type { AcpServer } from "@agentclientprotocol/sdk/experimental/server";
 import { runsTheServer, type Caller } from "../../../domain/caller.ts";
 import { AptoveError } from "../../../domain/errors.ts";
@@ -7,7 +7,7 @@ import type { AcpAgent, AcpConnection } from "../agent.ts";
 
 export interface RemoteAcpOptions {
   engine: Pick<Engine, "devices" | "keys">;
-  /** The agent of one connection. `deviceId`: whose it is, known to be the caller's; null: the client may name one. */
+  /** Creates the agent of one connection. `deviceId` is the caller's device that it belongs to. Null: the client may name one. */
   agentFor(client: { caller: Caller; deviceId: string | null }): AcpAgent;
   limits?: Partial<RemoteLimits>;
 }
@@ -15,60 +15,60 @@ export interface RemoteAcpOptions {
 export interface RemoteLimits {
   connectionsPerUserMax: number;
   messageBytesMax: number;
-  /** A WebSocket that did not answer for so long is gone. */
+  /** A WebSocket that does not answer a ping for this long is closed. In milliseconds. */
   pingMs: number;
-  /** An HTTP connection that nobody reads and nobody writes on for so long is gone. */
+  /** An HTTP connection without a reader or a request for this long is closed. In milliseconds. */
   idleMs: number;
 }
 
-/** Somebody who was let in, and the key by which they came. */
+/** An authenticated client, and the secret of its key. */
 export interface RemoteClient {
   caller: Caller;
   secret: string;
 }
 
-/** What both transports share. */
-export interface RemoteParts {
+/** What both transports need. */
+export interface RemoteDependencies {
   server: AcpServer;
   limits: RemoteLimits;
-  begin: ConnectionFactory;
+  connections: ConnectionFactory;
 }
 
-/** A connection that is about to be; the SDK's server connects its agent, once or never. */
-export interface Beginning {
+/** A connection before it opens. The SDK's server connects its agent, once or never. */
+export interface PendingConnection {
   agent: { connect: AcpAgent["connect"] };
-  /** Null: it was never connected. */
+  /** Returns the connection, or null if the agent was never connected. */
   connection(): AcpConnection | null;
-  /** Calls when the key that it came with ends. */
+  /** Calls `end` when the key of this connection becomes invalid. */
   onKeyEnd(end: () => void): void;
-  /** To be called where nothing came of it. */
+  /** Must be called if the connection is not opened. Frees its slot. */
   giveUp(): void;
 }
 
 export interface ConnectionFactory {
-  /** Throws `forbidden`, `connections_limited`, `device_refused`, `request_invalid`. */
-  begin(visitor: RemoteClient, deviceId: string | null): Promise<Beginning>;
-  /** Resolves when nothing is open any more. */
+  /** Prepares a connection. Throws `forbidden`, `connections_limited`, `device_refused`, `request_invalid`. */
+  begin(client: RemoteClient, deviceId: string | null): Promise<PendingConnection>;
+  /** Resolves when all connections have ended. */
   ended(): Promise<void>;
 }
 
-export function beginner({ engine, agentFor }: RemoteAcpOptions, limits: RemoteLimits): ConnectionFactory {
+export function connectionFactory({ engine, agentFor }: RemoteAcpOptions, limits: RemoteLimits): ConnectionFactory {
   const open = new Map<string, number>();
   const ending = new Set<Promise<void>>();
   return {
     begin: async ({ caller, secret }, named) => {
-      // As whoever runs the server: the admins of another org are nobody here (H4).
+      // Only admins of the org that runs the server: admins of another org have no rights on this machine (H4).
       if (!runsTheServer(caller)) {
-        const why = "a session works with the files and commands of the server's machine";
-        throw new AptoveError("forbidden", `${why}, which only an admin's key of the org that runs it may`);
+        const why = "a session uses the files and commands of the server's machine";
+        throw new AptoveError("forbidden", `${why}; use an admin's key of the org that runs the server`);
       }
       const deviceId = await engine.devices.resolve(caller, named);
-      // Whoever speaks for a device sees its workspace and no more, whatever ids are guessed (W2).
-      const visitor = deviceId === null ? caller : await engine.devices.scoped(caller, deviceId);
+      // A device sees only its own workspace, whatever ids it guesses (W2).
+      const scoped = deviceId === null ? caller : await engine.devices.scoped(caller, deviceId);
       const free = takeSlot(open, caller.userId, limits.connectionsPerUserMax);
       let connection: AcpConnection | null = null;
       const connect: AcpAgent["connect"] = (stream) => {
-        const connected = agentFor({ caller: visitor, deviceId }).connect(stream);
+        const connected = agentFor({ caller: scoped, deviceId }).connect(stream);
         void connected.closed.then(free);
         ending.add(connected.ended);
         void connected.ended.finally(() => ending.delete(connected.ended));
@@ -88,7 +88,7 @@ export function beginner({ engine, agentFor }: RemoteAcpOptions, limits: RemoteL
   };
 }
 
-/** Gives what frees it, once or more often. */
+/** Takes a slot of the user. Returns a function that frees it; only its first call counts. */
 function takeSlot(open: Map<string, number>, userId: string, max: number): () => void {
   const count = open.get(userId) ?? 0;
   if (count >= max) {

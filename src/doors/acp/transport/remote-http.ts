@@ -1,53 +1,54 @@
 /**
- * ACP over HTTP: messages of the client are POSTed, those of the agent come as events. The connection's id says which
- * one is meant, and is worth nothing without the key that opened it.
+ * ACP over HTTP: the client POSTs its messages, and receives those of the agent as server-sent events. A header has the id of
+ * the connection. Only the key that opened a connection may use it.
  */
 import { AptoveError } from "../../../domain/errors.ts";
 import { onAbort } from "../../../system/abort.ts";
 import type { AcpConnection } from "../agent.ts";
 import { formFault } from "./message-form.ts";
-import type { RemoteParts, RemoteClient } from "./remote-connections.ts";
+import type { RemoteDependencies, RemoteClient } from "./remote-connections.ts";
 
-interface Open {
+interface OpenConnection {
   connection: AcpConnection;
   secret: string;
-  /** Event streams that somebody reads. */
+  /** Number of open event streams. */
   streams: number;
-  /** When it was used last, in milliseconds of the process. */
+  /** Time of the last use, in milliseconds of the process's clock. */
   usedAt: number;
 }
 
 export interface HttpConnections {
-  fetch(request: Request, visitor: RemoteClient): Promise<Response>;
+  fetch(request: Request, client: RemoteClient): Promise<Response>;
   close(): void;
 }
 
 const connectionHeader = "acp-connection-id";
 export const deviceHeader = "x-aptove-device";
 
-export function httpConnections(parts: RemoteParts): HttpConnections {
-  const open = new Map<string, Open>();
+export function httpConnections(parts: RemoteDependencies): HttpConnections {
+  const open = new Map<string, OpenConnection>();
   const { server, limits } = parts;
-  // A client that is gone says nothing: its connection is known by that nobody uses it.
+  // A client that has gone sends no message. So a connection without use is closed.
   const timer = setInterval(() => closeIdle(open, limits.idleMs), Math.min(limits.idleMs, limits.pingMs)).unref();
   return {
-    fetch: async (given, visitor) => {
+    fetch: async (given, client) => {
       const request = given.method === "POST" ? await checked(given) : given;
       const id = request.headers.get(connectionHeader);
       if (id === null)
         return request.method === "POST"
-          ? await begin(parts, open, { request, visitor })
+          ? await begin(parts, open, { request, client })
           : await server.handleRequest(request);
       const connection = open.get(id);
-      // Somebody else's is as good as none.
-      if (connection?.secret !== visitor.secret) throw new AptoveError("not_found", "there is no such connection");
+      // A connection of another key gets the same answer as one that does not exist.
+      if (connection?.secret !== client.secret)
+        throw new AptoveError("not_found", "there is no such connection; open one with initialize");
       return await use(parts, connection, request);
     },
     close: () => clearInterval(timer),
   };
 }
 
-/** Throws `request_invalid` for a message whose form would hold up everybody else. */
+/** Throws `request_invalid` for a message that would block the process. */
 async function checked(request: Request): Promise<Request> {
   const { method, headers, signal, url } = request;
   const body = await request.text();
@@ -56,27 +57,27 @@ async function checked(request: Request): Promise<Request> {
   return new Request(url, { method, headers, signal, body });
 }
 
-/** `initialize` opens a connection; anything else that names none is refused by the SDK's server. */
+/** Opens a connection for `initialize`. The SDK's server refuses any other message without a connection. */
 async function begin(
-  { server, begin: beginner }: RemoteParts,
-  open: Map<string, Open>,
-  { request, visitor }: { request: Request; visitor: RemoteClient },
+  { server, connections }: RemoteDependencies,
+  open: Map<string, OpenConnection>,
+  { request, client }: { request: Request; client: RemoteClient },
 ): Promise<Response> {
-  const beginning = await beginner.begin(visitor, request.headers.get(deviceHeader));
-  const response = await server.handleRequest(request, { agent: beginning.agent });
+  const pending = await connections.begin(client, request.headers.get(deviceHeader));
+  const response = await server.handleRequest(request, { agent: pending.agent });
   const id = response.headers.get(connectionHeader);
-  const connection = beginning.connection();
+  const connection = pending.connection();
   if (id === null || connection === null) {
-    beginning.giveUp();
+    pending.giveUp();
     return response;
   }
-  open.set(id, { connection, secret: visitor.secret, streams: 0, usedAt: performance.now() });
+  open.set(id, { connection, secret: client.secret, streams: 0, usedAt: performance.now() });
   void connection.closed.then(() => open.delete(id));
-  beginning.onKeyEnd(() => connection.close());
+  pending.onKeyEnd(() => connection.close());
   return response;
 }
 
-async function use({ server }: RemoteParts, open: Open, request: Request): Promise<Response> {
+async function use({ server }: RemoteDependencies, open: OpenConnection, request: Request): Promise<Response> {
   open.usedAt = performance.now();
   const response = await server.handleRequest(request);
   if (request.method !== "GET" || !response.ok) return response;
@@ -88,7 +89,7 @@ async function use({ server }: RemoteParts, open: Open, request: Request): Promi
   return response;
 }
 
-function closeIdle(open: ReadonlyMap<string, Open>, idleMs: number): void {
+function closeIdle(open: ReadonlyMap<string, OpenConnection>, idleMs: number): void {
   const since = performance.now() - idleMs;
   for (const { connection, streams, usedAt } of open.values()) {
     if (streams === 0 && usedAt < since) connection.close();

@@ -6,33 +6,33 @@ import { WebSocketServer, type WebSocket } from "ws";
 import { AptoveError } from "../../../domain/errors.ts";
 import { formFault } from "./message-form.ts";
 import { deviceHeader } from "./remote-http.ts";
-import type { Beginning, RemoteParts, RemoteClient } from "./remote-connections.ts";
+import type { PendingConnection, RemoteDependencies, RemoteClient } from "./remote-connections.ts";
 
-/** A request to go on as a WebSocket. */
-export interface Handshake {
+/** A request to upgrade the connection to a WebSocket. */
+export interface WebSocketHandshake {
   incoming: IncomingMessage;
   socket: Duplex;
   head: Buffer;
 }
 
 export interface WebSockets {
-  upgrade(handshake: Handshake, visitor: RemoteClient): Promise<void>;
+  upgrade(handshake: WebSocketHandshake, client: RemoteClient): Promise<void>;
   close(): void;
 }
 
-/** What a browser names beside the subprotocol that carries its token: the answer must choose one, and not the token. */
+/** The subprotocol that a browser names beside the one with its token. The server must choose one of them, and not the token. */
 const subprotocol = "aptove.acp";
 
-/** Policy violation; what the peer is told when its key has ended. */
+/** Close code "policy violation", for a peer whose key is no longer valid. */
 const keyEnded = 1008;
 
-/** Message too big; what the peer is told of one that is not even parsed. */
+/** Close code "message too big", for a message that is not parsed. */
 const tooBig = 1009;
 
-/** How long a peer has to close its end, before it is cut off. */
+/** How long a peer may take to close its end, in milliseconds. Then the socket is cut. */
 const closeMs = 1_000;
 
-export function webSockets(parts: RemoteParts): WebSockets {
+export function webSockets(parts: RemoteDependencies): WebSockets {
   const { limits } = parts;
   const sockets = new WebSocketServer({
     noServer: true,
@@ -51,9 +51,9 @@ export function webSockets(parts: RemoteParts): WebSockets {
   });
   const timer = setInterval(() => pingAll(sockets.clients, answered), limits.pingMs).unref();
   return {
-    upgrade: async (handshake, visitor) => {
+    upgrade: async (handshake, client) => {
       checkProtocols(handshake.incoming);
-      await upgrade(parts, { sockets, ids }, { handshake, visitor });
+      await upgrade(parts, { sockets, ids }, { handshake, client });
     },
     close: () => {
       clearInterval(timer);
@@ -63,42 +63,42 @@ export function webSockets(parts: RemoteParts): WebSockets {
   };
 }
 
-/** A client that names subprotocols gives up where none of them is chosen, and cannot say why. */
+/** Refuses unknown subprotocols with an error: otherwise the client fails without a reason, because none of its subprotocols is chosen. */
 function checkProtocols({ headers }: IncomingMessage): void {
   const offered = headers["sec-websocket-protocol"]?.split(",").map((one) => one.trim());
   if (offered === undefined || offered.includes(subprotocol)) return;
-  throw new AptoveError("request_invalid", `the subprotocol is ${subprotocol}; name it beside the one with the token`);
+  throw new AptoveError("request_invalid", `send the subprotocol ${subprotocol} beside the one with the token`);
 }
 
 async function upgrade(
-  { server, begin: beginner }: RemoteParts,
+  { server, connections }: RemoteDependencies,
   { sockets, ids }: { sockets: WebSocketServer; ids: WeakMap<IncomingMessage, string> },
-  { handshake: { incoming, socket, head }, visitor }: { handshake: Handshake; visitor: RemoteClient },
+  { handshake: { incoming, socket, head }, client }: { handshake: WebSocketHandshake; client: RemoteClient },
 ): Promise<void> {
   const named = incoming.headers[deviceHeader];
-  const beginning = await beginner.begin(visitor, typeof named === "string" ? named : null);
-  // It may have gone while it was looked at.
-  if (socket.destroyed) return beginning.giveUp();
-  const prepared = prepare(server, beginning);
+  const pending = await connections.begin(client, typeof named === "string" ? named : null);
+  // The client may have gone during the checks.
+  if (socket.destroyed) return pending.giveUp();
+  const prepared = prepare(server, pending);
   ids.set(incoming, prepared.connectionId);
   socket.once("close", () => prepared.reject());
   sockets.handleUpgrade(incoming, socket, head, (webSocket) => {
     sockets.emit("connection", webSocket, incoming);
     prepared.accept(guarded(webSocket));
-    beginning.onKeyEnd(() => {
-      webSocket.close(keyEnded, "the key is not valid any more");
+    pending.onKeyEnd(() => {
+      webSocket.close(keyEnded, "the key is no longer valid");
       cutOffLater(webSocket);
-      // From here on nothing is taken from a peer that takes its time to go.
-      beginning.connection()?.close();
+      // Stops reading at once, even if the peer delays the close.
+      pending.connection()?.close();
     });
   });
 }
 
 type GuardedSocket = Parameters<PreparedWebSocketUpgrade["accept"]>[0];
 
-/** The socket as the SDK uses it: a message whose form would hold up everybody else ends the connection instead. */
+/** Wraps the socket for the SDK. A message that would block the process closes the connection instead. */
 function guarded(socket: WebSocket): GuardedSocket {
-  const taken = (data: string): void => {
+  const receive = (data: string): void => {
     const fault = formFault(data);
     if (fault === null) return void listeners.forEach((listener) => listener(data, false));
     socket.close(tooBig, fault);
@@ -106,7 +106,7 @@ function guarded(socket: WebSocket): GuardedSocket {
   };
   const listeners = new Set<(...args: unknown[]) => void>();
   socket.on("message", (data: Buffer, isBinary) => {
-    if (!isBinary) taken(data.toString());
+    if (!isBinary) receive(data.toString());
   });
   return {
     get readyState() {
@@ -122,16 +122,16 @@ function guarded(socket: WebSocket): GuardedSocket {
   };
 }
 
-function prepare(server: RemoteParts["server"], beginning: Beginning): PreparedWebSocketUpgrade {
+function prepare(server: RemoteDependencies["server"], pending: PendingConnection): PreparedWebSocketUpgrade {
   try {
-    return server.prepareWebSocketUpgrade({ agent: beginning.agent });
+    return server.prepareWebSocketUpgrade({ agent: pending.agent });
   } catch (error) {
-    beginning.giveUp();
+    pending.giveUp();
     throw error;
   }
 }
 
-/** A socket that is being closed waits for the peer's word, which may never come. */
+/** Cuts the socket after a while: a closing socket waits for the peer, which may never answer. */
 function cutOffLater(socket: WebSocket): void {
   const timer = setTimeout(() => socket.terminate(), closeMs).unref();
   socket.once("close", () => clearTimeout(timer));

@@ -1,6 +1,6 @@
 /**
- * Standard input and output as the stream of a connection (P1). What a client sent before it closed its end is still
- * answered: only then does the stream end, and with it the connection.
+ * Makes standard input and output the stream of a connection (P1). If the client closes its end, the requests before that are
+ * still answered. Then the stream ends, and with it the connection.
  */
 import type { Readable, Writable } from "node:stream";
 import type { AnyMessage, Stream } from "@agentclientprotocol/sdk";
@@ -13,7 +13,7 @@ export interface StdioStream {
 }
 
 export function stdioStream(input: Readable, output: Writable, bytesMax: number): StdioStream {
-  const state = new Exchange();
+  const state = new OpenRequests();
   const inputEnded = Promise.withResolvers<void>();
   const write = (message: object): Promise<void> => writeLine(output, message);
   const readable = new ReadableStream<AnyMessage>({
@@ -31,7 +31,7 @@ export function stdioStream(input: Readable, output: Writable, bytesMax: number)
   });
   const writable = new WritableStream<AnyMessage>({
     write: async (message) => {
-      // In this order: the answer is out before the stream may end for it.
+      // In this order, so that the response is written before the stream may end.
       await write(message);
       state.sent(message);
     },
@@ -39,13 +39,13 @@ export function stdioStream(input: Readable, output: Writable, bytesMax: number)
   return { stream: { readable, writable }, inputEnded: inputEnded.promise };
 }
 
-interface Reading {
-  state: Exchange;
+interface InputReading {
+  state: OpenRequests;
   write(message: object): Promise<void>;
 }
 
-/** Gives why reading ended too early; null: the input was read to its end. */
-async function readAll(input: Readable, bytesMax: number, { state, write }: Reading): Promise<unknown> {
+/** Reads the input. Returns the error if reading failed, or null at the end of the input. */
+async function readAll(input: Readable, bytesMax: number, { state, write }: InputReading): Promise<unknown> {
   const lines = new LineReader(bytesMax);
   const take = async (read: Iterable<ReadLine>): Promise<void> => {
     for (const line of read) {
@@ -62,7 +62,7 @@ async function readAll(input: Readable, bytesMax: number, { state, write }: Read
   }
 }
 
-/** What is ready at the same time leaves in one write. Resolves when there is room for more; of an answer or a question, when it is out. */
+/** Writes a line. Lines that are ready at the same time go out in one write. Resolves when there is room for more, and for a request or a response when it is written. */
 async function writeLine(output: Writable, message: object): Promise<void> {
   if (output.writableCorked === 0) {
     output.cork();
@@ -78,8 +78,8 @@ async function writeLine(output: Writable, message: object): Promise<void> {
 
 type Id = string;
 
-/** Which questions of either side are open. */
-class Exchange {
+/** The unanswered requests of both sides. */
+class OpenRequests {
   readonly #theirs = new Set<Id>();
   readonly #ours = new Map<Id, AnyMessage>();
   #controller: ReadableStreamDefaultController<AnyMessage> | null = null;
@@ -89,7 +89,7 @@ class Exchange {
     this.#controller = controller;
   }
 
-  /** Nobody reads any more. */
+  /** Called when the connection no longer reads. */
   abandon(): void {
     this.#controller = null;
   }
@@ -120,10 +120,10 @@ class Exchange {
     this.#endIfAnswered();
   }
 
-  /** Nobody can answer any more. */
+  /** Answers the agent's requests with an error, because the client can no longer answer. */
   #refuseOurs(): void {
     for (const message of this.#ours.values()) {
-      const error = { code: -32603, message: "the client closed its end" };
+      const error = { code: -32603, message: "the client closed its output" };
       if ("id" in message) this.#controller?.enqueue({ jsonrpc: "2.0", id: message.id, error });
     }
     this.#ours.clear();
@@ -140,7 +140,7 @@ class Exchange {
   }
 }
 
-/** As text, because 1 and "1" are two ids; null: a notification, or nothing that is answered. */
+/** Returns the id as JSON, because 1 and "1" are different ids. Null: the message is a notification. */
 function idOf(message: AnyMessage): Id | null {
   return "id" in message && message.id !== undefined && message.id !== null ? JSON.stringify(message.id) : null;
 }

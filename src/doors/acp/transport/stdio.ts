@@ -1,4 +1,4 @@
-/** `aptove acp`: one client on standard input and output, until it goes away or the process is told to stop (P1, R4). */
+/** `aptove acp`: serves one client on standard input and output, until it leaves or the process is stopped (P1, R4). */
 import { Writable, type Readable } from "node:stream";
 import { limits } from "../../../domain/limits.ts";
 import { whenAborted, withinMs } from "../../../system/abort.ts";
@@ -8,29 +8,29 @@ import { stdioStream } from "./stdio-stream.ts";
 
 export interface StdioOptions {
   ports: Omit<AcpPorts, "open" | "report" | "deviceId">;
-  /** Opens the stores; called once, as soon as the client waits for nothing else. */
-  open(): Promise<OpenedPorts & Closable>;
+  /** Opens the stores. Called after the response to `initialize`, and again by the next request if it failed. */
+  open(): Promise<OpenedPorts & ClosableStores>;
   stdin: Readable;
   stdout: Writable;
   stderr: Writable;
-  /** Aborts when the process is told to stop. */
+  /** Aborts when the process must stop. */
   stop: AbortSignal;
 }
 
-export interface Closable {
-  /** Lets running turns finish within this time, then interrupts the rest (R4). */
+export interface ClosableStores {
+  /** Waits this long for running turns, then interrupts the rest (R4). */
   close(options: { graceMs: number }): Promise<void>;
-  /** How long running turns may take to finish when the client is gone or the process is told to stop. */
+  /** How long running turns may take to finish when the client has left or the process must stop, in milliseconds. */
   graceMs: number;
 }
 
-/** Resolves when everything is closed. A turn that runs when the client goes away has the grace time to finish (R4, R5). */
+/** Serves the client. Resolves when everything is closed. A turn that is running when the client leaves has the grace time to finish (R4, R5). */
 export async function serveStdio({ ports, open, stdin, stdout, stderr, stop }: StdioOptions): Promise<void> {
   const report = reportTo(stderr);
-  let opening: Promise<OpenedPorts & Closable> | null = null;
-  const opened = (): Promise<OpenedPorts & Closable> => {
+  let opening: Promise<OpenedPorts & ClosableStores> | null = null;
+  const opened = (): Promise<OpenedPorts & ClosableStores> => {
     opening ??= open().catch((error: unknown) => {
-      // The next request tries again: a person may have mended the configuration by then.
+      // The next request tries again, because the user may have fixed the configuration.
       opening = null;
       throw error;
     });
@@ -38,14 +38,14 @@ export async function serveStdio({ ports, open, stdin, stdout, stderr, stop }: S
   };
   const { stream, inputEnded } = stdioStream(stdin, stdout, limits.acpMessageBytesMax);
   const connection = acpAgent({ ...ports, deviceId: null, open: opened, report }).connect(stream);
-  // The answer to `initialize` goes first: loading the stores takes the process's only thread for a while.
+  // The response to `initialize` goes first: loading the stores blocks the only thread of the process for a while.
   setImmediate(() => {
-    opened().catch((error: unknown) => report("the stores could not be opened", error));
+    opened().catch((error: unknown) => report("the stores could not be opened; the next request tries again", error));
   });
   await Promise.race([connection.closed, inputEnded, whenAborted(stop)]);
   const stores = await opened().catch(() => null);
   const until = performance.now() + (stores?.graceMs ?? 0);
-  // The client closed its end and may still read: what it asked for before is answered.
+  // The client closed its output and may still read, so its earlier requests are answered.
   await withinMs(Math.max(0, until - performance.now()), Promise.race([connection.closed, whenAborted(stop)]));
   await stores?.close({ graceMs: Math.max(0, until - performance.now()) });
   connection.close();
@@ -53,8 +53,8 @@ export async function serveStdio({ ports, open, stdin, stdout, stderr, stop }: S
 }
 
 /**
- * Standard output for the protocol alone: from now on whatever else is written there, by this program or a package,
- * comes out on standard error.
+ * Reserves standard output for the protocol. Anything else that this program or a package writes there goes to standard error
+ * from now on.
  */
 export function claimOutput(stdout: Writable, stderr: Writable): Writable {
   const write = stdout.write.bind(stdout);
@@ -64,7 +64,7 @@ export function claimOutput(stdout: Writable, stderr: Writable): Writable {
     write: (chunk: string, encoding, done) => void write(chunk, encoding, done),
     writev: (chunks, done) => void write(chunks.map(({ chunk }) => String(chunk)).join(""), "utf8", done),
   });
-  // A client that closed its end: whoever writes is told, and the connection ends.
+  // If the client closed its end, the writer receives the error, and the connection ends.
   stdout.on("error", (error) => own.destroy(error));
   own.on("error", () => undefined);
   return own;

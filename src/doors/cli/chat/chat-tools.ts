@@ -8,7 +8,7 @@ import { limits } from "../../../domain/limits.ts";
 import type { ExecuteRequest } from "../../../client/client.ts";
 import { onAbort } from "../../../system/abort.ts";
 import type { SessionTools } from "../../../tools/session-tools.ts";
-import { failed, outputForModel } from "../../../tools/tool-call.ts";
+import { failedResult, outputForModel } from "../../../tools/tool-call.ts";
 import type { Tool, ToolContext, ToolResult } from "../../../tools/tool.ts";
 import type { CliInvocation } from "../invocation.ts";
 
@@ -78,8 +78,8 @@ export class ChatTools {
       return this.#bounded(context.callId, await Promise.race([running, untilEnded(signal)]));
     } catch (error) {
       if (context.signal.aborted) return stopped;
-      if (deadline.aborted) return failed(`no result within ${timeMs / 1_000} s`);
-      return failed(failureOf(error).message);
+      if (deadline.aborted) return failedResult(`no result within ${timeMs / 1_000} s`);
+      return failedResult(failureOf(error).message);
     }
   }
 

@@ -4,7 +4,7 @@
  */
 import type { ExecuteRequest } from "../../../client/client.ts";
 import { mayCall } from "../../../domain/context.ts";
-import { failed, lookAt, parseArguments } from "../../../tools/tool-call.ts";
+import { failedResult, previewToolCall, parseArguments } from "../../../tools/tool-call.ts";
 import type { Tool, ToolResult } from "../../../tools/tool.ts";
 import { isYes } from "../confirm.ts";
 import { firstLine } from "../output.ts";
@@ -84,10 +84,10 @@ async function settleOwn(
   const { board } = state.view;
   board.begin(callId, name, given);
   const args = parseArguments(given);
-  const refusal = args === null ? failed("the arguments are not a JSON object") : refusalOf(state, tool);
+  const refusal = args === null ? failedResult("the arguments are not a JSON object") : refusalOf(state, tool);
   if (args === null || refusal !== null)
-    return ended(state, callId, { ...(refusal ?? failed("the tool cannot be run")), wasSeen: false });
-  const { view, refusal: fault } = await lookAt(tool, args);
+    return ended(state, callId, { ...(refusal ?? failedResult("the tool cannot be run")), wasSeen: false });
+  const { view, refusal: fault } = await previewToolCall(tool, args);
   const own = { waiting, tools: state.tools, tool, args, permission: view.permission };
   board.view(callId, view);
   if (fault !== null && tool.needsApproval(args)) return ended(state, callId, { ...fault, wasSeen: false });
@@ -107,7 +107,7 @@ async function settleOwn(
  */
 function refusalOf({ options }: ChatState, tool: Tool): ToolResult | null {
   const { mode = "ask" } = options;
-  return mayCall({ id: mode }, tool.definition) ? null : failed(`mode "${mode}" writes and runs nothing`);
+  return mayCall({ id: mode }, tool.definition) ? null : failedResult(`mode "${mode}" writes and runs nothing`);
 }
 
 /** Runs a tool. Lines that are typed meanwhile are sent together with the result. */

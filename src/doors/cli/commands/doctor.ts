@@ -1,9 +1,9 @@
 /** `aptove doctor`: checks what works here, and names the fix for each fault (L1). */
 import { accessSync, constants, statSync } from "node:fs";
 import type { CliInvocation } from "../invocation.ts";
-import { exitCodes, writeFailure, type ExitCode } from "../failure.ts";
+import { exitCodes, UsageError, writeFailure, type ExitCode } from "../failure.ts";
 import { headCommit } from "../working-copy/git.ts";
-import { columns } from "../output.ts";
+import { columns, plural } from "../output.ts";
 import { findServer } from "../server-file.ts";
 import { answering, checkWorkspaces, configurationProblems } from "../configuration-problems.ts";
 
@@ -18,7 +18,8 @@ interface Check {
 const nodeMajorMin = 26;
 const storesFix = "check the disk, and that the servers in records.url and blobs.url run: aptove config show";
 
-export async function doctor(call: CliInvocation): Promise<ExitCode> {
+export async function doctor(call: CliInvocation, ids: readonly string[]): Promise<ExitCode> {
+  if (ids.length > 0) throw new UsageError("doctor takes the ids of sessions only with --attach");
   const checks: Check[] = [];
   const run = async (name: string, check: () => Promise<Check> | Check): Promise<void> => {
     try {
@@ -34,6 +35,7 @@ export async function doctor(call: CliInvocation): Promise<ExitCode> {
   await run("git", () => checkGit(call));
   await run("stores", () => checkStores(call));
   await run("records", () => checkRecords(call));
+  await run("sessions", () => checkSessions(call));
   await run("live log", () => checkLive(call));
   await run("index", () => checkIndex(call));
   await run("server", () => checkServer(call));
@@ -141,6 +143,16 @@ async function checkRecords(call: CliInvocation): Promise<Check> {
   if (version === known) return { name: "records", state: "ok", detail };
   const fix = "it can be used; install the newer aptove here too";
   return { name: "records", state: "note", detail: `${detail}; this program writes version ${known}`, fix };
+}
+
+/** Checks that no session of this folder is hidden by an update, a moved folder or a new name. */
+async function checkSessions(call: CliInvocation): Promise<Check> {
+  if (call.server() !== null) return { name: "sessions", state: "note", detail: "are the server's own matter" };
+  const { detachedSessions } = await import("./attach.ts");
+  const lacking = (await detachedSessions(call)).filter(({ isCertain }) => isCertain);
+  if (lacking.length === 0) return { name: "sessions", state: "ok", detail: "each is in a list" };
+  const detail = `${plural(lacking.length, "session")} of this folder in no list`;
+  return { name: "sessions", state: "note", detail, fix: "see and attach them: aptove doctor --attach" };
 }
 
 /** Checks how the events of running turns are distributed. If Redis does not answer, the records distribute them. */

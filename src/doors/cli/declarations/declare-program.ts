@@ -198,5 +198,13 @@ function addServerCommands(program: Command, run: RunCommand): void {
   program
     .command("doctor")
     .description("check what works here, and how to fix what does not")
-    .action(() => run(async (call) => (await import("../commands/doctor.ts")).doctor(call)));
+    .argument("[id...]", "with --attach: sessions that belong here, in whole or in part")
+    .option("--attach", "list sessions that no list shows here, and attach them to this folder")
+    .option("-y, --yes", "do not ask")
+    .action((ids: string[], { attach, ...options }: { attach?: boolean; yes?: boolean }) =>
+      run(async (call) => {
+        if (attach !== true) return (await import("../commands/doctor.ts")).doctor(call, ids);
+        return (await import("../commands/attach.ts")).attachSessions(call, ids, options);
+      }),
+    );
 }

@@ -1,47 +1,47 @@
-/** Who may come in (H4, H5): where a request comes from, whose key it brings, and how often. */
+/** Admits requests (H4, H5): checks their origin and their key, and limits their rate. */
 import type { Caller } from "../../../domain/caller.ts";
 import { AptoveError } from "../../../domain/errors.ts";
-import { createGuard } from "./guard.ts";
+import { createOriginGuard } from "./origin-guard.ts";
 import { RequestRates } from "./quotas.ts";
 
 export interface AuthenticationOptions {
-  /** Who a key's secret belongs to, or null. */
+  /** Returns the owner of a key's secret, or null. */
   authenticate(secret: string): Promise<Caller | null>;
-  /** Names beside the loopback ones under which the server is reached, with or without a port. */
+  /** Host names that clients use for this server, beside the loopback names, with or without a port. */
   allowedHosts: readonly string[];
-  /** Other origins whose pages may call, for example `https://example.org`. */
+  /** Origins of web pages that may send requests, for example `https://example.org`. */
   allowedOrigins: readonly string[];
-  /** What one user may ask of this server. */
+  /** The limit of one user on this server. */
   requestsPerMinuteMax: number;
-  /** Counts the request over all servers. Throws `rate_limited`. */
+  /** Counts the request across all servers. Throws `rate_limited`. */
   takeRequest(caller: Caller): Promise<void>;
-  /** Milliseconds, for the request rate. */
+  /** Returns a time in milliseconds, for the rate limit. */
   now(): number;
 }
 
-/** Somebody who was let in, and the key by which they came. */
+/** The caller of an authenticated request, and the secret of their key. */
 export interface AuthenticatedRequest {
   caller: Caller;
   secret: string;
 }
 
 export interface Authentication {
-  /** Throws `origin_refused`; gives the foreign origin that may read the answer. */
+  /** Returns the foreign origin that may read the response, or null. Throws `origin_refused`. */
   checkOrigin(request: Request): string | null;
-  /** Throws `unauthenticated` or `rate_limited`. */
+  /** Authenticates and counts a request. Throws `unauthenticated` or `rate_limited`. */
   identify(request: Request): Promise<AuthenticatedRequest>;
-  /** Counts a request that needs no key and can be a guess; throws `rate_limited`. */
-  countStranger(): void;
+  /** Counts a request without a key that may be an attempt to guess a secret. Throws `rate_limited`. */
+  countUnauthenticated(): void;
 }
 
-/** No user has this id; strangers are counted together, because an address tells nothing behind a proxy. */
-const strangers = "";
+/** The id that counts all requests without a key. They are counted together, because behind a proxy all have the same address. */
+const unauthenticatedId = "";
 
-/** What a browser sends in place of the header that it cannot set on a WebSocket: a subprotocol beside the real one. */
+/** Prefix of the subprotocol in which a browser sends the key, because it cannot set headers on a WebSocket. */
 const tokenProtocol = "aptove.bearer.";
 
 export function createAuthentication(options: AuthenticationOptions): Authentication {
-  const guard = createGuard({ hosts: options.allowedHosts, origins: options.allowedOrigins });
+  const guard = createOriginGuard({ hosts: options.allowedHosts, origins: options.allowedOrigins });
   const rates = new RequestRates(options.requestsPerMinuteMax, () => options.now());
   return {
     checkOrigin: (request) => guard.check(request),
@@ -50,14 +50,14 @@ export function createAuthentication(options: AuthenticationOptions): Authentica
       const caller = secret === undefined ? null : await options.authenticate(secret);
       if (secret === undefined || caller === null) {
         const detail =
-          secret === undefined ? "send it as `Authorization: Bearer <key>`" : "the key is not one that is in use";
+          secret === undefined ? "send it as `Authorization: Bearer <key>`" : "the key is unknown, revoked or expired";
         throw new AptoveError("unauthenticated", detail);
       }
       rates.take(caller.userId);
       await options.takeRequest(caller);
       return { caller, secret };
     },
-    countStranger: () => rates.take(strangers),
+    countUnauthenticated: () => rates.take(unauthenticatedId),
   };
 }
 

@@ -1,11 +1,11 @@
-/** What one user may ask of the server: requests per minute, and turns at the same time (H5). */
+/** The limits of one user: requests per minute, and concurrent turns (H5). */
 import { AptoveError } from "../../../domain/errors.ts";
 
-/** Full buckets are forgotten beyond this many, so that the table stays small over months. */
+/** If there are more buckets, the full ones are deleted, so that the table stays small over months. */
 const bucketsMax = 10_000;
 const minuteMs = 60_000;
 
-/** A token bucket per user: a minute's worth at once, refilled evenly. */
+/** A token bucket per user. It holds the requests of one minute and refills evenly. */
 export class RequestRates {
   readonly #buckets = new Map<string, { tokens: number; at: number }>();
   readonly #perMinute: number;
@@ -16,7 +16,7 @@ export class RequestRates {
     this.#now = now;
   }
 
-  /** Throws `rate_limited` with the seconds to wait. */
+  /** Takes one token of the user. Throws `rate_limited` with the seconds to wait. */
   take(userId: string): void {
     const now = this.#now();
     if (this.#buckets.size >= bucketsMax) this.#forgetFull(now);
@@ -43,7 +43,7 @@ export class RequestRates {
   }
 }
 
-/** Turns of one user that run at the same time. */
+/** Counts the concurrent turns of each user. */
 export class RunSlots {
   readonly #running = new Map<string, number>();
   readonly #max: number;
@@ -52,7 +52,7 @@ export class RunSlots {
     this.#max = max;
   }
 
-  /** Throws `runs_limited`. The function that it gives frees the slot, once. */
+  /** Takes a slot, and returns the function that frees it. Only its first call counts. Throws `runs_limited`. */
   take(userId: string): () => void {
     const running = this.#running.get(userId) ?? 0;
     if (running >= this.#max) {

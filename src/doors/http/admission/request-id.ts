@@ -1,7 +1,7 @@
-/** The name of one request, by which its answer, its lines in the log and its trace are found (H3). */
+/** The id of one request. Its response, its lines in the log and its trace have it (H3). */
 import { newId } from "../../../domain/ids.ts";
 
-/** The one that a proxy gave, else the trace's, else a new one. Whatever else stands in the headers is not taken. */
+/** Returns the id that a proxy gave, or else the id of the trace, or else a new one. A malformed id is ignored. */
 export function requestIdOf(headers: Headers): string {
   const given = headers.get("x-request-id") ?? "";
   if (/^[A-Za-z0-9._:-]{1,128}$/.test(given)) return given;

@@ -1,4 +1,4 @@
-/** One request on its way through the door: what is known of it so far, for whoever watches and for the answer. */
+/** What the door knows about a request so far, for the observer and for the response. */
 import type { Caller } from "../../../domain/caller.ts";
 import type { ErrorCode } from "../../../domain/errors.ts";
 import type { RequestBegun, RequestEnded } from "../../../telemetry/observer.ts";
@@ -11,22 +11,22 @@ export interface RequestInfo {
   code: ErrorCode | null;
 }
 
-/** In the form in which the router hands it on. */
+/** The request information in the form in which the router passes it to handlers. */
 export interface RequestInfoBindings {
-  Bindings: { visit: RequestInfo };
+  Bindings: { info: RequestInfo };
 }
 
 export function newRequestInfo({ headers }: Pick<Request, "headers">): RequestInfo {
   return { requestId: requestIdOf(headers), route: null, caller: null, code: null };
 }
 
-export function visitBegun(
+export function requestBegun(
   { requestId }: RequestInfo,
   { method, headers }: Pick<Request, "method" | "headers">,
 ): RequestBegun {
   return { requestId, method, traceparent: headers.get("traceparent"), tracestate: headers.get("tracestate") };
 }
 
-export function visitEnded({ route, code, caller }: RequestInfo, status: number): RequestEnded {
+export function requestEnded({ route, code, caller }: RequestInfo, status: number): RequestEnded {
   return { route, status, code, caller };
 }

@@ -69,7 +69,7 @@ test("[G1] [L1] context set, show, history and delete; what show prints is what 
   assert.equal(stale.exit, 1);
   assert.match(stale.stdout + stale.stderr, /context_changed/);
   const mixed = await world.run(["context", "set", "conversation", "review", "--provider", "offline"]);
-  assert.match(mixed.stderr, /^error: --provider is of an agent context \(usage\)\nfix: .*context set agent/);
+  assert.match(mixed.stderr, /^error: --provider is for agent contexts only \(usage\)\nfix: .*context set agent/);
   const configured = await world.run(["context", "delete", "conversation", "default"]);
   assert.match(configured.stderr, /^error: the org keeps no conversation context "default"; one of the configuration/);
   await run("delete", "conversation", "review");

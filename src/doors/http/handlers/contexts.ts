@@ -1,12 +1,12 @@
-/** Contexts (G1): what counts, and the records that admins edit. */
+/** Handlers for contexts (G1): those in effect, and the org's own ones, which admins edit. */
 import { AptoveError } from "../../../domain/errors.ts";
 import { isoTime } from "../../../domain/ids.ts";
 import type { ContextEntry } from "../../../engine/engine.ts";
 import { contextFields, toFileKeys, toWireVersion } from "../../../protocol/context.ts";
 import type { WireContext } from "../../../protocol/context.ts";
 import { withoutNullish } from "../../../protocol/given.ts";
-import { answer } from "./call.ts";
-import type { Door, Handlers } from "./call.ts";
+import { answer } from "./handler.ts";
+import type { HandlerDependencies, RouteHandlers } from "./handler.ts";
 
 type ContextRoute =
   | "listContexts"
@@ -15,7 +15,7 @@ type ContextRoute =
   | "retireContextEntry"
   | "listContextVersions";
 
-export function contextHandlers({ engine: { contexts } }: Door): Handlers<ContextRoute> {
+export function contextHandlers({ engine: { contexts } }: HandlerDependencies): RouteHandlers<ContextRoute> {
   return {
     listContexts: async ({ caller }) =>
       answer("listContexts", { contexts: (await contexts.list(caller)).map(toWireContext) }),
@@ -45,13 +45,13 @@ function tag(version: number | null): Record<string, string> {
   return version === null ? {} : { etag: `"${version}"` };
 }
 
-/** One way to say it is enough; two must say the same. */
-function expectedOf(request: Request, said: number | undefined): number | undefined {
+/** Returns the expected version from the header or the body. If both have one, they must be equal. */
+function expectedOf(request: Request, inBody: number | undefined): number | undefined {
   const header = request.headers.get("if-match");
-  if (header === null) return said;
+  if (header === null) return inBody;
   const version = Number(/^"(\d{1,15})"$/.exec(header.trim())?.[1]);
-  if (!Number.isInteger(version) || (said !== undefined && said !== version)) {
-    const detail = `If-Match: ${JSON.stringify(header)} is not a version, such as "3", or another than expectedVersion`;
+  if (!Number.isInteger(version) || (inBody !== undefined && inBody !== version)) {
+    const detail = `If-Match: ${JSON.stringify(header)} is not a version such as "3", or differs from expectedVersion`;
     throw new AptoveError("request_invalid", detail);
   }
   return version;

@@ -1,13 +1,13 @@
-/** Devices and how they are paired (P3). */
+/** Handlers for devices and their pairing (P3). */
 import { isoTime } from "../../../domain/ids.ts";
 import { toWireDevice, toWirePairing } from "../../../protocol/device.ts";
 import { withoutNullish } from "../../../protocol/given.ts";
-import { answer } from "./call.ts";
-import type { Door, Handlers } from "./call.ts";
+import { answer } from "./handler.ts";
+import type { HandlerDependencies, RouteHandlers } from "./handler.ts";
 
 type DeviceRoute = "listDevices" | "createPairingCode" | "getPairingCode" | "pairDevice" | "revokeDevice";
 
-export function deviceHandlers({ engine: { devices } }: Door): Handlers<DeviceRoute> {
+export function deviceHandlers({ engine: { devices } }: HandlerDependencies): RouteHandlers<DeviceRoute> {
   return {
     listDevices: async ({ caller }) =>
       answer("listDevices", { devices: (await devices.list(caller)).map(toWireDevice) }),

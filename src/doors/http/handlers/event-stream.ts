@@ -1,6 +1,6 @@
 /**
- * Server-sent events (V1, V2). The stream is pulled by whoever reads it: a slow listener holds back its own
- * reading of the log and nothing else, and one that goes away ends it; the run notices neither (R5).
+ * Server-sent events (V1, V2). The listener pulls the stream. A slow listener delays only its own reading of the log, and a
+ * listener that leaves ends it. Neither affects the run (R5).
  */
 import type { AgUiEvent } from "../../../protocol/ag-ui.ts";
 import { withinMs } from "../../../system/abort.ts";
@@ -12,22 +12,22 @@ export interface IdentifiedEvent {
 
 export interface EventStreamOptions {
   events: AsyncGenerator<IdentifiedEvent>;
-  /** Aborted when the listener is gone, which ends events that are being waited for. */
+  /** Aborted when the listener has left. This ends a pending wait for the next event. */
   gone: AbortController;
-  /** The request's own signal. */
+  /** The signal of the request. */
   signal: AbortSignal;
   heartbeatMs: number;
-  /** A source that breaks: the stream just ends, and whoever opens it again gets the error as an answer. */
+  /** Receives the error if the source fails. The stream only ends; a client that opens it again gets the error as a response. */
   onFault: (error: unknown) => void;
 }
 
 const encoder = new TextEncoder();
-/** A comment: readers skip it, and what stands between keeps the connection. */
+/** A comment. Readers skip it, and it keeps proxies from closing an idle connection. */
 const heartbeat = encoder.encode(":\n\n");
 
 export const eventStreamHeaders = {
   "content-type": "text/event-stream; charset=utf-8",
-  // Proxies that collect an answer before they pass it on would hold the events back.
+  // Tells proxies not to buffer the response, which would delay the events.
   "x-accel-buffering": "no",
 };
 
@@ -55,7 +55,7 @@ export function eventStream(options: EventStreamOptions): ReadableStream<Uint8Ar
     controller.close();
   };
   const start = (controller: ReadableStreamDefaultController<Uint8Array>): void => {
-    // Closed and not broken: a listener that went away is nothing that a server's log should tell.
+    // Closes the stream without an error: a listener that leaves is no fault for the server's log.
     const abort = (): void => {
       leave();
       controller.close();
@@ -63,7 +63,7 @@ export function eventStream(options: EventStreamOptions): ReadableStream<Uint8Ar
     if (signal.aborted) abort();
     else signal.addEventListener("abort", abort, { once: true, signal: gone.signal });
   };
-  // Nothing is read ahead of the listener.
+  // A high-water mark of 0: nothing is read ahead of the listener.
   return new ReadableStream({ start, pull, cancel: leave }, { highWaterMark: 0 });
 }
 

@@ -1,25 +1,29 @@
-/** `POST /api/ai/agent/execute`: starts a turn, and answers in the way that the request asks for (H1, V3). */
+/** `POST /api/ai/agent/execute`: starts a turn, and answers in the form that the request wants (H1, V3). */
 import type { Caller } from "../../../domain/caller.ts";
 import { AptoveError } from "../../../domain/errors.ts";
 import { streamKey } from "../../../domain/events.ts";
 import type { RunningTurn, TurnRequest } from "../../../engine/engine.ts";
-import { executeAnswerOf } from "./answer.ts";
-import { answer } from "./call.ts";
-import type { Call, Door, Handlers } from "./call.ts";
-import { readExecuteCall } from "../request/execute-request.ts";
-import type { ExecuteCall } from "../request/execute-request.ts";
+import { executeAnswerOf } from "./execute-answer.ts";
+import { answer } from "./handler.ts";
+import type { RouteCall, HandlerDependencies, RouteHandlers } from "./handler.ts";
+import { readExecuteRequest } from "../request/execute-request.ts";
+import type { ParsedExecuteRequest } from "../request/execute-request.ts";
 import { runAnswer } from "./streams.ts";
 
-export function executeHandler(door: Door): Handlers<"execute"> {
+export function executeHandler(door: HandlerDependencies): RouteHandlers<"execute"> {
   return {
     execute: async (call) => {
-      return await startAndAnswer(door, call, await readExecuteCall(call.request, door.limits));
+      return await startAndAnswer(door, call, await readExecuteRequest(call.request, door.limits));
     },
   };
 }
 
-/** Of any route that runs a turn. */
-export async function startAndAnswer(door: Door, call: Asking, asked: ExecuteCall): Promise<Response> {
+/** Runs a turn and creates the response, for every route that runs a turn. */
+export async function startAndAnswer(
+  door: HandlerDependencies,
+  call: ExecuteRouteCall,
+  asked: ParsedExecuteRequest,
+): Promise<Response> {
   const key = call.request.headers.get("idempotency-key");
   const turn: TurnRequest = {
     ...(await continued(door, call.caller, asked)),
@@ -29,17 +33,21 @@ export async function startAndAnswer(door: Door, call: Asking, asked: ExecuteCal
   return await deliver(door, { call, running, as: asked.delivery ?? accepted(call.request) });
 }
 
-type Asking = Pick<Call<"execute">, "request" | "caller" | "watchKey">;
+type ExecuteRouteCall = Pick<RouteCall<"execute">, "request" | "caller" | "watchKey">;
 
-/** `responseContinuationId` names the head that the caller saw, and by it the session. */
-async function continued(door: Door, caller: Caller, { turn, continues }: ExecuteCall): Promise<TurnRequest> {
+/** Adds the session and the expected head. `responseContinuationId` is the head that the caller saw, and identifies the session. */
+async function continued(
+  door: HandlerDependencies,
+  caller: Caller,
+  { turn, continues }: ParsedExecuteRequest,
+): Promise<TurnRequest> {
   if (continues === null) return turn;
   const sessionId = turn.sessionId ?? (await door.engine.turns.get(caller, continues)).sessionId;
   return { ...turn, sessionId, expectedHead: continues };
 }
 
-/** Holds one of the caller's slots until the turn is finished; a repeat starts nothing and holds none (T13). */
-async function run(door: Door, caller: Caller, turn: TurnRequest): Promise<RunningTurn> {
+/** Starts the turn. It holds one of the caller's slots until the turn has finished. A repeat starts nothing and holds none (T13). */
+async function run(door: HandlerDependencies, caller: Caller, turn: TurnRequest): Promise<RunningTurn> {
   const free = door.slots.take(caller.userId);
   try {
     const running = await door.engine.turns.run(caller, turn);
@@ -57,12 +65,12 @@ function accepted(request: Request): "sse" | "json" {
 }
 
 interface Delivery {
-  call: Asking;
+  call: ExecuteRouteCall;
   running: RunningTurn;
-  as: NonNullable<ExecuteCall["delivery"]>;
+  as: NonNullable<ParsedExecuteRequest["delivery"]>;
 }
 
-async function deliver(door: Door, { call, running, as }: Delivery): Promise<Response> {
+async function deliver(door: HandlerDependencies, { call, running, as }: Delivery): Promise<Response> {
   const { sessionId, turnId } = running;
   switch (as) {
     case "sse":
@@ -73,12 +81,16 @@ async function deliver(door: Door, { call, running, as }: Delivery): Promise<Res
       return Response.json(value, { status: 202, headers: { location: eventsUrl } });
     }
     case "json":
-      return await whole(door, call.caller, running);
+      return await completeAnswer(door, call.caller, running);
   }
 }
 
-/** The stored turn's answer; where not even its end could be stored, the reason. */
-async function whole({ engine }: Door, caller: Caller, { turnId, finished }: RunningTurn): Promise<Response> {
+/** Waits for the turn and returns its stored answer. Throws the failure if even the turn's end could not be stored. */
+async function completeAnswer(
+  { engine }: HandlerDependencies,
+  caller: Caller,
+  { turnId, finished }: RunningTurn,
+): Promise<Response> {
   const ended = await finished;
   const reader = await engine.turns.read(caller, turnId);
   if (reader.turn.status === "pending" && ended.status === "failed") {

@@ -1,13 +1,13 @@
-/** The mailbox of a session, and the turn that takes what waits in it (A2). */
+/** Handlers for the mailbox of a session, and for the turn that takes its waiting messages (A2). */
 import { limits } from "../../../domain/limits.ts";
 import { withoutNullish } from "../../../protocol/given.ts";
 import { toWireMessage } from "../../../protocol/mailbox.ts";
-import { answer } from "./call.ts";
-import type { Door, Handlers } from "./call.ts";
+import { answer } from "./handler.ts";
+import type { HandlerDependencies, RouteHandlers } from "./handler.ts";
 import { startAndAnswer } from "./execute.ts";
-import { executeCall } from "../request/execute-request.ts";
+import { toParsedRequest } from "../request/execute-request.ts";
 
-export function mailboxHandlers(door: Door): Handlers<"getMailbox" | "fireMailbox"> {
+export function mailboxHandlers(door: HandlerDependencies): RouteHandlers<"getMailbox" | "fireMailbox"> {
   return {
     getMailbox: async ({ caller, id, query }) => {
       const limit = query.limit ?? limits.pageSizeDefault;
@@ -20,6 +20,6 @@ export function mailboxHandlers(door: Door): Handlers<"getMailbox" | "fireMailbo
       return answer("getMailbox", { messages: messages.map(toWireMessage), nextAfter, runningTurnIds });
     },
     fireMailbox: async (call) =>
-      await startAndAnswer(door, call, executeCall({ ...call.body, sessionId: call.id, fire: true }, door.limits)),
+      await startAndAnswer(door, call, toParsedRequest({ ...call.body, sessionId: call.id, fire: true }, door.limits)),
   };
 }

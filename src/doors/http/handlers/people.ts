@@ -1,10 +1,10 @@
-/** Orgs, people, their keys, sharing, and the audit log (H4, S7). */
+/** Handlers for orgs, users, keys, sharing, and the audit log (H4, S7). */
 import type { AgePlace } from "../../../engine/engine.ts";
 import { withoutNullish, withoutUndefined } from "../../../protocol/given.ts";
 import { toWireKey } from "../../../protocol/key.ts";
 import { toWireAuditEntry, toWireOrg, toWireUser } from "../../../protocol/people.ts";
-import { answer } from "./call.ts";
-import type { Door, Handlers } from "./call.ts";
+import { answer } from "./handler.ts";
+import type { HandlerDependencies, RouteHandlers } from "./handler.ts";
 import { formatCursor, parseCursor } from "./cursor.ts";
 import { sessionWriter } from "./wire-session.ts";
 
@@ -12,11 +12,13 @@ type PersonRoute = "me" | "getOrg" | "updateOrg" | "listUsers" | "createUser" | 
 type KeyRoute = "listKeys" | "createKey" | "revokeKey";
 type SharingRoute = "listUserSessions" | "getSharing" | "changeSharing";
 
-export function peopleHandlers(door: Door): Handlers<PersonRoute | KeyRoute | SharingRoute | "listAudit"> {
+export function peopleHandlers(
+  door: HandlerDependencies,
+): RouteHandlers<PersonRoute | KeyRoute | SharingRoute | "listAudit"> {
   return { ...personHandlers(door), ...keyHandlers(door), ...sharingHandlers(door), ...auditHandlers(door) };
 }
 
-function personHandlers({ engine: { people } }: Door): Handlers<PersonRoute> {
+function personHandlers({ engine: { people } }: HandlerDependencies): RouteHandlers<PersonRoute> {
   return {
     me: async ({ caller }) => {
       const [org, user] = await Promise.all([people.org(caller), people.self(caller)]);
@@ -40,7 +42,7 @@ function personHandlers({ engine: { people } }: Door): Handlers<PersonRoute> {
   };
 }
 
-function keyHandlers({ engine: { keys } }: Door): Handlers<KeyRoute> {
+function keyHandlers({ engine: { keys } }: HandlerDependencies): RouteHandlers<KeyRoute> {
   return {
     listKeys: async ({ caller, query: { userId, ...query } }) => {
       const { keys: found, next } = await keys.list(caller, { ...pageOf(query), ...withoutNullish({ userId }) });
@@ -58,7 +60,7 @@ function keyHandlers({ engine: { keys } }: Door): Handlers<KeyRoute> {
   };
 }
 
-function sharingHandlers({ engine }: Door): Handlers<SharingRoute> {
+function sharingHandlers({ engine }: HandlerDependencies): RouteHandlers<SharingRoute> {
   const write = sessionWriter(engine);
   return {
     listUserSessions: async ({ caller, id, query: { cursor, limit } }) => {
@@ -80,7 +82,7 @@ function sharingHandlers({ engine }: Door): Handlers<SharingRoute> {
   };
 }
 
-function auditHandlers({ engine }: Door): Handlers<"listAudit"> {
+function auditHandlers({ engine }: HandlerDependencies): RouteHandlers<"listAudit"> {
   return {
     listAudit: async ({ caller, query: { cursor, ...query } }) => {
       const after = cursor === undefined ? undefined : parseCursor(cursor);
@@ -97,8 +99,8 @@ interface PageQuery {
 }
 
 function pageOf({ limit, cursor }: PageQuery): { limit?: number; after?: AgePlace } {
-  const place = cursor === undefined ? undefined : parseCursor(cursor);
-  return withoutNullish({ limit, after: place && { createdAt: place.at, id: place.id } });
+  const position = cursor === undefined ? undefined : parseCursor(cursor);
+  return withoutNullish({ limit, after: position && { createdAt: position.at, id: position.id } });
 }
 
 function cursorOf(next: AgePlace | null): string | null {

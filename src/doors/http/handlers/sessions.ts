@@ -1,4 +1,4 @@
-/** Sessions (S1, S7). */
+/** Handlers for sessions (S1, S7). */
 import type { Caller } from "../../../domain/caller.ts";
 import { AptoveError } from "../../../domain/errors.ts";
 import { limits } from "../../../domain/limits.ts";
@@ -7,8 +7,8 @@ import type { Engine, SessionStart } from "../../../engine/engine.ts";
 import { withoutNullish, withoutUndefined } from "../../../protocol/given.ts";
 import { formatCursor, parseCursor } from "./cursor.ts";
 import { toWireTurn, toWireTurnSummary } from "../../../protocol/turn.ts";
-import { answer } from "./call.ts";
-import type { Door, Handlers } from "./call.ts";
+import { answer } from "./handler.ts";
+import type { HandlerDependencies, RouteHandlers } from "./handler.ts";
 import { sessionWriter } from "./wire-session.ts";
 
 type SessionRoute =
@@ -21,7 +21,7 @@ type SessionRoute =
   | "interruptSession"
   | "steerSession";
 
-export function sessionHandlers({ engine }: Door): Handlers<SessionRoute> {
+export function sessionHandlers({ engine }: HandlerDependencies): RouteHandlers<SessionRoute> {
   const write = sessionWriter(engine);
   return {
     listSessions: async ({ caller, query: { removed, ...query } }) => {
@@ -30,8 +30,8 @@ export function sessionHandlers({ engine }: Door): Handlers<SessionRoute> {
         return answer("listSessions", { sessions: await write.all(caller, sessions), nextCursor: null });
       }
       const { cursor, ...filters } = query;
-      const place = cursor === undefined ? undefined : parseCursor(cursor);
-      const after = place && { activeAt: place.at, id: place.id };
+      const position = cursor === undefined ? undefined : parseCursor(cursor);
+      const after = position && { activeAt: position.at, id: position.id };
       const { sessions, next } = await engine.sessions.list(caller, withoutNullish({ ...filters, after }));
       const nextCursor = next === null ? null : formatCursor({ at: next.activeAt, id: next.id });
       return answer("listSessions", { sessions: await write.all(caller, sessions), nextCursor });
@@ -51,7 +51,7 @@ export function sessionHandlers({ engine }: Door): Handlers<SessionRoute> {
       const limit = query.limit ?? limits.pageSizeDefault;
       const turns = await engine.turns.list(caller, id, { ...withoutNullish({ before: query.before }), limit });
       const last = turns.at(-1);
-      // Sequence numbers count from 1 without gaps (T1), so the page with the first turn is the last one.
+      // Sequence numbers count from 1 without gaps (T1), so the page with turn 1 is the last one.
       const nextBefore = last === undefined || last.sequence === 1 ? null : last.sequence;
       return answer("listTurns", { turns: turns.map(toWireTurnSummary), nextBefore });
     },

@@ -1,4 +1,4 @@
-/** The events of a turn, and of a session from turn to turn (V1, V2). */
+/** Handlers for the events of a turn, and of all turns of a session (V1, V2). */
 import type { Caller } from "../../../domain/caller.ts";
 import { AptoveError } from "../../../domain/errors.ts";
 import type { SequencedEvent } from "../../../domain/events.ts";
@@ -7,22 +7,19 @@ import type { Engine, RunningTurn } from "../../../engine/engine.ts";
 import { toAgUi } from "../../../protocol/ag-ui.ts";
 import type { RunIds } from "../../../protocol/ag-ui.ts";
 import { formatEventId } from "../../../protocol/event-id.ts";
-import type { Door, Handlers, Listener } from "./call.ts";
+import type { HandlerDependencies, RouteHandlers, StreamListener } from "./handler.ts";
 import { eventStream, eventStreamHeaders } from "./event-stream.ts";
 import type { IdentifiedEvent } from "./event-stream.ts";
-import { lastEventId, placeInTurn } from "./resume.ts";
+import { lastEventId, positionInTurn } from "./last-event-id.ts";
 
-export function streamHandlers(door: Door): Handlers<"turnEvents" | "sessionEvents"> {
+export function streamHandlers(door: HandlerDependencies): RouteHandlers<"turnEvents" | "sessionEvents"> {
   const { engine } = door;
   return {
     turnEvents: async ({ caller, id, query, ...listener }) => {
-      const place = placeInTurn(listener.request, id, query.after);
+      const afterSeq = positionInTurn(listener.request, id, query.after);
       const turn = await engine.turns.get(caller, id);
       const gone = new AbortController();
-      const events = identified(
-        await engine.turns.events(caller, id, { afterSeq: place, signal: gone.signal }),
-        runOf(turn),
-      );
+      const events = identified(await engine.turns.events(caller, id, { afterSeq, signal: gone.signal }), runOf(turn));
       if (turn.status === "pending") return eventAnswer(door, { listener, events, gone });
       return await replay(door, { listener, events, gone });
     },
@@ -37,41 +34,42 @@ export function streamHandlers(door: Door): Handlers<"turnEvents" | "sessionEven
         await engine.turns.events(caller, first.id, { afterSeq: from?.seq ?? 0, signal: gone.signal }),
         runOf(first),
       );
-      const events = onThrough(engine, { caller, first, rest, signal: gone.signal });
+      const events = eventsOfLaterTurns(engine, { caller, first, rest, signal: gone.signal });
       if (newest.status === "pending") return eventAnswer(door, { listener, events, gone });
       return await replay(door, { listener, events, gone });
     },
   };
 }
 
-/** The answer that streams a turn which was just started. */
-export function runAnswer(door: Door, listener: Listener, running: RunningTurn): Response {
+/** Creates the response that streams a turn that has just started. */
+export function runAnswer(door: HandlerDependencies, listener: StreamListener, running: RunningTurn): Response {
   const gone = new AbortController();
   return eventAnswer(door, { listener, events: identified(running.events(gone.signal), running), gone });
 }
 
 interface EventAnswer {
-  listener: Listener;
+  listener: StreamListener;
   events: AsyncGenerator<IdentifiedEvent>;
   gone: AbortController;
 }
 
-function eventAnswer(door: Door, { listener, events, gone }: EventAnswer): Response {
+function eventAnswer(door: HandlerDependencies, { listener, events, gone }: EventAnswer): Response {
   const keyEnd = new AbortController();
   const unwatch = listener.watchKey(() => keyEnd.abort());
   const listening = door.observer.stream();
   gone.signal.addEventListener("abort", () => (unwatch(), listening.end()), { once: true });
   const signal = AbortSignal.any([listener.request.signal, keyEnd.signal]);
-  const onFault = (error: unknown): void => door.report("a stream of events broke", error);
+  const onFault = (error: unknown): void =>
+    door.report("a stream of events broke; its client can open it again", error);
   const body = eventStream({ events, gone, heartbeatMs: door.heartbeatMs, signal, onFault });
   return new Response(body, { headers: eventStreamHeaders });
 }
 
 /**
- * Of finished turns: if everything was had, the answer says that nothing will come, so that a client that
- * opens broken streams again knows when to stop.
+ * Streams finished turns. If the client has received all events, the status is 204, so that a client that reopens broken
+ * streams knows when to stop.
  */
-async function replay(door: Door, { listener, events, gone }: EventAnswer): Promise<Response> {
+async function replay(door: HandlerDependencies, { listener, events, gone }: EventAnswer): Promise<Response> {
   const first = await events.next();
   if (first.done) return nothingMore();
   async function* all(): AsyncGenerator<IdentifiedEvent> {
@@ -98,16 +96,16 @@ async function* identified(events: AsyncIterable<SequencedEvent>, run: RunIds): 
 interface SessionEvents {
   caller: Caller;
   first: Turn;
-  /** What is left of the first turn. */
+  /** The remaining events of the first turn. */
   rest: AsyncGenerator<IdentifiedEvent>;
   signal: AbortSignal;
 }
 
 /**
- * The rest of a turn, then every later one of the session's agent, as far as there are any: a subagent's turns run beside
- * these, and have streams of their own.
+ * Yields the rest of a turn, then every later turn of the session's agent that exists. Turns of subagents run beside them and
+ * have streams of their own.
  */
-async function* onThrough(engine: Engine, from: SessionEvents): AsyncGenerator<IdentifiedEvent> {
+async function* eventsOfLaterTurns(engine: Engine, from: SessionEvents): AsyncGenerator<IdentifiedEvent> {
   const { caller, first, rest, signal } = from;
   yield* rest;
   for (let { sequence } = first; !signal.aborted;) {

@@ -1,27 +1,28 @@
-/** Sessions that leave for another aptove, or come from one; read and written as streams, whatever their size. */
+/** Handlers for the export and import of sessions. Both are streams, whatever their size. */
 import type { Caller } from "../../../domain/caller.ts";
 import { AptoveError } from "../../../domain/errors.ts";
 import { limits } from "../../../domain/limits.ts";
 import { linesMediaType } from "../../../protocol/transfer.ts";
 import { bodyPieces, mediaType, requireMediaType } from "../request/body.ts";
-import { answer } from "./call.ts";
-import type { Call, Door, Handlers } from "./call.ts";
-import { lineStream, readLines } from "../request/lines.ts";
+import { answer } from "./handler.ts";
+import type { RouteCall, HandlerDependencies, RouteHandlers } from "./handler.ts";
+import { bodyOfLines, bodyLines } from "../request/body-lines.ts";
 
-export function transferHandlers(door: Door): Handlers<"exportSession" | "importSessions"> {
+export function transferHandlers(door: HandlerDependencies): RouteHandlers<"exportSession" | "importSessions"> {
   const { transfer } = door.engine;
   return {
     exportSession: async ({ caller, id, query: { turnId, format } }) => {
       if (format === "markdown") return markdown(await transfer.markdown(caller, id));
       if (turnId !== undefined) await refuseOtherSession(door, caller, { sessionId: id, turnId });
       const lines = transfer.export(caller, turnId === undefined ? { sessionId: id } : { turnId });
-      const onFault = (error: unknown): void => door.report("an export broke off", error);
-      return new Response(await lineStream(lines, onFault), { headers: exportHeaders });
+      const onFault = (error: unknown): void =>
+        door.report("an export broke off; the client has an incomplete file", error);
+      return new Response(await bodyOfLines(lines, onFault), { headers: exportHeaders });
     },
-    importSessions: async ({ caller, request }: Call<"importSessions">) => {
+    importSessions: async ({ caller, request }: RouteCall<"importSessions">) => {
       requireMediaType(mediaType(request), [linesMediaType]);
       const pieces = bodyPieces(request, door.limits.importBytesMax);
-      const lines = readLines(pieces, limits.importLineBytesMax);
+      const lines = bodyLines(pieces, limits.importLineBytesMax);
       return answer("importSessions", await transfer.import(caller, lines));
     },
   };
@@ -29,7 +30,7 @@ export function transferHandlers(door: Door): Handlers<"exportSession" | "import
 
 const exportHeaders = {
   "content-type": linesMediaType,
-  // Said here, so that the server does not read ahead to find the length: what breaks later must be seen to break.
+  // Set here, so that the server does not read ahead to find the length. If the export breaks off, the client must notice it.
   "transfer-encoding": "chunked",
 };
 
@@ -38,7 +39,11 @@ interface Branch {
   turnId: string;
 }
 
-async function refuseOtherSession({ engine }: Door, caller: Caller, { sessionId, turnId }: Branch): Promise<void> {
+async function refuseOtherSession(
+  { engine }: HandlerDependencies,
+  caller: Caller,
+  { sessionId, turnId }: Branch,
+): Promise<void> {
   const turn = await engine.turns.get(caller, turnId);
   if (turn.sessionId === sessionId) return;
   throw new AptoveError("not_found", `the turn belongs to the session ${turn.sessionId}; export it from there`);

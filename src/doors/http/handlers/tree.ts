@@ -1,21 +1,21 @@
-/** The tree of sessions: forks, the head, putting away and deleting, search (S5, S6, S8, T6, K4); and verifying (D2). */
+/** Handlers for the tree of sessions: the head, archiving, deleting, the graph, search (S5, S6, S8, T6, K4), and verifying (D2). */
 import type { Caller } from "../../../domain/caller.ts";
 import type { Session } from "../../../domain/session.ts";
 import { withoutNullish } from "../../../protocol/given.ts";
 import { toWireTurnSummary } from "../../../protocol/turn.ts";
-import { answer } from "./call.ts";
-import type { Call, Door, Handlers } from "./call.ts";
+import { answer } from "./handler.ts";
+import type { RouteCall, HandlerDependencies, RouteHandlers } from "./handler.ts";
 import { sessionWriter } from "./wire-session.ts";
 
 type MarkRoute = "archiveSession" | "unarchiveSession" | "removeSession" | "restoreSession";
 type TreeRoute = MarkRoute | "moveHead" | "purgeSession" | "getGraph" | "search" | "verifySession" | "collectGarbage";
 
-export function treeHandlers({ engine }: Door): Handlers<TreeRoute> {
+export function treeHandlers({ engine }: HandlerDependencies): RouteHandlers<TreeRoute> {
   const { tree } = engine;
   const write = sessionWriter(engine);
   const mark =
     <N extends MarkRoute>(name: N, change: (caller: Caller, id: string) => Promise<Session>) =>
-    async ({ caller, id }: Call<MarkRoute>) =>
+    async ({ caller, id }: RouteCall<MarkRoute>) =>
       answer<MarkRoute>(name, await write.one(caller, await change(caller, id)));
   return {
     archiveSession: mark("archiveSession", tree.archive),

@@ -1,8 +1,8 @@
-/** Turns, and everything that they keep (T4, D3). */
+/** Handlers for turns and their stored content (T4, D3). */
 import { toWireTurn, toWireTurnSummary } from "../../../protocol/turn.ts";
-import { executeAnswerOf } from "./answer.ts";
-import { answer } from "./call.ts";
-import type { Door, Handlers } from "./call.ts";
+import { executeAnswerOf } from "./execute-answer.ts";
+import { answer } from "./handler.ts";
+import type { HandlerDependencies, RouteHandlers } from "./handler.ts";
 
 type TurnRoute =
   | "getTurn"
@@ -16,7 +16,7 @@ type TurnRoute =
   | "interruptTurn"
   | "steerTurn";
 
-export function turnHandlers({ engine }: Door): Handlers<TurnRoute> {
+export function turnHandlers({ engine }: HandlerDependencies): RouteHandlers<TurnRoute> {
   return {
     getTurn: async ({ caller, id }) => {
       const reader = await engine.turns.read(caller, id);
@@ -52,7 +52,7 @@ function plainText(text: string): Response {
   return new Response(text, { headers: { "content-type": "text/plain; charset=utf-8" } });
 }
 
-/** Whatever a provider sent is given as bytes: a browser must never take it for a page. */
+/** Returns the bytes of a provider as an octet stream: a browser must never render them as a page. */
 function bytes(content: Uint8Array): Response {
   const headers = { "content-type": "application/octet-stream" };
   return new Response(content as Uint8Array<ArrayBuffer>, { headers });

@@ -1,4 +1,4 @@
-/** Sessions as answers show them: with the names that their contexts have now for the caller, as far as there are any. */
+/** Turns sessions into their wire form, with the current names of their contexts that the caller may see. */
 import type { Caller } from "../../../domain/caller.ts";
 import type { Session } from "../../../domain/session.ts";
 import type { Engine } from "../../../engine/engine.ts";

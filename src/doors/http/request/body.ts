@@ -1,4 +1,4 @@
-/** Reading a request's body within its limit, counted as it arrives and not by what a header promises (H5). */
+/** Reads the body of a request within its limit. Bytes are counted as they arrive, because a header may be wrong (H5). */
 import type { ReadableStreamReadResult } from "node:stream/web";
 import { AptoveError } from "../../../domain/errors.ts";
 import { parseJson } from "./json-body.ts";
@@ -9,12 +9,12 @@ export async function readBody(request: Request, bytesMax: number): Promise<Uint
 
 const readToTheEnd = new WeakSet<Request>();
 
-/** Whether a part of the request's body may still be on its way. */
+/** Returns true if a part of the request's body may still arrive. */
 export function isUnread(request: Request): boolean {
   return request.body !== null && !readToTheEnd.has(request);
 }
 
-/** A body as it arrives. Throws `body_too_large` as soon as the limit is passed, `unsupported_media_type` for a packed one. */
+/** Yields the body as it arrives. Throws `body_too_large` as soon as the limit is exceeded, `unsupported_media_type` for a compressed body. */
 export async function* bodyPieces(request: Request, bytesMax: number): AsyncGenerator<Uint8Array> {
   refuseEncoded(request);
   const promised = Number(request.headers.get("content-length") ?? 0);
@@ -29,17 +29,17 @@ export async function* bodyPieces(request: Request, bytesMax: number): AsyncGene
       return;
     }
     size += value.byteLength;
-    // The rest is left unread, not cancelled: cancelling would cut the connection before the answer is out.
+    // The rest stays unread and is not cancelled: cancelling would cut the connection before the response is sent.
     if (size > bytesMax) throw tooLarge(bytesMax);
     yield value;
   }
 }
 
-/** Nothing is unpacked here, so nothing small becomes large (H5). */
+/** Refuses a compressed body, because a small one could expand into a large one (H5). */
 function refuseEncoded({ headers }: Request): void {
   const encoding = (headers.get("content-encoding") ?? "identity").trim().toLowerCase();
   if (encoding === "identity" || encoding === "") return;
-  const detail = `the encoding ${JSON.stringify(encoding)} of a body is not taken; send it as it is`;
+  const detail = `the content encoding ${JSON.stringify(encoding)} is not supported; send the body without one`;
   throw new AptoveError("unsupported_media_type", detail);
 }
 
@@ -57,7 +57,7 @@ function tooLarge(bytesMax: number): AptoveError {
   return new AptoveError("body_too_large", `the limit is ${bytesMax} bytes`, { facts: { limitBytes: bytesMax } });
 }
 
-/** The text of a body, without a byte order mark. */
+/** Returns the text of a body, without a byte order mark. Throws `request_invalid` if it is not UTF-8. */
 export function bodyText(body: Uint8Array): string {
   try {
     return new TextDecoder("utf-8", { fatal: true }).decode(body);
@@ -67,7 +67,7 @@ export function bodyText(body: Uint8Array): string {
 }
 
 export interface MediaType {
-  /** Lower case, without parameters; empty where there is none. */
+  /** The media type in lower case, without parameters. Empty if the request has none. */
   name: string;
   charset: string | null;
 }
@@ -80,7 +80,7 @@ export function mediaType(request: Request): MediaType {
   return { name: name.trim().toLowerCase(), charset: charset?.toLowerCase() ?? null };
 }
 
-/** JSON from a body that says it is JSON: anything else is `unsupported_media_type`. */
+/** Reads a JSON body. Throws `unsupported_media_type` if the header names another media type. */
 export async function readJson(request: Request, bytesMax: number): Promise<unknown> {
   requireMediaType(mediaType(request), ["application/json"]);
   return parseJson(bodyText(await readBody(request, bytesMax)), "the body");
@@ -88,10 +88,10 @@ export async function readJson(request: Request, bytesMax: number): Promise<unkn
 
 export function requireMediaType({ name, charset }: MediaType, taken: readonly string[]): void {
   if (!taken.includes(name)) {
-    const given = name === "" ? "the request names none" : `"${name}" is not`;
-    throw new AptoveError("unsupported_media_type", `taken here: ${taken.join(", ")}; ${given}`);
+    const given = name === "" ? "the request has no Content-Type" : `"${name}" is not supported`;
+    throw new AptoveError("unsupported_media_type", `${given}; send ${taken.join(", ")}`);
   }
   if (charset !== null && charset !== "utf-8" && charset !== "utf8") {
-    throw new AptoveError("unsupported_media_type", `the charset "${charset}" is not taken; send UTF-8`);
+    throw new AptoveError("unsupported_media_type", `the charset "${charset}" is not supported; send UTF-8`);
   }
 }

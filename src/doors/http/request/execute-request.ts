@@ -1,6 +1,6 @@
 /**
- * The three ways to write an execute request (H1): JSON; plain text, with the rest in the query; multipart,
- * with files. All of them end as one and the same request of the engine.
+ * Reads an execute request in its three forms (H1): JSON; plain text, with all other fields in the query; and multipart, with
+ * files. All three become the same request to the engine.
  */
 import type { ActiveFile } from "../../../domain/active-file.ts";
 import { AptoveError } from "../../../domain/errors.ts";
@@ -17,12 +17,12 @@ import { parseJson } from "./json-body.ts";
 import { readInput, takeInputFiles } from "./read-input.ts";
 import { readQuery } from "./query.ts";
 
-export interface ExecuteCall {
-  /** Without the session that `continues` is in, and without the idempotency key. */
+export interface ParsedExecuteRequest {
+  /** The request to the engine, without the session of `continues` and without the idempotency key. */
   turn: Omit<TurnRequest, "idempotencyKey">;
-  /** A turn to continue from, exactly there. */
+  /** The turn that must still be the session's head. Null: the request names none. */
   continues: string | null;
-  /** What the request says of how it wants the answer; null: nothing, so the `Accept` header counts. */
+  /** The form of the response that the body or the query names. Null: the `Accept` header decides. */
   delivery: "sse" | "stream" | "json" | null;
 }
 
@@ -31,7 +31,7 @@ export interface ExecuteLimits {
   activeFilesPerTurnMax: number;
 }
 
-/** Faults of these fields have codes of their own, whatever is wrong with them (E4, T9, X5). */
+/** Error codes for faults in these fields (E4, T9, X5). Other fields have `request_invalid`. */
 const fieldCodes: Readonly<Record<string, ErrorCode>> = {
   tools: "tool_invalid",
   toolsJson: "tool_invalid",
@@ -42,18 +42,18 @@ const fieldCodes: Readonly<Record<string, ErrorCode>> = {
 
 const bodyTypes = ["application/json", "text/plain", "multipart/form-data"] as const;
 
-export async function readExecuteCall(request: Request, limits: ExecuteLimits): Promise<ExecuteCall> {
+export async function readExecuteRequest(request: Request, limits: ExecuteLimits): Promise<ParsedExecuteRequest> {
   const type = mediaType(request);
   requireMediaType(type, bodyTypes);
   if (type.name !== "text/plain") refuseQuery(request);
   const body = await readBody(request, limits.requestBodyBytesMax);
   switch (type.name as (typeof bodyTypes)[number]) {
     case "application/json":
-      return executeCall(parseRequest(parseJson(bodyText(body), "the body")), limits);
+      return toParsedRequest(parseRequest(parseJson(bodyText(body), "the body")), limits);
     case "text/plain":
-      return executeCall({ ...queryRequest(request), instruction: bodyText(body) }, limits);
+      return toParsedRequest({ ...queryRequest(request), instruction: bodyText(body) }, limits);
     case "multipart/form-data":
-      return executeCall(await multipartRequest(request, body), limits);
+      return toParsedRequest(await multipartRequest(request, body), limits);
   }
 }
 
@@ -61,7 +61,7 @@ function parseRequest(value: unknown): ExecuteRequest {
   return parseWithSchema(executeRequestSchema, value, fieldCodes);
 }
 
-/** A field that is sent in the query beside a body that has it too would be lost in silence. */
+/** Refuses a query if the fields are in the body: a field in the query would be ignored silently. */
 function refuseQuery(request: Request): void {
   parseWithSchema(z.strictObject({}), readQuery(request, []));
 }
@@ -121,13 +121,13 @@ function withFiles(value: unknown, files: readonly { path: string; contentBase64
       (one) => typeof one === "object" && one !== null && "path" in one && one.path === file.path,
     );
     if (at === -1) entries.push(file);
-    // Content that is listed and sent as a part is refused by the schema: it has both.
+    // If the listed file has content already, the schema refuses it, because it then has both.
     else entries[at] = { ...(entries[at] as object), contentBase64: file.contentBase64 };
   }
   return { ...request, activeFiles: entries };
 }
 
-export function executeCall(request: ExecuteRequest, limits: ExecuteLimits): ExecuteCall {
+export function toParsedRequest(request: ExecuteRequest, limits: ExecuteLimits): ParsedExecuteRequest {
   const files = request.activeFiles ?? [];
   if (files.length > limits.activeFilesPerTurnMax) {
     const detail = `${files.length} active files; the limit is ${limits.activeFilesPerTurnMax}`;
@@ -166,7 +166,7 @@ export function executeCall(request: ExecuteRequest, limits: ExecuteLimits): Exe
   };
 }
 
-/** E4: `toolsJson` is the same list as `tools`, as a string. */
+/** Reads the client's tools. `toolsJson` is the same list as `tools`, in a string (E4). */
 function readTools(request: ExecuteRequest): ToolDefinition[] {
   const asText = request.toolsJson ?? "";
   if (asText !== "" && request.tools != null) {
@@ -204,7 +204,7 @@ function readFile(file: WireFile): ActiveFile {
 function fileContent({ path, content, contentBase64 }: WireFile): Uint8Array | null {
   if (contentBase64 != null) return Buffer.from(contentBase64, "base64");
   if (content == null) return null;
-  // Encoding would replace it by another character, and the model would see a file that does not exist.
+  // Encoding would replace half a surrogate pair with another character, and the model would see a file that does not exist.
   if (!content.isWellFormed()) {
     throw new AptoveError("active_file_invalid", `the content of ${JSON.stringify(path)} has half a surrogate pair`);
   }

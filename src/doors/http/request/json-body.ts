@@ -1,8 +1,8 @@
-/** JSON from outside: refused with the place of its first fault, and never nested so deep that reading it would end the process. */
+/** Parses JSON of clients. An error names the position of the first fault. The depth is limited, so that deep nesting cannot crash the process. */
 import { AptoveError } from "../../../domain/errors.ts";
 import { limits } from "../../../domain/limits.ts";
 
-/** Throws `request_invalid`; `what` names the text in the detail. */
+/** Parses JSON. Throws `request_invalid`; `what` names the text in the detail. */
 export function parseJson(text: string, what: string): unknown {
   let value: unknown;
   try {
@@ -10,9 +10,9 @@ export function parseJson(text: string, what: string): unknown {
   } catch {
     const position = jsonFaultAt(text);
     const before = text.slice(0, position).split("\n");
-    const place = `line ${before.length} column ${(before.at(-1) ?? "").length + 1}`;
+    const lineAndColumn = `line ${before.length} column ${(before.at(-1) ?? "").length + 1}`;
     const found = position >= text.length ? "it ends too early" : `unexpected ${JSON.stringify(text[position])}`;
-    const detail = `${what} is not JSON: ${found} at position ${position} (${place})`;
+    const detail = `${what} is not JSON: ${found} at position ${position} (${lineAndColumn})`;
     throw new AptoveError("request_invalid", detail, { facts: { position } });
   }
   if (isDeeperThan(value, limits.jsonDepthMax)) {
@@ -34,18 +34,18 @@ function isContainer(value: unknown): value is object {
   return typeof value === "object" && value !== null;
 }
 
-/** `first`: an object's first key, a list's first value, or what closes it at once. `after`: a comma, or what closes. */
+/** What the parser expects next. `first`: an object's first key, a list's first value, or the closing bracket. `after`: a comma or the closing bracket. */
 type Expected = "value" | "first" | "key" | "colon" | "after";
 
 const tokenPattern =
   /[ \t\n\r]*(?:(true|false|null|-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?)(?![\w.+-])|([[\]{},:"])|)/y;
 
 /**
- * Where a text stops being JSON: the first token that cannot stand there, or the text's end. Only for texts
- * that are not JSON; the engine's own messages name a place for some faults and not for others.
+ * Returns the position where a text stops being JSON: its first token that is not allowed there, or its end. Only for texts
+ * that are not JSON. The messages of `JSON.parse` name a position for some faults only.
  */
 export function jsonFaultAt(text: string): number {
-  /** What may come next; `}` and `]` on the stack are what closes the open objects and lists. */
+  /** The expected kind of the next token. The stack `open` has the closing brackets of all open objects and lists. */
   let expected: Expected = "value";
   const open: string[] = [];
   let at = 0;
@@ -95,7 +95,7 @@ function next(found: string, expected: Expected, open: string[]): Expected {
   return isKey ? "colon" : "after";
 }
 
-/** After the closing quote, or at the character that a string may not hold. */
+/** Returns the position after the closing quote, or of the character that a string must not contain. */
 function stringEnd(text: string, start: number): { at: number; isFault: boolean } {
   for (let at = start; at < text.length; at++) {
     const character = text.charAt(at);

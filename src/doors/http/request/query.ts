@@ -1,13 +1,13 @@
-/** Reading a query: every name once, except for lists, and nothing that is not encoded as it should be. */
+/** Reads the query of a request. Each name may occur once, except for lists, and the encoding must be valid. */
 import { AptoveError } from "../../../domain/errors.ts";
 
-/** `lists` names the parameters that may be repeated; they come as lists. */
+/** Returns the parameters. Those named in `lists` may be repeated, and are lists. Throws `request_invalid`. */
 export function readQuery(request: Request, lists: readonly string[]): Record<string, string | string[]> {
   const { search, searchParams } = new URL(request.url);
   try {
     decodeURIComponent(search);
   } catch {
-    throw new AptoveError("request_invalid", "the query is not percent-encoded as it should be");
+    throw new AptoveError("request_invalid", "the percent-encoding of the query is not valid");
   }
   const query: Record<string, string | string[]> = {};
   for (const name of new Set(searchParams.keys())) {

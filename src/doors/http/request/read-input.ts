@@ -1,4 +1,4 @@
-/** Parts of the input as a request writes them, and files of a form that belong to them (I1, H1). */
+/** Reads the input parts of a request, and the files of a form that belong to them (I1, H1). */
 import type { InputPart } from "../../../domain/input-part.ts";
 import { AptoveError } from "../../../domain/errors.ts";
 import type { WireInputPart } from "../../../protocol/execute.ts";
@@ -32,7 +32,7 @@ export interface FormFile {
   contentBase64: string;
 }
 
-/** Files that the `input` of a request names without content get it; gives the request with them, and the other files. */
+/** Adds files of a form to the parts of `input` that name their paths. Returns the changed request, and the other files. */
 export function takeInputFiles(
   request: { input?: unknown },
   files: readonly FormFile[],
@@ -43,7 +43,7 @@ export function takeInputFiles(
     if (typeof part !== "object" || part === null || !("path" in part) || !("type" in part)) return part;
     const at = others.findIndex((file) => file.path === part.path);
     if (part.type !== "file" || at === -1) return part;
-    // Content that is listed and sent as a part is refused by the schema: it has both.
+    // If the listed part has content already, the schema refuses it, because it then has both.
     return { ...part, contentBase64: others.splice(at, 1)[0]?.contentBase64 };
   });
   return { request: { ...request, input }, others };

@@ -34,7 +34,7 @@ export class Histories {
   }
 
   /**
-   * Returns the whole state of a turn. `null` stands for the state before a root. Throws `history_unavailable` rather
+   * Returns the whole state of a turn. `null` stands for the state before a root. Throws `history_unavailable` or `data_newer` rather
    * than return a part of the history (C3).
    */
   async state(turnId: string | null): Promise<State> {
@@ -47,6 +47,7 @@ export class Histories {
       return state;
     } catch (error) {
       const { code, message } = failureOf(error);
+      if (code === "data_newer") throw error;
       throw new AptoveError(
         "history_unavailable",
         `the history of turn ${turnId} cannot be read (${code}: ${message})`,

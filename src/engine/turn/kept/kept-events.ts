@@ -1,12 +1,10 @@
 /** Reads the events of a finished turn from its blobs (V2). */
 import { type SequencedEvent, splitDeltas, type TurnEvent } from "../../../domain/events.ts";
-import type { Turn } from "../../../domain/turn.ts";
 import { readBlob } from "./turn-blobs.ts";
+import type { StoredTurn } from "./turn-order.ts";
 import type { EngineDependencies } from "../../dependencies.ts";
 import { readAll } from "../../../live/event-log.ts";
 import { failure } from "../../../domain/errors.ts";
-
-export type StoredTurn = Exclude<Turn, { status: "pending" }>;
 
 /** Returns all events of a finished turn. */
 export async function keptEvents(

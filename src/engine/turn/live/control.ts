@@ -11,7 +11,7 @@ import { limits } from "../../../domain/limits.ts";
 import type { Session } from "../../../domain/session.ts";
 import type { TurnControl } from "../../../records/record-store.ts";
 import type { EngineCore } from "./engine-core.ts";
-import { isBusy, type LiveTurn } from "./live-turn.ts";
+import { keepsSessionBusy, type LiveTurn } from "./live-turn.ts";
 import { checkInstruction } from "../request/envelope.ts";
 import { mayWrite } from "../../access/visible.ts";
 import { mayContinue } from "../../access/visible.ts";
@@ -49,7 +49,9 @@ async function stopSubagents(core: EngineCore, caller: Caller, sessionId: string
   const page = { limit: limits.subagentTurnsPerSessionMax };
   const { deps, live } = core;
   const stored = (await deps.records.subagents.listTurns(sessionId, page)).filter((turn) => turn.status === "pending");
-  const here = live.all().filter((one) => one.sessionId === sessionId && one.subagent !== null && isBusy(one.state));
+  const here = live
+    .all()
+    .filter((one) => one.sessionId === sessionId && one.subagent !== null && keepsSessionBusy(one.state));
   const running = new Map(stored.map(({ id, runnerId }) => [id, runnerId]));
   for (const { turnId } of here) running.set(turnId, deps.runner.id);
   const stopped: string[] = [];
@@ -108,7 +110,7 @@ async function runningTurn(
     live: live.get(id) ?? null,
   });
   const here = "turnId" in target ? live.get(target.turnId) : live.ofSession(target.sessionId);
-  if (here !== undefined && isBusy(here.state)) {
+  if (here !== undefined && keepsSessionBusy(here.state)) {
     // A turn that is being prepared has no row yet. Its session decides whether the caller may see it.
     const session = await visibleSession(deps, caller, visibleBy(here));
     // The session that a new fork comes from decides only who may see the turn.

@@ -3,7 +3,7 @@ import { test } from "node:test";
 import { failure } from "../../../domain/errors.ts";
 import {
   hasLostLease,
-  isBusy,
+  keepsSessionBusy,
   isOver,
   toClosed,
   toLost,
@@ -98,7 +98,14 @@ for (const [name, [way, expected]] of Object.entries(ways)) {
 test("[T5] [R1] each state tells whether its session is busy, its listeners are released, and its lease is lost", () => {
   const which = (is: (state: LiveTurnState) => boolean): string[] =>
     Object.entries(states).flatMap(([name, state]) => (is(state) ? [name] : []));
-  assert.deepEqual(which(isBusy), ["preparing", "running", "lost", "settling", "settling, lost", "unwritten"]);
+  assert.deepEqual(which(keepsSessionBusy), [
+    "preparing",
+    "running",
+    "lost",
+    "settling",
+    "settling, lost",
+    "unwritten",
+  ]);
   assert.deepEqual(which(isOver), ["lost", "stored", "unwritten", "closed", "closed, lost"]);
   assert.deepEqual(which(hasLostLease), ["lost", "settling, lost", "closed, lost"]);
 });

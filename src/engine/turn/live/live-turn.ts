@@ -168,7 +168,7 @@ export function hasLostLease(state: LiveTurnState): boolean {
 }
 
 /** Returns true if the turn can be controlled here. A turn of the session's agent keeps its session busy (T5). */
-export function isBusy({ name }: LiveTurnState): boolean {
+export function keepsSessionBusy({ name }: LiveTurnState): boolean {
   return name !== "stored" && name !== "closed";
 }
 

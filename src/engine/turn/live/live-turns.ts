@@ -2,7 +2,7 @@
  * The registry of the turns that this process runs, for interrupting them and for an orderly end (R3, R4). It is only
  * in memory and is never restored: the records are the truth.
  */
-import { isBusy, LiveTurn, type LiveTurnFacts } from "./live-turn.ts";
+import { keepsSessionBusy, LiveTurn, type LiveTurnFacts } from "./live-turn.ts";
 
 export class LiveTurns {
   readonly #byTurn = new Map<string, LiveTurn>();
@@ -25,7 +25,9 @@ export class LiveTurns {
 
   /** Returns the turn that keeps the session busy. */
   ofSession(sessionId: string): LiveTurn | undefined {
-    return this.all().find((live) => live.sessionId === sessionId && live.subagent === null && isBusy(live.state));
+    return this.all().find(
+      (live) => live.sessionId === sessionId && live.subagent === null && keepsSessionBusy(live.state),
+    );
   }
 
   all(): LiveTurn[] {

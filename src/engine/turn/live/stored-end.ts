@@ -4,7 +4,8 @@
  */
 import { AptoveError, type Failure } from "../../../domain/errors.ts";
 import { isTerminal, type SequencedEvent } from "../../../domain/events.ts";
-import { keptEvents, terminalOf, type StoredTurn } from "../kept/kept-events.ts";
+import { keptEvents, terminalOf } from "../kept/kept-events.ts";
+import type { StoredTurn } from "../kept/turn-order.ts";
 import type { EngineCore } from "./engine-core.ts";
 
 export interface SubscriberPosition {

@@ -123,7 +123,7 @@ export async function gatherChunks(
       const warning = code === "index_missing" ? "index_missing" : "retrieval_failed";
       return { ...nothing, warnings: [{ code: warning, message: `answered without retrieval: ${message}` }] };
     }
-    if (error instanceof AptoveError && error.code.startsWith("index_")) throw error;
+    if (error instanceof AptoveError && /^(?:index_|data_newer)/.test(error.code)) throw error;
     throw new AptoveError("retrieval_failed", message, { cause: error });
   }
 }

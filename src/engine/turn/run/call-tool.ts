@@ -4,7 +4,7 @@ import type { ToolCallItem } from "../../../domain/history.ts";
 import { limits } from "../../../domain/limits.ts";
 import type { ToolCallView } from "../../../domain/tool.ts";
 import { unlessAborted } from "../../../system/abort.ts";
-import { failed, lookAt } from "../../../tools/tool-call.ts";
+import { failedResult, previewToolCall } from "../../../tools/tool-call.ts";
 import type { Tool, ToolContext, ToolResult } from "../../../tools/tool.ts";
 import type { EngineCore } from "../live/engine-core.ts";
 import type { ApprovalAnswer } from "../../engine.ts";
@@ -33,7 +33,7 @@ async function shownAndRun(core: EngineCore, run: ModelRun, toolCall: ToolCall):
   try {
     // A call that was stopped meanwhile must not start.
     if (run.live.signal.aborted || !holdsLease(core, run.live)) return notRun;
-    const { view, refusal } = await lookAt(toolCall.tool, toolCall.args);
+    const { view, refusal } = await previewToolCall(toolCall.tool, toolCall.args);
     run.recorder.emit({ type: "tool_call_view", callId: toolCall.call.callId, view });
     const denial = toolCall.asks ? (refusal ?? (await ask(run, toolCall, view))) : null;
     if (run.live.signal.aborted || !holdsLease(core, run.live)) return notRun;
@@ -41,7 +41,7 @@ async function shownAndRun(core: EngineCore, run: ModelRun, toolCall: ToolCall):
   } catch (error) {
     if (run.live.signal.aborted) return notRun;
     core.deps.report(`the tool "${toolCall.call.name}" could not be called`, error);
-    return failed(failureOf(error).message);
+    return failedResult(failureOf(error).message);
   }
 }
 
@@ -74,9 +74,9 @@ async function runInTime(core: EngineCore, run: ModelRun, { call, tool, args }: 
     return await unlessAborted(tool.run(args, context), signal);
   } catch (error) {
     if (run.live.signal.aborted) return { output: "interrupted: the call was stopped", isError: true };
-    if (deadline.aborted) return failed(`no result within ${timeMs / 1000} s`);
+    if (deadline.aborted) return failedResult(`no result within ${timeMs / 1000} s`);
     core.deps.report(`the tool "${call.name}" threw`, error);
-    return failed(failureOf(error).message);
+    return failedResult(failureOf(error).message);
   } finally {
     context.endShowing();
   }

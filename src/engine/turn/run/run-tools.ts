@@ -5,7 +5,7 @@
 import { openToolCalls, type ToolCallItem, type ToolResultItem } from "../../../domain/history.ts";
 import { limits } from "../../../domain/limits.ts";
 import type { DeferredCall } from "../../../domain/tool.ts";
-import { failed, outputForModel, parseArguments } from "../../../tools/tool-call.ts";
+import { failedResult, outputForModel, parseArguments } from "../../../tools/tool-call.ts";
 import type { ToolResult } from "../../../tools/tool.ts";
 import type { AcceptedRequest } from "../prepare/accepted-request.ts";
 import { callTool, type ToolCall } from "./call-tool.ts";
@@ -142,5 +142,5 @@ const noPersonToAsk: ToolResult = {
 };
 
 function refused(reason: string): Fate {
-  return { result: failed(reason) };
+  return { result: failedResult(reason) };
 }

@@ -6,7 +6,6 @@ import type { PairingCode } from "../../../domain/device.ts";
 import { newId } from "../../../domain/ids.ts";
 import { cuts, startCuttingProxy } from "../../../../testing/cutting-proxy.ts";
 import { startPostgres, type TestPostgres } from "../../../../testing/postgres.ts";
-import { readsStoredRecords, storedRecords, storedVersions } from "../../../../testing/stored-records.ts";
 import { recordStoreSuite } from "../../record-store.suite.ts";
 import type { ImportedTurn, RecordStore } from "../../record-store.ts";
 import {
@@ -119,36 +118,6 @@ test("[B2] records of a newer version are refused, and not touched", async (cont
   const { rows } = await client.query("select version, to_regclass('runners') as runners from schema_version");
   assert.deepEqual(rows, [{ version: dataVersion + 1, runners: null }]);
 });
-
-for (const version of storedVersions) {
-  test(`[B2] records of version ${version} open, are brought up to date, and can be gone on with`, async (context) => {
-    const [old, fresh] = [newPlace(), newPlace()];
-    const client = await connect(context, old.schema);
-    await client.query(`create schema ${client.escapeIdentifier(old.schema)}`);
-    await client.query(storedRecords(version, "postgres"));
-    const store = await openPostgresRecords(old);
-    context.after(() => store.close());
-    await readsStoredRecords(store, version);
-
-    await (await openPostgresRecords(fresh)).close();
-    assert.deepEqual(await schemaOf(client, old.schema), await schemaOf(client, fresh.schema));
-  });
-}
-
-/** Columns and indexes of a schema, without its name. */
-async function schemaOf(client: pg.Client, schema: string): Promise<unknown[]> {
-  const columns = await client.query(
-    `select table_name, column_name, data_type, is_nullable, collation_name
-    from information_schema.columns where table_schema = $1 order by 1, ordinal_position`,
-    [schema],
-  );
-  const indexes = await client.query<{ indexdef: string }>(
-    "select indexdef from pg_indexes where schemaname = $1 order by indexname",
-    [schema],
-  );
-  assert.ok(columns.rows.length > 0 && indexes.rows.length > 0);
-  return [columns.rows, indexes.rows.map(({ indexdef }) => indexdef.replaceAll(client.escapeIdentifier(schema), ""))];
-}
 
 test("[B3] a full disk is storage_full, and nothing is half written", async (context) => {
   const place = newPlace();

@@ -91,8 +91,7 @@ export async function openPostgresRecords({ migrations, onPool, ...options }: Po
     async lock(tx) {
       await sql`select pg_advisory_xact_lock(${sql.lit(migrationLock)})`.execute(tx);
       if (schema !== undefined) await makeSchema(tx, schema);
-      await sql`create table if not exists schema_version (version integer not null)`.execute(tx);
-      await sql`alter table schema_version add column if not exists oldest integer`.execute(tx);
+      await sql`create table if not exists schema_version (version integer not null, oldest integer)`.execute(tx);
     },
     async product() {
       const { rows } = await sql<{ version: string }>`select current_setting('server_version') as version`.execute(db);
@@ -143,12 +142,11 @@ async function again<T>(work: () => Promise<T>, withinMs: number): Promise<T> {
   }
 }
 
-/** 0 before the first migration. Before version 5 nobody else could use the data. */
+/** Returns 0 for both before the first migration. */
 async function readVersion(db: Kysely<Tables>): Promise<DataVersion> {
   try {
-    const { rows } = await sql<{ version: number; oldest?: number | null }>`select * from schema_version`.execute(db);
-    const version = rows[0]?.version ?? 0;
-    return { version, oldest: rows[0]?.oldest ?? version };
+    const { rows } = await sql<DataVersion>`select version, oldest from schema_version`.execute(db);
+    return rows[0] ?? { version: 0, oldest: 0 };
   } catch (error) {
     if (isUndefinedTable(error)) return { version: 0, oldest: 0 };
     throw error;

@@ -15,7 +15,7 @@ import {
   type Driver,
   type QueryResult,
 } from "kysely";
-import { isBusy } from "../../../system/sqlite-begin.ts";
+import { isSqliteBusy } from "../../../system/sqlite-begin.ts";
 
 /** How long a writer waits for the transactions of others; ours take a few milliseconds. */
 const lockWaitMs = 10_000;
@@ -97,7 +97,7 @@ class SqliteFileConnection implements DatabaseConnection {
       try {
         return this.#runNow(text, parameters);
       } catch (error) {
-        if (!isBusy(error) || performance.now() > deadline) throw error;
+        if (!isSqliteBusy(error) || performance.now() > deadline) throw error;
       }
       await delay(Math.random() * pause);
     }

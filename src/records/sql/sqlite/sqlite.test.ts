@@ -7,7 +7,6 @@ import { createInterface } from "node:readline";
 import { test, type TestContext } from "node:test";
 import { fileURLToPath } from "node:url";
 import Database from "better-sqlite3";
-import { readsStoredRecords, storedRecords, storedVersions } from "../../../../testing/stored-records.ts";
 import { AptoveError } from "../../../domain/errors.ts";
 import { recordStoreSuite } from "../../record-store.suite.ts";
 import {
@@ -173,35 +172,6 @@ test("[B2] records of a newer version are used where that only added something, 
   assert.deepEqual(await readFile(file), before);
 });
 
-for (const version of storedVersions) {
-  test(`[B2] records of version ${version} open, are brought up to date, and can be gone on with`, async (context) => {
-    const file = await temporaryFile(context);
-    openDatabase(file).close();
-    await withDatabase(file, (database) => database.exec(storedRecords(version, "sqlite")));
-    const store = await openSqliteRecords({ file });
-    context.after(() => store.close());
-    await readsStoredRecords(store, version);
-
-    const fresh = join(dirname(file), "fresh.db");
-    await (await openSqliteRecords({ file: fresh })).close();
-    assert.deepEqual(await withDatabase(file, schemaOf), await withDatabase(fresh, schemaOf));
-  });
-}
-
-test("[B2] [S7] what the turns of version 2 cost is summed up for their sessions", async (context) => {
-  const file = await temporaryFile(context);
-  openDatabase(file).close();
-  await withDatabase(file, (database) => {
-    database.exec(storedRecords(2, "sqlite"));
-    database.exec("update turns set doc = json_set(doc, '$.run.usage.costUsd', 0.25) where sequence in (2, 4)");
-  });
-  await (await openSqliteRecords({ file })).close();
-  const costs = await withDatabase(file, (database) =>
-    database.prepare("select cost_usd from sessions order by id").pluck().all(),
-  );
-  assert.deepEqual(costs, [0.5, 0, 0, 0]);
-});
-
 test(
   "[B6] the file is for its owner only, and so is its folder",
   { skip: process.platform === "win32" },
@@ -312,8 +282,3 @@ test("[B3] a file that is no database, a folder, and a damaged row are storage_f
   await assert.rejects(openSqliteRecords({ file: other }), isFault);
   assert.match(await readFile(other, "utf8"), /^These are notes/);
 });
-
-/** Names and definitions of all tables and indexes, as SQLite keeps them. */
-function schemaOf(database: Database.Database): unknown[] {
-  return database.prepare("select name, sql from sqlite_master order by name").all();
-}

@@ -1,7 +1,7 @@
 /**
  * SQLite, embedded: one file, used by several processes at once (B4), durable at every commit (B3).
  */
-import { closeSync, mkdirSync, openSync } from "node:fs";
+import { closeSync, mkdirSync, openSync, statSync } from "node:fs";
 import { dirname } from "node:path";
 import Database from "better-sqlite3";
 import { Kysely, sql } from "kysely";
@@ -22,7 +22,31 @@ export interface SqliteOptions {
 
 /** Opens the file, which is made when it is not there (0600, its folder 0700). */
 export async function openSqliteRecords({ file, now = Date.now }: SqliteOptions): Promise<RecordStore> {
-  return await sqlRecords(sqliteEngine(openDatabase(file), now));
+  const reader = hasLog(file) ? openReader(file) : null;
+  try {
+    return await sqlRecords(sqliteEngine(openDatabase(file), now));
+  } finally {
+    reader?.close();
+  }
+}
+
+/** Returns true if a process is writing the file, or was killed while it did. */
+function hasLog(file: string): boolean {
+  return (statSync(`${file}-wal`, { throwIfNoEntry: false })?.size ?? 0) > 0;
+}
+
+/**
+ * The last connection to close writes the log into the file, unless it is one that only reads. So records of a newer
+ * version, which are refused after they were opened, stay as they are while this one is open (B2).
+ */
+function openReader(file: string): Database.Database {
+  try {
+    const reader = new Database(file, { readonly: true, fileMustExist: true, timeout: openWaitMs });
+    reader.pragma("user_version");
+    return reader;
+  } catch (error) {
+    throw recordsFault(`the records in ${file} could not be opened`, error);
+  }
 }
 
 /** Throws a storage fault for a file that cannot be opened or is no database. */
@@ -78,9 +102,9 @@ export function sqliteEngine(database: Database.Database, now: () => number = Da
   };
 }
 
-/** Before version 5 nobody else could use the data. */
+/** Returns 0 where there are no records yet. */
 async function readOldest(db: Kysely<Tables>, version: number): Promise<number> {
-  if (version < 5) return version;
+  if (version === 0) return 0;
   const { rows } = await sql<{ version: number }>`select version from schema_oldest`.execute(db);
   return rows[0]?.version ?? version;
 }

@@ -1,0 +1,61 @@
+/** The workspaces of the data folder, or of stores that the caller gives (Y1). They are opened at first use, because most commands need none. */
+import type { Millis } from "../domain/ids.ts";
+import type { TranscribedTurn } from "../domain/transcript.ts";
+import type { DataFolder } from "../configuration/data-folder.ts";
+import type { OpenedWorkspaces } from "../workspace/opened-workspaces.ts";
+import type { Transcripts } from "../workspace/transcript/transcripts.ts";
+import type { WorkspaceOptions } from "./options.ts";
+
+export interface LazyWorkspaces {
+  opened(): Promise<OpenedWorkspaces>;
+  transcripts(): Promise<Transcripts>;
+  /** Writes the turn to the transcript, and marks the workspace as used (W4, W6). Never rejects. */
+  turnFinished(workspaceId: string, turn: TranscribedTurn): Promise<void>;
+}
+
+interface WorkspaceSetup {
+  folder: DataFolder;
+  now(): Millis;
+  report(message: string, error?: unknown): void;
+}
+
+export function lazyWorkspaces(given: WorkspaceOptions, { folder, now, report }: WorkspaceSetup): LazyWorkspaces {
+  let opened: Promise<OpenedWorkspaces> | null = null;
+  let written: Promise<Transcripts> | null = null;
+  const kept: LazyWorkspaces = {
+    opened: () => (opened ??= open(given, { folder, now })),
+    transcripts: () => (written ??= openTranscripts()),
+    turnFinished: async (workspaceId, turn) => {
+      await (await kept.transcripts()).turnFinished(workspaceId, turn);
+      try {
+        await (await kept.opened()).workspaces.touch(workspaceId);
+      } catch (error) {
+        report(`the workspace ${workspaceId} could not be marked as used`, error);
+      }
+    },
+  };
+  const openTranscripts = async (): Promise<Transcripts> => {
+    const { createTranscripts } = await import("../workspace/transcript/transcripts.ts");
+    return createTranscripts({ store: (await kept.opened()).transcripts, now, report });
+  };
+  return kept;
+}
+
+/**
+ * Uses files for each store that the caller did not give. The exception: transcripts of workspaces in another store
+ * cannot be files beside them, so they are in memory and end with the process.
+ */
+async function open(
+  { workspaceStore, bindings, transcripts }: WorkspaceOptions,
+  { folder, now }: Omit<WorkspaceSetup, "report">,
+): Promise<OpenedWorkspaces> {
+  const { openWorkspaces } = await import("./open-workspaces.ts");
+  if (workspaceStore === undefined) return openWorkspaces(folder, { bindings, transcripts, now });
+  const { memoryTranscripts } = await import("../workspace/memory/memory-transcripts.ts");
+  return openWorkspaces(folder, {
+    store: workspaceStore,
+    bindings,
+    transcripts: transcripts ?? memoryTranscripts(),
+    now,
+  });
+}

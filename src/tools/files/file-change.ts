@@ -1,0 +1,76 @@
+/** Shows a change of a file: the lines that differ, with a few lines around them. */
+import { limits } from "../../domain/limits.ts";
+import type { ToolCallView, ToolContent } from "../../domain/tool.ts";
+import type { SessionPath } from "../session-folders.ts";
+import { shownPath } from "../shown-text.ts";
+
+const linesAround = 3;
+
+export interface FileChange {
+  /** The path as people and editors know it. */
+  path: string;
+  /** The old text. Null if the file is new. */
+  before: string | null;
+  after: string;
+}
+
+export interface ShownFileChange {
+  content: ToolContent[];
+  /** The number of the first line that differs, from 1. */
+  line: number;
+}
+
+interface ViewedChange {
+  verb: "Create" | "Write" | "Edit";
+  target: SessionPath;
+  before: string | null;
+  after: string;
+}
+
+/** Returns the view of a change. Its permission covers every change in the session's folder that contains the file. */
+export function changeView({ verb, target, before, after }: ViewedChange): ToolCallView {
+  const { content, line } = shownChange({ path: target.known, before, after });
+  return {
+    title: `${verb} ${target.shown}`,
+    kind: "edit",
+    locations: [{ path: target.known, line }],
+    content,
+    permission: { key: `write ${target.folder}`, label: `change any file in ${shownPath(target.folder)}` },
+  };
+}
+
+/** Returns the change as a diff, never a part of it. A change that is too large is described by its size. */
+export function shownChange({ path, before, after }: FileChange): ShownFileChange {
+  const region = before === null ? { oldText: null, newText: after, line: 1 } : differing(before, after);
+  const { oldText, newText, line } = region;
+  if ((oldText?.length ?? 0) + newText.length > limits.diffCharactersMax) {
+    const from = oldText === null ? "new, with" : `from ${linesText(oldText)} to`;
+    return { content: [{ type: "text", text: `too large to show: ${from} ${linesText(newText)}` }], line };
+  }
+  return { content: [{ type: "diff", path, oldText, newText }], line };
+}
+
+function differing(before: string, after: string): { oldText: string; newText: string; line: number } {
+  const [old, young] = [linesOf(before), linesOf(after)];
+  const shorter = Math.min(old.length, young.length);
+  let same = 0;
+  while (same < shorter && old[same] === young[same]) same++;
+  let sameAtEnd = 0;
+  while (sameAtEnd < shorter - same && old.at(-1 - sameAtEnd) === young.at(-1 - sameAtEnd)) sameAtEnd++;
+  const from = Math.max(0, same - linesAround);
+  const toEnd = Math.max(0, sameAtEnd - linesAround);
+  const part = (lines: string[]): string => lines.slice(from, lines.length - toEnd).join("");
+  return { oldText: part(old), newText: part(young), line: same + 1 };
+}
+
+/** Splits the text into lines, each with its line feed. */
+function linesOf(text: string): string[] {
+  return text.split(/(?<=\n)/);
+}
+
+/** Returns the number of lines in words: "1 line", "12 lines". */
+export function linesText(text: string): string {
+  let lines = text === "" || text.endsWith("\n") ? 0 : 1;
+  for (let at = text.indexOf("\n"); at !== -1; at = text.indexOf("\n", at + 1)) lines++;
+  return lines === 1 ? "1 line" : `${lines} lines`;
+}
