@@ -1,22 +1,22 @@
 /**
- * What this process has heard of turns that run elsewhere: how far each of them is. A listener that waits behind
- * an event is woken only by a later one, and one that begins to wait after the news came is not left waiting.
+ * The progress of turns that run in other processes, as far as this process was informed. A listener that waits after an
+ * event is woken only by a later one, and one that starts to wait after the notification arrived does not wait for it.
  */
 import { limits } from "../domain/limits.ts";
 import { Waiters } from "./waiters.ts";
 
-/** Turns whose last news is remembered; of one that is forgotten a listener learns when it looks by itself. */
+/** The maximum number of remembered turns. The listener of a forgotten turn finds new events by polling. */
 const turnsMax = 4_096;
-/** Said of a turn whose log was dropped. */
+/** The value for a turn whose log was dropped. */
 const dropped = -1;
 
 export interface TurnNews {
   turnId: string;
-  /** Null: its log was dropped. */
+  /** The number of its last event. Null if its log was dropped. */
   seq: number | null;
 }
 
-/** What servers tell each other: `<turn id>:<number of its last event>`, with commas between; without a number: dropped. */
+/** Reads a notification between servers: `<turn id>:<number of its last event>`, separated by commas. No number: dropped. */
 export function readNews(message: string): TurnNews[] {
   return message.split(",").map((news) => {
     const [turnId = "", seq = ""] = news.split(":");
@@ -25,14 +25,14 @@ export function readNews(message: string): TurnNews[] {
 }
 
 export class News {
-  readonly #heard = new Map<string, number>();
+  readonly #latest = new Map<string, number>();
   readonly #waiters = new Waiters();
   #missed = 0;
 
-  /** There is an event `seq` of the turn. */
+  /** Records that the turn has an event `seq`. */
   tell(turnId: string, seq: number): void {
-    const known = this.#heard.get(turnId) ?? 0;
-    this.#hear(turnId, known === dropped ? seq : Math.max(known, seq));
+    const known = this.#latest.get(turnId) ?? 0;
+    this.#record(turnId, known === dropped ? seq : Math.max(known, seq));
   }
 
   tellAll(news: readonly TurnNews[]): void {
@@ -43,34 +43,34 @@ export class News {
   }
 
   tellDropped(turnId: string): void {
-    this.#hear(turnId, dropped);
+    this.#record(turnId, dropped);
   }
 
-  #hear(turnId: string, news: number): void {
-    this.#heard.delete(turnId);
-    this.#heard.set(turnId, news);
-    const [oldest] = this.#heard.keys();
-    if (this.#heard.size > turnsMax && oldest !== undefined) this.#heard.delete(oldest);
+  #record(turnId: string, news: number): void {
+    this.#latest.delete(turnId);
+    this.#latest.set(turnId, news);
+    const [oldest] = this.#latest.keys();
+    if (this.#latest.size > turnsMax && oldest !== undefined) this.#latest.delete(oldest);
     this.#waiters.wake(turnId);
   }
 
-  /** Whoever waits looks now: something may not have been heard. */
+  /** Wakes all listeners, because a notification may have been missed. */
   tellMissed(): void {
     this.#missed += 1;
     this.#waiters.wakeAll();
   }
 
-  /** Until there may be an event after `afterSeq`, for at most `ms`. */
+  /** Resolves when there may be an event after `afterSeq`, after `ms` milliseconds at the latest. */
   async wait(turnId: string, afterSeq: number, { signal, ms }: { signal: AbortSignal; ms: number }): Promise<void> {
-    const heard = (): number => this.#heard.get(turnId) ?? 0;
+    const latest = (): number => this.#latest.get(turnId) ?? 0;
     const missed = this.#missed;
-    if (heard() === dropped) {
-      // Perhaps since the listener looked.
+    if (latest() === dropped) {
+      // The log may have been dropped after the listener read.
       return await this.#waiters.wait(turnId, signal, Math.min(ms, limits.livePollMs));
     }
     const end = performance.now() + ms;
     for (let left = ms; left > 0; left = end - performance.now()) {
-      if (signal.aborted || this.#missed !== missed || heard() > afterSeq || heard() === dropped) return;
+      if (signal.aborted || this.#missed !== missed || latest() > afterSeq || latest() === dropped) return;
       await this.#waiters.wait(turnId, signal, left);
     }
   }

@@ -1,4 +1,4 @@
-/** Who waits for the events of which turn in this process: the part that drivers have in common. */
+/** The readers in this process that wait for events, by turn. All drivers share this part. */
 
 export class Waiters {
   readonly #byTurn = new Map<string, Set<() => void>>();

@@ -1,5 +1,5 @@
 /**
- * What every record store must do, as tests: run it on your own driver to know that it keeps the contract (B5).
+ * What every record store must do, as tests. Run it on your own driver to know that it keeps the contract (B5).
  *
  *     recordStoreSuite("records in my database", async (context) => {
  *       const database = await makeEmptyDatabase();

@@ -1,4 +1,4 @@
-/** What every index refuses in the same words (Q6). */
+/** The errors that every index has in common, with the same messages (Q6). */
 import { AptoveError } from "../domain/errors.ts";
 
 export function notIndexed(repo: string): AptoveError {
@@ -13,7 +13,7 @@ interface Embedding {
   dimension: number;
 }
 
-/** Null: the index was built with what is configured. */
+/** Returns the error, or null if the index was built with the configured model. */
 export function mismatch(index: Embedding & { repo: string; root: string }, configured: Embedding): AptoveError | null {
   if (index.model === configured.model && index.dimension === configured.dimension) return null;
   const detail =

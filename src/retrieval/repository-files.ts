@@ -1,7 +1,7 @@
 /**
- * The files of a repository for the indexer, and those of its working copy as git tracks them (Q1): regular files of the working copy whose paths are in
- * git's index. What git ignores or has never seen is not there; submodules and symbolic links are passed over,
- * so that nothing outside the folder is ever read.
+ * The files of a repository for the indexer, and those of its working copy as git tracks them (Q1): regular files of the
+ * working copy whose paths are in git's index. Ignored and untracked files are not listed. Submodules and symbolic links are
+ * skipped, so that nothing outside the folder is ever read.
  */
 import { lstatSync, realpathSync, statSync } from "node:fs";
 import { open } from "node:fs/promises";
@@ -14,17 +14,17 @@ import { systemCode } from "../system/system-error.ts";
 
 const listingBytesMax = 1_073_741_824;
 
-/** What is indexed: the files of a working copy, or of a commit. */
+/** The files to index: those of a working copy, or of a commit. */
 export interface RepositoryFiles {
-  /** Of the folder itself, all links resolved. */
+  /** The path of the folder, with all links resolved. */
   root: string;
-  /** The commit that is read, or that HEAD points to; null before the first commit. */
+  /** The commit that is read, or to which HEAD points. Null before the first commit. */
   commit: string | null;
-  /** Relative to the root, forward slashes, sorted. */
+  /** The paths relative to the root, with forward slashes, sorted. */
   paths: string[];
-  /** Null when there is no regular file at the path. */
+  /** Returns null if there is no regular file at the path. */
   look(path: string): FileFacts | null;
-  /** Null when the file is gone since it was looked at. */
+  /** Returns null if the file was deleted after `look`. */
   read(path: string): Promise<Uint8Array | null>;
   close(): void;
 }
@@ -32,13 +32,13 @@ export interface RepositoryFiles {
 export interface FileFacts {
   path: string;
   sizeBytes: number;
-  /** Changes whenever the file does, apart from changes within the clock's tick. */
+  /** A text that changes whenever the file does, except for changes within one tick of the clock. */
   stamp: string;
-  /** When it was last changed, by the clock of its file system; 0: it can not change. */
+  /** The time of the last change, by the clock of the file system. 0 if the file cannot change. */
   changedAt: number;
 }
 
-/** Throws `repository_invalid` for a folder that is not there, or not in a git repository. */
+/** Lists the tracked files. Throws `repository_invalid` if the folder does not exist or is not in a git repository. */
 export async function trackedFiles(folder: string, signal?: AbortSignal): Promise<RepositoryFiles> {
   const root = folderRoot(folder);
   const listing = await git(root, ["ls-files", "--cached", "--stage", "-z"], signal);
@@ -59,7 +59,7 @@ export async function trackedFiles(folder: string, signal?: AbortSignal): Promis
   };
 }
 
-/** The folder with all links resolved; throws `repository_invalid` where there is none. */
+/** Returns the folder with all links resolved. Throws `repository_invalid` if it does not exist. */
 export function folderRoot(folder: string): string {
   const stats = statSync(folder, { throwIfNoEntry: false });
   if (stats?.isDirectory() !== true) throw new AptoveError("repository_invalid", `There is no folder ${folder}.`);
@@ -91,17 +91,17 @@ function gitFault(root: string, answer: Exclude<GitAnswer, { outcome: "answered"
   return `git could not read ${root}: ${answer.reason}`;
 }
 
-/** Looks at files of one working copy, and reads them. */
+/** Checks and reads files of one working copy. */
 export class WorkingCopy {
   readonly #root: string;
-  /** Folders that are what they seem: no part of their path is a link. */
+  /** Remembers, by folder, whether no part of its path is a link. */
   readonly #isPlain = new Map<string, boolean>();
 
   constructor(root: string) {
     this.#root = root;
   }
 
-  /** Null when there is no regular file at the path, or it is reached through a link. */
+  /** Returns null if there is no regular file at the path, or if it is reached through a link. */
   look(path: string): FileFacts | null {
     const file = this.#locate(path);
     if (!this.#isPlainFolder(dirname(file))) return null;
@@ -115,7 +115,7 @@ export class WorkingCopy {
     };
   }
 
-  /** Null when the file is gone, or has become a link, since it was looked at. */
+  /** Returns null if the file was deleted, or became a link, after `look`. */
   async read(path: string): Promise<Uint8Array | null> {
     try {
       await using file = await open(this.#locate(path), readRegularFlags);
@@ -123,8 +123,8 @@ export class WorkingCopy {
     } catch (error) {
       const code = systemCode(error);
       if (code === "ENOENT" || code === "ELOOP" || code === "ENOTDIR") return null;
-      const mend = "make it readable, or take it out of git";
-      throw new AptoveError("repository_invalid", `${path} cannot be read (${code}); ${mend}.`, { cause: error });
+      const fix = "make it readable, or remove it from git";
+      throw new AptoveError("repository_invalid", `${path} cannot be read (${code}); ${fix}.`, { cause: error });
     }
   }
 

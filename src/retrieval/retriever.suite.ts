@@ -1,5 +1,5 @@
 /**
- * What every retriever must do, as tests: run it on your own driver to know that it keeps the contract (B5).
+ * What every retriever must do, as tests. Run it on your own driver to know that it keeps the contract (B5).
  */
 import { suite } from "node:test";
 import type { OpenRetriever, RetrieverForTest } from "./suite/bench.ts";
@@ -8,7 +8,7 @@ import { embeddingTests, filterTests, orgTests, searchTests } from "./suite/sear
 
 export type { OpenRetriever, RetrieverForTest };
 
-/** Registers the tests. `name` is what they are listed under. */
+/** Registers the tests in a suite of this name. */
 export function retrieverSuite(name: string, forTest: RetrieverForTest): void {
   suite(name, () => {
     chunkTests(forTest);

@@ -28,7 +28,7 @@ suite("a gateway of S3 that stops", () => {
   const bytes = Buffer.from("the bytes of a blob ".repeat(1_000));
   const keys = Array.from({ length: 40 }, (_, index) => `turns/${index}/run`);
 
-  test("[B3] [B1] killed and started again under writers, it has every blob that was acknowledged, whole", async () => {
+  test("[B3] [B1] a server that is killed and started again during writes has every acknowledged blob, whole", async () => {
     const { store, reopen } = await openBucket((plain) => plain);
     await store.put("first", bytes);
     const puts = Promise.all(keys.map((key) => store.put(key, bytes)));
@@ -39,7 +39,7 @@ suite("a gateway of S3 that stops", () => {
     await assert.rejects(reopen().put("first", Buffer.from("other")), { code: "blob_exists" });
   });
 
-  test("[B3] silent for a while, it costs time and no blob", async () => {
+  test("[B3] a server that is silent for a while costs time and no blob", async () => {
     const { store } = await openBucket((plain) => plain);
     await store.put("first", bytes);
     server.pause();
@@ -49,7 +49,7 @@ suite("a gateway of S3 that stops", () => {
     assert.deepEqual((await store.list("turns/")).toSorted(), keys.toSorted());
   });
 
-  test("[B1] a list goes over pages of the server", async () => {
+  test("[B1] a list covers several pages of the server", async () => {
     const { store } = await openBucket((plain) => plain);
     const many = Array.from({ length: 1_050 }, (_, index) => `turns/${index}/opening`);
     const left = many.values();

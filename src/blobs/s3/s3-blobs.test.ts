@@ -42,7 +42,7 @@ function refused(code: ErrorCode, words: RegExp) {
   };
 }
 
-/** Only a server that says nothing is waited for. */
+/** Returns a short timeout only for a server that does not respond. */
 function patienceFor({ how }: S3Fault): Partial<S3BlobsOptions> {
   return how === "silence" ? { patience: { ...patience, answerMs: 150 } } : {};
 }
@@ -61,7 +61,7 @@ suite("an S3 server that fails", () => {
     { how: "twice" },
   ];
   for (const fault of passing) {
-    test(`[B1] [B3] an answer with the fault ${JSON.stringify(fault)} costs a retry and no blob`, async (context) => {
+    test(`[B1] [B3] a response with the fault ${JSON.stringify(fault)} costs a retry and no blob`, async (context) => {
       const { fake, store } = await open(context, {}, patienceFor(fault));
       for (const method of ["PUT", "GET", "HEAD", "DELETE"]) fake.next(method, fault);
       await store.put("turns/1/run", bytes);
@@ -77,7 +77,7 @@ suite("an S3 server that fails", () => {
     });
   }
 
-  test("[B1] a write whose answer was lost finds its own bytes, and never takes another's for them", async (context) => {
+  test("[B1] a write whose response was lost finds its own bytes, and never takes another's for them", async (context) => {
     const { fake, store, reopen } = await open(context);
     await store.put("first", bytes);
     fake.next("PUT", { how: "lost" }, { how: "lost" });
@@ -137,7 +137,7 @@ suite("an S3 server that fails", () => {
     });
   }
 
-  test("[B1] a list that is cut, damaged or without an end is never a shorter list", async (context) => {
+  test("[B1] a list that is cut off, damaged or without an end is never a shorter list", async (context) => {
     const { fake, store } = await open(context, { pageSize: 2 });
     for (const key of ["a", "b", "c", "d", "e"]) await store.put(key, bytes);
     fake.objects.set("team/one/NOT OURS & <more>", { bytes: other, meta: {} });
@@ -152,7 +152,7 @@ suite("an S3 server that fails", () => {
     );
   });
 
-  test("[B1] [E8] wrong keys, a wrong region and a bucket that is not there are told from a blob that is not", async (context) => {
+  test("[B1] [E8] wrong keys, a wrong region and a missing bucket are distinguished from a missing blob", async (context) => {
     const wrong: [Partial<S3BlobsOptions>, RegExp][] = [
       [
         { credentials: { accessKeyId: "AKFAKE", secretAccessKey: "SKFAKE?", sessionToken: null } },
@@ -160,7 +160,7 @@ suite("an S3 server that fails", () => {
       ],
       [{ credentials: { accessKeyId: "AKOTHER", secretAccessKey: "SKFAKE", sessionToken: "t" } }, /InvalidAccessKeyId/],
       [{ region: "eu-test-2" }, /AuthorizationHeaderMalformed; check blobs.region/],
-      [{ url: "s3://elsewhere" }, /NoSuchBucket; make the bucket elsewhere/],
+      [{ url: "s3://elsewhere" }, /NoSuchBucket; create the bucket elsewhere/],
     ];
     for (const [more, words] of wrong) {
       const { store } = await open(context, {}, more);
@@ -169,7 +169,7 @@ suite("an S3 server that fails", () => {
     }
   });
 
-  test("[B1] a clock that is wrong by minutes follows the server's", async (context) => {
+  test("[B1] if the clock is wrong by minutes, requests use the server's", async (context) => {
     const { fake, store } = await open(context, { clockOffsetMs: -40 * 60_000 });
     await store.put("a", bytes);
     assert.deepEqual(await store.get("a"), bytes);
@@ -183,14 +183,14 @@ suite("an S3 server that fails", () => {
     assert.equal(await store.get("a"), null);
   });
 
-  test("[B1] an object that another tool copied has no digest and is taken as it is", async (context) => {
+  test("[B1] an object that another tool copied has no digest and is returned unchecked", async (context) => {
     const { fake, store } = await open(context);
     fake.objects.set("team/one/a", { bytes, meta: {} });
     assert.deepEqual(await store.get("a"), bytes);
   });
 });
 
-test("[B1] the address of a bucket, by path and by host, and what is none", () => {
+test("[B1] the address of a bucket, by path and by host, and invalid ones", () => {
   const given: S3PlaceOptions = { url: "s3://team-blobs/a/b", endpoint: null, region: "eu-central-1", pathStyle: null };
   const addressOf = (more: Partial<S3PlaceOptions>): string => {
     const { address, prefix } = s3Place({ ...given, ...more });
@@ -210,8 +210,8 @@ test("[B1] the address of a bucket, by path and by host, and what is none", () =
   const wrong: [Partial<typeof given & { endpoint: string; region: null }>, RegExp][] = [
     [{ url: "s3://" }, /blobs.url/],
     [{ url: "https://host/bucket" }, /blobs.url/],
-    [{ url: "s3://Upper" }, /blobs.url: "Upper" is no name of a bucket/],
-    [{ url: "s3://ab/x" }, /blobs.url: "ab" is no name of a bucket: 3 to 63/],
+    [{ url: "s3://Upper" }, /blobs.url: "Upper" is not a bucket name/],
+    [{ url: "s3://ab/x" }, /blobs.url: "ab" is not a bucket name: 3 to 63/],
     [{ url: "s3://user:word@bucket" }, /blobs.url/],
     [{ url: "s3://bucket/../up" }, /prefix/],
     [{ url: "s3://bucket/a//b" }, /prefix/],

@@ -1,4 +1,4 @@
-/** The live log in memory: for tests, and for a process that shares its turns with no other. It ends with the process. */
+/** The live log in memory: for tests, and for a process that shares its turns with no other. It is lost when the process ends. */
 import type { SequencedEvent, TurnEvent } from "../../domain/events.ts";
 import { limits } from "../../domain/limits.ts";
 import { checkTurnId, type EventLog } from "../event-log.ts";

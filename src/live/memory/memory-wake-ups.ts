@@ -2,13 +2,13 @@
 import { checkTopic, Subscribers, type WakeUps } from "../wake-ups.ts";
 
 export function memoryWakeUps(): WakeUps {
-  const sleepers = new Subscribers();
+  const subscribers = new Subscribers();
   return {
     send(topic) {
       checkTopic(topic);
-      queueMicrotask(() => sleepers.wake(topic));
+      queueMicrotask(() => subscribers.wake(topic));
     },
-    on: (topic, wake) => sleepers.add(topic, wake),
+    on: (topic, wake) => subscribers.add(topic, wake),
     isConnected: () => true,
   };
 }

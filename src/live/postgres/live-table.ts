@@ -1,26 +1,26 @@
 /**
- * The table of the live log and the statements on it. A row holds the events of one append of one turn, as a list of
- * JSON, under the number of its last event; a turn without events yet has the row 0.
+ * The table of the live log and the statements on it. A row holds the events of one append of one turn, as a JSON list, under
+ * the number of its last event. A turn without events yet has the row 0.
  *
- * A row goes in only behind the one before it. So what is there is an unbroken beginning whatever happens, a row that
- * is sent twice is there once, and a log that was dropped stays dropped though its writer had not heard of that.
+ * A row is inserted only if the row before it exists. So the table always has an unbroken beginning, a row that is sent twice
+ * is stored once, and a dropped log stays dropped even if its writer does not know of the drop yet.
  */
 import type { Pool } from "pg";
 import type { SequencedEvent, TurnEvent } from "../../domain/events.ts";
 
 export const newsChannel = "aptove_live";
 export const wakeChannel = "aptove_wake";
-/** Any number will do, as long as every process takes the same one. */
+/** The key of the table lock. Its value does not matter, but every process must use the same one. */
 const tableLock = 4_711_260_021;
-/** A notification holds 8,000 bytes, and one of these 50. */
+/** The maximum number of entries in a notification. It holds 8,000 bytes, and an entry has 50. */
 const newsPerNotification = 150;
 
 export interface LiveRow {
   turnId: string;
-  /** The row that it stands behind; 0: it is the first. */
+  /** The number of the row before it. 0 for the first row. */
   previousSeq: number;
   lastSeq: number;
-  /** JSON of a list. */
+  /** The events as a JSON list. */
   events: string;
 }
 
@@ -38,7 +38,7 @@ export class LiveTable {
     this.#name = name;
   }
 
-  /** Looks first: a user who may not make tables can use one that was made for them. */
+  /** Creates the table unless it exists. A user who may not create tables can use an existing one. */
   async make(): Promise<void> {
     const { rows } = await this.#pool.query("select to_regclass($1) is not null as exists", [this.#name]);
     if (rows[0]?.exists === true) return;
@@ -54,7 +54,7 @@ export class LiveTable {
       commit`);
   }
 
-  /** Adds rows of different turns, and tells every process. */
+  /** Inserts rows of different turns, and notifies every process. */
   async insert(rows: readonly LiveRow[]): Promise<void> {
     await this.#pool.query({
       name: "live-insert",
@@ -80,7 +80,7 @@ export class LiveTable {
     });
   }
 
-  /** For each place what comes behind it; null: the turn has no log. */
+  /** Returns, for each position, the events after it. Null if the turn has no log. */
   async read(places: readonly Place[]): Promise<(SequencedEvent[] | null)[]> {
     const { rows } = await this.#pool.query<{ place: number; last_seq: number | null; events: string | null }>({
       name: "live-read",
@@ -123,7 +123,7 @@ export class LiveTable {
     });
   }
 
-  /** Tells every process; what cannot be told is lost. */
+  /** Wakes every process. A notification that cannot be sent is lost. */
   async wake(topic: string): Promise<void> {
     await this.#pool.query("select pg_notify($1, $2)", [wakeChannel, topic]);
   }

@@ -17,17 +17,17 @@ const batchMax = { countMax: 1_000, weightMax: 8_388_608 };
 export interface PostgresEventLogParts {
   table: LiveTable;
   news: News;
-  /** What wakes who waits; it is started when somebody waits. */
+  /** The listener that wakes waiting readers. It is started for the first one. */
   listening: { readonly isConnected: boolean; start(): void };
-  /** Ends the connections. */
+  /** Closes the connections. */
   close(): Promise<void>;
 }
 
 export class PostgresEventLog implements EventLog {
   readonly #parts: PostgresEventLogParts;
-  /** The turns that this process appends to, until they are dropped: they bound the memory. */
+  /** The turns that this process appends to, until they are dropped. They bound the memory. */
   readonly #own = new Map<string, OwnLog>();
-  /** One append of a turn at a time. */
+  /** The running append of each turn: one at a time. */
   readonly #appending = new Map<string, Promise<void>>();
   readonly #waiters = new Waiters();
   readonly #inserts: Batches<LiveRow, void>;
@@ -73,7 +73,7 @@ export class PostgresEventLog implements EventLog {
     });
   }
 
-  /** Waits for a server that is away for a moment: turns run on meanwhile, and listeners are not cut off (R5). */
+  /** Retries while the server is unreachable, for a limited time: turns continue to run, and listeners are not cut off (R5). */
   async #patiently<T>(action: () => Promise<T>): Promise<T> {
     const { signal } = this.#closing;
     const end = performance.now() + limits.liveAwayMsMax;
@@ -103,7 +103,7 @@ export class PostgresEventLog implements EventLog {
     const { news, listening } = this.#parts;
     const own = this.#own.get(turnId);
     if (own !== undefined) {
-      // From here to the waiting nothing else runs, so no append goes by unheard.
+      // Nothing runs between this check and the wait, so no append is missed.
       if ((own.events?.length ?? 0) <= afterSeq) await this.#waiters.wait(turnId, signal, limits.livePollHeardMs);
       return;
     }
@@ -115,7 +115,7 @@ export class PostgresEventLog implements EventLog {
 
   async list(): Promise<string[]> {
     try {
-      // Its own also where another process has dropped the rows: they are held until they are dropped here.
+      // The own turns are listed too, even if another process has dropped the rows: they are kept until they are dropped here.
       return [...new Set([...(await this.#parts.table.list()), ...this.#own.keys()])];
     } catch (error) {
       throw fault("the live logs could not be listed", error);
@@ -124,7 +124,7 @@ export class PostgresEventLog implements EventLog {
 
   async drop(turnId: string): Promise<void> {
     checkTurnId(turnId);
-    // A first row that is still on its way would be a new log.
+    // A first row that is written after the drop would start a new log.
     await this.#appending.get(turnId);
     this.#own.delete(turnId);
     try {
@@ -151,13 +151,13 @@ export class PostgresEventLog implements EventLog {
   }
 }
 
-/** No room, by SQL's own number for it, or whatever else it is. */
+/** Returns the error as `storage_full`, by SQL's code for it, or as `storage_failed`. */
 function fault(what: string, cause: unknown): AptoveError {
   if (systemCode(cause) !== "53100") return storageFault(what, cause);
   return new AptoveError("storage_full", `${what}: ${(cause as Error).message}`, { cause });
 }
 
-/** The server is not there, or starts, or takes nobody in: what it says of the statement itself has another number. */
+/** Returns whether the server is unreachable, starting or refusing connections. Errors of the statement itself have other codes. */
 function isAway(error: unknown): boolean {
   const code = systemCode(error);
   return !/^[0-9A-Z]{5}$/.test(code) || /^(08|57P|53300|40|25006)/.test(code) || code === "EPIPE";

@@ -34,7 +34,7 @@ interface Place {
   open(): Promise<Live>;
 }
 
-/** A schema of its own for one test, and the reports of all that is opened there. */
+/** Makes a schema for one test, and collects the reports of everything that is opened there. */
 async function place(context: TestContext): Promise<Place> {
   const schema = `Live "${(schemas += 1)}"`;
   const admin = new pg.Client({ connectionString: server.url });
@@ -86,7 +86,7 @@ async function follow(log: EventLog, turnId: string): Promise<SequencedEvent[]> 
 }
 
 suite("the live log in PostgreSQL, when things go wrong", () => {
-  test("[V2] [B4] connections that the server ends in mid-stream lose nothing, twice nothing, and are opened again", async (context) => {
+  test("[V2] [B4] when the server ends connections in mid-stream, nothing is lost or doubled, and they are opened again", async (context) => {
     const { admin, open } = await place(context);
     const [writer, reader] = await Promise.all([open(), open()]);
     const turnId = newId();
@@ -104,7 +104,7 @@ suite("the live log in PostgreSQL, when things go wrong", () => {
     assert.deepEqual(await writer.log.read(turnId, 0), numbered(events));
   });
 
-  test("[R2] a log that another process dropped is not begun anew in its middle by who still writes it", async (context) => {
+  test("[R2] a log that another process dropped is not started again in its middle by its writer", async (context) => {
     const { open } = await place(context);
     const [asleep, recovery] = await Promise.all([open(), open()]);
     const turnId = newId();
@@ -118,7 +118,7 @@ suite("the live log in PostgreSQL, when things go wrong", () => {
     assert.deepEqual(await asleep.log.list(), []);
   });
 
-  test("[B1] a full disk is storage_full; the events keep their place and are there when there is room", async (context) => {
+  test("[B1] a full disk is storage_full; the events keep their order and are written when there is room", async (context) => {
     const { admin, schema, open } = await place(context);
     const [writer, reader] = await Promise.all([open(), open()]);
     await admin.query(`set search_path to ${pg.escapeIdentifier(schema)}`);
@@ -133,7 +133,7 @@ suite("the live log in PostgreSQL, when things go wrong", () => {
     assert.deepEqual(await reader.log.read(turnId, 0), numbered([text("one"), text("two")]));
   });
 
-  test("[B1] a server that cannot be reached is storage_failed, and no secret is told", async () => {
+  test("[B1] a server that cannot be reached is storage_failed, and the error shows no secret", async () => {
     const url = "postgres://me:s3cret@localhost/none?host=/nowhere";
     await assert.rejects(openPostgresLive({ url, report: () => undefined }), (error: Error & { code?: string }) => {
       assert.equal(error.code, "storage_failed");
@@ -143,7 +143,7 @@ suite("the live log in PostgreSQL, when things go wrong", () => {
   });
 });
 
-/** Two servers on one database, with the same blobs. */
+/** Opens two servers on one database, with the same blobs. */
 async function twoServers(context: TestContext, options: TestEngineOptions): Promise<[TestEngine, TestEngine]> {
   const { schema, open } = await place(context);
   const blobs = memoryBlobs();
@@ -156,7 +156,7 @@ async function twoServers(context: TestContext, options: TestEngineOptions): Pro
 }
 
 suite("two servers on one PostgreSQL", () => {
-  test("[V2] [B4] a turn that runs on one is read from the other at every split point, while it runs and after", async (context) => {
+  test("[V2] [B4] a turn that runs on one server is read from the other at every split point, while it runs and after", async (context) => {
     const gate = Promise.withResolvers<void>();
     const script = (): ScriptedAnswer => [
       { thinks: "let me see" },
@@ -186,7 +186,7 @@ suite("two servers on one PostgreSQL", () => {
     assert.deepEqual(await here.deps.log.list(), []);
   });
 
-  test("[R3] [V4] a turn that runs on one is steered and stopped from the other, without anybody looking by itself", async (context) => {
+  test("[R3] [V4] a turn that runs on one server is steered and stopped from the other, without polling", async (context) => {
     context.mock.timers.enable({ apis: ["setInterval"] });
     const never = new Promise<void>(() => undefined);
     const [here, there] = await twoServers(context, { script: () => [{ says: ["one ", never] }] });

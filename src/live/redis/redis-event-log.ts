@@ -1,7 +1,7 @@
 /**
- * The live log in Redis, with another one behind it. Redis has each event first, and tells it to every server; a moment
- * later it is in the log behind as well, many at a time. So Redis may be flushed, hang, or be gone at any time: readers
- * go on behind the place that they have in the other log, and the turn does not notice (R5).
+ * The live log in Redis, with another log behind it. Redis gets each event first and notifies every server. A moment later the
+ * log behind gets it too, many events at a time. So Redis may be flushed, hang, or be unreachable at any time: readers continue
+ * from their position in the other log, and the turn is not affected (R5).
  */
 import type { SequencedEvent, TurnEvent } from "../../domain/events.ts";
 import { limits } from "../../domain/limits.ts";
@@ -22,10 +22,10 @@ export interface RedisEventLogParts {
 
 export class RedisEventLog implements EventLog {
   readonly #parts: RedisEventLogParts;
-  /** The turns that this process appends to, until they are dropped: they bound the memory. */
+  /** The turns that this process appends to, until they are dropped. They bound the memory. */
   readonly #own = new Map<string, OwnTurn>();
   readonly #waiters = new Waiters();
-  /** Turns with events that the log behind does not have. */
+  /** Turns with events that the log behind does not have yet. */
   readonly #unwritten = new Set<OwnTurn>();
   #timer: NodeJS.Timeout | null = null;
   #closed: Promise<void> | null = null;
@@ -61,7 +61,7 @@ export class RedisEventLog implements EventLog {
     this.#timer ??= setTimeout(() => void this.#writeAll(), limits.redisLagMs);
   }
 
-  /** All turns at once: the log behind makes one write of it. */
+  /** Writes all turns at once, so that the log behind combines them into one write. */
   async #writeAll(): Promise<void> {
     const turns = [...this.#unwritten];
     this.#unwritten.clear();
@@ -69,7 +69,7 @@ export class RedisEventLog implements EventLog {
     await Promise.all(turns.map((turn) => turn.write().catch((error: unknown) => faults.push(error))));
     if (faults.length > 0) this.#parts.report("events could not be written to the log behind Redis", faults[0]);
     this.#timer = null;
-    // And what came meanwhile.
+    // Events that arrived in the meantime are written next.
     for (const turn of [...turns, ...this.#unwritten]) if (this.#isDue(turn)) this.#writeSoon(turn);
   }
 
@@ -80,7 +80,7 @@ export class RedisEventLog implements EventLog {
     const { streams, behind } = this.#parts;
     const found = await streams.read(turnId, afterSeq).catch(() => null);
     if (found !== null && found.length > 0) return found;
-    // Nothing new, or Redis lacks it.
+    // Redis has nothing new, or lacks it.
     return (await behind.read(turnId, afterSeq)) ?? found;
   }
 
@@ -89,7 +89,7 @@ export class RedisEventLog implements EventLog {
     if (this.#closed !== null) return;
     const own = this.#own.get(turnId);
     if (own !== undefined) {
-      // From here to the waiting nothing else runs, so no append goes by unheard.
+      // Nothing runs between this check and the wait, so no append is missed.
       if ((own.readable ?? 0) <= afterSeq) await this.#waiters.wait(turnId, signal, limits.livePollHeardMs);
       return;
     }
@@ -111,12 +111,12 @@ export class RedisEventLog implements EventLog {
     checkTurnId(turnId);
     const own = this.#own.get(turnId);
     const { streams, behind, news } = this.#parts;
-    // What is still on its way would be a new log.
+    // An event that is written after the drop would start a new log.
     await own?.idle();
     this.#own.delete(turnId);
     if (own !== undefined) this.#unwritten.delete(own);
     try {
-      // Without Redis it goes by itself after a while.
+      // If Redis is unreachable, the stream expires by itself.
       await Promise.all([streams.drop(turnId).catch(() => undefined), behind.drop(turnId)]);
     } finally {
       this.#waiters.wake(turnId);

@@ -1,4 +1,4 @@
-/** The live log on a real Redis, before a real PostgreSQL: how it is kept, and what happens when Redis does not behave. */
+/** The live log on a real Redis in front of a real PostgreSQL: how it is stored, and what happens when Redis fails. */
 import assert from "node:assert/strict";
 import { join } from "node:path";
 import { after, before, suite, test, type TestContext } from "node:test";
@@ -32,13 +32,13 @@ after(() => Promise.all([redis.stop(), postgres.stop()]));
 
 const report = (): void => undefined;
 
-test("[B1] Redis says of an address whether it takes it", async () => {
+test("[B1] the check of a Redis address returns null, or why the server refuses it", async () => {
   assert.equal(await redisFault(redis.url), null);
   const { host } = new URL(redis.url);
-  assert.match((await redisFault(`redis://nobody:s3cret@${host}`)) ?? "", /WRONGPASS|AUTH/);
+  assert.match((await redisFault(`redis://stranger:s3cret@${host}`)) ?? "", /WRONGPASS|AUTH/);
 });
 
-/** Until Redis is there: before, everything goes to the log behind it. */
+/** Opens the log and waits until Redis is connected. Before that, all events go to the log behind it. */
 async function open(context: TestContext, behind: Parameters<typeof openRedisLive>[0]["behind"]): Promise<Live> {
   const live = openRedisLive({ url: redis.url, behind, report });
   context.after(() => live.log.close());
@@ -61,7 +61,7 @@ wakeUpsSuite("wake-ups by Redis", async (context) => {
   return [(await open(context, await behind())).wakeUps, (await open(context, await behind())).wakeUps];
 });
 
-/** Two servers, on the same Redis and PostgreSQL, and what the log behind has by itself. */
+/** Opens two servers on the same Redis and PostgreSQL, and the log behind them alone. */
 async function servers(context: TestContext): Promise<{ writer: Live; reader: Live; behind: EventLog }> {
   const schema = `live_${(schemas += 1)}`;
   const admin = new pg.Client({ connectionString: postgres.url });
@@ -127,7 +127,7 @@ suite("Redis that does not behave", () => {
     ],
   ];
   for (const [what, doTo] of faults) {
-    test(`[V2] [V3] [R5] Redis ${what} in mid-stream: listeners elsewhere get every event once, and nobody waits long`, async (context) => {
+    test(`[V2] [V3] [R5] Redis ${what} in mid-stream: listeners elsewhere get every event once, and no listener waits long`, async (context) => {
       const { writer, reader, behind } = await servers(context);
       const turnId = newId();
       const following = [follow(reader.log, turnId), follow(writer.log, turnId)];
@@ -137,7 +137,7 @@ suite("Redis that does not behave", () => {
         const begin = performance.now();
         await writer.log.append(turnId, [event]);
         longestMs = Math.max(longestMs, performance.now() - begin);
-        // What was acknowledged is readable from everywhere, whatever became of Redis.
+        // Acknowledged events are readable from every server, whatever happened to Redis.
         if (n === 59) assert.deepEqual(await reader.log.read(turnId, 55), numbered.slice(55, 60));
       }
       for (const got of await Promise.all(following)) assert.deepEqual(got, numbered);
@@ -173,12 +173,12 @@ suite("Redis that does not behave", () => {
       if (said.delta === "three ") await redis.start().then(gates[1]?.resolve);
     }
     assert.equal((await running.finished).status, "completed");
-    assert.deepEqual(heard, await all(running.events()));
+    assert.deepEqual(received, await all(running.events()));
     assert.deepEqual([...new Set(reports)], ["Redis is away; until it is back events come from the log behind it"]);
     assert.deepEqual(here.reports, []);
   });
 
-  test("[V2] [R2] what Redis has lost is in the log behind it a moment later, though the turn is silent", async (context) => {
+  test("[V2] [R2] events that Redis lost are in the log behind it a moment later, even if the turn is silent", async (context) => {
     const { writer, reader, behind } = await servers(context);
     const turnId = newId();
     await writer.log.append(turnId, events.slice(0, 3));
@@ -188,7 +188,7 @@ suite("Redis that does not behave", () => {
     assert.deepEqual(await behind.read(turnId, 0), numbered.slice(0, 3));
   });
 
-  test("[V3] a turn's stream in Redis has its events by their numbers, goes by itself after a while, and with the turn", async (context) => {
+  test("[V3] a turn's stream in Redis has its events by their numbers, and ends with the turn or expires", async (context) => {
     const { writer } = await servers(context);
     const turnId = newId();
     await writer.log.append(turnId, events.slice(0, 2));

@@ -1,7 +1,7 @@
 /**
- * The streams in Redis: one for each running turn, one entry for each event, under the number of the event (`57-0`).
- * So an entry that is added twice is there once, and a place is found without reading what stands before it. A
- * stream may lack its beginning, or have a gap where Redis was away: what is missing is in the log behind.
+ * The streams in Redis: one for each running turn, one entry for each event, under the number of the event (`57-0`). So an entry
+ * that is added twice is stored once, and a position is found without reading the entries before it. A stream may lack its
+ * beginning, or have a gap from a time when Redis was unreachable. The log behind has the missing events.
  */
 import { streamKey, type SequencedEvent, type TurnEvent } from "../../domain/events.ts";
 import { limits } from "../../domain/limits.ts";
@@ -11,7 +11,7 @@ import type { Connection } from "./connection.ts";
 export const newsChannel = "aptove:live";
 export const wakeChannel = "aptove:wake";
 
-/** Events of one turn that go behind those up to `previousSeq`. */
+/** Events of one turn that follow those up to `previousSeq`. */
 export interface Entries {
   turnId: string;
   previousSeq: number;
@@ -31,14 +31,14 @@ export class Streams {
   }
 
   /**
-   * Adds the events and tells every process. True: they stand behind the events before them; false: something before
-   * them is missing, or they could not all be added. Rejects where Redis is away.
+   * Adds the events and notifies every process. Returns true if the events follow those before them without a gap, and false if
+   * an earlier event is missing or not all could be added. Rejects if Redis is unreachable.
    */
   async append(entries: Entries): Promise<boolean> {
     return await this.#appends.add(entries, entries.events.length);
   }
 
-  /** Sent in one go. Not in a transaction: Redis 7 garbles a message to oneself that is part of one. */
+  /** Sends all commands in one go, but not in a transaction: Redis 7 garbles a message to the own connection inside one. */
   async #append(batch: readonly Entries[]): Promise<boolean[]> {
     return await this.#connection.ask(async (client) => {
       const added = batch.map(async ({ turnId, previousSeq, events }) => {
@@ -53,13 +53,13 @@ export class Streams {
         return Number(last?.[0]?.id.split("-")[0] ?? 0) === previousSeq;
       });
       const news = batch.map(({ turnId, previousSeq, events }) => `${turnId}:${previousSeq + events.length}`);
-      const told = client.publish(newsChannel, news.join(","));
-      const [results] = await Promise.all([Promise.allSettled(added), told]);
+      const notified = client.publish(newsChannel, news.join(","));
+      const [results] = await Promise.all([Promise.allSettled(added), notified]);
       return results.map((result) => result.status === "fulfilled" && result.value);
     });
   }
 
-  /** What comes behind a place, up to the first gap; null: there is no stream. Rejects where Redis is away. */
+  /** Returns the events after a position, up to the first gap. Null if there is no stream. Rejects if Redis is unreachable. */
   async read(turnId: string, afterSeq: number): Promise<SequencedEvent[] | null> {
     const from = Math.max(0, afterSeq);
     const [found, count] = await this.#connection.ask(async (client) => {

@@ -1,4 +1,4 @@
-/** Search in memory (S8): every text of every session that the caller sees. */
+/** Search in memory (S8): it reads every text of every session that the caller may see. */
 import type { Session } from "../../domain/session.ts";
 import type { SearchRecords, TextHit, TextQuery } from "../search.ts";
 import {

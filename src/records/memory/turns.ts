@@ -106,7 +106,7 @@ function finishTurn(rows: Rows, finish: TurnFinish): FinishResult {
   return { outcome: "finished" };
 }
 
-/** All of them, or none where one is there already. */
+/** Inserts all of the steps, or throws and inserts none if one of them exists already. */
 export function insertSteps(rows: Rows, steps: readonly Step[]): void {
   const keyed = steps.map((step) => [pairKey(step.turnId, step.index), step] as const);
   for (const [key] of keyed) assertFree(rows.steps, key);

@@ -11,7 +11,7 @@ export function limitRecords(db: Kysely<Tables>, dialect: SqlDialect): LimitReco
     countRuns: (who) => countRuns(db, who),
     async takeRate({ scope, amount, windowMs }): Promise<RateTaken> {
       const slot = sql<number>`floor(${dialect.now()} / ${sql.lit(windowMs)})`;
-      // A clock that was set back does not bring an old window back.
+      // If the clock was set back, the current window stays.
       const row = await db
         .insertInto("rates")
         .values({ scope, slot, used: amount, previous: 0 })
@@ -64,8 +64,9 @@ async function countRuns(db: Kysely<Tables>, { userId, orgId }: Who): Promise<{ 
 }
 
 /**
- * Null: there is room. Whoever else would open a turn of the same user, or org, waits until the transaction ends, so that
- * two servers cannot both take the last place. Asked before anything is written or held.
+ * Returns why the turn may not open, or null if no limit is reached. Until the transaction ends, every other transaction
+ * that would open a turn of the same user, or org, waits, so two servers cannot both take the last free position. It
+ * must run before anything is written or locked.
  */
 export async function limitRefusal(
   tx: Transaction<Tables>,

@@ -81,7 +81,7 @@ async function isTaken(db: Kysely<Tables>, { id, orgId, email, externalId }: Use
   return (await same.executeTakeFirst()) !== undefined;
 }
 
-/** All admins of the org are held, in one order, so that two who go at once are counted one after the other. */
+/** Locks all admins of the org, always in the same order, so that two simultaneous changes are counted one after the other. */
 async function updateUser(
   tx: Transaction<Tables>,
   dialect: SqlDialect,

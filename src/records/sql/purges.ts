@@ -28,7 +28,7 @@ export function purgeRecords(db: Kysely<Tables>, dialect: SqlDialect): PurgeReco
   };
 }
 
-/** Each of the session's turns is looked up twice by index; the walk up takes each shared turn once. */
+/** Finds the shared turns. Each turn of the session is looked up twice by index, and the walk up visits each shared turn once. */
 async function sharedTurnIds(db: Kysely<Tables>, sessionId: string): Promise<string[]> {
   const { rows } = await sql<{ id: string }>`
     with recursive shared (id, parent_id) as (
@@ -46,8 +46,8 @@ async function sharedTurnIds(db: Kysely<Tables>, sessionId: string): Promise<str
 }
 
 /**
- * Locks the session, then its turns: no process can open a turn in it, and a fork that locks one of its turns is
- * waited for and seen.
+ * Locks the session, then its turns: no other process can open a turn in it, and if a fork has locked one of its turns, the
+ * purge waits for the fork and sees it.
  */
 async function purgeSession(
   tx: Transaction<Tables>,

@@ -1,6 +1,6 @@
 /**
- * Search in SQL (S8): a scan over the texts of the sessions that the caller sees. The engine tells which words each
- * text has; what to tell of a session is then decided as in every driver, and only those texts are read.
+ * Search in SQL (S8): a scan over the texts of the sessions that the caller may see. The database reports which words each
+ * text contains. The rule that all drivers share then selects the matches to show, and only their texts are read.
  */
 import { sql, type Expression, type Kysely, type RawBuilder } from "kysely";
 import type { SearchRecords, TextHit, TextMatch, TextQuery } from "../search.ts";
@@ -26,7 +26,7 @@ export function searchRecords(db: Kysely<Tables>, dialect: SqlDialect): SearchRe
   };
 }
 
-/** Every place that has any of the words, by session, newest activity first. */
+/** Returns every match of any of the words, by session, newest activity first. */
 async function findPlaces(
   db: Kysely<Tables>,
   dialect: SqlDialect,
@@ -80,7 +80,7 @@ async function findPlaces(
   return found;
 }
 
-/** The sessions in the order of `shown`; a session that was deleted or hidden meanwhile is left out. */
+/** Returns the sessions in the order of `shown`. A session that was deleted or hidden in the meantime is left out. */
 async function readHits(db: Kysely<Tables>, query: TextQuery, shown: Map<string, MatchPlace[]>): Promise<TextHit[]> {
   const ids = [...shown.keys()];
   if (ids.length === 0) return [];
@@ -105,7 +105,7 @@ async function readHits(db: Kysely<Tables>, query: TextQuery, shown: Map<string,
   return ids.flatMap((id) => hits.get(id) ?? []);
 }
 
-/** The texts of these places, by session and sequence number. */
+/** Returns the texts of these matches, by session and sequence number. */
 async function readTexts(db: Kysely<Tables>, shown: Map<string, MatchPlace[]>) {
   const turns = [...shown].flatMap(([sessionId, places]) => {
     const sequences = places.filter(({ where }) => where !== "name").map(({ sequence }) => sequence);

@@ -32,7 +32,7 @@ export function subagentRecords(db: Kysely<Tables>): SubagentRecords {
 
 type Refusal = Extract<OpenResult, { outcome: "subagents_limited" | "subagent_moved" | "mail_taken" }>;
 
-/** Why the session's subagents or its mailbox do not let the turn in; null: they do. */
+/** Returns why the session's subagents or its mailbox refuse the turn, or null if they do not. */
 export async function besideRefusal(db: Kysely<Tables>, opening: TurnOpening): Promise<Refusal | null> {
   return (await subagentRefusal(db, opening)) ?? (await mailRefusal(db, opening));
 }
@@ -79,7 +79,7 @@ async function mailRefusal(
   return waiting.length === new Set(mail).size ? null : { outcome: "mail_taken" };
 }
 
-/** The session's row is held: what was waiting still is. */
+/** Takes the messages. The caller has locked the session's row, so the messages that waited still wait. */
 export async function takeMail(tx: Transaction<Tables>, { turn, mail = [] }: TurnOpening): Promise<void> {
   await inBatches([...new Set(mail)], async (batch) => {
     await tx.updateTable("mailbox").set({ taken_by: turn.id }).where("turn_id", "in", batch).execute();

@@ -1,6 +1,6 @@
 /**
- * Turns in SQL. Opening a turn writes first and asks later: the update of the session and the unique indexes
- * decide (T1, T5, T13), whatever other processes do in between. Only a refused opening reads why.
+ * Turns in SQL. Opening a turn writes first and checks later: the update of the session and the unique indexes decide
+ * (T1, T5, T13), whatever other processes do at the same time. Only a refused opening reads the reason.
  */
 import { sql, type Kysely, type RawBuilder, type Transaction } from "kysely";
 import { AptoveError } from "../../domain/errors.ts";
@@ -18,7 +18,7 @@ import { besideRefusal, putMessage, settleMail, takeMail } from "./subagents.ts"
 import type { Tables } from "./tables.ts";
 import { agent, pending } from "./turn-status.ts";
 
-/** Each lost race means that another turn got through, so this many in a row mean that something is wrong. */
+/** The maximum number of attempts. Each lost race means that another turn was opened, so this many in a row indicate a fault. */
 const openAttemptsMax = 50;
 
 export function turnRecords(db: Kysely<Tables>, dialect: SqlDialect): TurnRecords {
@@ -69,11 +69,11 @@ async function openTurn(db: Kysely<Tables>, dialect: SqlDialect, opening: TurnOp
     if (tried?.outcome === "limited") return (await repeatOf(db, opening)) ?? tried;
     const refusal = await refusalOf(db, opening);
     if (refusal !== null) return refusal;
-    // The reason for the refusal is gone: try again.
+    // The reason for the refusal no longer holds, so the opening is tried again.
   }
   throw new AptoveError(
     "storage_failed",
-    `turn ${opening.turn.id} could not be opened, and nothing was found to refuse it`,
+    `turn ${opening.turn.id} could not be opened, and the reason could not be found`,
   );
 }
 
@@ -120,14 +120,14 @@ async function insertTurn(
   return { ...turn, sequence, leaseExpiresAt: lease_expires_at ?? 0 };
 }
 
-/** Whether the turn that a new session starts from is there; no purge takes it before this transaction ends (S6). */
+/** Returns whether the turn from which a new session starts exists. No purge deletes it before this transaction ends (S6). */
 async function holdParent(tx: Transaction<Tables>, dialect: SqlDialect, { turn }: TurnOpening): Promise<boolean> {
   if (turn.parentId === null) return true;
   const select = tx.selectFrom("turns").select("id").where("id", "=", turn.parentId);
   return (await select.modifyEnd(dialect.hold("key share")).executeTakeFirst()) !== undefined;
 }
 
-/** Locks the session first if the answer depends on it: another process that opens a turn in it waits, so the answer stays true. */
+/** Checks the subagent bounds and the mailbox. Locks the session first, so that another process that opens a turn in it waits. */
 async function fitsBeside(tx: Transaction<Tables>, dialect: SqlDialect, opening: TurnOpening): Promise<boolean> {
   if (opening.subagent === undefined && opening.mail === undefined) return true;
   const session = tx.selectFrom("sessions").select("id").where("id", "=", opening.turn.sessionId);
@@ -142,8 +142,8 @@ interface TurnPlace {
 }
 
 /**
- * The next sequence number of a session that is open for turns of this person, and has the expected head (T1, S5, S7).
- * As text: this and the growth at a turn's end are long, run with every turn, and cost more to build than to carry out.
+ * Takes the next sequence number of a session that is open for turns of this user and has the expected head (T1, S5, S7).
+ * It is plain SQL text because it is long and runs with every turn: building it would cost more than executing it.
  */
 async function takePlace(tx: Transaction<Tables>, { turn, expectedHead }: TurnOpening): Promise<TurnPlace | null> {
   const { sessionId, createdBy: userId, createdAt, status } = turn;
@@ -162,7 +162,7 @@ async function takePlace(tx: Transaction<Tables>, { turn, expectedHead }: TurnOp
   return session === undefined ? null : { sequence: session.last_sequence, ownerId: session.user_id };
 }
 
-/** Inserts the new session with its first turn counted in. */
+/** Inserts the new session, in which its first turn is already counted. */
 async function makePlace(
   tx: Transaction<Tables>,
   { turn, newSession, expectedHead }: TurnOpening,
@@ -180,10 +180,10 @@ async function makePlace(
   return { sequence, ownerId: newSession.userId };
 }
 
-/** Why a turn may not be opened; null when nothing speaks against it any more. */
+/** Returns why a turn may not be opened. Null if the reason no longer holds. */
 async function refusalOf(db: Kysely<Tables>, opening: TurnOpening): Promise<OpenResult | null> {
   const refusal = await refusalBySession(db, opening);
-  // Read last: a twin of this request that opened in the meantime is then seen as itself, not as `busy` (T13).
+  // This is read last: if the same request opened a turn in the meantime, the result is that turn, not `busy` (T13).
   return (await repeatOf(db, opening)) ?? refusal;
 }
 
@@ -268,7 +268,7 @@ async function growSession(tx: Transaction<Tables>, { turn, head }: TurnFinish):
     where id = ${turn.sessionId}`.execute(tx);
 }
 
-/** The later of the session's `active_at` and a time that is new: activity never goes back (S7). */
+/** Returns the later of the session's `active_at` and the new time: activity never goes back (S7). */
 export function latest(at: number): RawBuilder<number> {
   return sql<number>`case when active_at < ${at} then ${at} else active_at end`;
 }

@@ -13,10 +13,10 @@ export function auditTests(open: OpenForTest<Parts>): void {
     return { id, at, ...who, action: "key.create", targetId: "key-2", outcome: "done", facts: { role: "x" }, ...over };
   };
 
-  test("[H4] the audit log gives back what was written, newest first, a page at a time, until it is dropped", async (context) => {
+  test("[H4] the audit log returns what was written, newest first, a page at a time, until it is dropped", async (context) => {
     const { store } = await open(context);
-    const nobody = { userId: null, keyId: null, targetId: null, outcome: "forbidden", facts: {} } as const;
-    const entries = [entry("c", noon + 1), entry("b", noon), entry("a", noon, nobody)];
+    const anonymous = { userId: null, keyId: null, targetId: null, outcome: "forbidden", facts: {} } as const;
+    const entries = [entry("c", noon + 1), entry("b", noon), entry("a", noon, anonymous)];
     for (const each of [...entries, entry("x", noon, { orgId: "org-2" })]) await store.audit.insert(each);
     const first = await store.audit.list({ orgId: org, limit: 2 });
     assert.deepEqual(first, entries.slice(0, 2));
@@ -29,7 +29,7 @@ export function auditTests(open: OpenForTest<Parts>): void {
     assert.deepEqual(await found({ userId: ada }), ["c", "b"]);
     assert.deepEqual(await found({ action: "key.revoke" }), []);
     assert.deepEqual(await found({ targetId: "key-2", action: "key.create" }), ["c", "b"]);
-    // The oldest of all orgs go first.
+    // The oldest entries of all orgs are dropped first.
     assert.equal(await store.audit.drop(noon + 1, 1), 1);
     assert.deepEqual(await found({}), ["c", "b"]);
     assert.equal(await store.audit.drop(noon + 1, 9), 2);

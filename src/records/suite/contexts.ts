@@ -14,12 +14,12 @@ function versionOf(version: number, over: Partial<ContextVersion> = {}): Context
   return { orgId: org, kind: "agent", id: "review", version, createdAt: at, createdBy: ada, content, ...over };
 }
 
-function factsOf({ content: said, ...facts }: ContextVersion) {
-  return { ...facts, isRetired: said === null };
+function factsOf({ content: stored, ...facts }: ContextVersion) {
+  return { ...facts, isRetired: stored === null };
 }
 
 export function contextTests(open: OpenForTest<Parts>): void {
-  test("[G1] every edit of a context is a version that stays as it was, and the newest counts", async (context) => {
+  test("[G1] every edit of a context is a version that never changes, and the newest one is current", async (context) => {
     const { store } = await open(context);
     const versions = [versionOf(1), versionOf(2, { content: { ...content, name: "two" } }), versionOf(3)];
     for (const version of versions) assert.deepEqual(await store.contexts.putVersion(version), { outcome: "stored" });
@@ -29,7 +29,7 @@ export function contextTests(open: OpenForTest<Parts>): void {
     for (const version of versions) {
       const found = await store.contexts.getVersion({ ...name, version: version.version });
       assert.deepEqual(found, version);
-      // What a manifest keeps is over the order of the fields too.
+      // The hash in a manifest depends on the order of the fields too.
       assert.equal(contextHash(found.content ?? assert.fail()), contextHash(version.content ?? assert.fail()));
     }
     assert.equal(await store.contexts.getVersion({ ...name, version: 4 }), null);
@@ -40,7 +40,7 @@ export function contextTests(open: OpenForTest<Parts>): void {
     assert.deepEqual(await store.contexts.listNewest("org-3"), []);
   });
 
-  test("[G1] a retired context is no current one, and its versions stay", async (context) => {
+  test("[G1] a retired context is not current, and its versions stay", async (context) => {
     const { store } = await open(context);
     for (const version of [versionOf(1), versionOf(2, { content: null })]) await store.contexts.putVersion(version);
     assert.deepEqual(await store.contexts.listCurrent(org), []);
@@ -52,7 +52,7 @@ export function contextTests(open: OpenForTest<Parts>): void {
     assert.deepEqual(await store.contexts.listCurrent(org), [versionOf(3)]);
   });
 
-  test("[G1] of many who edit a context at once one does, and the others are told the newest version", async (context) => {
+  test("[G1] when many edit a context at once, one edit is stored, and the others get the number of the newest version", async (context) => {
     const { store } = await open(context);
     for (const version of [1, 2]) {
       const tries = await Promise.all(

@@ -1,4 +1,4 @@
-/** What a store must do with devices and the codes by which they are paired (P3). */
+/** What a store must do with devices and the codes that pair them (P3). */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { ApiKey } from "../../domain/caller.ts";
@@ -77,7 +77,7 @@ function codeTests(open: OpenForTest<Parts>): void {
     assert.deepEqual(await store.devices.getCode(code.id), { ...code, claimedAt: claim.at, keyId: key.id });
   });
 
-  test("[P3] a code is used once, and not after its time", async (context) => {
+  test("[P3] a code works once, and not after its expiry", async (context) => {
     const { store } = await open(context);
     await withPeople(store);
     await store.devices.insertCode(codeOf("used"));
@@ -91,7 +91,7 @@ function codeTests(open: OpenForTest<Parts>): void {
     await claimed(store, claimOf("late", { at: noon + life - 1 }));
   });
 
-  test("[P3] codes that expired are forgotten when a new one is made", async (context) => {
+  test("[P3] expired codes are deleted when a new one is made", async (context) => {
     const { store } = await open(context);
     await withPeople(store);
     const [old, newer, newest] = [codeOf("a"), codeOf("b", { expiresAt: noon + life + 1 }), codeOf("c")];
@@ -102,7 +102,7 @@ function codeTests(open: OpenForTest<Parts>): void {
     assert.equal(await store.devices.getCode("no code"), null);
   });
 
-  test("[P3] of many who claim a code at once one gets a token", async (context) => {
+  test("[P3] when many claim a code at once, one gets a token", async (context) => {
     const { store } = await open(context);
     await withPeople(store);
     await store.devices.insertCode(codeOf("right"));
@@ -113,7 +113,7 @@ function codeTests(open: OpenForTest<Parts>): void {
 }
 
 function guessTests(open: OpenForTest<Parts>): void {
-  test("[P3] a wrong guess costs every open code a try, and no other; the last try is the end of it", async (context) => {
+  test("[P3] a wrong guess costs every open code a try and no other code; after the last try a code no longer works", async (context) => {
     const { store } = await open(context);
     await withPeople(store);
     const [first, second] = [codeOf("first"), codeOf("second", { userId: bob, triesLeft: 2 })];
@@ -128,7 +128,7 @@ function guessTests(open: OpenForTest<Parts>): void {
     await claimed(store, claimOf("first"));
   });
 
-  test("[P3] [B4] guesses that come at once, through two processes, are counted one by one", async (context) => {
+  test("[P3] [B4] simultaneous guesses through two processes are counted one by one", async (context) => {
     const stores = await openTwice(context, open);
     if (stores === null) return;
     const [here, there] = stores;
@@ -147,7 +147,7 @@ function guessTests(open: OpenForTest<Parts>): void {
 }
 
 function deviceIdTests(open: OpenForTest<Parts>): void {
-  test("[P3] [W2] a device id belongs to the first who is named with it, for ever", async (context) => {
+  test("[P3] [W2] a device id belongs to its first owner permanently", async (context) => {
     const { store } = await open(context);
     await withPeople(store);
     const first = { deviceId: "laptop", orgId: org, userId: ada, at: noon };
@@ -160,7 +160,7 @@ function deviceIdTests(open: OpenForTest<Parts>): void {
     assert.equal(new Set(others.map(({ userId }) => userId)).size, 1);
   });
 
-  test("[P3] a device gets the first id that is nobody else's, and its former token ends", async (context) => {
+  test("[P3] a device gets the first id that no other user owns, and its former token is revoked", async (context) => {
     const { store } = await open(context);
     await withPeople(store);
     const pair = async (userId: string, deviceIds: string[]): Promise<ApiKey> => {
@@ -175,7 +175,7 @@ function deviceIdTests(open: OpenForTest<Parts>): void {
     assert.equal(again.deviceId, "phone");
     assert.equal((await store.keys.get(former.id))?.revokedAt, noon + 2);
     assert.equal((await store.keys.get(foreign.id))?.revokedAt, null);
-    // Revoked or not, it is not up for grabs.
+    // A device id stays with its owner even after its token was revoked.
     assert.equal((await pair(bob, ["phone", "bobs-other"])).deviceId, "bobs-other");
   });
 }

@@ -1,4 +1,4 @@
-/** What a store must do with turns that are taken over: keep them as they are, all of them or none. */
+/** What a store must do with imported turns: keep them unchanged, all of them or none. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { newId } from "../../domain/ids.ts";
@@ -48,7 +48,7 @@ function imported(turn: ImportedTurn["turn"], over: Partial<ImportedTurn> = {}):
   };
 }
 
-/** A session with a turn of every kind, as an export has them. */
+/** Returns a session with a turn of every kind, as in an export. */
 function sample() {
   const session = {
     ...sessionOf({ userId: eve }),
@@ -70,7 +70,7 @@ async function unchanged(store: Records, attempt: ImportedRecords): Promise<void
 }
 
 export function importTests(open: OpenForTest<Parts>): void {
-  test("[T3] [B1] imported turns are given back as they were given, with their steps", async (context) => {
+  test("[T3] [B1] imported turns come back as they were imported, with their steps", async (context) => {
     const { store } = await open(context);
     const { session, turns } = sample();
     const all = turns.map((turn) => imported(turn));
@@ -81,7 +81,7 @@ export function importTests(open: OpenForTest<Parts>): void {
     for (const { turn, steps } of all) assert.deepEqual(await store.turns.listSteps(turn.id), steps);
   });
 
-  test("[T1] a session goes on after an import where it ended", async (context) => {
+  test("[T1] after an import a session continues where it ended", async (context) => {
     const { store } = await open(context);
     const { session, turns } = sample();
     await store.imports.insert(importOf(each(turns.map((turn) => imported(turn))), { sessions: [session] }));
@@ -89,7 +89,7 @@ export function importTests(open: OpenForTest<Parts>): void {
     assert.deepEqual([next.sequence, next.parentId], [5, session.headTurnId]);
   });
 
-  test("[S7] [S8] imported turns are found by their texts, and give nobody but the owner the session", async (context) => {
+  test("[S7] [S8] imported turns are found by their texts, and make only the owner a participant of the session", async (context) => {
     const { store } = await open(context);
     const { session, turns } = sample();
     const text = { instruction: "Where is the needle?", answer: "In the haystack." };
@@ -108,7 +108,7 @@ export function importTests(open: OpenForTest<Parts>): void {
     assert.equal(await store.sessions.isParticipant(session.id, ada), true);
   });
 
-  test("[B1] many turns come in one after the other and are all there", async (context) => {
+  test("[B1] many turns that are imported one after the other are all stored", async (context) => {
     const { store } = await open(context);
     const session = { ...sessionOf(), lastSequence: 230 };
     async function* many(): AsyncGenerator<ImportedTurn> {
@@ -123,7 +123,7 @@ export function importTests(open: OpenForTest<Parts>): void {
     );
   });
 
-  test("[B1] an error on the way, or a turn that is there twice, undoes all of it", async (context) => {
+  test("[B1] an error while importing, or a duplicate turn, undoes the whole import", async (context) => {
     const { store } = await open(context);
     const { session, turns } = sample();
     const all = turns.map((turn) => imported(turn));
@@ -145,7 +145,7 @@ export function importTests(open: OpenForTest<Parts>): void {
     await unchanged(store, importOf(each([]), { sessions: [session] }));
   });
 
-  test("[S5] a session that is there grows only from what was seen of it", async (context) => {
+  test("[S5] an existing session is extended only if it is unchanged since the caller saw it", async (context) => {
     const { store } = await open(context);
     const session = await startSession(store);
     const first = await runTurn(store, session.id);
@@ -181,7 +181,7 @@ export function importTests(open: OpenForTest<Parts>): void {
     assert.deepEqual(await read(store, session.id), { ...here, ...after });
   });
 
-  test("[S6] imported turns are purged like others, but for what sessions rest on", async (context) => {
+  test("[S6] imported turns are purged like others, except those that other sessions need", async (context) => {
     const { store } = await open(context);
     const { session, turns } = sample();
     await store.imports.insert(importOf(each(turns.map((turn) => imported(turn))), { sessions: [session] }));

@@ -32,7 +32,7 @@ function keyOf(id: string, over: Partial<ApiKey> = {}): ApiKey {
 }
 
 export function keyTests(open: OpenForTest<Parts>): void {
-  test("[H4] a key is found by its hash with whose it is, and listed from the oldest, by org, by user, by kind", async (context) => {
+  test("[H4] a key is found by its hash together with its owner, and keys are listed from the oldest, by org, by user, by kind", async (context) => {
     const { store } = await open(context);
     await store.people.insertOrg(orgOf());
     const bob = userOf({ id: "user-bob", orgId: "org-2" });
@@ -59,7 +59,7 @@ export function keyTests(open: OpenForTest<Parts>): void {
     assert.deepEqual(await store.keys.list({ ...page, unrevoked: true }), [plain]);
   });
 
-  test("[H4] a key is revoked once, whoever else tries at the same time, and only by its own org", async (context) => {
+  test("[H4] a key is revoked only once, even if several try at the same time, and only by its own org", async (context) => {
     const { store } = await open(context);
     await store.people.insertUser(user);
     const key = keyOf("key-1");
@@ -74,7 +74,7 @@ export function keyTests(open: OpenForTest<Parts>): void {
     assert.deepEqual(await store.keys.get(key.id), { ...key, revokedAt: noon + 2 });
   });
 
-  test("[H4] a key tells when it was last used", async (context) => {
+  test("[H4] a key has the time when it was last used", async (context) => {
     const { store } = await open(context);
     await store.people.insertUser(user);
     const key = keyOf("key-1");

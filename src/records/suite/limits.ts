@@ -1,4 +1,4 @@
-/** What a store must do about limits: count what all processes do together, and admit no turn between the count and the write. */
+/** What a store must do about limits: count across all processes, and open no turn between the count and the write. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { newId } from "../../domain/ids.ts";
@@ -22,7 +22,7 @@ const ada = "user-ada";
 const bob = "user-bob";
 
 export function limitTests(open: OpenForTest<Parts>): void {
-  test("[H5] of many openings at once, through every store on the records, as many get in as there is room for", async (context) => {
+  test("[H5] when many turns open at once, through every store on the records, only as many open as the limit allows", async (context) => {
     const { store, reopen } = await open(context);
     const other = reopen === null ? store : await reopen();
     if (reopen !== null) context.after(() => other.close());
@@ -59,7 +59,7 @@ export function limitTests(open: OpenForTest<Parts>): void {
     assert.deepEqual(again.map(({ outcome }) => outcome).toSorted(), ["limited", "opened"]);
   });
 
-  test("[H5] [T13] over the limit a repeat is still known as one", async (context) => {
+  test("[H5] [T13] above the limit a repeated request is still recognised", async (context) => {
     const { store } = await open(context);
     const session = sessionOf();
     const runLimits = { orgId: org, perUser: 1, perOrg: null };
@@ -72,11 +72,11 @@ export function limitTests(open: OpenForTest<Parts>): void {
     assert.deepEqual(await store.turns.open(twin), { outcome: "idempotent", earlier: idempotency });
   });
 
-  test("[H5] what is taken of a window adds up over all stores, and scopes are apart", async (context) => {
+  test("[H5] the counter of a window adds up over all stores, and scopes are independent", async (context) => {
     const { store, reopen } = await open(context);
     const other = reopen === null ? store : await reopen();
     if (reopen !== null) context.after(() => other.close());
-    // Long enough for no window to end meanwhile, whenever this runs.
+    // The window is so long that none ends during the test, whenever it runs.
     const windowMs = 1_000 * 365 * 24 * 3_600_000;
     const take = (from: Records, scope: string, amount: number) => from.limits.takeRate({ scope, amount, windowMs });
     await Promise.all(Array.from({ length: 10 }, (_, n) => take(n % 2 === 0 ? store : other, "a", 2)));

@@ -19,7 +19,7 @@ export function peopleTests(open: OpenForTest<Parts>): void {
 }
 
 function orgTests(open: OpenForTest<Parts>): void {
-  test("[H4] orgs come back as they were put in, from the oldest, a page at a time, and change by field", async (context) => {
+  test("[H4] orgs come back as they were stored, oldest first, a page at a time, and change by field", async (context) => {
     const { store } = await open(context);
     const orgs = [orgOf({ id: "b" }), orgOf({ id: "c", name: awkwardText }), orgOf({ id: "a", createdAt: noon + 1 })];
     for (const each of orgs.toReversed()) await store.people.insertOrg(each);
@@ -36,13 +36,13 @@ function orgTests(open: OpenForTest<Parts>): void {
 }
 
 function userTests(open: OpenForTest<Parts>): void {
-  test("[H4] users come back as they were put in, by org, from the oldest", async (context) => {
+  test("[H4] users come back as they were stored, by org, oldest first", async (context) => {
     const { store } = await open(context);
     const older = userOf({ id: "user-z", name: "Z", role: "reader", createdAt: noon - 1, disabledAt: noon });
     const stranger = { ...user, id: "user-s", orgId: "org-2" };
     for (const each of [user, older, stranger]) assert.equal(await store.people.insertUser(each), true);
     assert.deepEqual(await store.people.getUser(user.id), user);
-    assert.equal(await store.people.getUser("user-nobody"), null);
+    assert.equal(await store.people.getUser("user-unknown"), null);
     const page = { orgId: org, limit: 9 };
     assert.deepEqual(await store.people.listUsers(page), [older, user]);
     assert.deepEqual(await store.people.listUsers({ ...page, after: older }), [user]);
@@ -52,7 +52,7 @@ function userTests(open: OpenForTest<Parts>): void {
     });
   });
 
-  test("[H4] an email and an external id are one person's in an org, and find them there", async (context) => {
+  test("[H4] an email and an external id are unique within an org, and find their user there", async (context) => {
     const { store } = await open(context);
     await store.people.insertUser(user);
     const [email, externalId] = [user.email ?? "", user.externalId ?? ""];
@@ -70,7 +70,7 @@ function userTests(open: OpenForTest<Parts>): void {
     assert.equal(await store.people.findUser("org-3", { externalId }), null);
   });
 
-  test("[H4] an org keeps an admin who is not disabled; every other change of its own people is made", async (context) => {
+  test("[H4] an org keeps an enabled admin; every other change of its own users is made", async (context) => {
     const { store } = await open(context);
     await store.people.insertUser(user);
     await store.people.insertUser(userOf({ id: "disabled", role: "admin", disabledAt: noon }));
@@ -89,12 +89,12 @@ function userTests(open: OpenForTest<Parts>): void {
       user: demoted,
     });
     assert.deepEqual(await store.people.getUser(ada), demoted);
-    for (const id of ["elsewhere", "nobody"]) {
+    for (const id of ["elsewhere", "unknown"]) {
       assert.deepEqual(await store.people.updateUser(org, id, { name: "x" }), { outcome: "missing" });
     }
   });
 
-  test("[H4] of the last two admins who go at once, from two processes, one stays", async (context) => {
+  test("[H4] when the last two admins are demoted at once, from two processes, one stays", async (context) => {
     const stores = await openTwice(context, open);
     if (stores === null) return;
     const [one, two] = stores;

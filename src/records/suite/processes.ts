@@ -1,4 +1,4 @@
-/** What a store must do over the life of a process, and beside others on the same records. */
+/** What a store must do across restarts of a process, and beside other processes on the same records. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import {
@@ -18,7 +18,7 @@ import {
 } from "./samples.ts";
 
 export function processTests(open: OpenForTest): void {
-  test("[B3] what was acknowledged is there after the store was closed", async (context) => {
+  test("[B3] an acknowledged write is there after the store was closed", async (context) => {
     const { store, reopen } = await open(context);
     if (reopen === null) return context.skip(needsReopen);
     const session = await startSession(store);
@@ -33,7 +33,7 @@ export function processTests(open: OpenForTest): void {
     assert.deepEqual(await again.turns.list(session.id, { limit: 10 }), [pending, head]);
   });
 
-  test("[B4] what one process wrote another one sees", async (context) => {
+  test("[B4] another process sees what one process wrote", async (context) => {
     const stores = await openTwice(context, open);
     if (stores === null) return;
     const [here, there] = stores;
@@ -44,7 +44,7 @@ export function processTests(open: OpenForTest): void {
     assert.equal((await read(here, session.id)).headTurnId, turn.id);
   });
 
-  test("[T5] [B4] over two processes too, one turn of a session runs", async (context) => {
+  test("[T5] [B4] only one turn of a session runs, also across two processes", async (context) => {
     const stores = await openTwice(context, open);
     if (stores === null) return;
     const [here, there] = stores;
@@ -61,7 +61,7 @@ export function processTests(open: OpenForTest): void {
     }
   });
 
-  test("[T2] [B4] over two processes too, a turn ends once", async (context) => {
+  test("[T2] [B4] a turn ends once, also across two processes", async (context) => {
     const stores = await openTwice(context, open);
     if (stores === null) return;
     const session = await startSession(stores[0]);

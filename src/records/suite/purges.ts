@@ -57,7 +57,7 @@ async function hasOnly(store: Records, line: readonly CompletedTurn[], left: rea
 export function purgeTests(open: OpenForTest<Parts>): void {
   purgeForestTests(open);
 
-  test("[S6] a purge that nobody shares takes everything of the session, and nothing of another", async (context) => {
+  test("[S6] a purge of an unshared session deletes everything of it, and nothing of another", async (context) => {
     const { store } = await open(context);
     const [other] = await startLine(store, 2);
     const line = await startLine(store, 2);
@@ -81,11 +81,11 @@ export function purgeTests(open: OpenForTest<Parts>): void {
     assert.deepEqual(await store.search.find({ orgId: org, userId: ada, words: ["plum"], limit: 10 }), []);
     assert.deepEqual(await store.turns.get(other?.id ?? ""), other);
     assert.equal(await store.purges.purgeSession(sessionId, []), true);
-    // The ids are free again, as if it had never been: an import brings it back.
+    // The ids are free again, so an import can restore the session.
     await store.sessions.insert(sessionOf({ id: sessionId }));
   });
 
-  test("[S6] a fork keeps what it shares with a purged session, and goes on", async (context) => {
+  test("[S6] a fork keeps what it shares with a purged session, and continues", async (context) => {
     const { store } = await open(context);
     const line = await startLine(store, 5);
     const [root, second, third] = line;
@@ -111,7 +111,7 @@ export function purgeTests(open: OpenForTest<Parts>): void {
     assert.equal(await store.sessions.get(sessionId), null);
   });
 
-  test("[S6] a head that is kept stays the head; numbers that were given are not given again", async (context) => {
+  test("[S6] a head that is kept stays the head; sequence numbers are not used again", async (context) => {
     const { store } = await open(context);
     const [root, second] = await startLine(store, 2);
     assert.ok(root !== undefined && second !== undefined);
@@ -124,7 +124,7 @@ export function purgeTests(open: OpenForTest<Parts>): void {
     assert.deepEqual([next.parentId, next.sequence], [root.id, 3]);
   });
 
-  test("[S6] other sessions rest on origins and on parents of any turn, by way of turns of this session only", async (context) => {
+  test("[S6] other sessions need origins and parents of any turn, and their ancestors in this session only", async (context) => {
     const { store } = await open(context);
     const line = await startLine(store, 6);
     const [root, second, third, fourth] = line;
@@ -141,7 +141,7 @@ export function purgeTests(open: OpenForTest<Parts>): void {
     assert.deepEqual(await store.purges.sharedTurnIds(newId()), []);
   });
 
-  test("[S6] nothing is purged while a turn runs, be it a subagent's, or where a shared turn is not kept", async (context) => {
+  test("[S6] nothing is purged while a turn runs, also a subagent's, or if a shared turn is not kept", async (context) => {
     const { store } = await open(context);
     const line = await startLine(store, 3);
     const [root, second] = line;
@@ -162,17 +162,17 @@ export function purgeTests(open: OpenForTest<Parts>): void {
     assert.equal(await store.purges.purgeSession(sessionId, [root.id, second.id]), true);
   });
 
-  test("[S6] of a purge and a fork at once one is refused: no fork loses its history", async (context) => {
+  test("[S6] when a purge and a fork happen at once, one is refused: no fork loses its history", async (context) => {
     const { store } = await open(context);
     await racePurgesAndForks([store, store]);
   });
 
-  test("[S6] [B4] over two processes too, no fork loses its history to a purge", async (context) => {
+  test("[S6] [B4] no fork loses its history to a purge, also across two processes", async (context) => {
     const stores = await openTwice(context, open);
     if (stores !== null) await racePurgesAndForks(stores);
   });
 
-  test("[K4] of many ids the store tells those that a turn has", async (context) => {
+  test("[K4] the store returns which of many ids belong to a turn", async (context) => {
     const { store } = await open(context);
     const turns = [...(await startLine(store, 2)), ...(await startLine(store, 1))];
     const unknown = Array.from({ length: 2_500 }, newId);
@@ -181,7 +181,7 @@ export function purgeTests(open: OpenForTest<Parts>): void {
     assert.deepEqual(await store.purges.existingTurnIds([]), []);
   });
 
-  test("[K4] the store tells every blob that a turn and its steps name, each once", async (context) => {
+  test("[K4] the store returns every blob that a turn and its steps name, each once", async (context) => {
     const { store } = await open(context);
     const session = await startSession(store);
     const turn = await opened(store, openingOf(draftOf(session)));
@@ -203,7 +203,7 @@ async function racePurgesAndForks([one, other]: [Records, Records]): Promise<voi
     const line = await startLine(one, 2);
     const { sessionId } = line[0] ?? assert.fail("there is no turn");
     const opening = forkOf(line[1] ?? assert.fail("there is no second turn"));
-    // Who asks first changes from round to round.
+    // The request that is sent first changes from round to round.
     const early = round % 2 === 0 ? one.purges.purgeSession(sessionId, []) : null;
     const opens = other.turns.open(opening);
     const [fork, isPurged] = await Promise.all([opens, early ?? one.purges.purgeSession(sessionId, [])]);

@@ -1,4 +1,4 @@
-/** What a store must do with runners and controls, and by another file with leases. */
+/** What a store must do with runners and controls. Leases have a file of their own. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { newId } from "../../domain/ids.ts";
@@ -25,7 +25,7 @@ type Parts = "sessions" | "turns" | "runners";
 export function runnerTests(open: OpenForTest<Parts>): void {
   runnerLeaseTests(open);
 
-  test("[R1] runners are kept until they are deleted, and listed from the oldest", async (context) => {
+  test("[R1] runners are stored until they are deleted, and listed oldest first", async (context) => {
     const { store } = await open(context);
     const runnerOf = (id: string, startedAt: number): Runner => {
       return { id, host: awkwardText, bootId: "b", pid: 2 ** 31, processStart: "", startedAt };
@@ -61,7 +61,7 @@ export function runnerTests(open: OpenForTest<Parts>): void {
     assert.deepEqual(await store.runners.takeControls("runner-2"), [theirs]);
   });
 
-  test("[R3] a control of a turn that is finished or unknown reaches nobody, and does not stay", async (context) => {
+  test("[R3] a control of a finished or unknown turn is not delivered, and is not stored", async (context) => {
     const { store } = await open(context);
     const before = controlOf(newId(), {});
     const turn = await opened(store, openingOf(draftOf(await startSession(store))));
@@ -74,7 +74,7 @@ export function runnerTests(open: OpenForTest<Parts>): void {
     assert.deepEqual(await store.runners.takeControls(runner), []);
   });
 
-  test("[R3] a turn that is told to take its controls first does not end before it did", async (context) => {
+  test("[R3] a turn that must take its controls first does not finish before it has", async (context) => {
     const { store } = await open(context);
     const turn = await opened(store, openingOf(draftOf(await startSession(store))));
     const end = finishOf(failed(turn), { controls: "take first" });
@@ -87,7 +87,7 @@ export function runnerTests(open: OpenForTest<Parts>): void {
     assert.deepEqual(await store.turns.finish(end), { outcome: "finished" });
   });
 
-  test("[R3] of a control and the end of its turn at once, the control is taken, or its sender is told", async (context) => {
+  test("[R3] when a control and the end of its turn happen at once, the control is taken or its sender is refused", async (context) => {
     const { store, reopen } = await open(context);
     const other = (await reopen?.()) ?? store;
     if (other !== store) context.after(() => other.close());
@@ -101,7 +101,7 @@ export function runnerTests(open: OpenForTest<Parts>): void {
     }
   });
 
-  test("[R3] two takers at once share the controls: none is lost, none is given twice", async (context) => {
+  test("[R3] two takers at once share the controls: none is lost, none is delivered twice", async (context) => {
     const { store, reopen } = await open(context);
     const other = (await reopen?.()) ?? store;
     if (other !== store) context.after(() => other.close());

@@ -1,4 +1,4 @@
-/** Sessions and turns to put into a store: plain ones, with whatever a test is about laid over them. */
+/** Sample sessions and turns for tests: plain ones, in which a test replaces the fields that it is about. */
 import assert from "node:assert/strict";
 import type { TestContext } from "node:test";
 import type { Org, User } from "../../domain/caller.ts";
@@ -26,7 +26,7 @@ import type { IdempotentRequest, OpenResult, RecordStore, TurnFinish, TurnOpenin
 
 /** The name of a part of a store. */
 export type RecordPart = Exclude<keyof RecordStore, "close">;
-/** A store of which only these parts are needed. */
+/** A store of which the test uses only these parts. */
 export type RecordsWith<Part extends RecordPart> = Pick<RecordStore, Part | "close">;
 
 export interface OpenRecords<Part extends RecordPart = RecordPart> {
@@ -57,7 +57,7 @@ export async function openTwice<Part extends RecordPart>(
   return [store, second];
 }
 
-/** A time, and ids of people, that tests agree on. */
+/** A time and ids that all tests share. */
 export const noon = 1_800_000_000_000;
 export const org = "org-1";
 export const ada = "user-ada";
@@ -72,10 +72,10 @@ export function userOf(over: Partial<User> = {}): User {
   return { id: ada, orgId: org, name: "Ada", role: "member", createdAt: noon, ...unknown, ...over };
 }
 
-/** Text that some database, JSON reader or query builder would take for something else. */
+/** Text that a database, JSON parser or query builder might misinterpret. */
 export const awkwardText = `it's "so' \\ {"x": [1]} %_? $1 :id 🙂 é\u0301 \u0000 \ud800 \r\n\u2028 end`;
 
-/** The id of a session is its first turn's (S4). */
+/** Returns a session. Its id is the id of its first turn (S4). */
 export function sessionOf(over: Partial<Session> = {}): Session {
   return {
     id: newId(),
@@ -124,7 +124,7 @@ export const plainManifest: ContextManifest = {
   historyTurns: 0,
 };
 
-/** A turn that would continue the session from its head. */
+/** Returns a turn that continues the session from its head. */
 export function draftOf(session: Session, over: Partial<TurnDraft> = {}): TurnDraft {
   const id = over.id ?? newId();
   return {
@@ -152,12 +152,12 @@ export function draftOf(session: Session, over: Partial<TurnDraft> = {}): TurnDr
   };
 }
 
-/** The turn as a store might have opened it. */
+/** Returns the turn as a store might have opened it. */
 export function pendingOf(draft: TurnDraft, sequence: number): PendingTurn {
   return { ...draft, sequence, leaseExpiresAt: noon + 15_000 };
 }
 
-/** Opens the turn on the parent that it names. */
+/** Returns an opening of the turn that expects its parent as the head. */
 export function openingOf(turn: TurnDraft, over: Partial<TurnOpening> = {}): TurnOpening {
   return { turn, newSession: null, expectedHead: turn.parentId, idempotency: null, leaseMs: 15_000, ...over };
 }
@@ -191,7 +191,7 @@ export function parked(turn: PendingTurn, over: Partial<RunEnd> = {}): AwaitingT
 }
 
 export function failed(turn: PendingTurn, over: Partial<RunEnd> = {}): FailedTurn {
-  return failTurn(turn, failure("provider_unavailable", "nobody answers"), endOf(turn, over));
+  return failTurn(turn, failure("provider_unavailable", "the provider does not respond"), endOf(turn, over));
 }
 
 export async function open(store: Pick<RecordStore, "turns">, opening: TurnOpening): Promise<PendingTurn> {
@@ -200,7 +200,7 @@ export async function open(store: Pick<RecordStore, "turns">, opening: TurnOpeni
   return (result as Extract<OpenResult, { outcome: "opened" }>).turn;
 }
 
-/** Finishes as the engine does: a continue takes the head over from its parent. */
+/** Returns how the engine finishes the turn: the head moves from the turn's parent to the turn. */
 export function finishOf(turn: FinishedTurn, over: Partial<TurnFinish> = {}): TurnFinish {
   const head = mayBeParent(turn) ? { from: turn.parentId } : null;
   return { turn, steps: [], text: null, runnerId: runner, head, controls: "drop", ...over };
@@ -215,7 +215,7 @@ export async function finish(
   assert.equal(result.outcome, "finished");
 }
 
-/** A session that is stored, without a turn. */
+/** Stores a session without a turn. */
 export async function startSession(
   store: Pick<RecordStore, "sessions">,
   over: Partial<Session> = {},
@@ -242,7 +242,7 @@ export async function runTurn(
   return end;
 }
 
-/** A first turn below any turn, in a session of its own. */
+/** Returns the opening of a first turn in a new session, whose parent is any turn. */
 export function forkOf(origin: Turn, over: Partial<TurnDraft> = {}): TurnOpening & { newSession: Session } {
   const newSession = sessionOf({ originTurnId: origin.id });
   const place = { id: newSession.id, parentId: origin.id, depth: origin.depth + 1 };
@@ -273,7 +273,7 @@ export function stepOf(turnId: string, index: number, over: Partial<Step> = {}):
   };
 }
 
-/** The session as it is stored now; it must be there. */
+/** Returns the session as it is stored now. It must exist. */
 export async function read(store: Pick<RecordStore, "sessions">, sessionId: string): Promise<Session> {
   const session = await store.sessions.get(sessionId);
   assert.ok(session !== null, `session ${sessionId} is not stored`);

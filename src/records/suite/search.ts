@@ -30,12 +30,12 @@ async function search(store: Records, words: string[], over: Partial<TextQuery> 
   return await store.search.find({ orgId: org, userId: ada, words, limit: 10, ...over });
 }
 
-/** The names of the sessions that were found. */
+/** Returns the names of the sessions that were found. */
 async function found(store: Records, words: string[], over: Partial<TextQuery> = {}): Promise<string[]> {
   return (await search(store, words, over)).map(({ session }) => session.name);
 }
 
-/** Opens a turn on the head and finishes it with these texts; gives back its id. */
+/** Opens a turn on the head, finishes it with these texts, and returns its id. */
 async function say(store: Records, sessionId: string, text: Partial<TurnText>): Promise<string> {
   const turn = await opened(store, openingOf(draftOf(await read(store, sessionId))));
   await finish(store, completed(turn), { text: { instruction: "", answer: "", ...text } });
@@ -43,7 +43,7 @@ async function say(store: Records, sessionId: string, text: Partial<TurnText>): 
 }
 
 export function searchTests(open: OpenForTest<Parts>): void {
-  test("[S8] words are found in names, instructions and answers, and each hit says where", async (context) => {
+  test("[S8] words are found in names, instructions and answers, and each hit names the field", async (context) => {
     const { store } = await open(context);
     const session = await startSession(store, { name: "About plums" });
     const asked = await say(store, session.id, { instruction: "Where do pears grow?" });
@@ -58,7 +58,7 @@ export function searchTests(open: OpenForTest<Parts>): void {
     assert.deepEqual(await search(store, ["cherries"]), []);
   });
 
-  test("[S8] all words count, and may be spread over the name and any turns", async (context) => {
+  test("[S8] a session must contain all words, spread over its name and any turns", async (context) => {
     const { store } = await open(context);
     const session = await startSession(store, { name: "plum" });
     const first = await say(store, session.id, { instruction: "a pear", answer: "an apple" });
@@ -78,7 +78,7 @@ export function searchTests(open: OpenForTest<Parts>): void {
     assert.deepEqual(await found(store, ["plum", "cherry"]), []);
   });
 
-  test("[S8] of many places a few are told: the newest of each word, the name first", async (context) => {
+  test("[S8] of many matches a few are returned: the newest of each word, the name first", async (context) => {
     const { store } = await open(context);
     const session = await startSession(store, { name: "plum" });
     const rare = await say(store, session.id, { answer: "a plum and a pear" });
@@ -90,7 +90,7 @@ export function searchTests(open: OpenForTest<Parts>): void {
     assert.deepEqual(await placesOf(["pear", "plum"]), ["name", turns[0], rare]);
   });
 
-  test("[S8] what another language would read as a sign is plain text", async (context) => {
+  test("[S8] characters that have a meaning in SQL or patterns are plain text", async (context) => {
     const { store } = await open(context);
     const texts = [
       "100% sure",
@@ -128,7 +128,7 @@ export function searchTests(open: OpenForTest<Parts>): void {
     assert.deepEqual(await found(store, ["%sure"]), []);
   });
 
-  test("[S8] case does not count, beyond ASCII too, and letters may be composed in either way", async (context) => {
+  test("[S8] case does not count, beyond ASCII too, and letters may be composed in either form", async (context) => {
     const { store } = await open(context);
     const pairs: [text: string, word: string][] = [
       ["Grüße aus ÅRHUS", "GRÜßE"],
@@ -170,7 +170,7 @@ export function searchTests(open: OpenForTest<Parts>): void {
     }
   });
 
-  test("[S8] an excerpt is the text around the first word in it, on one line", async (context) => {
+  test("[S8] an excerpt is the text around its first word, on one line", async (context) => {
     const { store } = await open(context);
     const session = await startSession(store);
     const far = "🙂".repeat(400);
@@ -190,7 +190,7 @@ export function searchTests(open: OpenForTest<Parts>): void {
     assert.deepEqual(await found(store, ["x".repeat(200_001)]), []);
   });
 
-  test("[S8] [S7] what cannot be listed is not found", async (context) => {
+  test("[S8] [S7] sessions that a user cannot list are not found", async (context) => {
     const { store } = await open(context);
     await startSession(store, { name: "plum, own" });
     await startSession(store, { name: "plum, own, archived", archivedAt: noon });

@@ -1,4 +1,4 @@
-/** What a store must do when a person moves a head, and when a turn takes it over from another than its parent. */
+/** What a store must do when a user moves a head, and when a turn replaces a head that is not its parent. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { newId } from "../../domain/ids.ts";
@@ -35,7 +35,7 @@ interface Line {
   head: FinishedTurn;
 }
 
-/** A session with two turns. */
+/** Creates a session with two turns. */
 async function startLine(store: Records): Promise<Line> {
   const { id } = await startSession(store);
   return { sessionId: id, older: await runTurn(store, id), head: await runTurn(store, id) };
@@ -46,14 +46,14 @@ function moveOf({ sessionId, head }: Line, to: Turn, over: Partial<HeadMove> = {
 }
 
 export function sessionTreeTests(open: OpenForTest<Parts>): void {
-  test("[S5] [T6] the head moves to another turn of its session; each move is noted, in order", async (context) => {
+  test("[S5] [T6] the head moves to another turn of its session; each move is recorded, in order", async (context) => {
     const { store } = await open(context);
     const line = await startLine(store);
     const { sessionId, older, head } = line;
     await runFork(store, head);
     const before = await read(store, sessionId);
     const back = moveOf(line, older, { userId: "user-bob" });
-    // At the same moment: the order is that of the moves.
+    // Both moves have the same time, so their order is that of the moves.
     const forth = moveOf(line, head, { from: older.id });
     assert.deepEqual(await store.sessions.moveHead(back), { outcome: "moved" });
     assert.deepEqual(await read(store, sessionId), { ...before, headTurnId: older.id, updatedAt: back.at });
@@ -75,7 +75,7 @@ export function sessionTreeTests(open: OpenForTest<Parts>): void {
     assert.deepEqual(await store.sessions.listHeadMoves(session.id), [move]);
   });
 
-  test("[S5] the head moves only from the value last seen; the refused is told the head", async (context) => {
+  test("[S5] the head moves only from the value last seen; a refused caller gets the current head", async (context) => {
     const { store } = await open(context);
     const line = await startLine(store);
     const before = await read(store, line.sessionId);
@@ -87,7 +87,7 @@ export function sessionTreeTests(open: OpenForTest<Parts>): void {
     assert.deepEqual(await store.sessions.listHeadMoves(line.sessionId), []);
   });
 
-  test("[S5] a head is a turn of the session's own, an agent's, that completed or waits", async (context) => {
+  test("[S5] a head is an agent turn of the same session that completed or waits", async (context) => {
     const { store } = await open(context);
     const line = await startLine(store);
     const session = await read(store, line.sessionId);
@@ -108,7 +108,7 @@ export function sessionTreeTests(open: OpenForTest<Parts>): void {
     assert.deepEqual(await store.sessions.moveHead(moveOf(line, waiting)), { outcome: "moved" });
   });
 
-  test("[S5] while a turn runs its session's head stays; a subagent's turn does not hold it", async (context) => {
+  test("[S5] the head stays while a turn of its session runs; a subagent's turn does not prevent a move", async (context) => {
     const { store } = await open(context);
     const line = await startLine(store);
     const session = await read(store, line.sessionId);
@@ -135,7 +135,7 @@ export function sessionTreeTests(open: OpenForTest<Parts>): void {
     assert.equal((await read(store, sessionId)).headTurnId, line.head.id);
   });
 
-  test("[S5] of moves at once from the same head one wins, and the others are told the winner", async (context) => {
+  test("[S5] when several moves start from the same head at once, one succeeds, and the others get the new head", async (context) => {
     const { store } = await open(context);
     const { id: sessionId } = await startSession(store);
     const targets: FinishedTurn[] = [];
@@ -151,17 +151,17 @@ export function sessionTreeTests(open: OpenForTest<Parts>): void {
     for (const result of lost) assert.deepEqual(result, { outcome: "head_moved", headTurnId: winners[0]?.to });
   });
 
-  test("[S5] [T5] of a turn that opens and a head that moves at once, one is refused", async (context) => {
+  test("[S5] [T5] when a turn opens and the head moves at once, one of them is refused", async (context) => {
     const { store } = await open(context);
     await raceOpeningAndMoves([store, store]);
   });
 
-  test("[S5] [B4] over two processes too, a head does not move under a turn that opens", async (context) => {
+  test("[S5] [B4] a head does not move while a turn opens on it, also across two processes", async (context) => {
     const stores = await openTwice(context, open);
     if (stores !== null) await raceOpeningAndMoves(stores);
   });
 
-  test("[S5] a head that is moved while the turn ends is either busy or too late", async (context) => {
+  test("[S5] a head move while a turn ends is refused as busy or as too late", async (context) => {
     const { store } = await open(context);
     for (let round = 0; round < 20; round += 1) {
       const line = await startLine(store);
@@ -176,7 +176,7 @@ export function sessionTreeTests(open: OpenForTest<Parts>): void {
     }
   });
 
-  test("[T7] a rerun of the head takes its place; the old turn stays as it was", async (context) => {
+  test("[T7] a rerun of the head becomes the head; the old turn stays unchanged", async (context) => {
     const { store } = await open(context);
     const { sessionId, older, head } = await startLine(store);
     const session = await read(store, sessionId);
@@ -189,7 +189,7 @@ export function sessionTreeTests(open: OpenForTest<Parts>): void {
     assert.deepEqual(await store.turns.get(head.id), head);
   });
 
-  test("[T7] a rerun of a turn that is not the head leaves the head alone", async (context) => {
+  test("[T7] a rerun of a turn that is not the head leaves the head unchanged", async (context) => {
     const { store } = await open(context);
     const { sessionId, older, head } = await startLine(store);
     const place = { parentId: null, depth: 1, rerunOf: older.id };
@@ -200,7 +200,7 @@ export function sessionTreeTests(open: OpenForTest<Parts>): void {
     assert.deepEqual(await store.turns.get(rerun.id), rerun);
   });
 
-  test("[T6] a fork begins below any turn of another session, and changes nothing there", async (context) => {
+  test("[T6] a fork can start from any turn of another session, and changes nothing there", async (context) => {
     const { store } = await open(context);
     const line = await startLine(store);
     const before = await read(store, line.sessionId);
@@ -214,7 +214,7 @@ export function sessionTreeTests(open: OpenForTest<Parts>): void {
     assert.deepEqual(await store.turns.list(line.sessionId, { limit: 10 }), [line.head, line.older]);
   });
 
-  test("[T6] nothing can be forked from a turn that is gone", async (context) => {
+  test("[T6] a turn that is gone cannot be forked", async (context) => {
     const { store } = await open(context);
     const { older } = await startLine(store);
     const opening = forkOf({ ...older, id: newId() });
@@ -245,7 +245,7 @@ async function raceOpeningAndMoves([one, other]: [Records, Records]): Promise<vo
   const { sessionId, older, head } = line;
   for (let round = 0; round < 30; round += 1) {
     const opening = openingOf(draftOf(await read(one, sessionId)));
-    // Who asks first changes from round to round.
+    // The request that is sent first changes from round to round.
     const early = round % 2 === 0 ? other.sessions.moveHead(moveOf(line, older)) : null;
     const opens = one.turns.open(opening);
     const [turn, moved] = await Promise.all([opens, early ?? other.sessions.moveHead(moveOf(line, older))]);

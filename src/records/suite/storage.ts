@@ -7,7 +7,7 @@ import { openTwice, type OpenForTest } from "./samples.ts";
 type Parts = "storage";
 
 export function storageTests(open: OpenForTest<Parts>): void {
-  test("[B4] the blob store that was claimed first stays the records', whoever comes later", async (context) => {
+  test("[B4] the first blob store that was claimed stays the records' own, whatever another process claims later", async (context) => {
     const stores = await openTwice(context, open);
     if (stores === null) return;
     const [here, there] = stores;

@@ -34,14 +34,14 @@ type Records = RecordsWith<Parts>;
 
 const bounds = { runningMax: 3, turnsMax: 5 };
 
-/** An opening of a subagent's next turn; of a new subagent where none is given. */
+/** Returns an opening of the subagent's next turn; of a new subagent if no last turn is given. */
 function subagentOpening(session: Session, over: Partial<TurnDraft> = {}, last?: FinishedTurn): TurnOpening {
   const id = newId();
   const fresh: SubagentRef = { id, name: awkwardText, owner: null, level: 1, tools: ["read"] };
   const place = { id, parentId: last?.id ?? null, depth: (last?.depth ?? 0) + 1, subagent: last?.subagent ?? fresh };
   const turn = draftOf(session, { kind: "async_subagent", spawnedBy: session.id, ...place, ...over });
   const subagent = { ...bounds, seenTurnId: last?.id ?? null };
-  // The head that was seen does not count.
+  // The expected head is ignored.
   return openingOf(turn, { expectedHead: newId(), subagent });
 }
 
@@ -50,7 +50,7 @@ async function end(store: Records, turn: FinishedTurn): Promise<void> {
   await finish(store, turn, { head: null, message: messageOf(turn) ?? assert.fail("it is no subagent's") });
 }
 
-/** A session with a head and so many messages in its mailbox. */
+/** Creates a session with a head and this many messages in its mailbox. */
 async function sessionWithMail(store: Records, count: number): Promise<{ session: Session; mail: string[] }> {
   const { id } = await startSession(store);
   await runTurn(store, id);
@@ -85,7 +85,7 @@ export function subagentTests(open: OpenForTest<Parts>): void {
 }
 
 function subagentTurnTests(open: OpenForTest<Parts>): void {
-  test("[A1] a subagent's turns are kept with what they say of it, whatever the head is meanwhile", async (context) => {
+  test("[A1] a subagent's turns are stored with their subagent, wherever the head is", async (context) => {
     const { store } = await open(context);
     const session = await startSession(store);
     const first = completed(await opened(store, subagentOpening(session)));
@@ -101,7 +101,7 @@ function subagentTurnTests(open: OpenForTest<Parts>): void {
     assert.deepEqual(await store.turns.list(session.id, { ...page, kind: "agent" }), [agent]);
   });
 
-  test("[A1] a subagent goes on from its newest turn, and while that runs not at all", async (context) => {
+  test("[A1] a subagent continues from its newest turn, but not while that one runs", async (context) => {
     const { store } = await open(context);
     const session = await startSession(store);
     const unseen = subagentOpening(session);
@@ -115,7 +115,7 @@ function subagentTurnTests(open: OpenForTest<Parts>): void {
     assert.deepEqual(await store.turns.open(twin), { outcome: "subagent_moved" });
   });
 
-  test("[A1] of many subagents at once no more begin than may run, and than a session may have in all", async (context) => {
+  test("[A1] when many subagents start at once, the limits on running ones and on all of a session hold", async (context) => {
     const { store } = await open(context);
     const session = await startSession(store);
     const results = await Promise.all(Array.from({ length: 8 }, () => store.turns.open(subagentOpening(session))));
@@ -133,7 +133,7 @@ function subagentTurnTests(open: OpenForTest<Parts>): void {
     await opened(store, subagentOpening(await startSession(store)));
   });
 
-  test("[A1] [S6] an archived session begins no subagents, and a purged one has no mailbox", async (context) => {
+  test("[A1] [S6] an archived session starts no subagents, and a purged one has no mailbox", async (context) => {
     const { store } = await open(context);
     const { session } = await sessionWithMail(store, 2);
     await store.sessions.update(session.id, { archivedAt: noon }, noon);
@@ -144,7 +144,7 @@ function subagentTurnTests(open: OpenForTest<Parts>): void {
 }
 
 function deliveryTests(open: OpenForTest<Parts>): void {
-  test("[A2] the end of a subagent's turn and its message are one: in order, once, and none for a refused end", async (context) => {
+  test("[A2] the end of a subagent's turn and its message are one write: in order, once, and none for a refused end", async (context) => {
     const { store } = await open(context);
     const session = await startSession(store);
     const turns: PendingTurn[] = [];
@@ -170,7 +170,7 @@ function deliveryTests(open: OpenForTest<Parts>): void {
     assert.equal((await store.subagents.listMail(session.id, { limit: 10 })).length, 3);
   });
 
-  test("[A2] a turn takes messages, a good end delivers them, and a bad one gives them back in their places", async (context) => {
+  test("[A2] a turn takes messages, a good end delivers them, and a bad end returns them to their positions", async (context) => {
     const { store } = await open(context);
     const { session, mail } = await sessionWithMail(store, 3);
     const bad = await opened(store, taking(session, mail.slice(0, 2)));
@@ -199,7 +199,7 @@ function deliveryTests(open: OpenForTest<Parts>): void {
     assert.equal((await read(store, session.id)).lastSequence, over.lastSequence, "a refused opening leaves nothing");
   });
 
-  test("[A2] over two processes too, of many who want the mailbox each message goes to one, once", async (context) => {
+  test("[A2] when many turns take from a mailbox, each message goes to one of them, once, also across two processes", async (context) => {
     const stores = await openTwice(context, open);
     if (stores === null) return;
     const [here, there] = stores;
@@ -213,7 +213,7 @@ function deliveryTests(open: OpenForTest<Parts>): void {
       const results = await Promise.all(both.map((store) => store.turns.open(taking(now, want))));
       const turns = results.flatMap((result) => (result.outcome === "opened" ? [result.turn] : []));
       assert.equal(turns.length, 1);
-      // A process that dies between taking and the end: the process that recovers the turn gives its messages back.
+      // If a process dies between taking and the end, the process that recovers the turn returns its messages.
       const lost = round === 2;
       for (const turn of turns) await finish(there, lost ? failed(turn) : completed(turn));
       if (!lost) delivered.push(...want);
@@ -221,7 +221,7 @@ function deliveryTests(open: OpenForTest<Parts>): void {
     assert.deepEqual(await waiting(there, session), []);
   });
 
-  test("[A2] what is imported stands behind what is there, and only ever adds that it was delivered", async (context) => {
+  test("[A2] imported messages follow the existing ones, and of an existing message only its delivery is imported", async (context) => {
     const { store } = await open(context);
     const { session, mail } = await sessionWithMail(store, 2);
     const [first, second] = await store.subagents.listMail(session.id, { limit: 2 });
@@ -229,8 +229,8 @@ function deliveryTests(open: OpenForTest<Parts>): void {
     const taker = session.headTurnId ?? assert.fail("there is no head");
     const known = { ...first, takenBy: taker, deliveredAt: noon };
     const elsewhere = sessionOf();
-    const nobody = { async *[Symbol.asyncIterator]() {} };
-    const plan = { sessions: [elsewhere], growths: [], parents: [], turns: nobody };
+    const noTurns = { async *[Symbol.asyncIterator]() {} };
+    const plan = { sessions: [elsewhere], growths: [], parents: [], turns: noTurns };
     assert.deepEqual(await store.imports.insert({ ...plan, mail: [known, second] }), { outcome: "imported" });
     assert.deepEqual(await store.subagents.listMail(session.id, { limit: 10 }), [known, second]);
     assert.deepEqual(await waiting(store, session), mail.slice(1));

@@ -1,4 +1,4 @@
-/** What a store must do when a turn ends: one finisher, one head, and a session that adds up. */
+/** What a store must do when a turn ends: one finisher, one head, and a session with the right sums. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { PendingTurn } from "../../domain/turn.ts";
@@ -46,7 +46,7 @@ export function turnFinishingTests(open: OpenForTest<Parts>): void {
     assert.deepEqual(await read(store, turn.sessionId), session);
   });
 
-  test("[T2] of many finishers at once one writes, and the others see what it wrote", async (context) => {
+  test("[T2] when many finish a turn at once, one writes, and the others see what it wrote", async (context) => {
     const { store } = await open(context);
     const turn = await startTurn(store);
     const ends = Array.from({ length: 10 }, (_, index) => failed(turn, { at: noon + index }));
@@ -96,7 +96,7 @@ export function turnFinishingTests(open: OpenForTest<Parts>): void {
     assert.equal((await read(store, sessionId)).headTurnId, waiting.id);
   });
 
-  test("[S5] the head moves only from the turn's parent, and only where it is asked to", async (context) => {
+  test("[S5] the head moves only from the turn's parent, and only if that is requested", async (context) => {
     const { store } = await open(context);
     const session = await startSession(store);
     const root = await runTurn(store, session.id);
@@ -113,7 +113,7 @@ export function turnFinishingTests(open: OpenForTest<Parts>): void {
     assert.equal((await read(store, session.id)).headTurnId, head.id);
   });
 
-  test("[S5] a fork's first turn moves the head from the turn that the fork started at", async (context) => {
+  test("[S5] a fork's first turn moves the head from the turn at which the fork started", async (context) => {
     const { store } = await open(context);
     const origin = await runTurn(store, (await startSession(store)).id);
     const fork = await startSession(store, { originTurnId: origin.id, headTurnId: origin.id });
@@ -132,7 +132,7 @@ export function turnFinishingTests(open: OpenForTest<Parts>): void {
     assert.equal((await read(store, session.id)).headTurnId, null);
   });
 
-  test("[R2] [T2] the steps of the end come in with it, behind those that were stored; a refused end brings none", async (context) => {
+  test("[R2] [T2] the last steps are stored together with the end of the turn; a refused end stores none", async (context) => {
     const { store } = await open(context);
     const turn = await startTurn(store);
     const [first, second, third] = [stepOf(turn.id, 1), stepOf(turn.id, 2), stepOf(turn.id, 3)];
@@ -146,7 +146,7 @@ export function turnFinishingTests(open: OpenForTest<Parts>): void {
     assert.deepEqual(await store.turns.listSteps(turn.id), [first, second, third]);
   });
 
-  test("[B1] where a step of the end is stored already, nothing of the end is", async (context) => {
+  test("[B1] if one of the last steps is stored already, nothing of the end is stored", async (context) => {
     const { store } = await open(context);
     const turn = await startTurn(store);
     await store.turns.insertStep(stepOf(turn.id, 2), runner);
@@ -158,7 +158,7 @@ export function turnFinishingTests(open: OpenForTest<Parts>): void {
     assert.deepEqual(await read(store, turn.sessionId), before);
   });
 
-  test("[S7] a session adds up the tokens of its turns and tells how the newest one is", async (context) => {
+  test("[S7] a session adds up the tokens of its turns and has the status of the newest one", async (context) => {
     const { store } = await open(context);
     const session = await startSession(store);
     const older = await opened(store, openingOf(draftOf(session, { kind: "async_subagent", createdAt: noon + 10 })));
@@ -170,7 +170,7 @@ export function turnFinishingTests(open: OpenForTest<Parts>): void {
     assert.deepEqual(await read(store, session.id), { ...session, ...sums, activeAt: noon + 40, tokensTotal: 1_000 });
   });
 
-  test("[T4] [S7] a session adds up what its turns cost; a turn without a known price adds nothing", async (context) => {
+  test("[T4] [S7] a session adds up the costs of its turns; a turn without a known price adds nothing", async (context) => {
     const { store } = await open(context);
     const session = await startSession(store);
     const costs: number[] = [];

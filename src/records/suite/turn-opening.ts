@@ -1,4 +1,4 @@
-/** What a store must do when a turn is opened: let one in, or refuse it and leave nothing behind. */
+/** What a store must do when a turn is opened: open it, or refuse it and change nothing. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { newId } from "../../domain/ids.ts";
@@ -26,7 +26,7 @@ type Records = RecordsWith<Parts>;
 
 const bob = "user-bob";
 
-/** Opens all at once, and gives the one turn that was opened and how the others were refused. */
+/** Opens all turns at once. Returns the turn that was opened, and how the others were refused. */
 async function race(store: Records, openings: TurnOpening[]): Promise<{ winner: string; refusals: OpenResult[] }> {
   const results = await Promise.all(openings.map((opening) => store.turns.open(opening)));
   const winners = results.flatMap((result) => (result.outcome === "opened" ? [result.turn.id] : []));
@@ -34,7 +34,7 @@ async function race(store: Records, openings: TurnOpening[]): Promise<{ winner: 
   return { winner: winners[0] ?? "", refusals: results.filter((result) => result.outcome !== "opened") };
 }
 
-/** Runs the opening, and proves that neither the session nor its turns were touched. */
+/** Runs the opening, and checks that neither the session nor its turns changed. */
 async function refused(store: Records, opening: TurnOpening): Promise<OpenResult> {
   const { sessionId } = opening.turn;
   const look = async (): Promise<unknown> => [
@@ -61,7 +61,7 @@ export function turnOpeningTests(open: OpenForTest<Parts>): void {
     assert.equal((await read(store, session.id)).lastSequence, 3);
   });
 
-  test("[S4] a new session is stored together with its first turn, which counts", async (context) => {
+  test("[S4] a new session is stored together with its first turn, and the turn is counted", async (context) => {
     const { store } = await open(context);
     const newSession = sessionOf();
     const turn = await opened(
@@ -74,7 +74,7 @@ export function turnOpeningTests(open: OpenForTest<Parts>): void {
     assert.deepEqual(await store.sessions.get(newSession.id), { ...newSession, ...counted });
   });
 
-  test("[S7] an open turn is the session's newest activity; an older clock takes nothing back", async (context) => {
+  test("[S7] opening a turn is activity of the session; an older clock does not set the time back", async (context) => {
     const { store } = await open(context);
     const session = await startSession(store);
     await runTurn(store, session.id, { createdAt: noon + 5_000 });
@@ -84,7 +84,7 @@ export function turnOpeningTests(open: OpenForTest<Parts>): void {
     assert.deepEqual(await read(store, session.id), { ...before, ...counted });
   });
 
-  test("[T5] of many turns opened at once one runs; the others learn which, and leave nothing", async (context) => {
+  test("[T5] when many turns open at once, one runs; the others get its id, and write nothing", async (context) => {
     const { store } = await open(context);
     const session = await startSession(store);
     const openings = Array.from({ length: 20 }, () => openingOf(draftOf(session)));
@@ -98,7 +98,7 @@ export function turnOpeningTests(open: OpenForTest<Parts>): void {
     assert.equal((await read(store, session.id)).lastSequence, 1);
   });
 
-  test("[T5] a turn that comes while another runs is refused, and may come again after it", async (context) => {
+  test("[T5] a turn that opens while another runs is refused, and may open after it", async (context) => {
     const { store } = await open(context);
     const session = await startSession(store);
     const running = await opened(store, openingOf(draftOf(session)));
@@ -109,7 +109,7 @@ export function turnOpeningTests(open: OpenForTest<Parts>): void {
     assert.equal((await opened(store, late)).sequence, 2);
   });
 
-  test("[T5] subagents run beside the turn and beside each other, and keep no turn out", async (context) => {
+  test("[T5] subagents run beside the turn and beside each other, and block no turn", async (context) => {
     const { store } = await open(context);
     const session = await startSession(store);
     const running = await opened(store, openingOf(draftOf(session)));
@@ -121,7 +121,7 @@ export function turnOpeningTests(open: OpenForTest<Parts>): void {
     await opened(store, openingOf(draftOf(session)));
   });
 
-  test("[S5] a turn is refused when the head is not where its caller saw it", async (context) => {
+  test("[S5] a turn is refused if the head is not the one that its caller saw", async (context) => {
     const { store } = await open(context);
     const session = await startSession(store);
     const missed = newId();
@@ -135,7 +135,7 @@ export function turnOpeningTests(open: OpenForTest<Parts>): void {
     await opened(store, openingOf(draftOf(session), { expectedHead: head.id }));
   });
 
-  test("[S4] of two first turns of a session, the one that comes when the other has failed is refused", async (context) => {
+  test("[S4] when two first turns are opened for a session and the first one has failed, the second is refused", async (context) => {
     const { store } = await open(context);
     const session = await startSession(store);
     const first = openingOf(draftOf(session, { id: session.id }));
@@ -144,7 +144,7 @@ export function turnOpeningTests(open: OpenForTest<Parts>): void {
     assert.equal((await opened(store, openingOf(draftOf(session)))).sequence, 2);
   });
 
-  test("[S5] a refused first turn leaves no session behind", async (context) => {
+  test("[S5] a refused first turn leaves no session", async (context) => {
     const { store } = await open(context);
     const origin = await runTurn(store, (await startSession(store)).id);
     const newSession = sessionOf({ headTurnId: origin.id, originTurnId: origin.id });
@@ -153,7 +153,7 @@ export function turnOpeningTests(open: OpenForTest<Parts>): void {
     assert.equal(await store.sessions.get(newSession.id), null);
   });
 
-  test("[S6] an archived or deleted session takes no turns", async (context) => {
+  test("[S6] an archived or deleted session opens no turns", async (context) => {
     const { store } = await open(context);
     const archived = await startSession(store, { archivedAt: noon });
     const deleted = await startSession(store, { deletedAt: noon });
@@ -166,7 +166,7 @@ export function turnOpeningTests(open: OpenForTest<Parts>): void {
 }
 
 function idempotencyTests(open: OpenForTest<Parts>): void {
-  test("[T13] a key that was used gives the earlier request, while its turn runs and ever after", async (context) => {
+  test("[T13] a key that was used returns the earlier request, while its turn runs and ever after", async (context) => {
     const { store } = await open(context);
     const session = await startSession(store);
     const draft = draftOf(session);
@@ -203,7 +203,7 @@ function idempotencyTests(open: OpenForTest<Parts>): void {
     assert.equal(new Set(turnIds).size, 5);
   });
 
-  test("[T13] a refused opening does not use its key up", async (context) => {
+  test("[T13] a refused opening does not use its key", async (context) => {
     const { store } = await open(context);
     const session = await startSession(store);
     const running = await opened(store, openingOf(draftOf(session)));
@@ -215,7 +215,7 @@ function idempotencyTests(open: OpenForTest<Parts>): void {
     await opened(store, opening);
   });
 
-  test("[T13] of many with one key at once one opens; the others get its turn and leave no session", async (context) => {
+  test("[T13] when many open with one key at once, one opens; the others get its turn and leave no session", async (context) => {
     const { store } = await open(context);
     const openings = Array.from({ length: 20 }, () => {
       const newSession = sessionOf();
@@ -232,7 +232,7 @@ function idempotencyTests(open: OpenForTest<Parts>): void {
     }
   });
 
-  test("[T5] [T13] on one session at once, twins of the running turn are told apart from strangers", async (context) => {
+  test("[T5] [T13] when requests reach one session at once, a repeat of the running turn is distinguished from other requests", async (context) => {
     const { store } = await open(context);
     const session = await startSession(store);
     const openings = Array.from({ length: 20 }, (_, index) => {

@@ -1,4 +1,4 @@
-/** What a store must do when turns and steps are read; by other files, when turns open and finish. */
+/** What a store must do when turns and steps are read. Opening and finishing turns have files of their own. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { failure } from "../../domain/errors.ts";
@@ -31,7 +31,7 @@ import { turnOpeningTests } from "./turn-opening.ts";
 /** The parts that these tests need. */
 type Parts = "sessions" | "turns";
 
-/** A turn with something in every field. */
+/** Returns a turn with a value in every field. */
 function richDraft(session: Session): TurnDraft {
   const warning = { code: "chain_rebuilt", message: awkwardText } as const;
   return draftOf(session, {
@@ -90,16 +90,16 @@ const richEnd = {
   chain: { account: "acc", responseId: awkwardText, previousResponseId: "", expiresAt: noon * 2 },
 };
 
-/** Every way to end, once with little to say and once with much. */
+/** Returns one turn for every way to end, plain and with every field set. */
 function endsOf(turn: PendingTurn): FinishedTurn[] {
   const call = { callId: awkwardText, name: "edit", arguments: awkwardText, waitsFor: "approval" } as const;
-  const said = { answerSummary: awkwardText, finalMessage: awkwardText };
+  const texts = { answerSummary: awkwardText, finalMessage: awkwardText };
   const failures: [ReturnType<typeof failure>] = [failure("provider_answer_invalid", awkwardText)];
   return [
     completed(turn),
-    { ...completed(turn, richEnd), ...said, stopReason: "interrupted" },
+    { ...completed(turn, richEnd), ...texts, stopReason: "interrupted" },
     { ...parked(turn), deferredCalls: [] },
-    { ...parked(turn, richEnd), ...said, deferredCalls: [call, call] },
+    { ...parked(turn, richEnd), ...texts, deferredCalls: [call, call] },
     failed(turn),
     { ...failed(turn, richEnd), failures: [...failures, ...failures] },
   ];
@@ -129,7 +129,7 @@ export function turnTests(open: OpenForTest<Parts>): void {
     assert.deepEqual(await store.turns.listSteps(turn.id), steps);
   });
 
-  test("[T3] a pending turn comes back as it was opened, plain or rich", async (context) => {
+  test("[T3] a pending turn comes back as it was opened, plain or with every field set", async (context) => {
     const { store } = await open(context);
     const session = await startSession(store);
     await invite(store, session.id, richDraft(session).createdBy);

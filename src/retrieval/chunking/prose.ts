@@ -1,8 +1,8 @@
-/** Sections of texts without a grammar: Markdown by its headings, everything else by blank lines. */
+/** Sections of texts without a grammar: Markdown by its headings, all other texts by blank lines. */
 import type { Section } from "./section.ts";
 import type { SourceLines } from "./source-lines.ts";
 
-/** Runs of lines that are not blank, inside a section and under its name. */
+/** Returns the runs of lines that are not blank, within a section and with its symbol. */
 export function paragraphs(lines: SourceLines, { startLine, endLine, symbol }: Section): Section[] {
   const sections: Section[] = [];
   let start: number | null = null;
@@ -15,7 +15,7 @@ export function paragraphs(lines: SourceLines, { startLine, endLine, symbol }: S
   return sections;
 }
 
-/** One section per heading, named by the headings above it: `Guide > Install`. Headings in code fences are none. */
+/** Returns one section per heading, named by the headings above it: `Guide > Install`. Headings in code fences are ignored. */
 export function markdownSections(lines: SourceLines): Section[] {
   const starts: { line: number; symbol: string | null }[] = [{ line: 1, symbol: null }];
   const titles: string[] = [];

@@ -67,7 +67,7 @@ test("[B6] the folder is 0700 and every file in it 0600", async (context) => {
   for (const name of names) assert.equal(statSync(join(folder, name)).mode & 0o777, 0o600, name);
 });
 
-test("[Q2] [B4] a run that is killed leaves the former index whole, and does not stand in the way of the next", async (context) => {
+test("[Q2] [B4] a run that is killed leaves the former index unchanged, and does not block the next run", async (context) => {
   const { folder, job, repository, open } = await place(context, { "a.md": "A lighthouse.\n" });
   const retriever = await open();
   await retriever.index(job);
@@ -112,7 +112,7 @@ test("[B4] a run that waits for another process can be aborted", async (context)
   assert.equal((await retriever.index(job)).filesChanged, 0);
 });
 
-test("[Q2] closing ends a run that waits, and throws away what it has not finished", async (context) => {
+test("[Q2] closing ends a waiting run, and discards an unfinished one", async (context) => {
   const { folder, job, open } = await place(context, { "a.md": "A lighthouse.\n" });
   const { model, dimension } = lexicalEmbedder();
   const started = Promise.withResolvers<void>();
@@ -146,7 +146,7 @@ test("[Q2] an index of an older format is refused with the fix, and built anew b
   assert.equal((await retriever.search(question)).length, 1);
 });
 
-test("[Q5] a damaged index is an error that names the file and the mend, never an empty answer", async (context) => {
+test("[Q5] a damaged index is an error that names the file and the fix, never an empty result", async (context) => {
   const { folder, file, job, open } = await place(context, { "a.md": "A lighthouse.\n".repeat(2_000) });
   const retriever = await open();
   await retriever.index(job);
@@ -162,16 +162,16 @@ test("[Q5] a damaged index is an error that names the file and the mend, never a
   );
 });
 
-test("[Q2] a file that changes again within the tick of its clock is noticed", async (context) => {
+test("[Q2] a file that changes again within the tick of its clock is detected", async (context) => {
   const { job, repository, open } = await place(context, { "a.md": "A lighthouse.\n" });
   const retriever = await open();
   await retriever.index(job);
-  // The same size; its times may even be the same, where the file system's clock ticks slowly.
+  // The size stays the same. The times may be the same too, if the file system's clock ticks slowly.
   writeFileSync(join(repository.root, "a.md"), "Two lanterns..\n");
   assert.equal((await retriever.index(job)).filesChanged, 1);
 });
 
-test("[Q1] the tables hold no workspace", async (context) => {
+test("[Q1] the tables contain no workspace", async (context) => {
   const { file, job, open } = await place(context, { "a.md": "A lighthouse.\n" });
   await (await open()).index(job);
   const database = new Database(file, { readonly: true });

@@ -1,6 +1,6 @@
 /**
- * One run of the indexer (Q1, Q2): what does git track, which of it changed, cut that into chunks, embed the
- * new ones, write. It works inside one transaction that the caller begins, commits or rolls back.
+ * One run of the indexer (Q1, Q2): it lists what git tracks, finds what changed, cuts that into chunks, embeds the new ones, and
+ * writes them. It works inside one transaction that the caller begins, commits or rolls back.
  */
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { decodeText } from "../../domain/active-file.ts";
@@ -18,7 +18,7 @@ import type { IndexDatabase } from "./index-file.ts";
 import { IndexWriter } from "./index-writer.ts";
 import type { ChunkRow, FileRow } from "./index-writer.ts";
 
-/** A file that was changed this shortly before it was looked at may change again under the same stamp. */
+/** A file that was changed this shortly before it was checked may change again under the same stamp. */
 const stampTrustMs = 2_000;
 const filesPerSlice = 256;
 const chunksPerBatch = 256;
@@ -82,7 +82,7 @@ class IndexRun {
   readonly #writer: IndexWriter;
   readonly #files: RepositoryFiles;
   readonly #changed: ChangedFile[] = [];
-  /** New chunks that wait for their vectors. */
+  /** New chunks that have no vectors yet. */
   #batch: ChunkRow[] = [];
   #filesDone = 0;
   #filesTotal = 0;
@@ -103,7 +103,7 @@ class IndexRun {
     });
   }
 
-  /** Looks at every tracked file, removes what is gone from the index, and notes what has to be read. */
+  /** Checks every tracked file, removes deleted ones from the index, and collects those that have to be read. */
   async compare(): Promise<void> {
     const known = this.#writer.files();
     this.#filesTotal = this.#files.paths.length;
@@ -136,7 +136,7 @@ class IndexRun {
     await this.#writeBatch();
   }
 
-  /** Lets the process do something else, and stops here when the run was aborted. */
+  /** Lets other work of the process run, and throws if the run was aborted. */
   async #pause(phase: IndexProgress["phase"]): Promise<void> {
     await nextTurn();
     this.#context.signal.throwIfAborted();
@@ -176,7 +176,7 @@ class IndexRun {
     await this.#writeChunks({ id: fileId, path: disk.path, language, text: text ?? "" });
   }
 
-  /** Holds the chunks of a file against those of its former version: the same ones only move (Q2). */
+  /** Compares the chunks of a file with those of its former version. Equal ones only get new lines (Q2). */
   async #writeChunks(file: { id: number; path: string; language: string; text: string }): Promise<void> {
     const former = this.#writer.chunksOf(file.id);
     for (const chunk of await fileChunks({ ...file, repo: this.#context.job.repo })) {

@@ -1,7 +1,7 @@
 /**
- * Retrieval from an index on this machine: one SQLite file per data folder, built-in or configured embeddings,
- * no server (Q1–Q6). Several processes may use one folder: each has a connection for reading that never waits,
- * and opens another for each run.
+ * Retrieval from an index on this machine: one SQLite file per data folder, built-in or configured embeddings, no server
+ * (Q1–Q6). Several processes may use one folder: each has a connection for reading that never waits, and opens another for
+ * each run.
  */
 import { join } from "node:path";
 import { AptoveError } from "../../domain/errors.ts";
@@ -17,7 +17,7 @@ import { definitionHits, fuse, lexicalHits, readChunks } from "./search.ts";
 import { testCodeWeight } from "../test-code.ts";
 import { VectorCache } from "./vectors.ts";
 
-/** Opens the index of a folder, which is made where it is not there. Throws `storage_full` or `storage_failed`. */
+/** Opens the index of a folder. Creates the folder if it does not exist. Throws `storage_full` or `storage_failed`. */
 export function openLocalRetriever(options: { folder: string; embedder: Embedder }): Promise<Retriever> {
   return Promise.resolve().then(() => new LocalRetriever(options.folder, options.embedder));
 }
@@ -55,7 +55,7 @@ class LocalRetriever implements Retriever {
     const [vector] = await this.#embedder.embed([question]);
     const set = await this.#vectors.get(repository);
     const lets = set.filter(query);
-    // Deeper than what is asked for: a chunk low in both lists can be better than one high in a single list.
+    // The rankings are longer than the result: a chunk low in both can be better than one high in a single ranking.
     const count = 2 * query.candidates;
     const near = vector === undefined ? [] : await set.nearest(vector, { count, lets });
     const byWords = { question, count, lets };
@@ -107,7 +107,7 @@ class LocalRetriever implements Retriever {
       signal.throwIfAborted();
       throw indexFault(this.#file, error);
     } finally {
-      // Closing rolls back what was not committed.
+      // Closing rolls back an open transaction.
       writer?.close();
     }
   }
@@ -122,7 +122,7 @@ class LocalRetriever implements Retriever {
     });
   }
 
-  /** Aborts the runs that it has, and waits for them. */
+  /** Aborts the runs of this retriever, and waits for them. */
   async close(): Promise<void> {
     this.#closing.abort(new AptoveError("shutting_down", "the index is being closed"));
     await Promise.allSettled(this.#runs);

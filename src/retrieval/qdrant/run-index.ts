@@ -1,7 +1,7 @@
 /**
- * A run from its beginning to its end: collections, the turn to write, what earlier runs left, the changes, the switch,
- * and what the switch left. Every deletion names generations that this run knows to be past, so that one which reaches the
- * server late takes nothing from a later run.
+ * A run from beginning to end: the collections, the lease, the cleaning up after earlier runs, the changes, the switch, and the
+ * cleaning up after the switch. Every deletion names generations that this run knows to be past, so a deletion that reaches the
+ * server late removes nothing of a later run.
  */
 import type { Schemas } from "@qdrant/js-client-rest";
 import { filesOf } from "../commit-files.ts";
@@ -34,7 +34,7 @@ export interface RunSetup {
 
 const deletedPerBatch = 1_000;
 
-/** Throws what `Retriever.index` may throw, and faults of the catalogue's form. */
+/** Runs the indexer. Throws what `Retriever.index` may throw, and errors about the form of the catalogue. */
 export async function runIndex(setup: RunSetup): Promise<IndexSummary> {
   const { catalogue, embedder, times, job, signal } = setup;
   signal.throwIfAborted();
@@ -57,7 +57,7 @@ export async function runIndex(setup: RunSetup): Promise<IndexSummary> {
 interface Held {
   files: RepositoryFiles;
   lease: IndexLease;
-  /** Aborts with the job, and when another run took the index over. */
+  /** Aborts with the job, and when another run has taken the lease. */
   signal: AbortSignal;
 }
 
@@ -78,7 +78,7 @@ async function runWith({ catalogue, embedder, job }: RunSetup, { files, lease, s
   const { model, dimension } = embedder;
   const { root, commit } = files;
   await lease.commit({ root, commit, model, dimension, ...run.after, indexedAt: Date.now() }, signal);
-  // The index is there; what the next run would clear away too may fail here.
+  // The index is complete. If this cleaning up fails, the next run repeats it.
   await Promise.allSettled([clearAfter({ catalogue, former, dimension, generation }, { attemptsMax: 1 })]);
   const durationMs = performance.now() - startedAt;
   const { files: filesTotal, chunks: chunksTotal } = run.after;
@@ -91,7 +91,7 @@ interface ToClear {
   dimension: number;
 }
 
-/** What runs left that did not finish, and what one that finished could not clear away. */
+/** Deletes what unfinished runs left, and what a finished run could not delete. */
 async function clearBefore(
   { catalogue, former, dimension, outdated }: ToClear & { outdated: readonly string[] },
   bounds: RequestBounds,
@@ -102,7 +102,7 @@ async function clearBefore(
     if (filter !== null) await deleteChunks(catalogue, { collection, filter }, bounds);
   };
   if (former.current === 0 || former.dimension !== dimension) {
-    // What is seen lies in another collection, or there is nothing yet: all that is here was left.
+    // The visible chunks are in another collection, or there are none yet, so everything in this one is a leftover.
     await drop(bornUntil(former, former.taken - 1));
   } else {
     await drop(addedByUnfinishedGeneration(former));

@@ -1,4 +1,4 @@
-/** What a retriever must do when it indexes: what is read, what an unchanged chunk keeps, what a run that fails leaves (Q1, Q2). */
+/** What a retriever must do when it indexes: what it reads, which chunks it keeps, and what a failed run leaves (Q1, Q2). */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { AptoveError } from "../../domain/errors.ts";
@@ -9,7 +9,7 @@ import type { IndexProgress } from "../retriever.ts";
 import { bench, farewell, greeting, ids, rejectsWith, tides, type RetrieverForTest } from "./bench.ts";
 
 export function chunkTests(forTest: RetrieverForTest): void {
-  test("[Q1] a chunk says where it is from, and its text is exactly those lines", async (context) => {
+  test("[Q1] a chunk has its path and lines, and its text is exactly those lines", async (context) => {
     const { repository, index, search } = await bench(context, forTest, { "src/greet.ts": `\n\n${greeting}` });
     const commit = repository.commit();
     await index();
@@ -24,7 +24,7 @@ export function chunkTests(forTest: RetrieverForTest): void {
     assert.deepEqual(facts, { ...place, ...content, commit });
   });
 
-  test("[Q1] before the first commit there is no commit to name", async (context) => {
+  test("[Q1] before the first commit the chunks have no commit", async (context) => {
     const { index, search } = await bench(context, forTest, { "greet.ts": greeting });
     assert.equal((await index()).commit, null);
     assert.equal((await search("greetPerson"))[0]?.commit, null);
@@ -32,7 +32,7 @@ export function chunkTests(forTest: RetrieverForTest): void {
 }
 
 export function listingTests(forTest: RetrieverForTest): void {
-  test("[Q1] only what git tracks is read: neither ignored files nor new ones", async (context) => {
+  test("[Q1] only files that git tracks are read: neither ignored files nor new ones", async (context) => {
     const { repository, index, search } = await bench(context, forTest, { "greet.ts": greeting, ".gitignore": "out/" });
     repository.write({ "out/farewell.ts": farewell });
     repository.git("rm", "--quiet", "--cached", ".gitignore");
@@ -44,7 +44,7 @@ export function listingTests(forTest: RetrieverForTest): void {
     );
   });
 
-  test("[Q1] a commit is indexed as it is, whatever the working copy says", async (context) => {
+  test("[Q1] a commit is indexed unchanged, whatever the working copy contains", async (context) => {
     const { repository, index, search } = await bench(context, forTest, {
       "greet.ts": greeting,
       "image.png": new Uint8Array([137, 80, 78, 71, 0, 1, 2]),
@@ -87,14 +87,14 @@ export function listingTests(forTest: RetrieverForTest): void {
     }
   });
 
-  test("[Q1] a folder that git does not know is refused with the mend", async (context) => {
+  test("[Q1] a folder that git does not know is refused with the fix", async (context) => {
     const { repository, index } = await bench(context, forTest, {});
     await rejectsWith("repository_invalid", index({ root: `${repository.root}/nowhere` }), /no folder/);
   });
 }
 
 export function reindexTests(forTest: RetrieverForTest): void {
-  test("[Q2] with nothing changed, nothing is written", async (context) => {
+  test("[Q2] if nothing changed, nothing is written", async (context) => {
     const { index } = await bench(context, forTest, { "greet.ts": greeting, "tides.md": tides });
     const first = await index();
     assert.deepEqual([first.filesChanged, first.chunksWritten, first.chunksTotal], [2, 2, 2]);
@@ -102,7 +102,7 @@ export function reindexTests(forTest: RetrieverForTest): void {
     assert.deepEqual([filesChanged, filesRemoved, chunksWritten, chunksTotal], [0, 0, 0, 2]);
   });
 
-  test("[Q2] an unchanged chunk keeps its id when lines above it move it, in a changed file too", async (context) => {
+  test("[Q2] an unchanged chunk keeps its id when lines above move it, also in a changed file", async (context) => {
     const long = `export function long() {\n${`  call("${"x".repeat(60)}");\n`.repeat(40)}}\n\n`;
     const { repository, index, search } = await bench(context, forTest, {
       "a.ts": `${long}${greeting}`,
@@ -118,7 +118,7 @@ export function reindexTests(forTest: RetrieverForTest): void {
     assert.deepEqual([after?.id, after?.startLine], [before?.id, (before?.startLine ?? 0) + 2]);
   });
 
-  test("[Q2] the chunks of a removed or emptied file go", async (context) => {
+  test("[Q2] the chunks of a removed or emptied file are removed", async (context) => {
     const { repository, index, search } = await bench(context, forTest, { "greet.ts": greeting, "bye.ts": farewell });
     await index();
     repository.write({ "bye.ts": null });
@@ -132,7 +132,7 @@ export function reindexTests(forTest: RetrieverForTest): void {
     assert.deepEqual(await search("greetPerson"), []);
   });
 
-  test("[Q2] text that became binary goes, and comes back as text with the ids it had", async (context) => {
+  test("[Q2] a text file that became binary is removed, and comes back as text with the same ids", async (context) => {
     const { repository, index, search } = await bench(context, forTest, { "greet.ts": greeting });
     await index();
     const before = ids(await search("greetPerson"));
@@ -144,18 +144,18 @@ export function reindexTests(forTest: RetrieverForTest): void {
     assert.deepEqual(ids(await search("greetPerson")), before);
   });
 
-  test("[Q2] equal chunks of one file have ids of their own, the same after a rebuild", async (context) => {
+  test("[Q2] equal chunks of one file have different ids, the same after a rebuild", async (context) => {
     const { index, search } = await bench(context, forTest, { "a.txt": `${`${"same ".repeat(300)}\n\n`.repeat(3)}` });
     const { chunksTotal } = await index();
     assert.equal(chunksTotal, 3);
-    // Which of equals comes first is another index's to say.
+    // The order of equal chunks may differ in another index.
     const before = new Set(ids(await search("same")));
     assert.equal(before.size, 3);
     assert.equal((await index({ rebuild: true })).chunksWritten, 3);
     assert.deepEqual(new Set(ids(await search("same"))), before);
   });
 
-  test("[Q2] progress counts up to the whole and ends with writing", async (context) => {
+  test("[Q2] progress counts up to the total and ends with writing", async (context) => {
     const { index } = await bench(context, forTest, { "greet.ts": greeting, "bye.ts": farewell, "tides.md": tides });
     const reports: IndexProgress[] = [];
     await index({ onProgress: (progress) => reports.push(progress) });
@@ -171,7 +171,7 @@ export function reindexTests(forTest: RetrieverForTest): void {
 }
 
 export function failureTests(forTest: RetrieverForTest): void {
-  test("[Q2] an aborted run throws the signal's reason and leaves the former index whole", async (context) => {
+  test("[Q2] an aborted run throws the signal's reason and leaves the former index unchanged", async (context) => {
     const { repository, index, search } = await bench(context, forTest, { "greet.ts": greeting, "tides.md": tides });
     await index();
     const before = await search("greetPerson tide");
@@ -191,7 +191,7 @@ export function failureTests(forTest: RetrieverForTest): void {
     );
   });
 
-  test("[Q2] a run that fails, a rebuild too, leaves the former index whole", async (context) => {
+  test("[Q2] a run that fails, also a rebuild, leaves the former index unchanged", async (context) => {
     const { repository, open, index, search } = await bench(context, forTest, { "greet.ts": greeting });
     await index();
     const before = await search("greetPerson");
@@ -211,7 +211,7 @@ export function failureTests(forTest: RetrieverForTest): void {
     );
   });
 
-  test("[Q6] an embedding that gives the wrong number of dimensions is refused", async (context) => {
+  test("[Q6] an embedding with the wrong number of dimensions is refused", async (context) => {
     const { repository, open, search } = await bench(context, forTest, { "greet.ts": greeting });
     const short = await open({
       model: "short",

@@ -1,4 +1,4 @@
-/** What a retriever must do when it is asked: order, filters, repositories and orgs that are apart, and its model (Q3, Q6, H4). */
+/** What a retriever must do when it searches: order, filters, separate repositories and orgs, and its model (Q3, Q6, H4). */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { limits } from "../../domain/limits.ts";
@@ -22,7 +22,7 @@ export function searchTests(forTest: RetrieverForTest): void {
     });
   }
 
-  test("[Q3] the same question gives the same order, best first, at most as many as asked for", async (context) => {
+  test("[Q3] the same question returns the same order, best first, at most as many as requested", async (context) => {
     const files = Object.fromEntries(Array.from({ length: 40 }, (_, at) => [`${at}.ts`, `${greeting}// ${at % 3}\n`]));
     const { index, search, retriever } = await bench(context, forTest, files);
     await index();
@@ -65,7 +65,7 @@ export function searchTests(forTest: RetrieverForTest): void {
     }
   });
 
-  test("[Q3] a question of nothing finds nothing; one of stop words alone, or without end, is no fault", async (context) => {
+  test("[Q3] an empty question finds nothing; one of stop words alone, or a very long one, is no error", async (context) => {
     const { index, search } = await bench(context, forTest, { "greet.ts": greeting, "a.md": "to be or not to be\n" });
     await index();
     for (const text of ["", "   \n", "?!"]) assert.deepEqual(await search(text), []);
@@ -92,7 +92,7 @@ export function filterTests(forTest: RetrieverForTest): void {
     assert.deepEqual(await paths({ language: "cobol" }), []);
   });
 
-  test("[Q1] repositories are apart: own chunks, own files, own statistics", async (context) => {
+  test("[Q1] repositories are separate: own chunks, own files, own statistics", async (context) => {
     const { retriever, index, search, repository } = await bench(context, forTest, { "greet.ts": greeting });
     const other = sampleRepository({ "greet.ts": greeting, "bye.ts": farewell });
     context.after(() => other.remove());
@@ -122,7 +122,7 @@ export function filterTests(forTest: RetrieverForTest): void {
 }
 
 export function orgTests(forTest: RetrieverForTest): void {
-  test("[H4] [Q1] an organisation finds and lists what it indexed itself, under the same name as another too", async (context) => {
+  test("[H4] [Q1] an organisation finds and lists only what it indexed itself, also under the same name as another", async (context) => {
     const { repository, retriever, index, search } = await bench(context, forTest, { "greet.ts": greeting });
     const other = sampleRepository({ "bye.ts": farewell });
     context.after(() => other.remove());
@@ -174,7 +174,7 @@ export function embeddingTests(forTest: RetrieverForTest): void {
     assert.deepEqual(await retriever.list("org"), []);
   });
 
-  test("[B4] another reader of the same store sees a new index as soon as it is there", async (context) => {
+  test("[B4] another reader of the same store sees a new index as soon as it is complete", async (context) => {
     const { repository, open, index } = await bench(context, forTest, { "greet.ts": greeting });
     await index();
     const reader = await open(lexicalEmbedder());

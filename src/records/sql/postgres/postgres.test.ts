@@ -31,19 +31,19 @@ import { openPostgresRecords } from "./postgres.ts";
 let server: TestPostgres;
 before(async () => {
   server = await startPostgres();
-  // What a test leaves keeps its place: the next one to fill a table makes it grow.
+  // Deleted rows keep their space, so the next test that fills a table makes it grow.
   await tell("alter system set autovacuum = off");
   await tell("select pg_reload_conf()");
 });
 after(() => server.stop());
 
-/** Where one test keeps its records: a schema of its own is as good as a database, and made in a moment. */
+/** Returns the location of one test's records: a schema of its own is as good as a database, and is quick to make. */
 function newPlace(): { url: string; schema: string } {
   return { url: server.url, schema: `Test's "schema" ${(schemas += 1)}` };
 }
 let schemas = 0;
 
-/** Asks the server directly, with the tables of the schema in reach. */
+/** Connects to the server directly, with the schema's tables in the search path. */
 async function connect(context: TestContext, schema: string): Promise<pg.Client> {
   const client = new pg.Client({ connectionString: server.url });
   await client.connect();
@@ -52,10 +52,10 @@ async function connect(context: TestContext, schema: string): Promise<pg.Client>
   return client;
 }
 
-/** Removes the rows that the test before left: making the tables anew takes longer than most tests do. */
+/** Removes the rows that the previous test left, because making the tables again takes longer than most tests. */
 async function emptied(schema: string): Promise<void> {
   const name = pg.escapeLiteral(schema);
-  // Foreign keys are triggers, and the first setting leaves them out: the tables are emptied in any order.
+  // Foreign keys are triggers. The first setting disables them, so that the tables can be emptied in any order.
   await tell(`
     set session_replication_role = replica;
     do $$ declare found text; begin
@@ -82,7 +82,7 @@ recordStoreSuite("records in PostgreSQL", async (context) => {
   return { store, reopen: () => openPostgresRecords(place) };
 });
 
-test("[B2] a new schema that several open at once is migrated by one of them", async (context) => {
+test("[B2] a new schema that several stores open at once is migrated by one of them", async (context) => {
   const place = newPlace();
   const stores = await Promise.all([1, 2, 3, 4].map(() => openPostgresRecords(place)));
   context.after(() => Promise.all(stores.map((store) => store.close())));
@@ -92,7 +92,7 @@ test("[B2] a new schema that several open at once is migrated by one of them", a
   assert.deepEqual(await second.sessions.get(session.id), session);
 });
 
-test("[B2] without a schema the tables are where the user's search path says", async (context) => {
+test("[B2] without a schema, the user's search path decides where the tables are", async (context) => {
   const place = newPlace();
   const client = await connect(context, "public");
   await client.query("create role member login; create schema member authorization member");
@@ -102,12 +102,12 @@ test("[B2] without a schema the tables are where the user's search path says", a
   const session = await startSession(store);
   const { rows } = await client.query("select id from member.sessions");
   assert.deepEqual(rows, [{ id: session.id }]);
-  // This user may not make schemas, and can use one that is there.
+  // This user may not create schemas, but can use an existing one.
   await assert.rejects(openPostgresRecords({ url, schema: place.schema }), { code: "storage_failed" });
   await (await openPostgresRecords({ url, schema: "member" })).close();
 });
 
-test("[B2] records of a newer version are refused, and not touched", async (context) => {
+test("[B2] records of a newer version are refused and left unchanged", async (context) => {
   const place = newPlace();
   const store = await openPostgresRecords(place);
   await store.close();
@@ -136,7 +136,7 @@ test("[B3] a full disk is storage_full, and nothing is half written", async (con
   await open(store, opening);
 });
 
-test("[B4] a store outlives the loss of its connections", async (context) => {
+test("[B4] a store survives the loss of its connections", async (context) => {
   const place = newPlace();
   const store = await openPostgresRecords(place);
   context.after(() => store.close());
@@ -152,7 +152,7 @@ test("[B4] a store outlives the loss of its connections", async (context) => {
   await runTurn(store, session.id);
 });
 
-test("[B1] a server that cannot be reached is storage_failed, and no secret is told", async () => {
+test("[B1] a server that cannot be reached is storage_failed, and the error shows no secret", async () => {
   const url = "postgres://me:s3cret@localhost/none?host=/nowhere";
   await assert.rejects(openPostgresRecords({ url }), (error: { code: string; message: string }) => {
     assert.equal(error.code, "storage_failed");
@@ -161,7 +161,7 @@ test("[B1] a server that cannot be reached is storage_failed, and no secret is t
   });
 });
 
-/** Every method that changes something, in an order in which each has something to do; and what it must say, once or again. */
+/** Calls every method that changes data, in an order in which each has something to change, and checks each result of a first call or a retry. */
 async function changeEverything(
   store: RecordStore,
   ask: <T>(method: () => Promise<T>) => Promise<T>,
@@ -220,7 +220,7 @@ async function changeEverything(
   };
 }
 
-test("[B3] [T13] a commit that is not answered is looked up: whatever was asked happens once, and is told as it is", async (context) => {
+test("[B3] [T13] a commit without a response is looked up: each request happens once and returns what happened", async (context) => {
   const place = newPlace();
   const proxy = await startCuttingProxy(server.url);
   context.after(() => proxy.stop());
@@ -239,7 +239,7 @@ test("[B3] [T13] a commit that is not answered is looked up: whatever was asked 
   }
 });
 
-test("[B3] an import, which reads what it is given once, is either there or not when its commit is cut", async (context) => {
+test("[B3] an import, which reads its turns once, is stored fully or not at all when its commit is cut off", async (context) => {
   const proxy = await startCuttingProxy(server.url);
   context.after(() => proxy.stop());
   const store = await openPostgresRecords({ ...newPlace(), url: proxy.url });
@@ -258,7 +258,7 @@ test("[B3] an import, which reads what it is given once, is either there or not 
   }
 });
 
-test("[B4] what is asked while the server restarts waits for it", async (context) => {
+test("[B4] a request that is sent while the server restarts waits for it", async (context) => {
   const proxy = await startCuttingProxy(server.url);
   context.after(() => proxy.stop());
   const store = await openPostgresRecords({ ...newPlace(), url: proxy.url });
@@ -269,12 +269,12 @@ test("[B4] what is asked while the server restarts waits for it", async (context
   await down;
   proxy.comeBack();
   const [found, turn] = await asked;
-  // Either may be first when it is back.
+  // Either request may run first when the server is back.
   assert.equal(found?.id, session.id);
   assert.equal(turn.sequence, 1);
 });
 
-test("[B2] a program goes on with data of the next version where that only added something, and is refused where not", async (context) => {
+test("[B2] a program continues with data of the next version if that version only added something, and is refused otherwise", async (context) => {
   const place = newPlace();
   const running = await openPostgresRecords(place);
   context.after(() => running.close());
@@ -299,7 +299,7 @@ test("[B2] a program goes on with data of the next version where that only added
     ...about,
     known: dataVersion + 1,
   });
-  // The one that runs goes on, and one of its version can begin.
+  // The program that runs continues, and a new one of its version can start.
   const turn = await runTurn(running, session.id);
   const started = await openPostgresRecords(place);
   context.after(() => started.close());
@@ -313,7 +313,7 @@ test("[B2] a program goes on with data of the next version where that only added
   await assert.rejects(openPostgresRecords({ ...place, migrations: last.slice(0, -1) }), { code: "data_newer" });
 });
 
-test("[B2] a migration that must wait for too long says so, changes nothing, and holds nobody up", async (context) => {
+test("[B2] a migration that would have to wait too long fails with that reason, changes nothing, and blocks no other process", async (context) => {
   const place = newPlace();
   await (await openPostgresRecords(place)).close();
   const client = await connect(context, place.schema);

@@ -1,7 +1,7 @@
 /**
- * JSON without the fields that say nothing. Most turns have no skipped files, no settings, no warnings: a row
- * that spells that out is half noise. A template names the fields and the value that goes without saying.
- * It is part of the stored format: a template's value may not be changed without a migration.
+ * JSON without the fields that have their default value. Most turns have no skipped files, no settings, no warnings, and
+ * spelling that out would fill half of each row. A template names the fields and their defaults. It is part of the stored
+ * format: a default may not be changed without a migration.
  */
 import { isDeepStrictEqual } from "node:util";
 import { isRecord } from "../../../system/guards.ts";
@@ -10,13 +10,13 @@ export interface Template {
   readonly [field: string]: unknown;
 }
 
-export function leanJson(value: object, unsaid: Template): string {
-  return JSON.stringify(drop(value, unsaid));
+export function leanJson(value: object, defaults: Template): string {
+  return JSON.stringify(drop(value, defaults));
 }
 
-/** Gives back what `leanJson` was given; the caller says of which type that was. */
-export function fullJson(text: string, unsaid: Template): Record<string, unknown> {
-  return fill(JSON.parse(text) as Record<string, unknown>, unsaid);
+/** Returns the value that `leanJson` received. The caller knows its type. */
+export function fullJson(text: string, defaults: Template): Record<string, unknown> {
+  return fill(JSON.parse(text) as Record<string, unknown>, defaults);
 }
 
 function drop(value: object, unsaid: Template): Record<string, unknown> {
@@ -24,16 +24,16 @@ function drop(value: object, unsaid: Template): Record<string, unknown> {
     ([field, content]) => !(field in unsaid && isDeepStrictEqual(content, unsaid[field])),
   );
   return Object.fromEntries(
-    said.map(([field, content]) => {
-      const usual = unsaid[field];
+    kept.map(([field, content]) => {
+      const usual = defaults[field];
       return [field, isRecord(content) && isRecord(usual) ? drop(content, usual) : content];
     }),
   );
 }
 
-function fill(kept: Record<string, unknown>, unsaid: Template): Record<string, unknown> {
+function fill(kept: Record<string, unknown>, defaults: Template): Record<string, unknown> {
   const value = { ...kept };
-  for (const [field, usual] of Object.entries(unsaid)) {
+  for (const [field, usual] of Object.entries(defaults)) {
     const content = value[field];
     if (content === undefined)
       value[field] = typeof usual === "object" && usual !== null ? structuredClone(usual) : usual;
