@@ -13,10 +13,10 @@ export interface OpenBlobs {
   reopen: (() => BlobStore) | null;
 }
 /** Opens a store for one test, and registers with `context.after` whatever must be removed afterwards. */
-export type OpenForTest = (context: TestContext) => OpenBlobs | Promise<OpenBlobs>;
+export type OpenBlobsForTest = (context: TestContext) => OpenBlobs | Promise<OpenBlobs>;
 
 /** Registers the tests in a suite of this name. */
-export function blobStoreSuite(name: string, open: OpenForTest): void {
+export function blobStoreSuite(name: string, open: OpenBlobsForTest): void {
   suite(name, () => {
     bytesTests(open);
     keyTests(open);
@@ -29,7 +29,7 @@ export function blobStoreSuite(name: string, open: OpenForTest): void {
 
 const needsReopen = "these blobs live in this process only";
 
-function bytesTests(open: OpenForTest): void {
+function bytesTests(open: OpenBlobsForTest): void {
   test("[B1] returns exactly the bytes that were put", async (context) => {
     const { store } = await open(context);
     const everyByte = Uint8Array.from({ length: 256 }, (_, byte) => byte);
@@ -106,7 +106,7 @@ function bytesTests(open: OpenForTest): void {
   });
 }
 
-function keyTests(open: OpenForTest): void {
+function keyTests(open: OpenBlobsForTest): void {
   const longest = `${"a".repeat(190)}/${"b".repeat(190)}/${"c".repeat(120)}`;
 
   test("[B1] accepts every form of key that the engine may make", async (context) => {
@@ -141,7 +141,7 @@ function keyTests(open: OpenForTest): void {
   });
 }
 
-function listTests(open: OpenForTest): void {
+function listTests(open: OpenBlobsForTest): void {
   test("[B1] lists every key that begins with the prefix, and no other", async (context) => {
     const { store } = await open(context);
     const keys = ["turns/1/run", "turns/1/state", "turns/12/run", "turns/2/run", "texts/1", "turnsx", "z"];
@@ -173,7 +173,7 @@ function listTests(open: OpenForTest): void {
   });
 }
 
-function concurrencyTests(open: OpenForTest): void {
+function concurrencyTests(open: OpenBlobsForTest): void {
   test("[B1] [B3] a reader that races with a writer sees the whole blob or none, never a part", async (context) => {
     const { store } = await open(context);
     const versions = [noise(200_000), noise(300_000), text("small")];
@@ -248,7 +248,7 @@ function concurrencyTests(open: OpenForTest): void {
   });
 }
 
-function processTests(open: OpenForTest): void {
+function processTests(open: OpenBlobsForTest): void {
   test("[B4] another store sees at once what one store puts or deletes", async (context) => {
     const { store, reopen } = await open(context);
     if (reopen === null) return context.skip(needsReopen);
@@ -270,7 +270,7 @@ function processTests(open: OpenForTest): void {
   });
 }
 
-function modelTests(open: OpenForTest): void {
+function modelTests(open: OpenBlobsForTest): void {
   const keys = ["a", "b/c", "b/d", "b/e/f", "g.zst", "g.zst.zst"];
   for (const seed of [1, 2, 3, 4]) {
     test(`[B1] a random series of puts and deletes reads back like a map (seed ${seed})`, async (context) => {

@@ -6,7 +6,7 @@ import { suite, test } from "node:test";
 import { constants, crc32, zstdCompressSync, zstdDecompressSync } from "node:zlib";
 import { AptoveError, type ErrorCode } from "../domain/errors.ts";
 import { limits } from "../domain/limits.ts";
-import { compressed } from "./compressed.ts";
+import { compressedBlobs } from "./compressed.ts";
 import { memoryBlobs } from "./memory/memory-blobs.ts";
 
 const key = "turns/1/state.json";
@@ -16,7 +16,7 @@ const content = Buffer.from(
 
 function open() {
   const inner = memoryBlobs();
-  return { inner, store: compressed(inner) };
+  return { inner, store: compressedBlobs(inner) };
 }
 
 async function kept(bytes: Uint8Array): Promise<Uint8Array> {

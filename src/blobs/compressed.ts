@@ -27,7 +27,7 @@ const parameters = {
  * Returns a store that keeps its blobs in `store`, compressed and with a checksum. It does not see other blobs of that store.
  * Its keys may be four characters shorter than those of `store`.
  */
-export function compressed(store: BlobStore): BlobStore {
+export function compressedBlobs(store: BlobStore): BlobStore {
   const get = async (key: string): Promise<Uint8Array | null> => {
     const packed = await store.get(keptKey(key));
     return packed === null ? null : unpack(key, packed);

@@ -111,7 +111,7 @@ async function copyBlobs({ from, to }: Copying["stores"], onBlob: Copying["onBlo
 
 /** How many turns the rows have, and a blob that they name and is not there. */
 async function lookThrough(file: string, blobs: BlobStore): Promise<{ turns: number; missing: string | null }> {
-  const [{ compressed }, { openSqliteRecords }, { turnIdsIn }] = await Promise.all([
+  const [{ compressedBlobs: compressed }, { openSqliteRecords }, { turnIdsIn }] = await Promise.all([
     import("../blobs/compressed.ts"),
     import("../records/sql/sqlite/sqlite.ts"),
     import("../records/sql/sqlite/sqlite-snapshot.ts"),

@@ -10,7 +10,7 @@ export async function openBlobs(
   folder: DataFolder,
   env: Readonly<Record<string, string | undefined>>,
 ): Promise<BlobStore> {
-  const { compressed } = await import("../blobs/compressed.ts");
+  const { compressedBlobs: compressed } = await import("../blobs/compressed.ts");
   const { url, ...place } = blobs;
   if (url === null) {
     const { fileBlobs } = await import("../blobs/files/file-blobs.ts");

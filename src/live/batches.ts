@@ -15,7 +15,7 @@ interface PendingItem<T, R> {
   reject(error: unknown): void;
 }
 
-export class Batches<T, R> {
+export class Batcher<T, R> {
   readonly #run: (items: T[]) => Promise<readonly R[]>;
   readonly #limits: BatchLimits;
   #asked: PendingItem<T, R>[] = [];

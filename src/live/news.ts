@@ -3,59 +3,59 @@
  * event is woken only by a later one, and one that starts to wait after the notification arrived does not wait for it.
  */
 import { limits } from "../domain/limits.ts";
-import { Waiters } from "./waiters.ts";
+import { TurnWaiters } from "./waiters.ts";
 
 /** The maximum number of remembered turns. The listener of a forgotten turn finds new events by polling. */
 const turnsMax = 4_096;
 /** The value for a turn whose log was dropped. */
 const dropped = -1;
 
-export interface TurnNews {
+export interface TurnProgress {
   turnId: string;
   /** The number of its last event. Null if its log was dropped. */
   seq: number | null;
 }
 
 /** Reads a notification between servers: `<turn id>:<number of its last event>`, separated by commas. No number: dropped. */
-export function readNews(message: string): TurnNews[] {
-  return message.split(",").map((news) => {
-    const [turnId = "", seq = ""] = news.split(":");
+export function readTurnProgress(message: string): TurnProgress[] {
+  return message.split(",").map((progress) => {
+    const [turnId = "", seq = ""] = progress.split(":");
     return { turnId, seq: seq === "" ? null : Number(seq) };
   });
 }
 
-export class News {
+export class TurnProgressTracker {
   readonly #latest = new Map<string, number>();
-  readonly #waiters = new Waiters();
+  readonly #waiters = new TurnWaiters();
   #missed = 0;
 
   /** Records that the turn has an event `seq`. */
-  tell(turnId: string, seq: number): void {
+  report(turnId: string, seq: number): void {
     const known = this.#latest.get(turnId) ?? 0;
     this.#record(turnId, known === dropped ? seq : Math.max(known, seq));
   }
 
-  tellAll(news: readonly TurnNews[]): void {
-    for (const { turnId, seq } of news) {
-      if (seq === null) this.tellDropped(turnId);
-      else this.tell(turnId, seq);
+  reportAll(progress: readonly TurnProgress[]): void {
+    for (const { turnId, seq } of progress) {
+      if (seq === null) this.reportDropped(turnId);
+      else this.report(turnId, seq);
     }
   }
 
-  tellDropped(turnId: string): void {
+  reportDropped(turnId: string): void {
     this.#record(turnId, dropped);
   }
 
-  #record(turnId: string, news: number): void {
+  #record(turnId: string, progress: number): void {
     this.#latest.delete(turnId);
-    this.#latest.set(turnId, news);
+    this.#latest.set(turnId, progress);
     const [oldest] = this.#latest.keys();
     if (this.#latest.size > turnsMax && oldest !== undefined) this.#latest.delete(oldest);
     this.#waiters.wake(turnId);
   }
 
   /** Wakes all listeners, because a notification may have been missed. */
-  tellMissed(): void {
+  reportMissed(): void {
     this.#missed += 1;
     this.#waiters.wakeAll();
   }

@@ -23,8 +23,8 @@ export function wakeUpsSuite(name: string, open: OpenWakeUpsForTest): void {
         there.on(topic, () => woke.dispatchEvent(new Event("there"))),
         here.on(`${topic}-2`, () => others.push("another topic")),
       ];
-      await untilHearing(here);
-      await untilHearing(there);
+      await untilConnected(here);
+      await untilConnected(there);
       // A connection that was restored wakes all subscribers.
       others.length = 0;
       for (const sender of [here, there]) {
@@ -43,7 +43,7 @@ export function wakeUpsSuite(name: string, open: OpenWakeUpsForTest): void {
       const count = (): void => void woken.push("counted");
       here.on("keys", () => void woken.push("ended"))();
       here.on("keys", count)();
-      await untilHearing(here);
+      await untilConnected(here);
       here.on("keys", count);
       here.on("keys", resolve);
       there.send("keys");
@@ -62,6 +62,6 @@ export function wakeUpsSuite(name: string, open: OpenWakeUpsForTest): void {
   });
 }
 
-async function untilHearing(wakeUps: WakeUps): Promise<void> {
+async function untilConnected(wakeUps: WakeUps): Promise<void> {
   while (!wakeUps.isConnected()) await new Promise((resolve) => setTimeout(resolve, 1));
 }

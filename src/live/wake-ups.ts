@@ -29,7 +29,7 @@ export const wakeTopics = {
 } as const;
 
 /** The result of opening a driver for several servers. */
-export interface Live {
+export interface LiveStore {
   log: EventLog;
   wakeUps: WakeUps;
 }
@@ -42,7 +42,7 @@ export function checkTopic(topic: string): void {
 }
 
 /** The subscribers in this process, by topic. All drivers share this part. */
-export class Subscribers {
+export class WakeUpSubscribers {
   readonly #byTopic = new Map<string, Set<() => void>>();
 
   add(topic: string, wake: () => void): () => void {

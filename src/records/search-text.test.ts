@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { excerptOf, foldedText, foldedWords, placesToShow, storableText, type MatchPlace } from "./search-text.ts";
+import { excerptOf, foldedText, foldedWords, matchesToShow, storableText, type WordMatch } from "./search-text.ts";
 
 test("[S8] folding keeps every character at its position, and folding twice changes nothing more", () => {
   for (let code = 0; code <= 0x10ffff; code += 1) {
@@ -29,19 +29,19 @@ test("[S8] an excerpt begins and ends with whole characters, and has an ellipsis
 });
 
 test("[S8] of the matches in a session, the newest of each word is shown, then the newest others", () => {
-  const place = (where: MatchPlace["where"], sequence: number, words: number): MatchPlace => ({
+  const matchAt = (where: WordMatch["where"], sequence: number, words: number): WordMatch => ({
     where,
     sequence,
     words,
   });
   const [name, old, answer, newest] = [
-    place("name", Infinity, 0b01),
-    place("instruction", 1, 0b10),
-    place("answer", 7, 0b01),
-    place("instruction", 7, 0b01),
+    matchAt("name", Infinity, 0b01),
+    matchAt("instruction", 1, 0b10),
+    matchAt("answer", 7, 0b01),
+    matchAt("instruction", 7, 0b01),
   ];
-  assert.deepEqual(placesToShow([old, answer, name, newest], 2), [name, newest, old]);
-  assert.deepEqual(placesToShow([answer, newest], 1), [newest, answer]);
-  assert.equal(placesToShow([answer, name, newest], 2), null);
-  assert.equal(placesToShow([], 1), null);
+  assert.deepEqual(matchesToShow([old, answer, name, newest], 2), [name, newest, old]);
+  assert.deepEqual(matchesToShow([answer, newest], 1), [newest, answer]);
+  assert.equal(matchesToShow([answer, name, newest], 2), null);
+  assert.equal(matchesToShow([], 1), null);
 });

@@ -4,7 +4,7 @@
  */
 
 /** How many matches of a session are shown, unless more are needed to show every word. */
-const placesShown = 3;
+const matchesShown = 3;
 const excerptBefore = 60;
 const excerptAfter = 120;
 
@@ -33,7 +33,7 @@ export function wordsIn(folded: string, words: readonly string[]): number {
 }
 
 /** A part of a session that has some of the words. */
-export interface MatchPlace {
+export interface WordMatch {
   where: "name" | "instruction" | "answer";
   /** The sequence number of the turn. Infinity for the name. */
   sequence: number;
@@ -42,20 +42,20 @@ export interface MatchPlace {
 }
 
 /** Returns the matches to show. Returns null if the matches together do not contain all of the words. */
-export function placesToShow<P extends MatchPlace>(places: readonly P[], wordCount: number): P[] | null {
-  const inOrder = places.toSorted((a, b) => byNewest(a, b));
+export function matchesToShow<P extends WordMatch>(matches: readonly P[], wordCount: number): P[] | null {
+  const inOrder = matches.toSorted((a, b) => byNewest(a, b));
   let missing = (1 << wordCount) - 1;
   const needed = new Set<P>();
-  for (const place of inOrder) {
-    if ((place.words & missing) !== 0) needed.add(place);
-    missing &= ~place.words;
+  for (const match of inOrder) {
+    if ((match.words & missing) !== 0) needed.add(match);
+    missing &= ~match.words;
   }
   if (missing !== 0) return null;
-  const more = inOrder.filter((place) => !needed.has(place)).slice(0, Math.max(0, placesShown - needed.size));
-  return inOrder.filter((place) => needed.has(place) || more.includes(place));
+  const more = inOrder.filter((match) => !needed.has(match)).slice(0, Math.max(0, matchesShown - needed.size));
+  return inOrder.filter((match) => needed.has(match) || more.includes(match));
 }
 
-function byNewest(a: MatchPlace, b: MatchPlace): number {
+function byNewest(a: WordMatch, b: WordMatch): number {
   if (a.sequence !== b.sequence) return b.sequence - a.sequence;
   return Number(a.where === "answer") - Number(b.where === "answer");
 }

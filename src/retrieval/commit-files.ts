@@ -27,7 +27,7 @@ async function commitFiles(folder: string, name: string, signal?: AbortSignal): 
   const root = folderRoot(folder);
   const commit = await commitId(root, name, signal);
   const files = new Map<string, CommitFile>();
-  for (const entry of (await git(root, ["ls-tree", "-r", "-z", "--long", commit], signal)).split("\0")) {
+  for (const entry of (await runGit(root, ["ls-tree", "-r", "-z", "--long", commit], signal)).split("\0")) {
     // "100644 blob <object> <size>\t<path>"; 120000 is a symbolic link, 160000 a submodule.
     const [, object, size, path] = /^100\d{3} blob ([0-9a-f]+) +(\d+)\t([^]*)$/.exec(entry) ?? [];
     if (object === undefined || path === undefined || pathFault(path) !== null) continue;
@@ -38,7 +38,7 @@ async function commitFiles(folder: string, name: string, signal?: AbortSignal): 
     root,
     commit,
     paths: [...files.keys()].toSorted(),
-    look: (path) => files.get(path) ?? null,
+    stat: (path) => files.get(path) ?? null,
     read: async (path) => await objects.read(files.get(path)?.object ?? ""),
     close: () => objects.close(),
   };
@@ -47,7 +47,7 @@ async function commitFiles(folder: string, name: string, signal?: AbortSignal): 
 async function commitId(root: string, name: string, signal?: AbortSignal): Promise<string> {
   const args = ["rev-parse", "--verify", "--quiet", "--end-of-options", `${name}^{commit}`];
   try {
-    return (await git(root, args, signal)).trim();
+    return (await runGit(root, args, signal)).trim();
   } catch (error) {
     if (!(error instanceof AptoveError) || !error.detail.startsWith("git could not")) throw error;
     const fix = "name an existing commit: a shallow clone has only the newest ones";

@@ -74,9 +74,9 @@ function rarity(term: string): number {
 function addFeatures(vector: Float32Array, features: Int16Array, weight: number): void {
   const ofTrigram = (weight * trigramWeight) / Math.sqrt(Math.max(1, features.length - 1));
   let value = weight;
-  for (const place of features) {
-    const index = place < 0 ? ~place : place;
-    vector[index] = (vector[index] ?? 0) + (place < 0 ? -value : value);
+  for (const at of features) {
+    const index = at < 0 ? ~at : at;
+    vector[index] = (vector[index] ?? 0) + (at < 0 ? -value : value);
     value = ofTrigram;
   }
 }

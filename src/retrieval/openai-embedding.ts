@@ -152,7 +152,7 @@ function readVectors(options: OpenaiEmbedderOptions, body: unknown, count: numbe
   const vectors: (Float32Array | undefined)[] = Array.from({ length: count });
   for (const { index, embedding } of data) {
     if (!Array.isArray(embedding) || !embedding.every(Number.isFinite)) {
-      throw failed(options, "the answer has something else in place of a vector");
+      throw failed(options, "the answer has something else instead of a vector");
     }
     if (embedding.length !== options.dimension) {
       const fix = `set the dimension to that, and run \`aptove index --rebuild\``;

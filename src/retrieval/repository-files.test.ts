@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { test, type TestContext } from "node:test";
 import { temporaryFolder } from "../../testing/temporary-folder.ts";
 import { AptoveError } from "../domain/errors.ts";
-import { trackedFiles, WorkingCopy } from "./repository-files.ts";
+import { trackedFiles, WorkingCopyFiles } from "./repository-files.ts";
 import { sampleRepository, type SampleRepository } from "./sample-repository.ts";
 
 function repositoryFor(context: TestContext, files: Record<string, string>): SampleRepository {
@@ -83,32 +83,33 @@ test("[Q1] a tracked path that became a link is not followed: file, folder, fold
   mkdirSync(join(outside, "deep"));
   for (const name of ["x.txt", "deep/x.txt"]) writeFileSync(join(outside, name), "secret");
   const { root } = repositoryFor(context, { "a.txt": "a", "b/x.txt": "b", "c/deep/x.txt": "c", "d.txt": "d" });
-  const copy = new WorkingCopy(root);
-  assert.equal(copy.look("a.txt")?.sizeBytes, 1);
+  const copy = new WorkingCopyFiles(root);
+  assert.equal(copy.stat("a.txt")?.sizeBytes, 1);
   for (const name of ["a.txt", "b", "c"]) renameSync(join(root, name), join(root, `former-${name}`));
   symlinkSync(join(outside, "x.txt"), join(root, "a.txt"));
   for (const name of ["b", "c"]) symlinkSync(outside, join(root, name));
-  for (const path of ["a.txt", "b/x.txt", "c/deep/x.txt"]) assert.equal(new WorkingCopy(root).look(path), null, path);
+  for (const path of ["a.txt", "b/x.txt", "c/deep/x.txt"])
+    assert.equal(new WorkingCopyFiles(root).stat(path), null, path);
   assert.equal(await copy.read("a.txt"), null, "changed between the look and the reading");
-  assert.equal(new WorkingCopy(root).look("d.txt")?.sizeBytes, 1);
+  assert.equal(new WorkingCopyFiles(root).stat("d.txt")?.sizeBytes, 1);
 });
 
 test("[Q1] a tracked file that was deleted or replaced by a folder is not a file", async (context) => {
   const { root } = repositoryFor(context, { "a.txt": "a", "b.txt": "b" });
   for (const name of ["a.txt", "b.txt"]) rmSync(join(root, name));
   mkdirSync(join(root, "b.txt"));
-  const copy = new WorkingCopy(root);
-  for (const path of ["a.txt", "b.txt"]) assert.equal(copy.look(path), null);
+  const copy = new WorkingCopyFiles(root);
+  for (const path of ["a.txt", "b.txt"]) assert.equal(copy.stat(path), null);
   assert.equal(await copy.read("a.txt"), null);
 });
 
 test("[Q2] the stamp of a file changes with its content", async (context) => {
   const { root } = repositoryFor(context, { "a.txt": "a" });
-  const before = new WorkingCopy(root).look("a.txt");
+  const before = new WorkingCopyFiles(root).stat("a.txt");
   writeFileSync(join(root, "a.txt"), "longer");
-  const after = new WorkingCopy(root).look("a.txt");
+  const after = new WorkingCopyFiles(root).stat("a.txt");
   assert.notEqual(after?.stamp, before?.stamp);
-  assert.deepEqual(await new WorkingCopy(root).read("a.txt"), Buffer.from("longer"));
+  assert.deepEqual(await new WorkingCopyFiles(root).read("a.txt"), Buffer.from("longer"));
 });
 
 test("[Q1] the variables of a git hook do not lead to another repository", async (context) => {

@@ -23,7 +23,7 @@ export interface RepositoryFiles {
   /** The paths relative to the root, with forward slashes, sorted. */
   paths: string[];
   /** Returns null if there is no regular file at the path. */
-  look(path: string): FileFacts | null;
+  stat(path: string): FileFacts | null;
   /** Returns null if the file was deleted after `look`. */
   read(path: string): Promise<Uint8Array | null>;
   close(): void;
@@ -41,19 +41,19 @@ export interface FileFacts {
 /** Lists the tracked files. Throws `repository_invalid` if the folder does not exist or is not in a git repository. */
 export async function trackedFiles(folder: string, signal?: AbortSignal): Promise<RepositoryFiles> {
   const root = folderRoot(folder);
-  const listing = await git(root, ["ls-files", "--cached", "--stage", "-z"], signal);
+  const listing = await runGit(root, ["ls-files", "--cached", "--stage", "-z"], signal);
   const paths = new Set<string>();
   for (const entry of listing.split("\0")) {
     // "100644 <object> <stage>\t<path>"; 120000 is a symbolic link, 160000 a submodule.
     const [mode, path] = [entry.slice(0, 3), entry.slice(entry.indexOf("\t") + 1)];
     if (mode === "100" && pathFault(path) === null) paths.add(path);
   }
-  const workingCopy = new WorkingCopy(root);
+  const workingCopy = new WorkingCopyFiles(root);
   return {
     root,
     commit: await headCommit(root, signal),
     paths: [...paths].toSorted(),
-    look: (path) => workingCopy.look(path),
+    stat: (path) => workingCopy.stat(path),
     read: async (path) => await workingCopy.read(path),
     close: () => undefined,
   };
@@ -67,7 +67,7 @@ export function folderRoot(folder: string): string {
 }
 
 async function headCommit(root: string, signal?: AbortSignal): Promise<string | null> {
-  const output = await git(root, ["rev-parse", "--verify", "--quiet", "HEAD"], signal).catch((error: unknown) => {
+  const output = await runGit(root, ["rev-parse", "--verify", "--quiet", "HEAD"], signal).catch((error: unknown) => {
     if (error instanceof AptoveError) return "";
     throw error;
   });
@@ -92,7 +92,7 @@ function gitFault(root: string, answer: Exclude<GitAnswer, { outcome: "answered"
 }
 
 /** Checks and reads files of one working copy. */
-export class WorkingCopy {
+export class WorkingCopyFiles {
   readonly #root: string;
   /** Remembers, by folder, whether no part of its path is a link. */
   readonly #isPlain = new Map<string, boolean>();
@@ -102,7 +102,7 @@ export class WorkingCopy {
   }
 
   /** Returns null if there is no regular file at the path, or if it is reached through a link. */
-  look(path: string): FileFacts | null {
+  stat(path: string): FileFacts | null {
     const file = this.#locate(path);
     if (!this.#isPlainFolder(dirname(file))) return null;
     const stats = lstatSync(file, { bigint: true, throwIfNoEntry: false });

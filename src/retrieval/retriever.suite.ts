@@ -4,7 +4,7 @@
 import { suite } from "node:test";
 import type { OpenRetriever, RetrieverForTest } from "./suite/bench.ts";
 import { chunkTests, failureTests, listingTests, reindexTests } from "./suite/indexing.ts";
-import { embeddingTests, filterTests, orgTests, searchTests } from "./suite/searching.ts";
+import { embeddingTests, filterTests, orgTests, retrievalSearchTests } from "./suite/searching.ts";
 
 export type { OpenRetriever, RetrieverForTest };
 
@@ -15,7 +15,7 @@ export function retrieverSuite(name: string, forTest: RetrieverForTest): void {
     listingTests(forTest);
     reindexTests(forTest);
     failureTests(forTest);
-    searchTests(forTest);
+    retrievalSearchTests(forTest);
     filterTests(forTest);
     orgTests(forTest);
     embeddingTests(forTest);

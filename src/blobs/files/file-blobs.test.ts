@@ -13,10 +13,10 @@ import { temporaryFolder } from "../../../testing/temporary-folder.ts";
 import { AptoveError } from "../../domain/errors.ts";
 import { limits } from "../../domain/limits.ts";
 import { blobStoreSuite, type OpenBlobs } from "../blob-store.suite.ts";
-import { compressed } from "../compressed.ts";
+import { compressedBlobs } from "../compressed.ts";
 import type { BlobStore } from "../blob-store.ts";
 import { fileBlobs } from "./file-blobs.ts";
-import { Folders } from "./folders.ts";
+import { DurableFolders } from "./folders.ts";
 
 function openFiles(wrap: (store: BlobStore) => BlobStore) {
   return async (context: TestContext): Promise<OpenBlobs> => {
@@ -30,7 +30,7 @@ blobStoreSuite(
   "blobs in files",
   openFiles((store) => store),
 );
-blobStoreSuite("blobs in files, compressed", openFiles(compressed));
+blobStoreSuite("blobs in files, compressed", openFiles(compressedBlobs));
 
 const child = (name: string): string => fileURLToPath(new URL(`../../../testing/children/${name}`, import.meta.url));
 const bytes = Buffer.from("bytes");
@@ -73,7 +73,7 @@ suite("the files of blobs", () => {
   });
 
   test("[B1] syncing a folder that was deleted in the meantime is no error", async (context) => {
-    const folders = new Folders(await temporaryFolder(context));
+    const folders = new DurableFolders(await temporaryFolder(context));
     const toSync = await folders.make("turns/1");
     await folders.prune("turns/1");
     await folders.sync(toSync);

@@ -28,7 +28,7 @@ const placeAttemptsMax = 10;
 /** Opens the blobs of a folder. Creates the folder if it does not exist. Throws `storage_full` or `storage_failed`. */
 export function fileBlobs({ folder }: { folder: string }): BlobStore {
   try {
-    const folders = new Folders(folder);
+    const folders = new DurableFolders(folder);
     mkdirSync(folders.pathOf(asideFolder), { recursive: true, mode: 0o700 });
     sweepAside(folders.pathOf(asideFolder));
     return new FileBlobs(folders);
@@ -38,9 +38,9 @@ export function fileBlobs({ folder }: { folder: string }): BlobStore {
 }
 
 class FileBlobs implements BlobStore {
-  readonly #folders: Folders;
+  readonly #folders: DurableFolders;
 
-  constructor(folders: Folders) {
+  constructor(folders: DurableFolders) {
     this.#folders = folders;
   }
 
@@ -58,7 +58,7 @@ class FileBlobs implements BlobStore {
   }
 
   /** Gives a temporary file its permanent name. */
-  async #place(aside: string, key: string, bytes: Uint8Array): Promise<void> {
+  async #nameFile(aside: string, key: string, bytes: Uint8Array): Promise<void> {
     const folder = parentOf(key);
     for (let attempt = 1; attempt <= placeAttemptsMax; attempt += 1) {
       const named = this.#name(aside, key);

@@ -13,7 +13,7 @@ import { systemCode } from "../../system/system-error.ts";
 /** The maximum number of remembered folders. Each costs about 100 bytes, and forgetting one costs an fsync. */
 const rememberedMax = 4_096;
 
-export class Folders {
+export class DurableFolders {
   readonly root: string;
   /** Folders that this process knows to be durable: created, and synced into their parents. */
   readonly #durable = new Set<string>([""]);

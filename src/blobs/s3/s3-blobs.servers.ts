@@ -4,7 +4,7 @@ import { after, before, suite, test } from "node:test";
 import { createBucket, startRadosgw, type TestRadosgw } from "../../../testing/servers/radosgw.ts";
 import { blobStoreSuite, type OpenBlobs } from "../blob-store.suite.ts";
 import type { BlobStore } from "../blob-store.ts";
-import { compressed } from "../compressed.ts";
+import { compressedBlobs } from "../compressed.ts";
 import { s3Blobs } from "./s3-blobs.ts";
 
 let server: TestRadosgw;
@@ -22,7 +22,7 @@ async function openBucket(wrap: (store: BlobStore) => BlobStore): Promise<OpenBl
 }
 
 blobStoreSuite("blobs in Ceph's S3", () => openBucket((store) => store));
-blobStoreSuite("blobs in Ceph's S3, compressed", () => openBucket(compressed));
+blobStoreSuite("blobs in Ceph's S3, compressed", () => openBucket(compressedBlobs));
 
 suite("a gateway of S3 that stops", () => {
   const bytes = Buffer.from("the bytes of a blob ".repeat(1_000));

@@ -6,9 +6,9 @@ import { blobStoreSuite } from "../blob-store.suite.ts";
 import type { BlobStore } from "../blob-store.ts";
 import { readListPage } from "./list-answer.ts";
 import { s3Blobs, type S3BlobsOptions } from "./s3-blobs.ts";
-import { s3Place, type S3PlaceOptions } from "./s3-place.ts";
+import { s3Location, type S3LocationOptions } from "./s3-place.ts";
 
-const patience = { attemptsMax: 4, backoffMs: 1, backoffMaxMs: 2, answerMs: 10_000 };
+const retryPolicy = { attemptsMax: 4, backoffMs: 1, backoffMaxMs: 2, answerMs: 10_000 };
 const bytes = Buffer.from("the bytes of a blob ".repeat(100));
 const other = Buffer.from("other bytes");
 
@@ -28,7 +28,7 @@ async function open(
   const { endpoint, region, bucket, accessKeyId, secretAccessKey } = fake;
   const credentials = { accessKeyId, secretAccessKey, sessionToken: null };
   const reopen = (): BlobStore =>
-    s3Blobs({ url: `s3://${bucket}/team/one`, endpoint, region, pathStyle: null, credentials, patience, ...more });
+    s3Blobs({ url: `s3://${bucket}/team/one`, endpoint, region, pathStyle: null, credentials, retryPolicy, ...more });
   return { fake, store: reopen(), reopen };
 }
 
@@ -43,8 +43,8 @@ function refused(code: ErrorCode, words: RegExp) {
 }
 
 /** Returns a short timeout only for a server that does not respond. */
-function patienceFor({ how }: S3Fault): Partial<S3BlobsOptions> {
-  return how === "silence" ? { patience: { ...patience, answerMs: 150 } } : {};
+function timeoutFor({ how }: S3Fault): Partial<S3BlobsOptions> {
+  return how === "silence" ? { retryPolicy: { ...retryPolicy, answerMs: 150 } } : {};
 }
 
 blobStoreSuite("blobs in S3", (context) => open(context, { pageSize: 7 }));
@@ -62,7 +62,7 @@ suite("an S3 server that fails", () => {
   ];
   for (const fault of passing) {
     test(`[B1] [B3] a response with the fault ${JSON.stringify(fault)} costs a retry and no blob`, async (context) => {
-      const { fake, store } = await open(context, {}, patienceFor(fault));
+      const { fake, store } = await open(context, {}, timeoutFor(fault));
       for (const method of ["PUT", "GET", "HEAD", "DELETE"]) fake.next(method, fault);
       await store.put("turns/1/run", bytes);
       fake.next("PUT", fault);
@@ -127,7 +127,7 @@ suite("an S3 server that fails", () => {
   ];
   for (const { fault, code, words, tries } of lasting) {
     test(`[B3] ${JSON.stringify(fault)} that lasts is ${code} and never an absent blob`, async (context) => {
-      const { fake, store } = await open(context, {}, patienceFor(fault));
+      const { fake, store } = await open(context, {}, timeoutFor(fault));
       await store.put("a", bytes);
       const before = fake.requests.length;
       fake.next("GET", ...Array.from({ length: tries }, () => fault));
@@ -191,9 +191,14 @@ suite("an S3 server that fails", () => {
 });
 
 test("[B1] the address of a bucket, by path and by host, and invalid ones", () => {
-  const given: S3PlaceOptions = { url: "s3://team-blobs/a/b", endpoint: null, region: "eu-central-1", pathStyle: null };
-  const addressOf = (more: Partial<S3PlaceOptions>): string => {
-    const { address, prefix } = s3Place({ ...given, ...more });
+  const given: S3LocationOptions = {
+    url: "s3://team-blobs/a/b",
+    endpoint: null,
+    region: "eu-central-1",
+    pathStyle: null,
+  };
+  const addressOf = (more: Partial<S3LocationOptions>): string => {
+    const { address, prefix } = s3Location({ ...given, ...more });
     return `${address} ${prefix}`;
   };
   assert.equal(addressOf({}), "https://team-blobs.s3.eu-central-1.amazonaws.com a/b/");
@@ -223,7 +228,7 @@ test("[B1] the address of a bucket, by path and by host, and invalid ones", () =
     [{ endpoint: "https://key:secret@s3.example.org" }, /blobs.endpoint/],
   ];
   for (const [more, words] of wrong)
-    assert.throws(() => s3Place({ ...given, ...more }), refused("config_invalid", words));
+    assert.throws(() => s3Location({ ...given, ...more }), refused("config_invalid", words));
 });
 
 test("[B1] a page of a list is read whole or not at all", () => {

@@ -11,13 +11,13 @@ import { AptoveError } from "../../domain/errors.ts";
 import { limits } from "../../domain/limits.ts";
 import { blobExists, checkBlobKey, isBlobKey, type BlobStore } from "../blob-store.ts";
 import { readListPage, type ListPage } from "./list-answer.ts";
-import { s3Place, type S3PlaceOptions } from "./s3-place.ts";
-import { S3Requests, type S3Answer, type S3Credentials, type S3Patience } from "./s3-requests.ts";
+import { s3Location, type S3LocationOptions } from "./s3-place.ts";
+import { S3Requests, type S3Response, type S3Credentials, type S3RetryPolicy } from "./s3-requests.ts";
 
-export interface S3BlobsOptions extends S3PlaceOptions {
+export interface S3BlobsOptions extends S3LocationOptions {
   credentials: S3Credentials;
   /** Timeouts and retries that replace the defaults of the program. */
-  patience?: Partial<S3Patience>;
+  retryPolicy?: Partial<S3RetryPolicy>;
 }
 
 /** The header with the SHA-256 in hex. An object without it, which a tool copied, is not checked. */
@@ -30,8 +30,8 @@ const probe = "~conditional";
 const putAttemptsMax = 5;
 
 /** Returns the store without sending a request, so errors of the server appear with the first use. Throws `config_invalid`. */
-export function s3Blobs({ credentials, patience, ...place }: S3BlobsOptions): BlobStore {
-  return new S3Blobs(s3Place(place).prefix, new S3Requests(s3Place(place), credentials, patience));
+export function s3Blobs({ credentials, retryPolicy, ...location }: S3BlobsOptions): BlobStore {
+  return new S3Blobs(s3Location(location).prefix, new S3Requests(s3Location(location), credentials, retryPolicy));
 }
 
 class S3Blobs implements BlobStore {
@@ -74,7 +74,10 @@ class S3Blobs implements BlobStore {
       const isNew = await this.#putNew(probe, new Uint8Array(), what);
       if (!isNew || !(await this.#putNew(probe, new Uint8Array(), what))) return;
       const fix = "use one with conditional writes";
-      throw new AptoveError("storage_failed", `${what}: the S3 server ignores If-None-Match and replaces objects; ${fix}`);
+      throw new AptoveError(
+        "storage_failed",
+        `${what}: the S3 server ignores If-None-Match and replaces objects; ${fix}`,
+      );
     } catch (error) {
       // The next put checks again.
       this.#conditional = null;
@@ -142,7 +145,7 @@ class S3Blobs implements BlobStore {
   }
 }
 
-function damageOf(key: string, { headers, bytes }: S3Answer): AptoveError | null {
+function damageOf(key: string, { headers, bytes }: S3Response): AptoveError | null {
   const kept = headers.get(digestHeader);
   if (kept === null || kept === sha256(bytes)) return null;
   return new AptoveError("blob_damaged", `${key}: its bytes are not those that were put`, { facts: { key } });

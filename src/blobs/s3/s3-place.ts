@@ -2,7 +2,7 @@
 import { AptoveError } from "../../domain/errors.ts";
 import { readS3Url } from "../../system/s3-url.ts";
 
-export interface S3PlaceOptions {
+export interface S3LocationOptions {
   /** The bucket and prefix: `s3://bucket` or `s3://bucket/some/prefix`. */
   url: string;
   /** The address of the server, for example `https://s3.example.org`. Null: Amazon's, of the region. */
@@ -13,7 +13,7 @@ export interface S3PlaceOptions {
   pathStyle: boolean | null;
 }
 
-export interface S3Place {
+export interface S3Location {
   bucket: string;
   region: string;
   /** The text before every key: empty, or ending with `/`. */
@@ -23,7 +23,7 @@ export interface S3Place {
 }
 
 /** Returns the location. Throws `config_invalid`, naming the key of `[blobs]` that is wrong. */
-export function s3Place({ url, endpoint, region, pathStyle }: S3PlaceOptions): S3Place {
+export function s3Location({ url, endpoint, region, pathStyle }: S3LocationOptions): S3Location {
   const address = readS3Url(url);
   if ("fault" in address) throw invalid(`blobs.url: ${address.fault}`);
   const { bucket, prefix } = address;

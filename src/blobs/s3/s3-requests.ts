@@ -7,7 +7,7 @@ import { setTimeout as pause } from "node:timers/promises";
 import { AwsV4Signer } from "aws4fetch";
 import { AptoveError } from "../../domain/errors.ts";
 import { limits } from "../../domain/limits.ts";
-import type { S3Place } from "./s3-place.ts";
+import type { S3Location } from "./s3-place.ts";
 
 export interface S3Credentials {
   accessKeyId: string;
@@ -16,7 +16,7 @@ export interface S3Credentials {
   sessionToken: string | null;
 }
 
-export interface S3Patience {
+export interface S3RetryPolicy {
   /** The maximum number of attempts of one request, the first included. */
   attemptsMax: number;
   /** The longest pause before the second attempt, in milliseconds. It doubles for each further one. Pauses are random, half of it on average. */
@@ -40,44 +40,44 @@ export interface S3Request {
   /** The longest body of a response, in bytes. */
   bytesMax?: number;
   /** Returns what is wrong with an accepted response, which is then requested again. Null: nothing. */
-  check?(answer: S3Answer): AptoveError | null;
+  check?(answer: S3Response): AptoveError | null;
 }
 
-export interface S3Answer {
+export interface S3Response {
   status: number;
   headers: Headers;
   bytes: Uint8Array;
 }
 
 /** The result of one attempt: a response, or the error and whether another attempt may help. */
-type Tried = { answer: S3Answer } | { error: AptoveError; mayRetry: boolean; afterMs?: number };
+type S3Attempt = { answer: S3Response } | { error: AptoveError; mayRetry: boolean; afterMs?: number };
 
 const errorBytesMax = 65_536;
 
 export class S3Requests {
-  readonly #place: S3Place;
+  readonly #location: S3Location;
   readonly #credentials: S3Credentials;
-  readonly #patience: S3Patience;
+  readonly #retryPolicy: S3RetryPolicy;
   /** The keys that the signer derives once a day. */
   readonly #cache = new Map<string, ArrayBuffer>();
   /** How far the server's clock is ahead of ours, in milliseconds. */
   #clockOffsetMs = 0;
 
-  constructor(place: S3Place, credentials: S3Credentials, patience: Partial<S3Patience> = {}) {
-    this.#place = place;
+  constructor(location: S3Location, credentials: S3Credentials, retryPolicy: Partial<S3RetryPolicy> = {}) {
+    this.#location = location;
     this.#credentials = credentials;
-    this.#patience = {
+    this.#retryPolicy = {
       attemptsMax: limits.s3AttemptsMax,
       backoffMs: limits.s3BackoffMs,
       backoffMaxMs: limits.s3BackoffMaxMs,
       answerMs: limits.s3AnswerMs,
-      ...patience,
+      ...retryPolicy,
     };
   }
 
   /** Sends the request. Throws `storage_full`, `storage_failed`, or the error of `check` if the last attempt ends with it. */
-  async send(request: S3Request): Promise<S3Answer> {
-    const { attemptsMax, backoffMs, backoffMaxMs } = this.#patience;
+  async send(request: S3Request): Promise<S3Response> {
+    const { attemptsMax, backoffMs, backoffMaxMs } = this.#retryPolicy;
     for (let attempt = 1; ; attempt += 1) {
       const tried = await this.#try(request);
       if ("answer" in tried) return tried.answer;
@@ -87,9 +87,9 @@ export class S3Requests {
     }
   }
 
-  async #try(request: S3Request): Promise<Tried> {
+  async #try(request: S3Request): Promise<S3Attempt> {
     const { accepts, what, check } = request;
-    let answer: S3Answer;
+    let answer: S3Response;
     try {
       answer = await this.#exchange(request);
     } catch (cause) {
@@ -102,22 +102,22 @@ export class S3Requests {
     return error === null ? { answer } : { error, mayRetry: true };
   }
 
-  #refused({ what }: S3Request, { status, headers }: S3Answer, code: string): Tried {
+  #refused({ what }: S3Request, { status, headers }: S3Response, code: string): S3Attempt {
     if (code === "RequestTimeTooSkewed") return this.#setClock(what, headers);
     const isFull = status === 507 || fullCodes.has(code);
     const detail = `${what}: S3 responded with ${status} ${code}`.trimEnd();
     const fix = fixes[code];
     const error = new AptoveError(
       isFull ? "storage_full" : "storage_failed",
-      fix === undefined ? detail : `${detail}; ${fix.replace("<bucket>", this.#place.bucket)}`,
+      fix === undefined ? detail : `${detail}; ${fix.replace("<bucket>", this.#location.bucket)}`,
     );
     const mayRetry = !isFull && (retriedStatuses.has(status) || retriedCodes.has(code));
-    const afterMs = Math.min(Number(headers.get("retry-after")) * 1_000, this.#patience.backoffMaxMs);
+    const afterMs = Math.min(Number(headers.get("retry-after")) * 1_000, this.#retryPolicy.backoffMaxMs);
     return { error, mayRetry, ...(afterMs > 0 && { afterMs }) };
   }
 
   /** Sets our clock to the server's. A signature is valid for some minutes, and the clocks differ by more. */
-  #setClock(what: string, headers: Headers): Tried {
+  #setClock(what: string, headers: Headers): S3Attempt {
     const theirs = Date.parse(headers.get("date") ?? "");
     const error = new AptoveError("storage_failed", `${what}: this machine's clock differs from the S3 server's`);
     if (Number.isNaN(theirs)) return { error, mayRetry: false };
@@ -125,8 +125,8 @@ export class S3Requests {
     return { error, mayRetry: true, afterMs: 1 };
   }
 
-  async #exchange(request: S3Request): Promise<S3Answer> {
-    const limit = timeLimit(this.#patience.answerMs);
+  async #exchange(request: S3Request): Promise<S3Response> {
+    const limit = timeLimit(this.#retryPolicy.answerMs);
     try {
       limit.allow(request.body?.length ?? 0);
       const response = await fetch(await this.#signed(request), { redirect: "manual", signal: limit.signal });
@@ -141,7 +141,7 @@ export class S3Requests {
   }
 
   async #signed({ method, path, query = {}, headers, body }: S3Request): Promise<Request> {
-    const { address, region } = this.#place;
+    const { address, region } = this.#location;
     const { sessionToken, ...credentials } = this.#credentials;
     const digest = createHash("sha256")
       .update(body ?? "")

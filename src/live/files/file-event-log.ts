@@ -16,9 +16,9 @@ import { storageFault } from "../../domain/storage-fault.ts";
 import { noFollowFlag } from "../../system/read-files.ts";
 import { systemCode } from "../../system/system-error.ts";
 import { checkTurnId, type EventLog } from "../event-log.ts";
-import { Waiters } from "../waiters.ts";
-import { readLines } from "./lines.ts";
-import { OwnLog } from "./own-log.ts";
+import { TurnWaiters } from "../waiters.ts";
+import { readEventLines } from "./lines.ts";
+import { OwnTurnFile } from "./own-log.ts";
 
 /** Other processes' logs whose ends are remembered; one that is forgotten is read from its beginning. */
 const endsMax = 1_024;
@@ -36,10 +36,10 @@ export function fileEventLog({ folder }: { folder: string }): EventLog {
 class FileEventLog implements EventLog {
   readonly #folder: string;
   /** The turns that this process appends to, until they are dropped. They bound the memory. */
-  readonly #own = new Map<string, OwnLog>();
+  readonly #own = new Map<string, OwnTurnFile>();
   /** How far other processes' logs were read: the number of the last event, and the length in bytes up to its end. */
   readonly #ends = new Map<string, { seq: number; length: number }>();
-  readonly #waiters = new Waiters();
+  readonly #waiters = new TurnWaiters();
   #isClosed = false;
 
   constructor(folder: string) {
@@ -56,8 +56,8 @@ class FileEventLog implements EventLog {
     }
   }
 
-  #ownLog(turnId: string): OwnLog {
-    const log = this.#own.get(turnId) ?? new OwnLog(this.#pathOf(turnId));
+  #ownLog(turnId: string): OwnTurnFile {
+    const log = this.#own.get(turnId) ?? new OwnTurnFile(this.#pathOf(turnId));
     this.#own.set(turnId, log);
     return log;
   }
@@ -74,7 +74,7 @@ class FileEventLog implements EventLog {
     const start = known !== undefined && known.seq <= afterSeq ? known : { seq: 0, length: 0 };
     try {
       const bytes = await bytesFrom(this.#pathOf(turnId), start.length);
-      const found = readLines(bytes, start.seq);
+      const found = readEventLines(bytes, start.seq);
       this.#rememberEnd(turnId, { seq: start.seq + found.events.length, length: start.length + found.length });
       return found.events.filter(({ seq }) => seq > afterSeq);
     } catch (error) {

@@ -6,19 +6,19 @@ import type { SequencedEvent, TurnEvent } from "../../domain/events.ts";
 
 const newline = 10;
 
-export interface ReadLines {
+export interface ReadEventLines {
   events: SequencedEvent[];
   /** The length of the lines that were read, in bytes. After them comes nothing, or something that is no event. */
   length: number;
 }
 
 /** Returns the line of an event. JSON escapes newlines and lone surrogates, so any text is one line and comes back unchanged. */
-export function lineOf(event: TurnEvent): Buffer {
+export function eventLine(event: TurnEvent): Buffer {
   return Buffer.from(`${JSON.stringify(event)}\n`);
 }
 
 /** Reads up to the first incomplete line. `afterSeq` is the number of the event before these bytes. */
-export function readLines(bytes: Buffer, afterSeq: number): ReadLines {
+export function readEventLines(bytes: Buffer, afterSeq: number): ReadEventLines {
   const events: SequencedEvent[] = [];
   let length = 0;
   for (let end = bytes.indexOf(newline); end !== -1; end = bytes.indexOf(newline, length)) {

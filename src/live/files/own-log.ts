@@ -14,7 +14,7 @@ interface Queued {
   line: Buffer;
 }
 
-export class OwnLog {
+export class OwnTurnFile {
   readonly events: SequencedEvent[];
   readonly #file: number;
   /** The length of the whole lines, in bytes. */
@@ -29,7 +29,7 @@ export class OwnLog {
     this.#file = openSync(path, constants.O_RDWR | constants.O_APPEND | constants.O_CREAT | noFollowFlag, 0o600);
     try {
       const bytes = fstatSync(this.#file).size === 0 ? Buffer.alloc(0) : readFileSync(this.#file);
-      const found = readLines(bytes, 0);
+      const found = readEventLines(bytes, 0);
       this.events = found.events;
       this.#length = found.length;
       this.#isTorn = found.length < bytes.length;
@@ -41,7 +41,7 @@ export class OwnLog {
 
   /** Appends the events. They are in the file and readable on return. */
   append(events: readonly TurnEvent[]): void {
-    const batch = [...this.#queue, ...events.map((event) => ({ event, line: lineOf(event) }))];
+    const batch = [...this.#queue, ...events.map((event) => ({ event, line: eventLine(event) }))];
     const bytes = Buffer.concat(batch.map(({ line }) => line));
     let written = 0;
     try {

@@ -1,8 +1,8 @@
 /** Wake-ups in memory: for tests, and for engines that share one process. */
-import { checkTopic, Subscribers, type WakeUps } from "../wake-ups.ts";
+import { checkTopic, WakeUpSubscribers, type WakeUps } from "../wake-ups.ts";
 
 export function memoryWakeUps(): WakeUps {
-  const subscribers = new Subscribers();
+  const subscribers = new WakeUpSubscribers();
   return {
     send(topic) {
       checkTopic(topic);

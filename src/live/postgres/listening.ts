@@ -6,7 +6,7 @@ import type { Client, ClientConfig } from "pg";
 import { limits } from "../../domain/limits.ts";
 import { pause } from "../../system/abort.ts";
 
-export interface ListeningOptions {
+export interface PostgresListenerOptions {
   settings: ClientConfig;
   channels: readonly string[];
   onMessage(channel: string, payload: string): void;
@@ -15,14 +15,14 @@ export interface ListeningOptions {
   report(message: string, error?: unknown): void;
 }
 
-export class Listening {
-  readonly #options: ListeningOptions;
+export class PostgresListener {
+  readonly #options: PostgresListenerOptions;
   readonly #closing = new AbortController();
   #keeping: Promise<void> | null = null;
   #isConnected = false;
   #isReported = false;
 
-  constructor(options: ListeningOptions) {
+  constructor(options: PostgresListenerOptions) {
     this.#options = options;
   }
 
@@ -47,7 +47,10 @@ export class Listening {
         tries = 0;
       } catch (error) {
         if (!signal.aborted && !this.#isReported) {
-          this.#options.report("the connection that listens for news broke; until it is restored, events of other servers arrive later", error);
+          this.#options.report(
+            "the connection that listens for notifications broke; until it is restored, events of other servers arrive later",
+            error,
+          );
           this.#isReported = true;
         }
       }

@@ -8,12 +8,12 @@
 import type { Pool } from "pg";
 import type { SequencedEvent, TurnEvent } from "../../domain/events.ts";
 
-export const newsChannel = "aptove_live";
-export const wakeChannel = "aptove_wake";
+export const postgresProgressChannel = "aptove_live";
+export const postgresWakeChannel = "aptove_wake";
 /** The key of the table lock. Its value does not matter, but every process must use the same one. */
 const tableLock = 4_711_260_021;
 /** The maximum number of entries in a notification. It holds 8,000 bytes, and an entry has 50. */
-const newsPerNotification = 150;
+const entriesPerNotification = 150;
 
 export interface LiveRow {
   turnId: string;
@@ -24,7 +24,7 @@ export interface LiveRow {
   events: string;
 }
 
-export interface Place {
+export interface EventPosition {
   turnId: string;
   afterSeq: number;
 }
@@ -59,7 +59,7 @@ export class LiveTable {
     await this.#pool.query({
       name: "live-insert",
       text: `
-        with news as (
+        with progress as (
           insert into ${this.#name} (turn_id, last_seq, events)
           select turn_id, last_seq, events
           from unnest($1::text[], $2::integer[], $3::integer[], $4::text[]) as row (turn_id, previous_seq, last_seq, events)
@@ -68,9 +68,9 @@ export class LiveTable {
           on conflict do nothing
           returning turn_id, last_seq
         ), numbered as (
-          select turn_id || ':' || last_seq as news, (row_number() over () - 1) / ${newsPerNotification} as part from news
+          select turn_id || ':' || last_seq as progress, (row_number() over () - 1) / ${entriesPerNotification} as part from progress
         )
-        select pg_notify('${newsChannel}', string_agg(news, ',')) from numbered group by part`,
+        select pg_notify('${postgresProgressChannel}', string_agg(progress, ',')) from numbered group by part`,
       values: [
         rows.map(({ turnId }) => turnId),
         rows.map(({ previousSeq }) => previousSeq),
@@ -81,25 +81,25 @@ export class LiveTable {
   }
 
   /** Returns, for each position, the events after it. Null if the turn has no log. */
-  async read(places: readonly Place[]): Promise<(SequencedEvent[] | null)[]> {
-    const { rows } = await this.#pool.query<{ place: number; last_seq: number | null; events: string | null }>({
+  async read(positions: readonly EventPosition[]): Promise<(SequencedEvent[] | null)[]> {
+    const { rows } = await this.#pool.query<{ position: number; last_seq: number | null; events: string | null }>({
       name: "live-read",
       text: `
-        select place::integer - 1 as place, found.last_seq, found.events
-        from unnest($1::text[], $2::bigint[]) with ordinality as wanted (turn_id, after_seq, place)
+        select position::integer - 1 as position, found.last_seq, found.events
+        from unnest($1::text[], $2::bigint[]) with ordinality as wanted (turn_id, after_seq, position)
         cross join lateral (
           select last_seq, events from ${this.#name} row where row.turn_id = wanted.turn_id and last_seq > after_seq
           union all
           (select null, null from ${this.#name} row where row.turn_id = wanted.turn_id limit 1)
         ) as found
-        order by place, last_seq nulls first`,
-      values: [places.map(({ turnId }) => turnId), places.map(({ afterSeq }) => afterSeq)],
+        order by position, last_seq nulls first`,
+      values: [positions.map(({ turnId }) => turnId), positions.map(({ afterSeq }) => afterSeq)],
     });
-    const read: (SequencedEvent[] | null)[] = places.map(() => null);
-    for (const { place, last_seq: lastSeq, events } of rows) {
-      const found = (read[place] ??= []);
+    const read: (SequencedEvent[] | null)[] = positions.map(() => null);
+    for (const { position, last_seq: lastSeq, events } of rows) {
+      const found = (read[position] ??= []);
       if (lastSeq === null || events === null) continue;
-      const afterSeq = places[place]?.afterSeq ?? 0;
+      const afterSeq = positions[position]?.afterSeq ?? 0;
       found.push(...numbered(JSON.parse(events) as TurnEvent[], lastSeq).filter(({ seq }) => seq > afterSeq));
     }
     return read;
@@ -115,17 +115,17 @@ export class LiveTable {
       name: "live-drop",
       text: `
         with gone as (delete from ${this.#name} where turn_id = any($1) returning turn_id), numbered as (
-          select turn_id || ':' as news, (row_number() over () - 1) / ${newsPerNotification} as part
+          select turn_id || ':' as progress, (row_number() over () - 1) / ${entriesPerNotification} as part
           from (select distinct turn_id from gone) as turns
         )
-        select pg_notify('${newsChannel}', string_agg(news, ',')) from numbered group by part`,
+        select pg_notify('${postgresProgressChannel}', string_agg(progress, ',')) from numbered group by part`,
       values: [turnIds],
     });
   }
 
   /** Wakes every process. A notification that cannot be sent is lost. */
   async wake(topic: string): Promise<void> {
-    await this.#pool.query("select pg_notify($1, $2)", [wakeChannel, topic]);
+    await this.#pool.query("select pg_notify($1, $2)", [postgresWakeChannel, topic]);
   }
 }
 

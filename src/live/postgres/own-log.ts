@@ -5,7 +5,7 @@
 import type { SequencedEvent, TurnEvent } from "../../domain/events.ts";
 import type { LiveRow } from "./live-table.ts";
 
-export class OwnLog {
+export class OwnTurnRows {
   readonly #turnId: string;
   /** The written events. Null until it is known what an earlier process left. */
   #events: SequencedEvent[] | null = null;

@@ -7,18 +7,18 @@ import { pause } from "../../system/abort.ts";
 import { systemCode } from "../../system/system-error.ts";
 import { Batches } from "../batches.ts";
 import { checkTurnId, type EventLog } from "../event-log.ts";
-import type { News } from "../news.ts";
-import { Waiters } from "../waiters.ts";
-import type { LiveRow, LiveTable, Place } from "./live-table.ts";
-import { OwnLog } from "./own-log.ts";
+import type { TurnProgressTracker } from "../news.ts";
+import { TurnWaiters } from "../waiters.ts";
+import type { LiveRow, LiveTable, EventPosition } from "./live-table.ts";
+import { OwnTurnRows } from "./own-log.ts";
 
 const batchMax = { countMax: 1_000, weightMax: 8_388_608 };
 
 export interface PostgresEventLogParts {
   table: LiveTable;
-  news: News;
+  progress: TurnProgressTracker;
   /** The listener that wakes waiting readers. It is started for the first one. */
-  listening: { readonly isConnected: boolean; start(): void };
+  listener: { readonly isConnected: boolean; start(): void };
   /** Closes the connections. */
   close(): Promise<void>;
 }
@@ -26,27 +26,27 @@ export interface PostgresEventLogParts {
 export class PostgresEventLog implements EventLog {
   readonly #parts: PostgresEventLogParts;
   /** The turns that this process appends to, until they are dropped. They bound the memory. */
-  readonly #own = new Map<string, OwnLog>();
+  readonly #own = new Map<string, OwnTurnRows>();
   /** The running append of each turn: one at a time. */
   readonly #appending = new Map<string, Promise<void>>();
-  readonly #waiters = new Waiters();
-  readonly #inserts: Batches<LiveRow, void>;
-  readonly #reads: Batches<Place, SequencedEvent[] | null>;
-  readonly #drops: Batches<string, void>;
+  readonly #waiters = new TurnWaiters();
+  readonly #inserts: Batcher<LiveRow, void>;
+  readonly #reads: Batcher<EventPosition, SequencedEvent[] | null>;
+  readonly #drops: Batcher<string, void>;
   readonly #closing = new AbortController();
   #closed: Promise<void> | null = null;
 
   constructor(parts: PostgresEventLogParts) {
     const { table } = parts;
     this.#parts = parts;
-    this.#inserts = new Batches(async (rows) => (await table.insert(rows), []), batchMax);
-    this.#reads = new Batches((places) => table.read(places), batchMax);
-    this.#drops = new Batches(async (turnIds) => (await table.drop(turnIds), []), batchMax);
+    this.#inserts = new Batcher(async (rows) => (await table.insert(rows), []), batchMax);
+    this.#reads = new Batcher((positions) => table.read(positions), batchMax);
+    this.#drops = new Batcher(async (turnIds) => (await table.drop(turnIds), []), batchMax);
   }
 
   async append(turnId: string, events: readonly TurnEvent[]): Promise<void> {
     checkTurnId(turnId);
-    const own = this.#own.get(turnId) ?? new OwnLog(turnId);
+    const own = this.#own.get(turnId) ?? new OwnTurnRows(turnId);
     this.#own.set(turnId, own);
     own.add(events);
     const before = this.#appending.get(turnId);
@@ -63,7 +63,7 @@ export class PostgresEventLog implements EventLog {
     }
   }
 
-  async #write(turnId: string, own: OwnLog): Promise<void> {
+  async #write(turnId: string, own: OwnTurnRows): Promise<void> {
     await this.#patiently(async () => {
       if (own.events === null) own.load(await this.#reads.add({ turnId, afterSeq: 0 }));
       for (let row = own.next(); row !== null; row = own.next()) {
@@ -100,7 +100,7 @@ export class PostgresEventLog implements EventLog {
 
   async wait(turnId: string, afterSeq: number, signal: AbortSignal): Promise<void> {
     checkTurnId(turnId);
-    const { news, listening } = this.#parts;
+    const { progress, listener } = this.#parts;
     const own = this.#own.get(turnId);
     if (own !== undefined) {
       // Nothing runs between this check and the wait, so no append is missed.
@@ -108,9 +108,9 @@ export class PostgresEventLog implements EventLog {
       return;
     }
     if (this.#closing.signal.aborted) return;
-    listening.start();
-    const ms = listening.isConnected ? limits.livePollHeardMs : limits.livePollUnheardMs;
-    await news.wait(turnId, afterSeq, { signal, ms });
+    listener.start();
+    const ms = listener.isConnected ? limits.livePollHeardMs : limits.livePollUnheardMs;
+    await progress.wait(turnId, afterSeq, { signal, ms });
   }
 
   async list(): Promise<string[]> {
@@ -133,7 +133,7 @@ export class PostgresEventLog implements EventLog {
       throw fault(`the live log of the turn ${turnId} could not be dropped`, error);
     } finally {
       this.#waiters.wake(turnId);
-      this.#parts.news.tellDropped(turnId);
+      this.#parts.progress.reportDropped(turnId);
     }
   }
 
@@ -145,7 +145,7 @@ export class PostgresEventLog implements EventLog {
     this.#closing.abort();
     this.#own.clear();
     this.#waiters.wakeAll();
-    this.#parts.news.tellMissed();
+    this.#parts.progress.reportMissed();
     await Promise.all([...this.#appending.values(), this.#reads.idle(), this.#drops.idle()]);
     await this.#parts.close();
   }
@@ -158,7 +158,7 @@ function fault(what: string, cause: unknown): AptoveError {
 }
 
 /** Returns whether the server is unreachable, starting or refusing connections. Errors of the statement itself have other codes. */
-function isAway(error: unknown): boolean {
+function isUnreachable(error: unknown): boolean {
   const code = systemCode(error);
   return !/^[0-9A-Z]{5}$/.test(code) || /^(08|57P|53300|40|25006)/.test(code) || code === "EPIPE";
 }

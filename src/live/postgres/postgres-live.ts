@@ -7,10 +7,10 @@
 import { storageFault } from "../../domain/storage-fault.ts";
 import { limits } from "../../domain/limits.ts";
 import { asLibpq } from "../../system/postgres-url.ts";
-import { News, readNews } from "../news.ts";
-import { checkTopic, Subscribers, type Live } from "../wake-ups.ts";
-import { Listening } from "./listening.ts";
-import { LiveTable, newsChannel, wakeChannel } from "./live-table.ts";
+import { TurnProgressTracker, readTurnProgress } from "../news.ts";
+import { checkTopic, WakeUpSubscribers, type LiveStore } from "../wake-ups.ts";
+import { PostgresListener } from "./listening.ts";
+import { LiveTable, postgresProgressChannel, postgresWakeChannel } from "./live-table.ts";
 import { PostgresEventLog } from "./postgres-event-log.ts";
 
 export interface PostgresLiveOptions {
@@ -30,7 +30,7 @@ export interface PostgresLiveOptions {
 const connectionsMax = 3;
 
 /** Opens the log and creates its table if it does not exist. Throws `storage_failed`. */
-export async function openPostgresLive({ url, schema, report, ...given }: PostgresLiveOptions): Promise<Live> {
+export async function openPostgresLive({ url, schema, report, ...given }: PostgresLiveOptions): Promise<LiveStore> {
   const { default: pg } = await import("pg");
   const settings = {
     connectionString: asLibpq(url),
@@ -53,38 +53,38 @@ export async function openPostgresLive({ url, schema, report, ...given }: Postgr
     await pool.end();
     throw storageFault("the live log in PostgreSQL could not be opened", error);
   }
-  const news = new News();
-  const subscribers = new Subscribers();
-  const listening = new Listening({
+  const progress = new TurnProgressTracker();
+  const subscribers = new WakeUpSubscribers();
+  const listener = new PostgresListener({
     settings,
-    channels: [newsChannel, wakeChannel],
+    channels: [postgresProgressChannel, postgresWakeChannel],
     onMessage: (channel, payload) => {
-      if (channel === wakeChannel) subscribers.wake(payload);
-      else news.tellAll(readNews(payload));
+      if (channel === postgresWakeChannel) subscribers.wake(payload);
+      else progress.reportAll(readTurnProgress(payload));
     },
     onMissed: () => {
-      news.tellMissed();
+      progress.reportMissed();
       subscribers.wakeAll();
     },
     report,
   });
   const close = async (): Promise<void> => {
     subscribers.clear();
-    await listening.close();
+    await listener.close();
     await pool.end();
   };
   return {
-    log: new PostgresEventLog({ table, news, listening, close }),
+    log: new PostgresEventLog({ table, progress, listener, close }),
     wakeUps: {
       send(topic) {
         checkTopic(topic);
         table.wake(topic).catch(() => undefined);
       },
       on(topic, wake) {
-        listening.start();
+        listener.start();
         return subscribers.add(topic, wake);
       },
-      isConnected: () => listening.isConnected,
+      isConnected: () => listener.isConnected,
     },
   };
 }

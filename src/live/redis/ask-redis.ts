@@ -3,7 +3,7 @@ import { createClient } from "@redis/client";
 import { clientOptions, inTime } from "./connection.ts";
 
 /** Connects as the live log does, with the user and password of the address. Returns null if the server responds, else the error. */
-export async function redisFault(url: string): Promise<string | null> {
+export async function probeRedis(url: string): Promise<string | null> {
   const client = createClient(clientOptions(url));
   client.on("error", () => undefined);
   try {

@@ -7,7 +7,7 @@ import { AptoveError } from "../../domain/errors.ts";
 import { limits } from "../../domain/limits.ts";
 import { pause } from "../../system/abort.ts";
 
-export interface ConnectionOptions {
+export interface RedisConnectionOptions {
   url: string;
   channels: readonly string[];
   onMessage(channel: string, message: string): void;
@@ -16,15 +16,15 @@ export interface ConnectionOptions {
   report(message: string, error?: unknown): void;
 }
 
-export class Connection {
-  readonly #options: ConnectionOptions;
+export class RedisConnection {
+  readonly #options: RedisConnectionOptions;
   readonly #closing = new AbortController();
   readonly #keeping: Promise<void>;
   /** The open connection. Null while Redis is unreachable. */
   #open: { client: RedisClientType; broken: AbortController } | null = null;
   #isReported = false;
 
-  constructor(options: ConnectionOptions) {
+  constructor(options: RedisConnectionOptions) {
     this.#options = options;
     this.#keeping = this.#keep();
   }

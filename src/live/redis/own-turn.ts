@@ -1,24 +1,24 @@
 /** The log of a turn that this process runs: all its events, and how many of them are in Redis and in the log behind it. */
 import type { SequencedEvent, TurnEvent } from "../../domain/events.ts";
 import type { EventLog } from "../event-log.ts";
-import type { Streams } from "./streams.ts";
+import type { TurnStreams } from "./streams.ts";
 
-export interface OwnTurnParts {
-  streams: Streams;
+export interface OwnTurnStreamParts {
+  streams: TurnStreams;
   behind: EventLog;
   /** Reads what an earlier process left of the turn. */
-  left(turnId: string): Promise<Left>;
+  left(turnId: string): Promise<EarlierEvents>;
 }
 
-export interface Left {
+export interface EarlierEvents {
   events: readonly SequencedEvent[];
   /** How many of the events the log behind has. Null if it has no log of the turn. */
   given: number | null;
 }
 
-export class OwnTurn {
+export class OwnTurnStream {
   readonly turnId: string;
-  readonly #parts: OwnTurnParts;
+  readonly #parts: OwnTurnStreamParts;
   #loading: Promise<void> | null = null;
   #isLoaded = false;
   readonly #events: TurnEvent[] = [];
@@ -32,7 +32,7 @@ export class OwnTurn {
   #appending: Promise<void> = Promise.resolve();
   #writing: Promise<void> = Promise.resolve();
 
-  constructor(turnId: string, parts: OwnTurnParts) {
+  constructor(turnId: string, parts: OwnTurnStreamParts) {
     this.turnId = turnId;
     this.#parts = parts;
   }
@@ -64,8 +64,8 @@ export class OwnTurn {
     await this.#load();
     const upTo = this.#events.length;
     const { turnId } = this;
-    const news = { turnId, previousSeq: this.#readable, events: this.#events.slice(this.#readable, upTo) };
-    const isInRedis = news.events.length > 0 && (await this.#parts.streams.append(news).catch(() => false));
+    const entries = { turnId, previousSeq: this.#readable, events: this.#events.slice(this.#readable, upTo) };
+    const isInRedis = entries.events.length > 0 && (await this.#parts.streams.append(entries).catch(() => false));
     // A reader of Redis uses the log behind if an event is missing, so the event has to be there now.
     if (!isInRedis) await this.write();
     this.#readable = Math.max(this.#readable, upTo);

@@ -6,16 +6,16 @@
 import type { SequencedEvent, TurnEvent } from "../../domain/events.ts";
 import { limits } from "../../domain/limits.ts";
 import { checkTurnId, readAll, type EventLog } from "../event-log.ts";
-import type { News } from "../news.ts";
-import { Waiters } from "../waiters.ts";
-import type { Connection } from "./connection.ts";
-import { OwnTurn, type Left } from "./own-turn.ts";
-import type { Streams } from "./streams.ts";
+import type { TurnProgressTracker } from "../news.ts";
+import { TurnWaiters } from "../waiters.ts";
+import type { RedisConnection } from "./connection.ts";
+import { OwnTurnStream, type EarlierEvents } from "./own-turn.ts";
+import type { TurnStreams } from "./streams.ts";
 
 export interface RedisEventLogParts {
-  connection: Connection;
-  streams: Streams;
-  news: News;
+  connection: RedisConnection;
+  streams: TurnStreams;
+  progress: TurnProgressTracker;
   behind: EventLog;
   report(message: string, error?: unknown): void;
 }
@@ -23,10 +23,10 @@ export interface RedisEventLogParts {
 export class RedisEventLog implements EventLog {
   readonly #parts: RedisEventLogParts;
   /** The turns that this process appends to, until they are dropped. They bound the memory. */
-  readonly #own = new Map<string, OwnTurn>();
-  readonly #waiters = new Waiters();
+  readonly #own = new Map<string, OwnTurnStream>();
+  readonly #waiters = new TurnWaiters();
   /** Turns with events that the log behind does not have yet. */
-  readonly #unwritten = new Set<OwnTurn>();
+  readonly #unwritten = new Set<OwnTurnStream>();
   #timer: NodeJS.Timeout | null = null;
   #closed: Promise<void> | null = null;
 
@@ -36,7 +36,7 @@ export class RedisEventLog implements EventLog {
 
   async append(turnId: string, events: readonly TurnEvent[]): Promise<void> {
     checkTurnId(turnId);
-    const turn = this.#own.get(turnId) ?? new OwnTurn(turnId, { ...this.#parts, left: (id) => this.#left(id) });
+    const turn = this.#own.get(turnId) ?? new OwnTurnStream(turnId, { ...this.#parts, left: (id) => this.#left(id) });
     this.#own.set(turnId, turn);
     try {
       await turn.append(events);
@@ -46,17 +46,17 @@ export class RedisEventLog implements EventLog {
     }
   }
 
-  async #left(turnId: string): Promise<Left> {
+  async #left(turnId: string): Promise<EarlierEvents> {
     const [kept, all] = await Promise.all([readAll(this.#parts.behind, turnId), readAll(this, turnId)]);
     const isMore = (all?.length ?? 0) > (kept?.length ?? 0);
     return { events: (isMore ? all : kept) ?? [], given: kept?.length ?? null };
   }
 
-  #isDue(turn: OwnTurn): boolean {
+  #isDue(turn: OwnTurnStream): boolean {
     return !turn.isWritten && turn.readable !== null && this.#own.get(turn.turnId) === turn;
   }
 
-  #writeSoon(turn: OwnTurn): void {
+  #writeSoon(turn: OwnTurnStream): void {
     this.#unwritten.add(turn);
     this.#timer ??= setTimeout(() => void this.#writeAll(), limits.redisLagMs);
   }
@@ -93,11 +93,11 @@ export class RedisEventLog implements EventLog {
       if ((own.readable ?? 0) <= afterSeq) await this.#waiters.wait(turnId, signal, limits.livePollHeardMs);
       return;
     }
-    const { news, behind, connection } = this.#parts;
+    const { progress, behind, connection } = this.#parts;
     const over = new AbortController();
     const either = AbortSignal.any([signal, over.signal]);
     const ms = connection.isConnected ? limits.livePollHeardMs : limits.livePollUnheardMs;
-    const waits = [news.wait(turnId, afterSeq, { signal: either, ms }), behind.wait(turnId, afterSeq, either)];
+    const waits = [progress.wait(turnId, afterSeq, { signal: either, ms }), behind.wait(turnId, afterSeq, either)];
     await Promise.race(waits);
     over.abort();
     await Promise.all(waits);
@@ -110,7 +110,7 @@ export class RedisEventLog implements EventLog {
   async drop(turnId: string): Promise<void> {
     checkTurnId(turnId);
     const own = this.#own.get(turnId);
-    const { streams, behind, news } = this.#parts;
+    const { streams, behind, progress } = this.#parts;
     // An event that is written after the drop would start a new log.
     await own?.idle();
     this.#own.delete(turnId);
@@ -120,7 +120,7 @@ export class RedisEventLog implements EventLog {
       await Promise.all([streams.drop(turnId).catch(() => undefined), behind.drop(turnId)]);
     } finally {
       this.#waiters.wake(turnId);
-      news.tellDropped(turnId);
+      progress.reportDropped(turnId);
     }
   }
 
@@ -129,13 +129,13 @@ export class RedisEventLog implements EventLog {
   }
 
   async #close(): Promise<void> {
-    const { connection, behind, news, report } = this.#parts;
+    const { connection, behind, progress, report } = this.#parts;
     const turns = [...this.#own.values()].filter((turn) => turn.readable !== null);
     this.#own.clear();
     this.#unwritten.clear();
     clearTimeout(this.#timer ?? undefined);
     this.#waiters.wakeAll();
-    news.tellMissed();
+    progress.reportMissed();
     const keep = (error: unknown): void => report("events could not be written to the log behind Redis", error);
     await Promise.all(turns.map((turn) => turn.write().catch(keep)));
     await connection.close();

@@ -18,9 +18,9 @@ import type { EventLog } from "../event-log.ts";
 import { eventLogSuite } from "../event-log.suite.ts";
 import { fileEventLog } from "../files/file-event-log.ts";
 import { openPostgresLive } from "../postgres/postgres-live.ts";
-import type { Live } from "../wake-ups.ts";
+import type { LiveStore } from "../wake-ups.ts";
 import { wakeUpsSuite } from "../wake-ups.suite.ts";
-import { redisFault } from "./ask-redis.ts";
+import { probeRedis } from "./ask-redis.ts";
 import { openRedisLive } from "./redis-live.ts";
 
 let redis: TestRedis;
@@ -33,20 +33,20 @@ after(() => Promise.all([redis.stop(), postgres.stop()]));
 const report = (): void => undefined;
 
 test("[B1] the check of a Redis address returns null, or why the server refuses it", async () => {
-  assert.equal(await redisFault(redis.url), null);
+  assert.equal(await probeRedis(redis.url), null);
   const { host } = new URL(redis.url);
-  assert.match((await redisFault(`redis://stranger:s3cret@${host}`)) ?? "", /WRONGPASS|AUTH/);
+  assert.match((await probeRedis(`redis://stranger:s3cret@${host}`)) ?? "", /WRONGPASS|AUTH/);
 });
 
 /** Opens the log and waits until Redis is connected. Before that, all events go to the log behind it. */
-async function open(context: TestContext, behind: Parameters<typeof openRedisLive>[0]["behind"]): Promise<Live> {
+async function open(context: TestContext, behind: Parameters<typeof openRedisLive>[0]["behind"]): Promise<LiveStore> {
   const live = openRedisLive({ url: redis.url, behind, report });
   context.after(() => live.log.close());
-  await untilHearing(live);
+  await untilConnected(live);
   return live;
 }
 
-async function untilHearing({ wakeUps }: Live): Promise<void> {
+async function untilConnected({ wakeUps }: LiveStore): Promise<void> {
   while (!wakeUps.isConnected()) await new Promise((resolve) => setTimeout(resolve, 1));
 }
 
@@ -62,13 +62,13 @@ wakeUpsSuite("wake-ups by Redis", async (context) => {
 });
 
 /** Opens two servers on the same Redis and PostgreSQL, and the log behind them alone. */
-async function servers(context: TestContext): Promise<{ writer: Live; reader: Live; behind: EventLog }> {
+async function servers(context: TestContext): Promise<{ writer: LiveStore; reader: LiveStore; behind: EventLog }> {
   const schema = `live_${(schemas += 1)}`;
   const admin = new pg.Client({ connectionString: postgres.url });
   await admin.connect();
   await admin.query(`create schema ${schema}`);
   await admin.end();
-  const openBehind = (): Promise<Live> => openPostgresLive({ url: postgres.url, schema, report });
+  const openBehind = (): Promise<LiveStore> => openPostgresLive({ url: postgres.url, schema, report });
   const { log: behind } = await openBehind();
   context.after(() => behind.close());
   return { writer: await open(context, await openBehind()), reader: await open(context, await openBehind()), behind };
@@ -159,7 +159,7 @@ suite("Redis that does not behave", () => {
       const behind = await openPostgresLive({ url: postgres.url, schema, report });
       const tell = (message: string): void => void reports.push(message);
       const live = openRedisLive({ url: redis.url, behind, report: tell });
-      await untilHearing(live);
+      await untilConnected(live);
       return await testEngine(context, { ...live, records, blobs, runner: testRunner(), script: () => [{ says }] });
     };
     const [here, there] = [await server(), await server()];

@@ -4,11 +4,11 @@
  * and uses it once it is reachable.
  */
 import type { EventLog } from "../event-log.ts";
-import { News, readNews } from "../news.ts";
-import { checkTopic, Subscribers, type Live, type WakeUps } from "../wake-ups.ts";
-import { Connection } from "./connection.ts";
+import { TurnProgressTracker, readTurnProgress } from "../news.ts";
+import { checkTopic, WakeUpSubscribers, type LiveStore, type WakeUps } from "../wake-ups.ts";
+import { RedisConnection } from "./connection.ts";
 import { RedisEventLog } from "./redis-event-log.ts";
-import { newsChannel, Streams, wakeChannel } from "./streams.ts";
+import { redisProgressChannel, TurnStreams, redisWakeChannel } from "./streams.ts";
 
 export interface RedisLiveOptions {
   /** The address: `redis://[user][:password]@host:port[/database]`, or `rediss://` with TLS. */
@@ -18,25 +18,25 @@ export interface RedisLiveOptions {
   report(message: string, error?: unknown): void;
 }
 
-export function openRedisLive({ url, behind, report }: RedisLiveOptions): Live {
-  const news = new News();
-  const subscribers = new Subscribers();
-  const connection = new Connection({
+export function openRedisLive({ url, behind, report }: RedisLiveOptions): LiveStore {
+  const progress = new TurnProgressTracker();
+  const subscribers = new WakeUpSubscribers();
+  const connection = new RedisConnection({
     url,
-    channels: [newsChannel, wakeChannel],
+    channels: [redisProgressChannel, redisWakeChannel],
     onMessage: (channel, message) => {
-      if (channel === wakeChannel) subscribers.wake(message);
-      else news.tellAll(readNews(message));
+      if (channel === redisWakeChannel) subscribers.wake(message);
+      else progress.reportAll(readTurnProgress(message));
     },
     onMissed: () => {
-      news.tellMissed();
+      progress.reportMissed();
       subscribers.wakeAll();
     },
     report,
   });
-  const streams = new Streams(connection);
+  const streams = new TurnStreams(connection);
   return {
-    log: new RedisEventLog({ connection, streams, news, behind: behind.log, report }),
+    log: new RedisEventLog({ connection, streams, progress, behind: behind.log, report }),
     wakeUps: {
       // The wake-up is sent both ways: either may be unreachable, and a doubled wake-up does no harm.
       send(topic) {

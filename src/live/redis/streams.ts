@@ -5,14 +5,14 @@
  */
 import { streamKey, type SequencedEvent, type TurnEvent } from "../../domain/events.ts";
 import { limits } from "../../domain/limits.ts";
-import { Batches } from "../batches.ts";
-import type { Connection } from "./connection.ts";
+import { Batcher } from "../batches.ts";
+import type { RedisConnection } from "./connection.ts";
 
-export const newsChannel = "aptove:live";
-export const wakeChannel = "aptove:wake";
+export const redisProgressChannel = "aptove:live";
+export const redisWakeChannel = "aptove:wake";
 
 /** Events of one turn that follow those up to `previousSeq`. */
-export interface Entries {
+export interface StreamEntries {
   turnId: string;
   previousSeq: number;
   events: readonly TurnEvent[];
@@ -21,25 +21,25 @@ export interface Entries {
 const eventField = "event";
 const batchMax = { countMax: 500, weightMax: 10_000 };
 
-export class Streams {
-  readonly #connection: Connection;
-  readonly #appends: Batches<Entries, boolean>;
+export class TurnStreams {
+  readonly #connection: RedisConnection;
+  readonly #appends: Batcher<StreamEntries, boolean>;
 
-  constructor(connection: Connection) {
+  constructor(connection: RedisConnection) {
     this.#connection = connection;
-    this.#appends = new Batches((batch) => this.#append(batch), batchMax);
+    this.#appends = new Batcher((batch) => this.#append(batch), batchMax);
   }
 
   /**
    * Adds the events and notifies every process. Returns true if the events follow those before them without a gap, and false if
    * an earlier event is missing or not all could be added. Rejects if Redis is unreachable.
    */
-  async append(entries: Entries): Promise<boolean> {
+  async append(entries: StreamEntries): Promise<boolean> {
     return await this.#appends.add(entries, entries.events.length);
   }
 
   /** Sends all commands in one go, but not in a transaction: Redis 7 garbles a message to the own connection inside one. */
-  async #append(batch: readonly Entries[]): Promise<boolean[]> {
+  async #append(batch: readonly StreamEntries[]): Promise<boolean[]> {
     return await this.#connection.ask(async (client) => {
       const added = batch.map(async ({ turnId, previousSeq, events }) => {
         const key = streamKey(turnId);
@@ -52,8 +52,8 @@ export class Streams {
         ]);
         return Number(last?.[0]?.id.split("-")[0] ?? 0) === previousSeq;
       });
-      const news = batch.map(({ turnId, previousSeq, events }) => `${turnId}:${previousSeq + events.length}`);
-      const notified = client.publish(newsChannel, news.join(","));
+      const progress = batch.map(({ turnId, previousSeq, events }) => `${turnId}:${previousSeq + events.length}`);
+      const notified = client.publish(redisProgressChannel, progress.join(","));
       const [results] = await Promise.all([Promise.allSettled(added), notified]);
       return results.map((result) => result.status === "fulfilled" && result.value);
     });
@@ -79,12 +79,12 @@ export class Streams {
 
   async drop(turnId: string): Promise<void> {
     await this.#connection.ask(async (client) => {
-      await Promise.all([client.del(streamKey(turnId)), client.publish(newsChannel, `${turnId}:`)]);
+      await Promise.all([client.del(streamKey(turnId)), client.publish(redisProgressChannel, `${turnId}:`)]);
     });
   }
 
   async wake(topic: string): Promise<void> {
-    await this.#connection.ask((client) => client.publish(wakeChannel, topic));
+    await this.#connection.ask((client) => client.publish(redisWakeChannel, topic));
   }
 }
 

@@ -4,7 +4,7 @@ import { mayBeParent, type PendingTurn } from "../../domain/turn.ts";
 import type { FinishResult, OpenResult, TurnFinish, TurnOpening, TurnRecords } from "../turns.ts";
 import { limitRefusal } from "./limits.ts";
 import { assertFree, insert, isParticipant, pairKey, runningTurn, type Rows } from "./rows.ts";
-import { besideRefusal, putMessage, settleMail, takeMail } from "./subagents.ts";
+import { subagentOrMailRefusal, putMessage, settleMail, takeMail } from "./subagents.ts";
 
 export function turnRecords(rows: Rows, now: () => number): TurnRecords {
   return {
@@ -58,7 +58,7 @@ function openTurn(rows: Rows, opening: TurnOpening, now: number): OpenResult {
   const { headTurnId } = session;
   const isElsewhere = draft.subagent === undefined && headTurnId !== expectedHead;
   if (isElsewhere || rows.turns.has(draft.id)) return { outcome: "head_moved", headTurnId };
-  const refusal = besideRefusal(rows, opening);
+  const refusal = subagentOrMailRefusal(rows, opening);
   if (refusal !== null) return refusal;
 
   const turn: PendingTurn = { ...draft, sequence: session.lastSequence + 1, leaseExpiresAt: now + leaseMs };

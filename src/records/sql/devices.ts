@@ -35,7 +35,7 @@ async function claimCode(tx: Transaction<Tables>, dialect: SqlDialect, claim: Pa
     .where("tries_left", ">", 0)
     .where("expires_at", ">", claim.at)
     .orderBy("id")
-    .modifyEnd(dialect.hold("update"))
+    .modifyEnd(dialect.lockRows("update"))
     .execute();
   const code = open.find(({ hash }) => hash === claim.hash);
   if (code === undefined) {

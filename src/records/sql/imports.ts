@@ -53,7 +53,7 @@ async function insertImported(
 async function holdParents(tx: Transaction<Tables>, dialect: SqlDialect, ids: readonly string[]): Promise<boolean> {
   const wanted = [...new Set(ids)];
   const held = await inBatches(wanted, (batch) =>
-    tx.selectFrom("turns").select("id").where("id", "in", batch).modifyEnd(dialect.hold("key share")).execute(),
+    tx.selectFrom("turns").select("id").where("id", "in", batch).modifyEnd(dialect.lockRows("key share")).execute(),
   );
   return held.length === wanted.length;
 }
@@ -71,7 +71,7 @@ async function isAsSeen(
     .where("head_turn_id", "is not distinct from", seen.headTurnId)
     .where("archived_at", "is", null)
     .where("deleted_at", "is", null)
-    .modifyEnd(dialect.hold("update"))
+    .modifyEnd(dialect.lockRows("update"))
     .executeTakeFirst();
   return session !== undefined;
 }

@@ -40,9 +40,9 @@ export function limitRecords(db: Kysely<Tables>, dialect: SqlDialect): LimitReco
   };
 }
 
-type Who = { userId: string; orgId: string };
+type RunOwner = { userId: string; orgId: string };
 
-async function countRuns(db: Kysely<Tables>, { userId, orgId }: Who): Promise<{ user: number; org: number }> {
+async function countRuns(db: Kysely<Tables>, { userId, orgId }: RunOwner): Promise<{ user: number; org: number }> {
   const { user, org } = await db
     .selectNoFrom((eb) => [
       eb
@@ -76,7 +76,7 @@ export async function limitRefusal(
   if (runLimits === undefined) return null;
   const { orgId, perUser, perOrg } = runLimits;
   const userId = turn.createdBy;
-  const alone = dialect.alone(perOrg === null ? `runs of user ${userId}` : `runs of org ${orgId}`);
+  const alone = dialect.exclusiveLock(perOrg === null ? `runs of user ${userId}` : `runs of org ${orgId}`);
   if (alone !== null) await alone.execute(tx);
   const select = tx
     .selectFrom("turns")

@@ -11,17 +11,17 @@ import type { PendingTurn } from "../../domain/turn.ts";
 import { memoryRecords } from "../memory/memory-records.ts";
 import type { RecordStore } from "../record-store.ts";
 import {
-  invite,
+  inviteUser,
   awkwardText,
-  completed,
+  completedSample,
   draftOf,
-  failed,
-  finishOf,
+  failedSample,
+  turnFinishOf,
   noon,
   openingOf,
-  parked,
+  parkedSample,
   requestOf,
-  runner,
+  sampleRunnerId,
   sessionOf,
   stepOf,
 } from "../suite/samples.ts";
@@ -43,7 +43,7 @@ const command = fc.record({
   user: fc.constantFrom("user-ada", "user-bob"),
   text: fc.constantFrom(...texts),
   at: fc.nat({ max: 5 }).map((step) => noon + step * 700),
-  end: fc.constantFrom(completed, parked, failed),
+  end: fc.constantFrom(completedSample, parkedSample, failedSample),
   key: fc.option(fc.constantFrom("key-1", "key-2"), { freq: 3 }),
   isNew: fc.boolean(),
   isSubagent: fc.boolean(),
@@ -125,7 +125,7 @@ class Comparison {
   }
 
   get #runner(): string {
-    return `${runner} of ${this.#org}`;
+    return `${sampleRunnerId} of ${this.#org}`;
   }
 
   #session({ session }: Command): Session {
@@ -147,10 +147,10 @@ class Comparison {
       isNew || parent !== undefined ? sessionOf({ orgId: this.#org, userId: user, originTurnId }) : null;
     const session = newSession ?? (await this.#stores[0].sessions.get(this.#session(request).id)) ?? sessionOf();
     const kind = isSubagent ? "async_subagent" : "agent";
-    const place = originTurnId === null ? {} : { parentId: originTurnId };
+    const origin = originTurnId === null ? {} : { parentId: originTurnId };
     // A user who neither owns the session nor takes part in it cannot open a turn (S7).
-    if (!isWrong) await this.#same((store) => invite(store, session.id, user));
-    const turn = draftOf(session, { kind, createdBy: user, createdAt: at, runnerId: this.#runner, ...place });
+    if (!isWrong) await this.#same((store) => inviteUser(store, session.id, user));
+    const turn = draftOf(session, { kind, createdBy: user, createdAt: at, runnerId: this.#runner, ...origin });
     const idempotency = key === null ? null : requestOf(turn, { userId: this.#org + user, key });
     const expectedHead = isWrong ? newId() : session.headTurnId;
     const opening = openingOf(turn, { newSession, expectedHead, idempotency, leaseMs: at - noon });
@@ -164,7 +164,7 @@ class Comparison {
     const { end, at, movesHead, isWrong, text } = request;
     const turn = this.#turn(request);
     if (turn === undefined) return;
-    const finish = finishOf(end(turn, { at }), {
+    const finish = turnFinishOf(end(turn, { at }), {
       runnerId: isWrong ? "a stranger" : this.#runner,
       head: movesHead ? { from: turn.parentId } : null,
       steps: [stepOf(turn.id, 1)],

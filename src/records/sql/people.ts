@@ -28,7 +28,7 @@ function orgRecords(db: Kysely<Tables>, dialect: SqlDialect): OrgRecords {
     },
     updateOrg: (id, patch) =>
       db.transaction().execute(async (tx) => {
-        const held = tx.selectFrom("orgs").selectAll().where("id", "=", id).modifyEnd(dialect.hold("update"));
+        const held = tx.selectFrom("orgs").selectAll().where("id", "=", id).modifyEnd(dialect.lockRows("update"));
         const row = await held.executeTakeFirst();
         if (row === undefined) return null;
         const org = { ...rowToOrg(row), ...patch };
@@ -93,7 +93,7 @@ async function updateUser(
     .where("org_id", "=", orgId)
     .where((eb) => eb.or([eb("id", "=", id), eb.and([eb("role", "=", "admin"), eb("disabled_at", "is", null)])]))
     .orderBy("id")
-    .modifyEnd(dialect.hold("update"))
+    .modifyEnd(dialect.lockRows("update"))
     .execute();
   const row = held.find((each) => each.id === id);
   if (row === undefined) return { outcome: "missing" };

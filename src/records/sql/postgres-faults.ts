@@ -20,7 +20,7 @@ export function isConnectionLost(error: unknown): boolean {
 }
 
 /** Returns whether nothing was changed and a retry is safe. A lost connection counts, because `settled-commits.ts` resolves its commits. */
-export function mayAskAgain(error: unknown): boolean {
+export function isRetryable(error: unknown): boolean {
   const code = systemCode(error);
   return isConnectionLost(error) || refusedStates.includes(code) || undoneStates.includes(code);
 }

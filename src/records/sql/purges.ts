@@ -58,14 +58,14 @@ async function purgeSession(
     .selectFrom("sessions")
     .select("id")
     .where("id", "=", sessionId)
-    .modifyEnd(dialect.hold("update"))
+    .modifyEnd(dialect.lockRows("update"))
     .executeTakeFirst();
   if (session === undefined) return true;
   const turns = await tx
     .selectFrom("turns")
     .select(["id", "sequence", "status"])
     .where("session_id", "=", sessionId)
-    .modifyEnd(dialect.hold("update"))
+    .modifyEnd(dialect.lockRows("update"))
     .execute();
   if (turns.some((turn) => turn.status === "pending")) return false;
   const shared = await sharedTurnIds(tx, sessionId);

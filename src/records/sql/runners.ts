@@ -86,7 +86,7 @@ async function take(db: Kysely<Tables>, dialect: SqlDialect, taking: LostTurnsTa
     .with(
       // It is materialized because the engine may otherwise evaluate it, and lock, again for every row.
       (cte) => cte("lost").materialized(),
-      (at) => lostTurns(at as Kysely<Tables>, dialect, taking).modifyEnd(dialect.hold("update skip locked")),
+      (at) => lostTurns(at as Kysely<Tables>, dialect, taking).modifyEnd(dialect.lockRows("update skip locked")),
     )
     .updateTable("turns")
     .set({ runner_id: taking.runnerId, lease_expires_at: sql<number>`${dialect.now()} + ${sql.lit(taking.leaseMs)}` })
@@ -107,7 +107,7 @@ async function insertControl(
     .select("id")
     .where("id", "=", turnId)
     .where("status", "=", pending)
-    .modifyEnd(dialect.hold("update"))
+    .modifyEnd(dialect.lockRows("update"))
     .executeTakeFirst();
   if (running === undefined) return false;
   await tx

@@ -194,7 +194,7 @@ async function moveHead(tx: Transaction<Tables>, dialect: SqlDialect, move: Head
     .selectFrom("sessions")
     .select(["head_turn_id", "archived_at", "deleted_at"])
     .where("id", "=", move.sessionId)
-    .modifyEnd(dialect.hold("update"))
+    .modifyEnd(dialect.lockRows("update"))
     .executeTakeFirst();
   if (session === undefined || session.deleted_at !== null) return { outcome: "missing" };
   if (session.archived_at !== null) return { outcome: "archived" };

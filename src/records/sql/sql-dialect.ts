@@ -6,11 +6,14 @@ export interface SqlDialect {
    * Returns the end of a select that locks its rows until the transaction ends: `update` against every other writer,
    * `key share` only against their deletion. `skip locked` leaves out rows that other transactions have locked.
    */
-  hold(strength: "update" | "update skip locked" | "key share"): RawBuilder<unknown>;
+  lockRows(strength: "update" | "update skip locked" | "key share"): RawBuilder<unknown>;
   /** Returns the time by a clock that all users of the data share, in epoch milliseconds (R1). */
   now(): RawBuilder<number>;
   /** Returns a statement that makes other transactions with the same name wait until this one ends. Null if there can be no others. */
-  alone(name: string): RawBuilder<unknown> | null;
+  exclusiveLock(name: string): RawBuilder<unknown> | null;
   /** Returns whether a text contains a word, both folded. `folded` is null if lowering A to Z in `text` gives the same. */
-  has(place: { text: Expression<string>; folded: Expression<string | null> }, word: string): RawBuilder<boolean>;
+  containsWord(
+    text: { text: Expression<string>; folded: Expression<string | null> },
+    word: string,
+  ): RawBuilder<boolean>;
 }

@@ -29,15 +29,15 @@ export interface SqlEngine extends MigratableEngine {
   /** Returns the name and version of the database. */
   product(): Promise<string>;
   /** Retries work that failed and changed nothing, if that may succeed soon. Absent: it is never retried. */
-  again?<T>(work: () => Promise<T>): Promise<T>;
+  retry?<T>(work: () => Promise<T>): Promise<T>;
 }
 
 /** Opens the store, after it migrated the data if needed (B2). Closes the engine on failure. */
 export async function sqlRecords(engine: SqlEngine, list: readonly Migration[] = migrations): Promise<RecordStore> {
-  const { again = (work) => work() } = engine;
-  const store = withRecordsFaults(withRetries(recordsOf(engine, list), again));
+  const { retry = (work) => work() } = engine;
+  const store = withRecordsFaults(withRetries(recordsOf(engine, list), retry));
   try {
-    await again(() => migrate(engine, list));
+    await retry(() => migrate(engine, list));
   } catch (error) {
     await store.close();
     throw recordsFault("the records could not be opened", error);
@@ -73,8 +73,8 @@ function recordsOf(engine: SqlEngine, list: readonly Migration[]): RecordStore {
 const triedOnce = ["imports.insert", "close"];
 
 /** Retries failures that changed nothing. Each method is one transaction, or several of which each may be repeated. */
-function withRetries(store: RecordStore, again: NonNullable<SqlEngine["again"]>): RecordStore {
+function withRetries(store: RecordStore, retry: NonNullable<SqlEngine["retry"]>): RecordStore {
   return wrapMethods(store, (method, name) =>
-    triedOnce.includes(name) ? method : (...args) => again(() => method(...args)),
+    triedOnce.includes(name) ? method : (...args) => retry(() => method(...args)),
   );
 }

@@ -20,7 +20,7 @@ export async function insertStep(
         .where("id", "=", step.turnId)
         .where("status", "=", pending)
         .where("runner_id", "=", runnerId)
-        .modifyEnd(dialect.hold("update")),
+        .modifyEnd(dialect.lockRows("update")),
     )
     .insertInto("steps")
     .columns(["turn_id", "step", "doc"])

@@ -14,7 +14,7 @@ import { findTurn, rowToTurn, turnToRow } from "./rows/turn-row.ts";
 import { addParticipants, isParticipant } from "./sessions.ts";
 import type { SqlDialect } from "./sql-dialect.ts";
 import { insertStep, listSteps, stepToRow } from "./steps.ts";
-import { besideRefusal, putMessage, settleMail, takeMail } from "./subagents.ts";
+import { subagentOrMailRefusal, putMessage, settleMail, takeMail } from "./subagents.ts";
 import type { Tables } from "./tables.ts";
 import { agent, pending } from "./turn-status.ts";
 
@@ -77,21 +77,21 @@ async function openTurn(db: Kysely<Tables>, dialect: SqlDialect, opening: TurnOp
   );
 }
 
-type Tried = Extract<OpenResult, { outcome: "opened" | "limited" }>;
+type OpenAttempt = Extract<OpenResult, { outcome: "opened" | "limited" }>;
 
 /** Returns null if the session or a unique index refused the turn. Then, or over a limit, nothing was written. */
-async function tryToOpen(db: Kysely<Tables>, dialect: SqlDialect, opening: TurnOpening): Promise<Tried | null> {
+async function tryToOpen(db: Kysely<Tables>, dialect: SqlDialect, opening: TurnOpening): Promise<OpenAttempt | null> {
   try {
-    return await db.transaction().execute(async (tx): Promise<Tried | null> => {
+    return await db.transaction().execute(async (tx): Promise<OpenAttempt | null> => {
       const limited = await limitRefusal(tx, dialect, opening);
       if (limited !== null) return limited;
       if (opening.newSession !== null && !(await holdParent(tx, dialect, opening))) return null;
-      if (!(await fitsBeside(tx, dialect, opening))) return null;
-      const place = opening.newSession === null ? await takePlace(tx, opening) : await makePlace(tx, opening);
-      if (place === null) return null;
-      const turn = await insertTurn(tx, dialect, { ...opening, sequence: place.sequence });
+      if (!(await passesSubagentAndMailChecks(tx, dialect, opening))) return null;
+      const position = opening.newSession === null ? await takePosition(tx, opening) : await insertSession(tx, opening);
+      if (position === null) return null;
+      const turn = await insertTurn(tx, dialect, { ...opening, sequence: position.sequence });
       // Every other author takes part already, or was dismissed a moment ago.
-      if (place.ownerId === turn.createdBy) await addParticipants(tx, turn.sessionId, [turn.createdBy]);
+      if (position.ownerId === turn.createdBy) await addParticipants(tx, turn.sessionId, [turn.createdBy]);
       await takeMail(tx, opening);
       if (opening.idempotency !== null) {
         const { userId, key, requestHash, turnId } = opening.idempotency;
@@ -124,19 +124,23 @@ async function insertTurn(
 async function holdParent(tx: Transaction<Tables>, dialect: SqlDialect, { turn }: TurnOpening): Promise<boolean> {
   if (turn.parentId === null) return true;
   const select = tx.selectFrom("turns").select("id").where("id", "=", turn.parentId);
-  return (await select.modifyEnd(dialect.hold("key share")).executeTakeFirst()) !== undefined;
+  return (await select.modifyEnd(dialect.lockRows("key share")).executeTakeFirst()) !== undefined;
 }
 
 /** Checks the subagent bounds and the mailbox. Locks the session first, so that another process that opens a turn in it waits. */
-async function fitsBeside(tx: Transaction<Tables>, dialect: SqlDialect, opening: TurnOpening): Promise<boolean> {
+async function passesSubagentAndMailChecks(
+  tx: Transaction<Tables>,
+  dialect: SqlDialect,
+  opening: TurnOpening,
+): Promise<boolean> {
   if (opening.subagent === undefined && opening.mail === undefined) return true;
   const session = tx.selectFrom("sessions").select("id").where("id", "=", opening.turn.sessionId);
-  await session.modifyEnd(dialect.hold("update")).executeTakeFirst();
-  return (await besideRefusal(tx, opening)) === null;
+  await session.modifyEnd(dialect.lockRows("update")).executeTakeFirst();
+  return (await subagentOrMailRefusal(tx, opening)) === null;
 }
 
 /** The position of a turn in its session. */
-interface TurnPlace {
+interface TurnPosition {
   sequence: number;
   ownerId: string;
 }
@@ -145,7 +149,10 @@ interface TurnPlace {
  * Takes the next sequence number of a session that is open for turns of this user and has the expected head (T1, S5, S7).
  * It is plain SQL text because it is long and runs with every turn: building it would cost more than executing it.
  */
-async function takePlace(tx: Transaction<Tables>, { turn, expectedHead }: TurnOpening): Promise<TurnPlace | null> {
+async function takePosition(
+  tx: Transaction<Tables>,
+  { turn, expectedHead }: TurnOpening,
+): Promise<TurnPosition | null> {
   const { sessionId, createdBy: userId, createdAt, status } = turn;
   const atHead = turn.subagent === undefined ? sql`and head_turn_id is not distinct from ${expectedHead}` : sql``;
   const { rows } = await sql<{ last_sequence: number; user_id: string }>`
@@ -163,10 +170,10 @@ async function takePlace(tx: Transaction<Tables>, { turn, expectedHead }: TurnOp
 }
 
 /** Inserts the new session, in which its first turn is already counted. */
-async function makePlace(
+async function insertSession(
   tx: Transaction<Tables>,
   { turn, newSession, expectedHead }: TurnOpening,
-): Promise<TurnPlace | null> {
+): Promise<TurnPosition | null> {
   if (newSession === null || newSession.headTurnId !== expectedHead) return null;
   const sequence = newSession.lastSequence + 1;
   const row = sessionToRow({
@@ -216,7 +223,7 @@ async function refusalBySession(db: Kysely<Tables>, opening: TurnOpening): Promi
   const isTaken = async (): Promise<boolean> => (await findTurn(db, turn.id)) !== null;
   const isElsewhere = turn.subagent === undefined && session.head_turn_id !== expectedHead;
   if (isElsewhere || (await isTaken())) return { outcome: "head_moved", headTurnId: session.head_turn_id };
-  return await besideRefusal(db, opening);
+  return await subagentOrMailRefusal(db, opening);
 }
 
 async function finishTurn(tx: Transaction<Tables>, dialect: SqlDialect, finish: TurnFinish): Promise<FinishResult> {
@@ -228,7 +235,7 @@ async function finishTurn(tx: Transaction<Tables>, dialect: SqlDialect, finish: 
     .where("id", "=", turn.id)
     .where("status", "=", pending)
     .where("runner_id", "=", runnerId)
-    .modifyEnd(dialect.hold("update"))
+    .modifyEnd(dialect.lockRows("update"))
     .executeTakeFirst();
   if (own === undefined) return { outcome: "refused", turn: await findTurn(tx, turn.id) };
   const isControlled = await tx.selectFrom("controls").select("id").where("turn_id", "=", turn.id).executeTakeFirst();

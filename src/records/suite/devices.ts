@@ -5,7 +5,16 @@ import type { ApiKey } from "../../domain/caller.ts";
 import type { PairingCode } from "../../domain/device.ts";
 import { newId } from "../../domain/ids.ts";
 import type { ClaimResult, PairingClaim } from "../record-store.ts";
-import { ada, awkwardText, noon, openTwice, org, userOf, type OpenForTest, type RecordsWith } from "./samples.ts";
+import {
+  ada,
+  awkwardText,
+  noon,
+  openTwice,
+  sampleOrgId,
+  userOf,
+  type OpenRecordsForTest,
+  type RecordsWith,
+} from "./samples.ts";
 
 /** The parts that these tests need. */
 type Parts = "people" | "keys" | "devices";
@@ -24,7 +33,7 @@ function codeOf(hash: string, over: Partial<PairingCode> = {}): PairingCode {
   const times = { createdAt: noon, expiresAt: noon + life, claimedAt: null };
   return {
     id: newId(),
-    orgId: org,
+    orgId: sampleOrgId,
     userId: ada,
     hash,
     triesLeft: 5,
@@ -54,13 +63,13 @@ async function triesLeft(store: Records, { id }: PairingCode): Promise<number | 
 
 const outcomes = (results: readonly ClaimResult[]): string[] => results.map(({ outcome }) => outcome).toSorted();
 
-export function deviceTests(open: OpenForTest<Parts>): void {
+export function deviceTests(open: OpenRecordsForTest<Parts>): void {
   codeTests(open);
   guessTests(open);
   deviceIdTests(open);
 }
 
-function codeTests(open: OpenForTest<Parts>): void {
+function codeTests(open: OpenRecordsForTest<Parts>): void {
   test("[P3] a code gives one device a token of the user who made it", async (context) => {
     const { store } = await open(context);
     await withPeople(store);
@@ -72,7 +81,7 @@ function codeTests(open: OpenForTest<Parts>): void {
     assert.equal(result.outcome, "claimed");
     const { key, workspaceId } = result;
     assert.equal(workspaceId, "default");
-    assert.deepEqual(key, { ...claim.key, orgId: org, userId: bob, deviceId: "phone" });
+    assert.deepEqual(key, { ...claim.key, orgId: sampleOrgId, userId: bob, deviceId: "phone" });
     assert.deepEqual((await store.keys.find([key.hash]))[0]?.key, key);
     assert.deepEqual(await store.devices.getCode(code.id), { ...code, claimedAt: claim.at, keyId: key.id });
   });
@@ -108,11 +117,11 @@ function codeTests(open: OpenForTest<Parts>): void {
     await store.devices.insertCode(codeOf("right"));
     const results = await Promise.all([1, 2, 3, 4].map(() => store.devices.claimCode(claimOf("right"))));
     assert.deepEqual(outcomes(results), ["claimed", "refused", "refused", "refused"]);
-    assert.equal((await store.keys.list({ orgId: org, limit: 9 })).length, 1);
+    assert.equal((await store.keys.list({ orgId: sampleOrgId, limit: 9 })).length, 1);
   });
 }
 
-function guessTests(open: OpenForTest<Parts>): void {
+function guessTests(open: OpenRecordsForTest<Parts>): void {
   test("[P3] a wrong guess costs every open code a try and no other code; after the last try a code no longer works", async (context) => {
     const { store } = await open(context);
     await withPeople(store);
@@ -146,11 +155,11 @@ function guessTests(open: OpenForTest<Parts>): void {
   });
 }
 
-function deviceIdTests(open: OpenForTest<Parts>): void {
+function deviceIdTests(open: OpenRecordsForTest<Parts>): void {
   test("[P3] [W2] a device id belongs to its first owner permanently", async (context) => {
     const { store } = await open(context);
     await withPeople(store);
-    const first = { deviceId: "laptop", orgId: org, userId: ada, at: noon };
+    const first = { deviceId: "laptop", orgId: sampleOrgId, userId: ada, at: noon };
     assert.deepEqual(await store.devices.register(first), first);
     assert.deepEqual(await store.devices.register({ ...first, at: noon + 1 }), first);
     assert.deepEqual(await store.devices.register({ ...first, userId: bob }), first);

@@ -6,23 +6,23 @@ import { archiveTurn, type FinishedTurn, type PendingTurn } from "../../domain/t
 import type { ImportedRecords, ImportedTurn, SessionGrowth } from "../record-store.ts";
 import {
   ada,
-  completed,
+  completedSample,
   draftOf,
-  failed,
+  failedSample,
   noon,
-  open as opened,
+  openSampleTurn,
   openingOf,
-  org,
-  parked,
+  sampleOrgId,
+  parkedSample,
   pendingOf,
-  read,
-  runTurn,
+  readSession,
+  runSampleTurn,
   sessionOf,
   startSession,
   stepOf,
-  type OpenForTest,
+  type OpenRecordsForTest,
   type RecordsWith,
-  invite,
+  inviteUser,
 } from "./samples.ts";
 
 /** The parts that these tests need. */
@@ -58,10 +58,10 @@ function sample() {
   };
   const end = (sequence: number, way: (turn: PendingTurn) => FinishedTurn, parent: string | null): FinishedTurn =>
     way(pendingOf(draftOf(session, { parentId: parent, createdBy: ada }), sequence));
-  const first = end(1, completed, null);
-  const second = end(2, parked, first.id);
-  const away = archiveTurn(end(3, completed, first.id), noon + 5);
-  const last = end(4, failed, second.id);
+  const first = end(1, completedSample, null);
+  const second = end(2, parkedSample, first.id);
+  const away = archiveTurn(end(3, completedSample, first.id), noon + 5);
+  const last = end(4, failedSample, second.id);
   return { session: { ...session, headTurnId: second.id }, turns: [first, second, away, last] };
 }
 
@@ -69,14 +69,14 @@ async function unchanged(store: Records, attempt: ImportedRecords): Promise<void
   assert.deepEqual(await store.imports.insert(attempt), { outcome: "changed" });
 }
 
-export function importTests(open: OpenForTest<Parts>): void {
+export function importTests(open: OpenRecordsForTest<Parts>): void {
   test("[T3] [B1] imported turns come back as they were imported, with their steps", async (context) => {
     const { store } = await open(context);
     const { session, turns } = sample();
     const all = turns.map((turn) => imported(turn));
     const result = await store.imports.insert(importOf(each(all), { sessions: [session] }));
     assert.deepEqual(result, { outcome: "imported" });
-    assert.deepEqual(await read(store, session.id), session);
+    assert.deepEqual(await readSession(store, session.id), session);
     assert.deepEqual(await store.turns.list(session.id, { limit: 10 }), turns.toReversed());
     for (const { turn, steps } of all) assert.deepEqual(await store.turns.listSteps(turn.id), steps);
   });
@@ -85,7 +85,7 @@ export function importTests(open: OpenForTest<Parts>): void {
     const { store } = await open(context);
     const { session, turns } = sample();
     await store.imports.insert(importOf(each(turns.map((turn) => imported(turn))), { sessions: [session] }));
-    const next = await runTurn(store, session.id);
+    const next = await runSampleTurn(store, session.id);
     assert.deepEqual([next.sequence, next.parentId], [5, session.headTurnId]);
   });
 
@@ -96,15 +96,15 @@ export function importTests(open: OpenForTest<Parts>): void {
     const all = turns.map((turn, index) => imported(turn, index === 1 ? { text } : {}));
     await store.imports.insert(importOf(each(all), { sessions: [session] }));
     const find = async (userId: string) =>
-      await store.search.find({ orgId: org, userId, words: ["needle"], limit: 10 });
+      await store.search.find({ orgId: sampleOrgId, userId, words: ["needle"], limit: 10 });
     assert.deepEqual(
       (await find(eve)).map((hit) => [hit.session.id, hit.matches[0]?.turnId]),
       [[session.id, turns[1]?.id]],
     );
     assert.deepEqual(await find(ada), []);
     assert.equal(await store.sessions.isParticipant(session.id, ada), false);
-    assert.deepEqual((await store.sessions.list({ orgId: org, userId: ada, limit: 10 })).sessions, []);
-    await invite(store, session.id, ada);
+    assert.deepEqual((await store.sessions.list({ orgId: sampleOrgId, userId: ada, limit: 10 })).sessions, []);
+    await inviteUser(store, session.id, ada);
     assert.equal(await store.sessions.isParticipant(session.id, ada), true);
   });
 
@@ -113,7 +113,7 @@ export function importTests(open: OpenForTest<Parts>): void {
     const session = { ...sessionOf(), lastSequence: 230 };
     async function* many(): AsyncGenerator<ImportedTurn> {
       for (let sequence = 1; sequence <= 230; sequence += 1)
-        yield imported(completed(pendingOf(draftOf(session), sequence)));
+        yield imported(completedSample(pendingOf(draftOf(session), sequence)));
     }
     await store.imports.insert(importOf(many(), { sessions: [session] }));
     const sequences = (await store.turns.list(session.id, { limit: 300 })).map((turn) => turn.sequence);
@@ -133,7 +133,7 @@ export function importTests(open: OpenForTest<Parts>): void {
     }
     await assert.rejects(store.imports.insert(importOf(broken(), { sessions: [session] })));
     const [first = assert.fail()] = all;
-    const other = await runTurn(store, (await startSession(store)).id);
+    const other = await runSampleTurn(store, (await startSession(store)).id);
     await unchanged(store, importOf(each([...all, imported({ ...other, sequence: 9 })]), { sessions: [session] }));
     const sameNumber = { ...first.turn, id: newId(), sessionId: other.sessionId, sequence: other.sequence };
     await unchanged(store, importOf(each([...all, imported(sameNumber)]), { sessions: [session] }));
@@ -148,9 +148,9 @@ export function importTests(open: OpenForTest<Parts>): void {
   test("[S5] an existing session is extended only if it is unchanged since the caller saw it", async (context) => {
     const { store } = await open(context);
     const session = await startSession(store);
-    const first = await runTurn(store, session.id);
-    const here = await read(store, session.id);
-    const turn = completed(pendingOf(draftOf(here, { createdAt: noon + 10 }), 2));
+    const first = await runSampleTurn(store, session.id);
+    const here = await readSession(store, session.id);
+    const turn = completedSample(pendingOf(draftOf(here, { createdAt: noon + 10 }), 2));
     const growth: SessionGrowth = {
       sessionId: session.id,
       seen: { lastSequence: 1, headTurnId: first.id },
@@ -172,13 +172,13 @@ export function importTests(open: OpenForTest<Parts>): void {
     await store.sessions.update(session.id, { archivedAt: null, deletedAt: noon }, here.updatedAt);
     await unchanged(store, attempt({}));
     await store.sessions.update(session.id, { deletedAt: null }, here.updatedAt);
-    assert.deepEqual(await read(store, session.id), here);
+    assert.deepEqual(await readSession(store, session.id), here);
 
     assert.deepEqual(await store.imports.insert(attempt({})), { outcome: "imported" });
     const { lastTurnAt } = growth;
     const sums = { tokensTotal: here.tokensTotal + 40, costUsd: here.costUsd + 0.25 };
     const after = { headTurnId: turn.id, lastSequence: 2, lastTurnAt, ...sums };
-    assert.deepEqual(await read(store, session.id), { ...here, ...after });
+    assert.deepEqual(await readSession(store, session.id), { ...here, ...after });
   });
 
   test("[S6] imported turns are purged like others, except those that other sessions need", async (context) => {
@@ -187,7 +187,10 @@ export function importTests(open: OpenForTest<Parts>): void {
     await store.imports.insert(importOf(each(turns.map((turn) => imported(turn))), { sessions: [session] }));
     const [first = assert.fail(), second = assert.fail()] = turns;
     const fork = sessionOf({ originTurnId: second.id });
-    await opened(store, openingOf(draftOf(fork, { parentId: second.id }), { newSession: fork, expectedHead: null }));
+    await openSampleTurn(
+      store,
+      openingOf(draftOf(fork, { parentId: second.id }), { newSession: fork, expectedHead: null }),
+    );
     assert.deepEqual((await store.purges.sharedTurnIds(session.id)).toSorted(), [first.id, second.id].toSorted());
     assert.equal(await store.purges.purgeSession(session.id, [first.id, second.id]), true);
     assert.deepEqual(

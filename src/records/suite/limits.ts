@@ -4,13 +4,13 @@ import { test } from "node:test";
 import { newId } from "../../domain/ids.ts";
 import type { OpenResult, TurnOpening } from "../record-store.ts";
 import {
-  completed,
+  completedSample,
   draftOf,
-  finish,
+  finishSampleTurn,
   openingOf,
-  org,
+  sampleOrgId,
   sessionOf,
-  type OpenForTest,
+  type OpenRecordsForTest,
   type RecordsWith,
 } from "./samples.ts";
 
@@ -21,14 +21,14 @@ type Records = RecordsWith<Parts>;
 const ada = "user-ada";
 const bob = "user-bob";
 
-export function limitTests(open: OpenForTest<Parts>): void {
+export function limitTests(open: OpenRecordsForTest<Parts>): void {
   test("[H5] when many turns open at once, through every store on the records, only as many open as the limit allows", async (context) => {
     const { store, reopen } = await open(context);
     const other = reopen === null ? store : await reopen();
     if (reopen !== null) context.after(() => other.close());
     const opening = (user: string, limits: { perUser?: number; perOrg?: number }): TurnOpening => {
       const session = sessionOf({ userId: user });
-      const runLimits = { orgId: org, perUser: limits.perUser ?? null, perOrg: limits.perOrg ?? null };
+      const runLimits = { orgId: sampleOrgId, perUser: limits.perUser ?? null, perOrg: limits.perOrg ?? null };
       return { ...openingOf(draftOf(session, { createdBy: user }), { newSession: session }), runLimits };
     };
     const openAll = (openings: TurnOpening[]): Promise<OpenResult[]> =>
@@ -43,18 +43,18 @@ export function limitTests(open: OpenForTest<Parts>): void {
       assert.deepEqual(result, { outcome: "limited", of: "user", running: 3, limit: 3 });
       assert.equal(await store.sessions.get(tried[n]?.turn.sessionId ?? ""), null);
     }
-    assert.deepEqual(await other.limits.countRuns({ userId: ada, orgId: org }), { user: 3, org: 3 });
+    assert.deepEqual(await other.limits.countRuns({ userId: ada, orgId: sampleOrgId }), { user: 3, org: 3 });
 
     const ofOrg = await openAll(Array.from({ length: 6 }, () => opening(bob, { perUser: 4, perOrg: 5 })));
     assert.equal(ofOrg.filter(({ outcome }) => outcome === "opened").length, 2);
     const refusal = ofOrg.find(({ outcome }) => outcome !== "opened");
     assert.deepEqual(refusal, { outcome: "limited", of: "org", running: 5, limit: 5 });
-    assert.deepEqual(await store.limits.countRuns({ userId: bob, orgId: org }), { user: 2, org: 5 });
+    assert.deepEqual(await store.limits.countRuns({ userId: bob, orgId: sampleOrgId }), { user: 2, org: 5 });
     assert.deepEqual(await store.limits.countRuns({ userId: newId(), orgId: newId() }), { user: 0, org: 0 });
 
     const [first] = opened;
     assert.ok(first !== undefined);
-    await finish(store, completed(first));
+    await finishSampleTurn(store, completedSample(first));
     const again = await openAll([opening(ada, { perUser: 3, perOrg: 5 }), opening(ada, { perUser: 3, perOrg: 5 })]);
     assert.deepEqual(again.map(({ outcome }) => outcome).toSorted(), ["limited", "opened"]);
   });
@@ -62,7 +62,7 @@ export function limitTests(open: OpenForTest<Parts>): void {
   test("[H5] [T13] above the limit a repeated request is still recognised", async (context) => {
     const { store } = await open(context);
     const session = sessionOf();
-    const runLimits = { orgId: org, perUser: 1, perOrg: null };
+    const runLimits = { orgId: sampleOrgId, perUser: 1, perOrg: null };
     const draft = draftOf(session);
     const idempotency = { userId: ada, key: "k", requestHash: "h", turnId: draft.id };
     const opening = { ...openingOf(draft, { newSession: session, idempotency }), runLimits };

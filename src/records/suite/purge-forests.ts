@@ -9,17 +9,17 @@ import * as fc from "fast-check";
 import { mayBeParent, type FinishedTurn } from "../../domain/turn.ts";
 import {
   ada,
-  completed,
+  completedSample,
   draftOf,
-  failed,
-  finish,
+  failedSample,
+  finishSampleTurn,
   forkOf,
   noon,
-  open as opened,
+  openSampleTurn,
   openingOf,
-  read,
+  readSession,
   startSession,
-  type OpenForTest,
+  type OpenRecordsForTest,
   type RecordsWith,
 } from "./samples.ts";
 
@@ -34,7 +34,7 @@ const command = fc.record({
 });
 type Command = typeof command extends fc.Arbitrary<infer Each> ? Each : never;
 
-export function purgeForestTests(open: OpenForTest<Parts>): void {
+export function purgeForestTests(open: OpenRecordsForTest<Parts>): void {
   test("[S6] in any forest of forks a purge deletes what no other session needs, and nothing else", async (context) => {
     const { store } = await open(context);
     const property = fc.asyncProperty(fc.array(command, { minLength: 5, maxLength: 25 }), async (commands) => {
@@ -85,7 +85,7 @@ class Forest {
   async check(): Promise<void> {
     for (const id of this.#all) assert.deepEqual(await this.#store.turns.get(id), this.#copies.get(id)?.turn ?? null);
     for (const { turn, history } of this.#copies.values()) assert.deepEqual(await this.#walk(turn), history);
-    for (const { id } of this.#trees.values()) await read(this.#store, id);
+    for (const { id } of this.#trees.values()) await readSession(this.#store, id);
   }
 
   /** Purges all sessions in a random order. Afterwards nothing is left. */
@@ -114,21 +114,21 @@ class Forest {
   }
 
   async #goOn(tree: Tree, fails: boolean): Promise<void> {
-    const session = await read(this.#store, tree.id);
+    const session = await readSession(this.#store, tree.id);
     const parent = this.#copies.get(session.headTurnId ?? tree.origin.at(-1) ?? "");
     const place = { parentId: parent?.turn.id ?? null, depth: (parent?.turn.depth ?? 0) + 1 };
     const opening = openingOf(draftOf(session, place), { expectedHead: session.headTurnId });
-    const turn = await opened(this.#store, opening);
-    const end = fails ? failed(turn) : completed(turn);
-    await finish(this.#store, end, { head: { from: session.headTurnId } });
+    const turn = await openSampleTurn(this.#store, opening);
+    const end = fails ? failedSample(turn) : completedSample(turn);
+    await finishSampleTurn(this.#store, end, { head: { from: session.headTurnId } });
     this.#remember(end, parent?.history ?? []);
   }
 
   async #fork(origin: Copy): Promise<void> {
     const opening = forkOf(origin.turn);
     this.#trees.set(opening.newSession.id, { id: opening.newSession.id, origin: origin.history, isPurged: false });
-    const end = completed(await opened(this.#store, opening));
-    await finish(this.#store, end, { head: { from: null } });
+    const end = completedSample(await openSampleTurn(this.#store, opening));
+    await finishSampleTurn(this.#store, end, { head: { from: null } });
     this.#remember(end, origin.history);
   }
 
@@ -143,7 +143,7 @@ class Forest {
       pick,
     );
     if (to === undefined) return;
-    const { headTurnId } = await read(this.#store, tree.id);
+    const { headTurnId } = await readSession(this.#store, tree.id);
     const move = { sessionId: tree.id, from: headTurnId, to: to.turn.id, userId: ada, at: noon };
     assert.deepEqual(await this.#store.sessions.moveHead(move), { outcome: "moved" });
   }

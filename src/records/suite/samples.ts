@@ -36,7 +36,7 @@ export interface OpenRecords<Part extends RecordPart = RecordPart> {
   reopen: (() => Promise<RecordsWith<Part>>) | null;
 }
 /** Opens a store for one test, and registers with `context.after` whatever must be closed and deleted. */
-export type OpenForTest<Part extends RecordPart = RecordPart> = (
+export type OpenRecordsForTest<Part extends RecordPart = RecordPart> = (
   context: TestContext,
 ) => OpenRecords<Part> | Promise<OpenRecords<Part>>;
 
@@ -45,7 +45,7 @@ export const needsReopen = "these records live in this process only";
 /** Opens two stores on the same records. Skips the test and returns null if that is not possible. */
 export async function openTwice<Part extends RecordPart>(
   context: TestContext,
-  make: OpenForTest<Part>,
+  make: OpenRecordsForTest<Part>,
 ): Promise<[RecordsWith<Part>, RecordsWith<Part>] | null> {
   const { store, reopen } = await make(context);
   if (reopen === null) {
@@ -59,17 +59,17 @@ export async function openTwice<Part extends RecordPart>(
 
 /** A time and ids that all tests share. */
 export const noon = 1_800_000_000_000;
-export const org = "org-1";
+export const sampleOrgId = "org-1";
 export const ada = "user-ada";
-export const runner = "runner-1";
+export const sampleRunnerId = "runner-1";
 
 export function orgOf(over: Partial<Org> = {}): Org {
-  return { id: org, name: "Analytical Engines", createdAt: noon, suspendedAt: null, ...over };
+  return { id: sampleOrgId, name: "Analytical Engines", createdAt: noon, suspendedAt: null, ...over };
 }
 
 export function userOf(over: Partial<User> = {}): User {
   const unknown = { email: null, externalId: null, disabledAt: null };
-  return { id: ada, orgId: org, name: "Ada", role: "member", createdAt: noon, ...unknown, ...over };
+  return { id: ada, orgId: sampleOrgId, name: "Ada", role: "member", createdAt: noon, ...unknown, ...over };
 }
 
 /** Text that a database, JSON parser or query builder might misinterpret. */
@@ -79,7 +79,7 @@ export const awkwardText = `it's "so' \\ {"x": [1]} %_? $1 :id 🙂 é\u0301 \u0
 export function sessionOf(over: Partial<Session> = {}): Session {
   return {
     id: newId(),
-    orgId: org,
+    orgId: sampleOrgId,
     userId: ada,
     name: "A question",
     nameIsSet: false,
@@ -147,7 +147,7 @@ export function draftOf(session: Session, over: Partial<TurnDraft> = {}): TurnDr
     status: "pending",
     blobs: { opening: `turns/${id}/opening.json`, run: null, state: null },
     warnings: [],
-    runnerId: runner,
+    runnerId: sampleRunnerId,
     ...over,
   };
 }
@@ -166,7 +166,7 @@ export function requestOf(turn: TurnDraft, over: Partial<IdempotentRequest> = {}
   return { userId: turn.createdBy, key: "key-1", requestHash: "hash-1", turnId: turn.id, ...over };
 }
 
-export function endOf(turn: PendingTurn, over: Partial<RunEnd> = {}): RunEnd {
+export function runEndOf(turn: PendingTurn, over: Partial<RunEnd> = {}): RunEnd {
   const usage = { input: 400, output: 100, cached: 0, reasoning: 0, total: 500 };
   return {
     at: turn.createdAt + 1_000,
@@ -180,38 +180,38 @@ export function endOf(turn: PendingTurn, over: Partial<RunEnd> = {}): RunEnd {
   };
 }
 
-export function completed(turn: PendingTurn, over: Partial<RunEnd> = {}): CompletedTurn {
-  return completeTurn(turn, { stopReason: "stop", answer: "Yes.", lastMessage: "Yes." }, endOf(turn, over));
+export function completedSample(turn: PendingTurn, over: Partial<RunEnd> = {}): CompletedTurn {
+  return completeTurn(turn, { stopReason: "stop", answer: "Yes.", lastMessage: "Yes." }, runEndOf(turn, over));
 }
 
-export function parked(turn: PendingTurn, over: Partial<RunEnd> = {}): AwaitingTurn {
+export function parkedSample(turn: PendingTurn, over: Partial<RunEnd> = {}): AwaitingTurn {
   const deferredCalls = [{ callId: "call-1", name: "run", arguments: `{"a":`, waitsFor: "client" as const }];
   const output = { stopReason: "tool_calls" as const, answer: "", lastMessage: "", deferredCalls };
-  return parkTurn(turn, output, endOf(turn, over));
+  return parkTurn(turn, output, runEndOf(turn, over));
 }
 
-export function failed(turn: PendingTurn, over: Partial<RunEnd> = {}): FailedTurn {
-  return failTurn(turn, failure("provider_unavailable", "the provider does not respond"), endOf(turn, over));
+export function failedSample(turn: PendingTurn, over: Partial<RunEnd> = {}): FailedTurn {
+  return failTurn(turn, failure("provider_unavailable", "the provider does not respond"), runEndOf(turn, over));
 }
 
-export async function open(store: Pick<RecordStore, "turns">, opening: TurnOpening): Promise<PendingTurn> {
+export async function openSampleTurn(store: Pick<RecordStore, "turns">, opening: TurnOpening): Promise<PendingTurn> {
   const result = await store.turns.open(opening);
   assert.equal(result.outcome, "opened", JSON.stringify(result));
   return (result as Extract<OpenResult, { outcome: "opened" }>).turn;
 }
 
 /** Returns how the engine finishes the turn: the head moves from the turn's parent to the turn. */
-export function finishOf(turn: FinishedTurn, over: Partial<TurnFinish> = {}): TurnFinish {
+export function turnFinishOf(turn: FinishedTurn, over: Partial<TurnFinish> = {}): TurnFinish {
   const head = mayBeParent(turn) ? { from: turn.parentId } : null;
-  return { turn, steps: [], text: null, runnerId: runner, head, controls: "drop", ...over };
+  return { turn, steps: [], text: null, runnerId: sampleRunnerId, head, controls: "drop", ...over };
 }
 
-export async function finish(
+export async function finishSampleTurn(
   store: Pick<RecordStore, "turns">,
   turn: FinishedTurn,
   over: Partial<TurnFinish> = {},
 ): Promise<void> {
-  const result = await store.turns.finish(finishOf(turn, over));
+  const result = await store.turns.finish(turnFinishOf(turn, over));
   assert.equal(result.outcome, "finished");
 }
 
@@ -226,19 +226,23 @@ export async function startSession(
 }
 
 /** Lets a user who is not the owner run turns in the session. */
-export async function invite(store: Pick<RecordStore, "sessions">, sessionId: string, userId: string): Promise<void> {
+export async function inviteUser(
+  store: Pick<RecordStore, "sessions">,
+  sessionId: string,
+  userId: string,
+): Promise<void> {
   await store.sessions.changeParticipants(sessionId, { invited: [userId], dismissed: [] });
 }
 
 /** Opens and completes a turn on the session's head. */
-export async function runTurn(
+export async function runSampleTurn(
   store: Pick<RecordStore, "sessions" | "turns">,
   sessionId: string,
   over: Partial<TurnDraft> = {},
 ): Promise<CompletedTurn> {
-  const turn = await open(store, openingOf(draftOf(await read(store, sessionId), over)));
-  const end = completed(turn);
-  await finish(store, end);
+  const turn = await openSampleTurn(store, openingOf(draftOf(await readSession(store, sessionId), over)));
+  const end = completedSample(turn);
+  await finishSampleTurn(store, end);
   return end;
 }
 
@@ -250,9 +254,9 @@ export function forkOf(origin: Turn, over: Partial<TurnDraft> = {}): TurnOpening
 }
 
 /** Opens and completes the first turn of a fork. */
-export async function runFork(store: Pick<RecordStore, "turns">, origin: Turn): Promise<CompletedTurn> {
-  const end = completed(await open(store, forkOf(origin)));
-  await finish(store, end, { head: { from: null } });
+export async function runSampleFork(store: Pick<RecordStore, "turns">, origin: Turn): Promise<CompletedTurn> {
+  const end = completedSample(await openSampleTurn(store, forkOf(origin)));
+  await finishSampleTurn(store, end, { head: { from: null } });
   return end;
 }
 
@@ -274,7 +278,7 @@ export function stepOf(turnId: string, index: number, over: Partial<Step> = {}):
 }
 
 /** Returns the session as it is stored now. It must exist. */
-export async function read(store: Pick<RecordStore, "sessions">, sessionId: string): Promise<Session> {
+export async function readSession(store: Pick<RecordStore, "sessions">, sessionId: string): Promise<Session> {
   const session = await store.sessions.get(sessionId);
   assert.ok(session !== null, `session ${sessionId} is not stored`);
   return session;

@@ -5,19 +5,19 @@ import type { TextHit, TextQuery, TurnText } from "../record-store.ts";
 import {
   ada,
   awkwardText,
-  completed,
+  completedSample,
   draftOf,
-  failed,
-  finish,
+  failedSample,
+  finishSampleTurn,
   noon,
-  open as opened,
+  openSampleTurn,
   openingOf,
-  org,
-  read,
+  sampleOrgId,
+  readSession,
   startSession,
-  type OpenForTest,
+  type OpenRecordsForTest,
   type RecordsWith,
-  invite,
+  inviteUser,
 } from "./samples.ts";
 
 /** The parts that these tests need. */
@@ -27,7 +27,7 @@ type Records = RecordsWith<Parts>;
 const bob = "user-bob";
 
 async function search(store: Records, words: string[], over: Partial<TextQuery> = {}): Promise<TextHit[]> {
-  return await store.search.find({ orgId: org, userId: ada, words, limit: 10, ...over });
+  return await store.search.find({ orgId: sampleOrgId, userId: ada, words, limit: 10, ...over });
 }
 
 /** Returns the names of the sessions that were found. */
@@ -37,18 +37,18 @@ async function found(store: Records, words: string[], over: Partial<TextQuery> =
 
 /** Opens a turn on the head, finishes it with these texts, and returns its id. */
 async function say(store: Records, sessionId: string, text: Partial<TurnText>): Promise<string> {
-  const turn = await opened(store, openingOf(draftOf(await read(store, sessionId))));
-  await finish(store, completed(turn), { text: { instruction: "", answer: "", ...text } });
+  const turn = await openSampleTurn(store, openingOf(draftOf(await readSession(store, sessionId))));
+  await finishSampleTurn(store, completedSample(turn), { text: { instruction: "", answer: "", ...text } });
   return turn.id;
 }
 
-export function searchTests(open: OpenForTest<Parts>): void {
+export function searchTests(open: OpenRecordsForTest<Parts>): void {
   test("[S8] words are found in names, instructions and answers, and each hit names the field", async (context) => {
     const { store } = await open(context);
     const session = await startSession(store, { name: "About plums" });
     const asked = await say(store, session.id, { instruction: "Where do pears grow?" });
     const answered = await say(store, session.id, { answer: "Apples grow on trees." });
-    const stored = await read(store, session.id);
+    const stored = await readSession(store, session.id);
     const only = (where: string, turnId: string | null, excerpt: string) => [
       { session: stored, matches: [{ where, turnId, excerpt }] },
     ];
@@ -165,7 +165,7 @@ export function searchTests(open: OpenForTest<Parts>): void {
     await say(store, session.id, { instruction: awkwardText, answer: awkwardText });
     for (const word of ["so'", "🙂", "\u0000", "\ud800", "É", "end"]) {
       const [hit] = await search(store, [word]);
-      assert.deepEqual(hit?.session, await read(store, session.id));
+      assert.deepEqual(hit?.session, await readSession(store, session.id));
       assert.equal(hit?.matches.length, 3, JSON.stringify(word));
     }
   });
@@ -199,9 +199,9 @@ export function searchTests(open: OpenForTest<Parts>): void {
     await startSession(store, { name: "plum, elsewhere", orgId: "org-2" });
     await startSession(store, { name: "plum, public, elsewhere", orgId: "org-2", isPublic: true });
     const shared = await startSession(store, { name: "plum, bob's, shared", userId: bob });
-    await invite(store, shared.id, ada);
-    const turn = await opened(store, openingOf(draftOf(shared, { createdBy: ada })));
-    await finish(store, completed(turn), { text: { instruction: "cherry", answer: "" } });
+    await inviteUser(store, shared.id, ada);
+    const turn = await openSampleTurn(store, openingOf(draftOf(shared, { createdBy: ada })));
+    await finishSampleTurn(store, completedSample(turn), { text: { instruction: "cherry", answer: "" } });
     const deleted = await startSession(store, { name: "plum, deleted" });
     await say(store, deleted.id, { answer: "cherry" });
     await store.sessions.update(deleted.id, { deletedAt: noon }, noon);
@@ -237,9 +237,9 @@ export function searchTests(open: OpenForTest<Parts>): void {
     const { store } = await open(context);
     const session = await startSession(store, { name: "plum" });
     await store.sessions.update(session.id, { name: "PÊCHE" }, noon);
-    const turn = await opened(store, openingOf(draftOf(session)));
+    const turn = await openSampleTurn(store, openingOf(draftOf(session)));
     assert.deepEqual(await found(store, ["a question"]), []);
-    await finish(store, failed(turn), { text: { instruction: "a question", answer: "half an ans" } });
+    await finishSampleTurn(store, failedSample(turn), { text: { instruction: "a question", answer: "half an ans" } });
     assert.deepEqual(await found(store, ["plum"]), []);
     assert.deepEqual(await found(store, ["pêche", "half", "question"]), ["PÊCHE"]);
   });

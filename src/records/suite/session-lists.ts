@@ -7,15 +7,15 @@ import type { SessionQuery } from "../record-store.ts";
 import {
   ada,
   noon,
-  org,
-  runTurn,
+  sampleOrgId,
+  runSampleTurn,
   sessionOf,
   startSession,
-  type OpenForTest,
+  type OpenRecordsForTest,
   type RecordsWith,
-  invite,
+  inviteUser,
   openingOf,
-  read,
+  readSession,
   draftOf,
 } from "./samples.ts";
 
@@ -26,11 +26,11 @@ type Records = RecordsWith<Parts>;
 const bob = "user-bob";
 
 async function namesSeen(store: Records, query: Partial<SessionQuery> = {}): Promise<string[]> {
-  const { sessions } = await store.sessions.list({ orgId: org, userId: ada, limit: 100, ...query });
+  const { sessions } = await store.sessions.list({ orgId: sampleOrgId, userId: ada, limit: 100, ...query });
   return sessions.map((session) => session.name);
 }
 
-export function sessionListTests(open: OpenForTest<Parts>): void {
+export function sessionListTests(open: OpenRecordsForTest<Parts>): void {
   test("[S6] deleted sessions are listed only for their owner, latest deletion first, until they are restored", async (context) => {
     const { store } = await open(context);
     const mine = (over = {}) => startSession(store, { name: "mine", ...over });
@@ -44,7 +44,7 @@ export function sessionListTests(open: OpenForTest<Parts>): void {
     await mine();
     await mine({ deletedAt: noon, orgId: "org-2" });
     const theirs = await mine({ deletedAt: noon, userId: "user-bob", isPublic: true });
-    const query = { orgId: org, userId: ada, limit: 10 };
+    const query = { orgId: sampleOrgId, userId: ada, limit: 10 };
     assert.deepEqual(await store.sessions.listDeleted(query), deleted);
     assert.deepEqual(await store.sessions.listDeleted({ ...query, limit: 2 }), deleted.slice(0, 2));
     assert.deepEqual(await store.sessions.listDeleted({ ...query, userId: "user-bob" }), [theirs]);
@@ -58,18 +58,18 @@ export function sessionListTests(open: OpenForTest<Parts>): void {
 
   test("[S7] an invited user takes part and finds the session; a dismissed user does not", async (context) => {
     const { store } = await open(context);
-    const session = await startSession(store, { orgId: org });
+    const session = await startSession(store, { orgId: sampleOrgId });
     const change = async (invited: string[], dismissed: string[], id = session.id): Promise<string[]> => {
       await store.sessions.changeParticipants(id, { invited, dismissed });
       return await store.sessions.listParticipants(session.id);
     };
     assert.deepEqual(await change(["user-c", "user-b"], []), ["user-b", "user-c"]);
     assert.deepEqual(await change(["user-b"], ["user-d"]), ["user-b", "user-c"]);
-    const found = await store.sessions.list({ orgId: org, userId: "user-b", limit: 9 });
+    const found = await store.sessions.list({ orgId: sampleOrgId, userId: "user-b", limit: 9 });
     assert.deepEqual(found.sessions, [session]);
     assert.equal(await store.sessions.isParticipant(session.id, "user-b"), true);
     assert.deepEqual(await change([], ["user-b"]), ["user-c"]);
-    assert.deepEqual(await store.sessions.list({ orgId: org, userId: "user-b", limit: 9 }), {
+    assert.deepEqual(await store.sessions.list({ orgId: sampleOrgId, userId: "user-b", limit: 9 }), {
       sessions: [],
       next: null,
     });
@@ -86,10 +86,10 @@ export function sessionListTests(open: OpenForTest<Parts>): void {
     const former = await startSession(store, { name: "own, elsewhere", orgId: "org-2" });
     await startSession(store, { name: "own, deleted", deletedAt: noon });
     await startSession(store, { name: "public, deleted", userId: bob, isPublic: true, deletedAt: noon });
-    await invite(store, shared.id, ada);
-    await runTurn(store, shared.id, { createdBy: ada });
-    await runTurn(store, shared.id, { createdBy: ada });
-    await runTurn(store, former.id, { createdBy: ada });
+    await inviteUser(store, shared.id, ada);
+    await runSampleTurn(store, shared.id, { createdBy: ada });
+    await runSampleTurn(store, shared.id, { createdBy: ada });
+    await runSampleTurn(store, former.id, { createdBy: ada });
 
     assert.deepEqual((await namesSeen(store)).toSorted(), ["bob's, public", "bob's, shared", "own"]);
     const bobsOwn = ["bob's", "bob's, public", "bob's, shared"];
@@ -103,11 +103,12 @@ export function sessionListTests(open: OpenForTest<Parts>): void {
     const session = await startSession(store);
     const other = await startSession(store);
     assert.equal(await store.sessions.isParticipant(session.id, ada), false);
-    const turnOf = async (over: { createdBy: string }) => openingOf(draftOf(await read(store, session.id), over));
+    const turnOf = async (over: { createdBy: string }) =>
+      openingOf(draftOf(await readSession(store, session.id), over));
     assert.deepEqual(await store.turns.open(await turnOf({ createdBy: bob })), { outcome: "missing" });
-    await invite(store, session.id, bob);
-    await runTurn(store, session.id);
-    await runTurn(store, session.id, { createdBy: bob });
+    await inviteUser(store, session.id, bob);
+    await runSampleTurn(store, session.id);
+    await runSampleTurn(store, session.id, { createdBy: bob });
     assert.equal(await store.sessions.isParticipant(session.id, ada), true);
     assert.equal(await store.sessions.isParticipant(session.id, bob), true);
     await store.sessions.changeParticipants(session.id, { invited: [], dismissed: [bob] });
@@ -124,7 +125,7 @@ export function sessionListTests(open: OpenForTest<Parts>): void {
     await startSession(store, { name: "third", activeAt: noon + 20 });
     await startSession(store, { name: "second", activeAt: noon + 10 });
     assert.deepEqual(await namesSeen(store), ["third", "second", "first"]);
-    await runTurn(store, first.id, { createdAt: noon + 30 });
+    await runSampleTurn(store, first.id, { createdAt: noon + 30 });
     assert.deepEqual(await namesSeen(store), ["first", "third", "second"]);
     await store.sessions.update(first.id, { name: "renamed" }, noon + 99);
     assert.deepEqual(await namesSeen(store), ["renamed", "third", "second"]);
@@ -151,7 +152,7 @@ export function sessionListTests(open: OpenForTest<Parts>): void {
 
   test("[S7] the last page has no cursor, also when it is full", async (context) => {
     const { store } = await open(context);
-    const query = { orgId: org, userId: ada, limit: 2 };
+    const query = { orgId: sampleOrgId, userId: ada, limit: 2 };
     assert.deepEqual(await store.sessions.list(query), { sessions: [], next: null });
     const sessions = [4, 3, 2, 1].map((at) => sessionOf({ activeAt: noon + at }));
     for (const session of sessions) await store.sessions.insert(session);
@@ -207,7 +208,7 @@ async function checkPaging(store: Records, { startTimes, limit, events }: Activi
     if (event?.kind === "turn") {
       const session = atStart[event.session % atStart.length] ?? assert.fail("there is no session");
       disturbed.add(session.id);
-      await runTurn(store, session.id, { createdAt: event.at });
+      await runSampleTurn(store, session.id, { createdAt: event.at });
     }
   }
 

@@ -9,40 +9,40 @@ import {
   ada,
   draftOf,
   openingOf,
-  org,
-  runTurn,
+  sampleOrgId,
+  runSampleTurn,
   awkwardText,
   noon,
-  read,
+  readSession,
   sessionOf,
   startSession,
-  type OpenForTest,
+  type OpenRecordsForTest,
 } from "./samples.ts";
 
 /** The parts that these tests need. */
 type Parts = "sessions" | "turns";
 
-export function sessionTests(open: OpenForTest<Parts>): void {
+export function sessionTests(open: OpenRecordsForTest<Parts>): void {
   sessionRowTests(open);
   sessionListTests(open);
   sessionTreeTests(open);
 }
 
-function sessionRowTests(open: OpenForTest<Parts>): void {
+function sessionRowTests(open: OpenRecordsForTest<Parts>): void {
   test("[S6] a session is archived and restored, and lists show its current state", async (context) => {
     const { store } = await open(context);
     const session = await startSession(store);
     const listed = async (archived: boolean): Promise<number> =>
-      (await store.sessions.list({ orgId: org, userId: ada, limit: 10, archived })).sessions.length;
+      (await store.sessions.list({ orgId: sampleOrgId, userId: ada, limit: 10, archived })).sessions.length;
     const archived = await store.sessions.update(session.id, { archivedAt: noon + 5 }, noon + 5);
     assert.deepEqual(archived, { ...session, archivedAt: noon + 5, updatedAt: noon + 5 });
-    assert.deepEqual(await read(store, session.id), archived);
+    assert.deepEqual(await readSession(store, session.id), archived);
     assert.deepEqual([await listed(true), await listed(false)], [1, 0]);
     assert.deepEqual(await store.turns.open(openingOf(draftOf(session))), { outcome: "archived" });
     await store.sessions.update(session.id, { archivedAt: null }, noon + 6);
-    assert.deepEqual(await read(store, session.id), { ...session, updatedAt: noon + 6 });
+    assert.deepEqual(await readSession(store, session.id), { ...session, updatedAt: noon + 6 });
     assert.deepEqual([await listed(true), await listed(false)], [0, 1]);
-    await runTurn(store, session.id);
+    await runSampleTurn(store, session.id);
     assert.equal(await store.sessions.update(newId(), { archivedAt: noon }, noon), null);
   });
 
@@ -59,10 +59,10 @@ function sessionRowTests(open: OpenForTest<Parts>): void {
     const session = await startSession(store, { name: "Untitled", nameIsSet: false });
     const proposed = await store.sessions.update(session.id, { proposedName: "First line" }, null);
     assert.deepEqual(proposed, { ...session, name: "First line" });
-    assert.deepEqual(await read(store, session.id), proposed);
+    assert.deepEqual(await readSession(store, session.id), proposed);
     await store.sessions.update(session.id, { name: "mine" }, noon);
     await store.sessions.update(session.id, { proposedName: "other" }, null);
-    assert.equal((await read(store, session.id)).name, "mine");
+    assert.equal((await readSession(store, session.id)).name, "mine");
     assert.equal(await store.sessions.update("no-such-session", { proposedName: "nothing" }, null), null);
   });
 

@@ -4,7 +4,7 @@ import fc from "fast-check";
 import { languageOf } from "../../domain/language.ts";
 import { limits } from "../../domain/limits.ts";
 import { chunkFile, type ChunkPiece } from "./chunk-file.ts";
-import type { Section, Syntax } from "./section.ts";
+import type { SourceSection, LanguageSyntax } from "./section.ts";
 import { loadSyntax } from "./syntax.ts";
 
 async function chunk(path: string, text: string): Promise<ChunkPiece[]> {
@@ -41,7 +41,7 @@ const texts = fc
   .map((lines) => lines.join("\n"));
 
 /** Outlines as a faulty grammar might return them: overlapping, nested, empty. */
-const outlines: fc.Arbitrary<(lineCount: number) => Section[]> = fc
+const outlines: fc.Arbitrary<(lineCount: number) => SourceSection[]> = fc
   .array(fc.record({ start: fc.nat(400), length: fc.nat(200), parts: fc.nat(5) }), { maxLength: 20 })
   .map((items) => (lineCount: number) => {
     const inside = (line: number): number => Math.min(line, lineCount);
@@ -50,9 +50,9 @@ const outlines: fc.Arbitrary<(lineCount: number) => Section[]> = fc
       .map(({ start, length, parts }, at) => {
         const [startLine, endLine] = [inside(start + 1), inside(start + 1 + length)];
         const step = Math.max(1, Math.ceil((endLine - startLine + 1) / (parts + 1)));
-        const partAt = (_: unknown, place: number): Section => {
-          const from = Math.min(endLine, startLine + place * step);
-          return { startLine: from, endLine: Math.min(endLine, from + step), symbol: `s${at}.p${place}` };
+        const partAt = (_: unknown, index: number): SourceSection => {
+          const from = Math.min(endLine, startLine + index * step);
+          return { startLine: from, endLine: Math.min(endLine, from + step), symbol: `s${at}.p${index}` };
         };
         return { startLine, endLine, symbol: `s${at}`, parts: () => Array.from({ length: parts }, partAt) };
       });
@@ -69,7 +69,7 @@ test("[Q1] every line that is not blank is in exactly one chunk, whose text is e
 test("[Q1] the same holds for any outline, however wrong", () => {
   fc.assert(
     fc.property(texts, outlines, (text, outline) => {
-      const syntax: Syntax = { read: (_, use) => use(outline(text.split("\n").length)) };
+      const syntax: LanguageSyntax = { read: (_, use) => use(outline(text.split("\n").length)) };
       assertCovers(text, chunkFile({ text, language: "typescript" }, syntax));
     }),
   );

@@ -8,7 +8,7 @@
  */
 import { limits } from "../../domain/limits.ts";
 import { markdownSections, paragraphs } from "./prose.ts";
-import type { Section, Syntax } from "./section.ts";
+import type { SourceSection, LanguageSyntax } from "./section.ts";
 import { SourceLines } from "./source-lines.ts";
 
 export interface ChunkPiece {
@@ -31,7 +31,7 @@ const symbolsPerPieceMax = 32;
 const symbolCharactersMax = 400;
 
 /** Returns the pieces in order. `syntax` is null for languages without a grammar. */
-export function chunkFile(file: { text: string; language: string }, syntax: Syntax | null): ChunkPiece[] {
+export function chunkFile(file: { text: string; language: string }, syntax: LanguageSyntax | null): ChunkPiece[] {
   const lines = new SourceLines(file.text);
   if (file.language === "markdown") return cut(lines, markdownSections(lines));
   if (syntax === null || isGenerated(lines)) return cut(lines, paragraphs(lines, wholeOf(lines)));
@@ -43,7 +43,7 @@ function isGenerated(lines: SourceLines): boolean {
   return lines.text.length / lines.count > lineCharactersMeanMax;
 }
 
-function cut(lines: SourceLines, sections: Section[]): ChunkPiece[] {
+function cut(lines: SourceLines, sections: SourceSection[]): ChunkPiece[] {
   const whole = { ...wholeOf(lines), parts: () => sections };
   const spans = disjoint(cover(lines, whole, 0))
     .flatMap((span) => trim(lines, span))
@@ -56,12 +56,12 @@ function cut(lines: SourceLines, sections: Section[]): ChunkPiece[] {
   }));
 }
 
-function wholeOf(lines: SourceLines): Section {
+function wholeOf(lines: SourceLines): SourceSection {
   return { startLine: 1, endLine: lines.count, symbol: null };
 }
 
 /** Yields spans that cover a whole section: its parts, refined if they are too long, and the lines between them. */
-function* cover(lines: SourceLines, whole: Section, depth: number): Generator<Span> {
+function* cover(lines: SourceLines, whole: SourceSection, depth: number): Generator<Span> {
   const parts = depth < depthMax ? (whole.parts?.() ?? []) : [];
   if (parts.length === 0) {
     yield spanOf(whole);
@@ -77,7 +77,7 @@ function* cover(lines: SourceLines, whole: Section, depth: number): Generator<Sp
   if (nextLine <= whole.endLine) yield spanOf({ ...whole, startLine: nextLine });
 }
 
-function spanOf(section: Section): Span {
+function spanOf(section: SourceSection): Span {
   return {
     startLine: section.startLine,
     endLine: section.endLine,

@@ -7,7 +7,7 @@ import { fileURLToPath } from "node:url";
 import { Language, Parser } from "web-tree-sitter";
 import type { Node } from "web-tree-sitter";
 import { limits } from "../../domain/limits.ts";
-import type { Section, Syntax } from "./section.ts";
+import type { SourceSection, LanguageSyntax } from "./section.ts";
 import { symbolOf, unwrap } from "./symbols.ts";
 
 /** The file names of the grammars, by our names of the languages (domain/language.ts). */
@@ -28,10 +28,10 @@ const grammars: Record<string, string> = {
   typescript: "typescript",
 };
 
-const loading = new Map<string, Promise<Syntax | null>>();
+const loading = new Map<string, Promise<LanguageSyntax | null>>();
 
 /** Returns the syntax of a language. Null if there is no grammar, or its package is not installed. */
-export function loadSyntax(language: string): Promise<Syntax | null> {
+export function loadSyntax(language: string): Promise<LanguageSyntax | null> {
   const grammar = grammars[language];
   if (grammar === undefined) return Promise.resolve(null);
   let syntax = loading.get(grammar);
@@ -42,7 +42,7 @@ export function loadSyntax(language: string): Promise<Syntax | null> {
   return syntax;
 }
 
-async function loadGrammar(grammar: string): Promise<Syntax> {
+async function loadGrammar(grammar: string): Promise<LanguageSyntax> {
   await Parser.init();
   const file = import.meta.resolve(`@vscode/tree-sitter-wasm/wasm/tree-sitter-${grammar}.wasm`);
   const parser = new Parser();
@@ -50,7 +50,7 @@ async function loadGrammar(grammar: string): Promise<Syntax> {
   return { read: (text, use) => readSections(parser, text, use) };
 }
 
-function readSections<T>(parser: Parser, text: string, use: (sections: Section[] | null) => T): T {
+function readSections<T>(parser: Parser, text: string, use: (sections: SourceSection[] | null) => T): T {
   const deadline = performance.now() + limits.parseMsMax;
   const isLate = (): boolean => performance.now() > deadline;
   try {
@@ -76,9 +76,9 @@ function isParserFault(error: unknown): boolean {
 }
 
 /** Returns the sections of a node's children. Comments, decorators and attributes directly above a child belong to it. */
-function sectionsIn(parent: Node, scope: string | null, isLate: () => boolean): Section[] {
+function sectionsIn(parent: Node, scope: string | null, isLate: () => boolean): SourceSection[] {
   if (isLate()) return [];
-  const sections: Section[] = [];
+  const sections: SourceSection[] = [];
   let above: LineRange | null = null;
   for (const child of parent.namedChildren) {
     const range = linesOf(child);
@@ -103,7 +103,11 @@ interface LineRange {
   endLine: number;
 }
 
-function sectionOf(node: Node, range: LineRange, within: { scope: string | null; isLate: () => boolean }): Section {
+function sectionOf(
+  node: Node,
+  range: LineRange,
+  within: { scope: string | null; isLate: () => boolean },
+): SourceSection {
   const symbol = symbolOf(node, within.scope) ?? within.scope;
   return { ...range, symbol, parts: () => sectionsIn(unwrap(node), symbol, within.isLate) };
 }

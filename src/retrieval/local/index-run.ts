@@ -10,7 +10,7 @@ import { limits } from "../../domain/limits.ts";
 import { filesOf } from "../commit-files.ts";
 import type { Embedder } from "../embedding.ts";
 import { embeddedText, fileChunks } from "../file-chunks.ts";
-import { mismatch, wrongDimension } from "../refusals.ts";
+import { embeddingMismatch, wrongDimension } from "../refusals.ts";
 import type { FileFacts, RepositoryFiles } from "../repository-files.ts";
 import type { IndexJob, IndexProgress, IndexSummary } from "../retriever.ts";
 import { repositoryRow } from "./index-file.ts";
@@ -24,18 +24,18 @@ const filesPerSlice = 256;
 const chunksPerBatch = 256;
 const chunksPerSlice = 32;
 
-export interface RunContext {
+export interface LocalRunContext {
   database: IndexDatabase;
   embedder: Embedder;
   job: IndexJob;
   signal: AbortSignal;
 }
 
-export async function runIndex(context: RunContext): Promise<IndexSummary> {
+export async function runLocalIndex(context: LocalRunContext): Promise<IndexSummary> {
   const { database, embedder, job, signal } = context;
   const row = repositoryRow(database, job);
   const known = row === null || job.rebuild === true ? null : { ...row, repo: row.name };
-  const refusal = known === null ? null : mismatch(known, embedder);
+  const refusal = known === null ? null : embeddingMismatch(known, embedder);
   if (refusal !== null) throw refusal;
   const files = await filesOf(job, signal);
   try {
@@ -45,7 +45,7 @@ export async function runIndex(context: RunContext): Promise<IndexSummary> {
   }
 }
 
-async function indexFiles(context: RunContext, files: RepositoryFiles): Promise<IndexSummary> {
+async function indexFiles(context: LocalRunContext, files: RepositoryFiles): Promise<IndexSummary> {
   const { database, embedder, job } = context;
   const startedAt = performance.now();
   const { model, dimension } = embedder;
@@ -78,7 +78,7 @@ class IndexRun {
     chunksWritten: 0,
     bytesRead: 0,
   };
-  readonly #context: RunContext;
+  readonly #context: LocalRunContext;
   readonly #writer: IndexWriter;
   readonly #files: RepositoryFiles;
   readonly #changed: ChangedFile[] = [];
@@ -87,7 +87,7 @@ class IndexRun {
   #filesDone = 0;
   #filesTotal = 0;
 
-  constructor(context: RunContext, writer: IndexWriter, files: RepositoryFiles) {
+  constructor(context: LocalRunContext, writer: IndexWriter, files: RepositoryFiles) {
     this.#context = context;
     this.#writer = writer;
     this.#files = files;
@@ -110,7 +110,7 @@ class IndexRun {
     for (const path of this.#files.paths) {
       if (this.#filesDone % filesPerSlice === 0) await this.#pause("listing");
       this.#filesDone += 1;
-      const disk = this.#files.look(path);
+      const disk = this.#files.stat(path);
       if (disk === null) continue;
       if (disk.sizeBytes > limits.indexedFileBytesMax) {
         this.counts.skippedLarge += 1;

@@ -82,8 +82,8 @@ export class IndexWriter {
 
   insertChunk(chunk: ChunkRow, vector: Float32Array): void {
     const { fileId, id, startLine, endLine, symbol, text, hash } = chunk;
-    const place = [this.#repositoryId, fileId, id, startLine, endLine];
-    const inserted = this.#statements.insertChunk.run(...place, symbol, text, hash);
+    const columns = [this.#repositoryId, fileId, id, startLine, endLine];
+    const inserted = this.#statements.insertChunk.run(...columns, symbol, text, hash);
     const number = inserted.lastInsertRowid;
     this.#statements.insertVector.run(number, bytesOf(vector));
     const terms = [chunk.path, symbol ?? "", searchedPart(text)].map((field) => termsOf(field).join(" "));

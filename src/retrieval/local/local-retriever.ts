@@ -8,11 +8,11 @@ import { AptoveError } from "../../domain/errors.ts";
 import { anySignal } from "../../system/abort.ts";
 import type { Embedder } from "../embedding.ts";
 import { cutQuestion } from "../question.ts";
-import { mismatch, notIndexed } from "../refusals.ts";
+import { embeddingMismatch, notIndexed } from "../refusals.ts";
 import type { IndexInfo, IndexJob, IndexSummary, RetrievalQuery, RetrievedChunk, Retriever } from "../retriever.ts";
 import { beginRun, formatOf, formatVersion, indexFault, openIndexFile, repositoryRow } from "./index-file.ts";
 import type { IndexDatabase, RepositoryRow } from "./index-file.ts";
-import { runIndex } from "./index-run.ts";
+import { runLocalIndex } from "./index-run.ts";
 import { definitionHits, fuse, lexicalHits, readChunks } from "./search.ts";
 import { testCodeWeight } from "../test-code.ts";
 import { VectorCache } from "./vectors.ts";
@@ -54,11 +54,11 @@ class LocalRetriever implements Retriever {
     if (question.trim() === "") return [];
     const [vector] = await this.#embedder.embed([question]);
     const set = await this.#vectors.get(repository);
-    const lets = set.filter(query);
+    const accepts = set.filter(query);
     // The rankings are longer than the result: a chunk low in both can be better than one high in a single ranking.
     const count = 2 * query.candidates;
-    const near = vector === undefined ? [] : await set.nearest(vector, { count, lets });
-    const byWords = { question, count, lets };
+    const near = vector === undefined ? [] : await set.nearest(vector, { count, accepts });
+    const byWords = { question, count, accepts };
     const rankings = [
       { hits: lexicalHits(this.#reader, repository, byWords), weight: 1 },
       { hits: definitionHits(this.#reader, repository, byWords), weight: 1 },
@@ -80,7 +80,7 @@ class LocalRetriever implements Retriever {
     }
     const row = format === 0 ? null : repositoryRow(this.#reader, query);
     if (row === null) throw notIndexed(query.repo);
-    const refusal = mismatch({ ...row, repo: row.name }, this.#embedder);
+    const refusal = embeddingMismatch({ ...row, repo: row.name }, this.#embedder);
     if (refusal !== null) throw refusal;
     return row;
   }
@@ -99,7 +99,7 @@ class LocalRetriever implements Retriever {
       signal.throwIfAborted();
       writer = openIndexFile(this.#folder);
       await beginRun(writer, signal);
-      const summary = await runIndex({ database: writer, embedder: this.#embedder, job, signal });
+      const summary = await runLocalIndex({ database: writer, embedder: this.#embedder, job, signal });
       signal.throwIfAborted();
       writer.exec("COMMIT");
       return summary;

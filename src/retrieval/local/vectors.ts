@@ -17,7 +17,7 @@ export interface ChunkFilter {
 }
 
 /** The row number of a chunk and its score. Higher is better. */
-export interface Hit {
+export interface ChunkHit {
   number: number;
   score: number;
 }
@@ -61,10 +61,10 @@ export class VectorSet {
     const at = this.#rows;
     this.#numbers[at] = row.number;
     this.#fileOf[at] = row.file;
-    let place = Math.floor(at / blockRows) * blockRows * this.#dimension + (at % blockRows);
+    let position = Math.floor(at / blockRows) * blockRows * this.#dimension + (at % blockRows);
     for (const value of row.vector) {
-      this.#blocks[place] = value;
-      place += blockRows;
+      this.#blocks[position] = value;
+      position += blockRows;
     }
     this.#rows += 1;
   }
@@ -72,19 +72,19 @@ export class VectorSet {
   /** Returns a test for the rows that a filter accepts. Null if it accepts every row. */
   filter(filter: ChunkFilter): ((number: number) => boolean) | null {
     if (filter.language === undefined && filter.pathPrefixes === undefined) return null;
-    const lets = this.#files.map((file) => isWithin(file, filter));
+    const accepts = this.#files.map((file) => isWithin(file, filter));
     return (number) => {
       const at = indexOf(this.#numbers.subarray(0, this.#rows), number);
-      return at !== -1 && lets[this.#fileOf[at] ?? 0] === true;
+      return at !== -1 && accepts[this.#fileOf[at] ?? 0] === true;
     };
   }
 
   /** Returns the `count` nearest rows, best first, equal ones by number. Rows without similarity are left out. */
   async nearest(
     question: Float32Array,
-    { count, lets }: { count: number; lets: ((number: number) => boolean) | null },
-  ): Promise<Hit[]> {
-    const best: Hit[] = [];
+    { count, accepts }: { count: number; accepts: ((number: number) => boolean) | null },
+  ): Promise<ChunkHit[]> {
+    const best: ChunkHit[] = [];
     const passes = passesOf(question);
     const scores = new Float32Array(blockRows);
     for (let from = 0; from < this.#rows; from += blockRows) {
@@ -95,7 +95,7 @@ export class VectorSet {
         const score = scores[row] ?? 0;
         if (score <= (best.length < count ? 0 : (best[count - 1]?.score ?? 0))) continue;
         const number = this.#numbers[from + row] ?? 0;
-        if (lets === null || lets(number)) insertHit(best, { number, score }, count);
+        if (accepts === null || accepts(number)) insertHit(best, { number, score }, count);
       }
     }
     return best;
@@ -103,9 +103,9 @@ export class VectorSet {
 
   #scoreBlock(passes: Pass[], from: number, scores: Float32Array): void {
     scores.fill(0);
-    for (const { places, values } of passes) {
-      const [a, b, c, d] = places.map((place) => {
-        const start = from * this.#dimension + place * blockRows;
+    for (const { dimensions, values } of passes) {
+      const [a, b, c, d] = dimensions.map((dimension) => {
+        const start = from * this.#dimension + dimension * blockRows;
         return this.#blocks.subarray(start, start + blockRows);
       }) as [Float32Array, Float32Array, Float32Array, Float32Array];
       const [x, y, z, w] = values;
@@ -122,24 +122,24 @@ export class VectorSet {
 }
 
 interface Pass {
-  places: number[];
+  dimensions: number[];
   values: [number, number, number, number];
 }
 
 /** Returns the question's numbers that are not zero, four per pass. The last pass is filled up with zeros. */
 function passesOf(question: Float32Array): Pass[] {
-  const places = Array.from(question.keys()).filter((place) => question[place] !== 0);
+  const dimensions = Array.from(question.keys()).filter((dimension) => question[dimension] !== 0);
   const passes: Pass[] = [];
-  for (let at = 0; at < places.length; at += lanes) {
-    const each = Array.from({ length: lanes }, (_, lane) => places[at + lane] ?? null);
-    const values = each.map((place) => (place === null ? 0 : (question[place] ?? 0)));
-    passes.push({ places: each.map((place) => place ?? 0), values: values as Pass["values"] });
+  for (let at = 0; at < dimensions.length; at += lanes) {
+    const each = Array.from({ length: lanes }, (_, lane) => dimensions[at + lane] ?? null);
+    const values = each.map((dimension) => (dimension === null ? 0 : (question[dimension] ?? 0)));
+    passes.push({ dimensions: each.map((dimension) => dimension ?? 0), values: values as Pass["values"] });
   }
   return passes;
 }
 
 /** Inserts the hit so that `best` stays sorted and no longer than `count`. */
-function insertHit(best: Hit[], hit: Hit, count: number): void {
+function insertHit(best: ChunkHit[], hit: ChunkHit, count: number): void {
   let at = best.length;
   while (at > 0 && (best[at - 1]?.score ?? 0) < hit.score) at -= 1;
   best.splice(at, 0, hit);

@@ -4,10 +4,10 @@ import { z } from "zod";
 import { idOf } from "../../domain/ids.ts";
 import { searchedPart, type FileChunk } from "../file-chunks.ts";
 import { termsOf } from "../terms.ts";
-import { match, type IndexKey, type Manifest } from "./manifest.ts";
+import { matchValue, type IndexKey, type Manifest } from "./manifest.ts";
 
 /** The value of `died` for a chunk that no run removed. It is larger than any generation. */
-export const alive = 2 ** 40;
+export const neverRemoved = 2 ** 40;
 
 export const chunkSchema = z.object({
   chunk: z.string(),
@@ -59,7 +59,7 @@ export function chunkPoint(
       ...(vector.some((value) => value !== 0) && { dense: [...vector] }),
     },
     payload: {
-      ...{ org: key.orgId, repo: key.repo, born, died: alive, within: foldersOf(path), language },
+      ...{ org: key.orgId, repo: key.repo, born, died: neverRemoved, within: foldersOf(path), language },
       ...{ chunk: chunk.id, path, symbol, text, hash: chunk.hash, start: chunk.startLine, end: chunk.endLine },
     },
   };
@@ -75,15 +75,15 @@ type Filter = Schemas["Filter"];
 type Condition = Schemas["Condition"];
 
 function ofIndex({ org, repo }: Manifest): Condition[] {
-  return [match("org", org), match("repo", repo)];
+  return [matchValue("org", org), matchValue("repo", repo)];
 }
 
-function among(key: string, generations: readonly number[]): Condition[] {
+function oneOf(key: string, generations: readonly number[]): Condition[] {
   return generations.length === 0 ? [] : [{ key, match: { any: [...generations] } }];
 }
 
 /** Selects what searches of the current generation see, and of that what their own filters accept. */
-export function seen(
+export function visibleChunks(
   manifest: Manifest,
   { language, pathPrefixes }: { language?: string; pathPrefixes?: string[] },
 ): Filter {
@@ -94,40 +94,40 @@ export function seen(
     must: [
       ...ofIndex(manifest),
       { key: "born", range: { lte: current } },
-      { should: [{ key: "died", range: { gt: current } }, ...among("died", voided)] },
-      ...(language === undefined ? [] : [match("language", language)]),
+      { should: [{ key: "died", range: { gt: current } }, ...oneOf("died", voided)] },
+      ...(language === undefined ? [] : [matchValue("language", language)]),
       ...(isEverywhere ? [] : [{ key: "within", match: { any: folders } }]),
     ],
-    must_not: among("born", voided),
+    must_not: oneOf("born", voided),
   };
 }
 
 /** Selects those of the points that no other valid run has marked as removed. */
-export function markable({ void: voided }: Manifest, ids: readonly string[]): Filter {
-  return { must: [{ has_id: [...ids] }, { should: [match("died", alive), ...among("died", voided)] }] };
+export function markableChunks({ void: voided }: Manifest, ids: readonly string[]): Filter {
+  return { must: [{ has_id: [...ids] }, { should: [matchValue("died", neverRemoved), ...oneOf("died", voided)] }] };
 }
 
 /** Selects what unfinished runs wrote. Null if there were none. */
 export function addedByUnfinishedGeneration(manifest: Manifest): Filter | null {
-  const born = among("born", manifest.void);
+  const born = oneOf("born", manifest.void);
   return born.length === 0 ? null : { must: [...ofIndex(manifest), ...born] };
 }
 
 /** Selects what unfinished runs marked as removed. Null if there were none. */
 export function removedByUnfinishedGeneration(manifest: Manifest): Filter | null {
-  const died = among("died", manifest.void);
+  const died = oneOf("died", manifest.void);
   return died.length === 0 ? null : { must: [...ofIndex(manifest), ...died] };
 }
 
 /** Selects what no search of this generation or a later one sees. */
-export function deadAt(manifest: Manifest, generation: number): Filter {
+export function removedUntil(manifest: Manifest, generation: number): Filter {
   return {
     must: [...ofIndex(manifest), { key: "died", range: { lte: generation } }],
-    must_not: among("died", manifest.void),
+    must_not: oneOf("died", manifest.void),
   };
 }
 
 /** Selects everything that runs wrote up to this generation. */
-export function bornUntil(manifest: Manifest, generation: number): Filter {
+export function writtenUntil(manifest: Manifest, generation: number): Filter {
   return { must: [...ofIndex(manifest), { key: "born", range: { lte: generation } }] };
 }

@@ -5,7 +5,7 @@
 import { z } from "zod";
 import { idOf } from "../../domain/ids.ts";
 import type { RequestBounds } from "./connection.ts";
-import { match, scrolled, type Catalogue, type IndexKey, type Manifest } from "./manifest.ts";
+import { matchValue, scrollPoints, type Catalogue, type IndexKey, type Manifest } from "./manifest.ts";
 
 const fileSchema = z.object({
   path: z.string(),
@@ -39,11 +39,11 @@ export async function readFiles(
   bounds: RequestBounds,
 ): Promise<KnownFiles> {
   const key = { orgId: org, repo };
-  const filter = { must: [match("kind", "file"), match("org", org), match("repo", repo)] };
+  const filter = { must: [matchValue("kind", "file"), matchValue("org", org), matchValue("repo", repo)] };
   const isVoid = new Set(voided);
   const newest = new Map<string, FileRecord>();
   const outdated: FileRecord[] = [];
-  for await (const { payload } of scrolled({ connection, name }, { filter, limit: recordsPerPage }, bounds)) {
+  for await (const { payload } of scrollPoints({ connection, name }, { filter, limit: recordsPerPage }, bounds)) {
     const record = fileSchema.parse(payload);
     const known = newest.get(record.path);
     if (isVoid.has(record.born)) outdated.push(record);

@@ -81,7 +81,7 @@ export class IndexLease {
     if (done !== null) return;
     // Another run may have begun between the change and this read.
     const now = await readManifest(this.#catalogue, keyOf(this.#seen), bounds);
-    if (now?.current !== this.generation) throw takenOver(this.#seen.repo);
+    if (now?.current !== this.generation) throw leaseTakenOver(this.#seen.repo);
   }
 
   /** Releases the lease, so that the next run begins at once. If this fails, the next run only waits until the lease expires. */
@@ -113,7 +113,7 @@ export class IndexLease {
     const [read] = await Promise.allSettled([readManifest(this.#catalogue, keyOf(this.#seen), bounds)]);
     if (read.status === "rejected") return;
     if (read.value?.holder === this.#runId) this.#seen = read.value;
-    else this.lost.abort(takenOver(this.#seen.repo));
+    else this.lost.abort(leaseTakenOver(this.#seen.repo));
   }
 }
 
@@ -133,6 +133,6 @@ function keyOf({ org, repo }: Manifest): IndexKey {
   return { orgId: org, repo };
 }
 
-function takenOver(repo: string): AptoveError {
+function leaseTakenOver(repo: string): AptoveError {
   return new AptoveError("retrieval_failed", `another run took over the index of ${repo}; this one changed nothing`);
 }

@@ -16,7 +16,7 @@ import type { PointWriter } from "./point-writer.ts";
 
 const filesPerSlice = 256;
 
-export interface RunContext {
+export interface QdrantRunContext {
   job: IndexJob;
   files: RepositoryFiles;
   /** The generation that the run writes. */
@@ -36,7 +36,7 @@ export class IndexRun {
   };
   /** The numbers of files with chunks, and of chunks, after the run. */
   readonly after = { files: 0, chunks: 0 };
-  readonly #context: RunContext;
+  readonly #context: QdrantRunContext;
   readonly #known: ReadonlyMap<string, FileRecord>;
   readonly #toRead: FileFacts[] = [];
   /** True if unchanged files and chunks are kept. False in a rebuild. */
@@ -45,7 +45,7 @@ export class IndexRun {
   #filesTotal = 0;
 
   /** `known` has the files of the current generation, by path. */
-  constructor(context: RunContext, known: ReadonlyMap<string, FileRecord>) {
+  constructor(context: QdrantRunContext, known: ReadonlyMap<string, FileRecord>) {
     this.#context = context;
     this.#known = known;
     this.#mayKeep = context.job.rebuild !== true;
@@ -64,7 +64,7 @@ export class IndexRun {
     for (const path of files.paths) {
       if (this.#filesDone % filesPerSlice === 0) await this.#pause("listing");
       this.#filesDone += 1;
-      const facts = files.look(path);
+      const facts = files.stat(path);
       if (facts === null) continue;
       if (facts.sizeBytes > limits.indexedFileBytesMax) {
         this.counts.skippedLarge += 1;
@@ -108,8 +108,8 @@ export class IndexRun {
   async #remove(record: FileRecord): Promise<void> {
     if (record.isText) this.counts.filesRemoved += 1;
     const { writer, generation } = this.#context;
-    await writer.bury(record.chunks);
-    await writer.file({ ...record, born: generation, isRemoved: true, chunks: [] });
+    await writer.markRemoved(record.chunks);
+    await writer.addFile({ ...record, born: generation, isRemoved: true, chunks: [] });
   }
 
   async #writeFile({ path, stamp }: FileFacts): Promise<void> {
@@ -130,7 +130,7 @@ export class IndexRun {
     this.#keep({ isText, chunks });
     const born = this.#context.generation;
     const kept = isObject(stamp) ? stamp : "";
-    await this.#context.writer.file({ path, born, isRemoved: false, isText, language, hash, stamp: kept, chunks });
+    await this.#context.writer.addFile({ path, born, isRemoved: false, isText, language, hash, stamp: kept, chunks });
   }
 
   /** Compares the chunks of a file with those of its former version. Equal ones stay, or only move (Q2). */
@@ -145,17 +145,17 @@ export class IndexRun {
     const chunks: FileRecord["chunks"] = [];
     for (const chunk of await fileChunks({ ...file, repo: job.repo })) {
       const { id, startLine: start, endLine: end } = chunk;
-      const place = former.get(id);
-      const isSame = place !== undefined && mayStay;
-      if (isSame && place.start === start && place.end === end) {
+      const formerChunk = former.get(id);
+      const isSame = formerChunk !== undefined && mayStay;
+      if (isSame && formerChunk.start === start && formerChunk.end === end) {
         former.delete(id);
-        chunks.push(place);
+        chunks.push(formerChunk);
         continue;
       }
-      await writer.chunk(chunk, { language: file.language, movedFrom: isSame ? place.born : null });
+      await writer.addChunk(chunk, { language: file.language, movedFrom: isSame ? formerChunk.born : null });
       chunks.push({ id, born: generation, start, end });
     }
-    await writer.bury([...former.values()]);
+    await writer.markRemoved([...former.values()]);
     return chunks;
   }
 }

@@ -87,9 +87,9 @@ export async function listManifests(
   orgId: string,
   bounds: RequestBounds,
 ): Promise<Manifest[]> {
-  const filter = { must: [match("kind", "index"), match("org", orgId)] };
+  const filter = { must: [matchValue("kind", "index"), matchValue("org", orgId)] };
   const found: Manifest[] = [];
-  for await (const { payload } of scrolled({ connection, name }, { filter, limit: manifestsPerPage }, bounds)) {
+  for await (const { payload } of scrollPoints({ connection, name }, { filter, limit: manifestsPerPage }, bounds)) {
     found.push(parsed(payload, name));
     if (found.length === manifestsMax) break;
   }
@@ -97,7 +97,7 @@ export async function listManifests(
 }
 
 /** Yields every point that a filter accepts, page by page. */
-export async function* scrolled(
+export async function* scrollPoints(
   { connection, name }: Catalogue,
   { filter, limit }: { filter: Schemas["Filter"]; limit: number },
   bounds: RequestBounds,
@@ -115,7 +115,7 @@ export async function* scrolled(
   } while (offset !== null);
 }
 
-export function match(key: string, value: string | number): { key: string; match: { value: string | number } } {
+export function matchValue(key: string, value: string | number): { key: string; match: { value: string | number } } {
   return { key, match: { value } };
 }
 

@@ -3,7 +3,7 @@ import type { Schemas } from "@qdrant/js-client-rest";
 import type { Embedder } from "../embedding.ts";
 import { embeddedText, type FileChunk } from "../file-chunks.ts";
 import { wrongDimension } from "../refusals.ts";
-import { chunkPoint, chunkPointId, markable } from "./chunk-points.ts";
+import { chunkPoint, chunkPointId, markableChunks } from "./chunk-points.ts";
 import { chunkCollection } from "./collections.ts";
 import { filePoint, type FileRecord } from "./file-records.ts";
 import { runBounds } from "./index-lease.ts";
@@ -52,7 +52,7 @@ export class PointWriter {
   }
 
   /** Adds a chunk. `movedFrom` is the generation that wrote the same chunk at other lines; then it is not embedded again. Null if it is new. */
-  async chunk(
+  async addChunk(
     chunk: FileChunk,
     { language, movedFrom }: { language: string; movedFrom: number | null },
   ): Promise<void> {
@@ -62,13 +62,13 @@ export class PointWriter {
     if (this.#fresh.length >= this.#chunksPerBatch) await this.#writeFresh();
   }
 
-  async file(record: FileRecord): Promise<void> {
+  async addFile(record: FileRecord): Promise<void> {
     this.#files.push(record);
     if (this.#files.length >= filesPerBatch) await this.#writeFiles();
   }
 
   /** Marks the chunks as removed from this run's generation on. */
-  async bury(chunks: FileRecord["chunks"]): Promise<void> {
+  async markRemoved(chunks: FileRecord["chunks"]): Promise<void> {
     for (const chunk of chunks) this.#dying.push(chunkPointId(this.#key, chunk));
     if (this.#dying.length >= marksPerBatch) await this.#writeMarks();
   }
@@ -131,7 +131,7 @@ export class PointWriter {
     // Chunks of another dimension are in another collection, which is cleared as a whole after this run.
     if (former.dimension !== embedder.dimension) return;
     for (let at = 0; at < ids.length; at += marksPerBatch) {
-      const filter = markable(former, ids.slice(at, at + marksPerBatch));
+      const filter = markableChunks(former, ids.slice(at, at + marksPerBatch));
       const mark = { payload: { died: generation }, filter, wait: true, ordering: "strong" as const };
       await catalogue.connection.ask(
         async (client) => await client.setPayload(this.#collection, mark),

@@ -7,13 +7,13 @@ import { AptoveError } from "../../domain/errors.ts";
 import { limits } from "../../domain/limits.ts";
 import { anySignal } from "../../system/abort.ts";
 import type { Embedder } from "../embedding.ts";
-import { mismatch, notIndexed } from "../refusals.ts";
+import { embeddingMismatch, notIndexed } from "../refusals.ts";
 import type { IndexInfo, IndexJob, IndexSummary, RetrievalQuery, RetrievedChunk, Retriever } from "../retriever.ts";
 import { isMissing } from "./collections.ts";
 import { QdrantConnection, searchBounds, type QdrantAddress, type RequestTimes } from "./connection.ts";
 import type { LeaseTimes } from "./index-lease.ts";
 import { listManifests, readManifest, type Catalogue, type IndexKey, type Manifest } from "./manifest.ts";
-import { runIndex } from "./run-index.ts";
+import { runQdrantIndex } from "./run-index.ts";
 import { questionOf, searchAt } from "./search.ts";
 
 export interface QdrantRetrieverOptions extends QdrantAddress {
@@ -86,7 +86,7 @@ class QdrantRetriever implements Retriever {
   }
 
   #check(manifest: Manifest): void {
-    const refusal = mismatch(manifest, this.#embedder);
+    const refusal = embeddingMismatch(manifest, this.#embedder);
     if (refusal !== null) throw refusal;
   }
 
@@ -112,7 +112,7 @@ class QdrantRetriever implements Retriever {
   async #index(job: IndexJob, signal: AbortSignal): Promise<IndexSummary> {
     try {
       const setup = { catalogue: this.#catalogue, embedder: this.#embedder, times: this.#times };
-      return await runIndex({ ...setup, job, signal });
+      return await runQdrantIndex({ ...setup, job, signal });
     } catch (error) {
       signal.throwIfAborted();
       throw retrievalFault(error);

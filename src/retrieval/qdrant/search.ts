@@ -6,7 +6,7 @@ import { cutQuestion } from "../question.ts";
 import type { RetrievalQuery, RetrievedChunk } from "../retriever.ts";
 import { identifierTerms, questionTerms } from "../terms.ts";
 import { testCodeWeight } from "../test-code.ts";
-import { chunkSchema, seen, termsDocument } from "./chunk-points.ts";
+import { chunkSchema, visibleChunks, termsDocument } from "./chunk-points.ts";
 import { chunkCollection } from "./collections.ts";
 import { searchBounds } from "./connection.ts";
 import type { Catalogue, Manifest } from "./manifest.ts";
@@ -16,14 +16,14 @@ const rankConstant = 60;
 const questionTermsMax = 64;
 
 /** The parts of a question that do not depend on the index. */
-export interface Question {
+export interface SearchQuestion {
   text: string;
   terms: string[];
   names: string[];
   vector: readonly number[] | null;
 }
 
-export async function questionOf(query: RetrievalQuery, embedder: Embedder): Promise<Question | null> {
+export async function questionOf(query: RetrievalQuery, embedder: Embedder): Promise<SearchQuestion | null> {
   const text = cutQuestion(query.text).toWellFormed();
   if (text.trim() === "") return null;
   const [embedded] = await embedder.embed([text]);
@@ -38,12 +38,12 @@ export async function questionOf(query: RetrievalQuery, embedder: Embedder): Pro
 export async function searchAt(
   { connection, name }: Catalogue,
   manifest: Manifest,
-  { question, query, rankWeight }: { question: Question; query: RetrievalQuery; rankWeight: number },
+  { question, query, rankWeight }: { question: SearchQuestion; query: RetrievalQuery; rankWeight: number },
 ): Promise<RetrievedChunk[]> {
-  const filter = seen(manifest, query);
+  const filter = visibleChunks(manifest, query);
   // The rankings are longer than the result: a chunk low in both can be better than one high in a single ranking.
   const limit = 2 * query.candidates;
-  const rankings = rankingsOf(question, { filter, corpus: seen(manifest, {}), limit, rankWeight });
+  const rankings = rankingsOf(question, { filter, corpus: visibleChunks(manifest, {}), limit, rankWeight });
   const request = {
     prefetch: rankings.map(({ prefetch }) => prefetch),
     query: { rrf: { k: rankConstant, weights: rankings.map(({ weight }) => weight) } },
@@ -73,7 +73,10 @@ interface Ranked {
   rankWeight: number;
 }
 
-function rankingsOf({ terms, names, vector }: Question, { filter, corpus, limit, rankWeight }: Ranked): Ranking[] {
+function rankingsOf(
+  { terms, names, vector }: SearchQuestion,
+  { filter, corpus, limit, rankWeight }: Ranked,
+): Ranking[] {
   const byWords = (using: string, words: string[]): Ranking[] => {
     if (words.length === 0) return [];
     const query = { nearest: termsDocument(words) };

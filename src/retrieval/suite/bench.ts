@@ -28,7 +28,7 @@ export const tides = `# How the tide is predicted
 The moon pulls the water; harmonics of its orbit predict high and low tide.
 `;
 
-export interface Bench {
+export interface RetrieverSetUp {
   repository: SampleRepository;
   retriever: Retriever;
   open: OpenRetriever;
@@ -36,11 +36,11 @@ export interface Bench {
   search(text: string, filters?: { language?: string; pathPrefixes?: string[] }): Promise<RetrievedChunk[]>;
 }
 
-export async function bench(
+export async function setUpRetriever(
   context: TestContext,
   forTest: RetrieverForTest,
   files: Record<string, string | Uint8Array>,
-): Promise<Bench> {
+): Promise<RetrieverSetUp> {
   const repository = sampleRepository(files);
   context.after(() => repository.remove());
   const open = await forTest(context);

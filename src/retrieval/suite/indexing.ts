@@ -6,11 +6,11 @@ import { sha256 } from "../../domain/ids.ts";
 import { limits } from "../../domain/limits.ts";
 import { lexicalEmbedder } from "../lexical-embedding.ts";
 import type { IndexProgress } from "../retriever.ts";
-import { bench, farewell, greeting, ids, rejectsWith, tides, type RetrieverForTest } from "./bench.ts";
+import { setUpRetriever, farewell, greeting, ids, rejectsWith, tides, type RetrieverForTest } from "./bench.ts";
 
 export function chunkTests(forTest: RetrieverForTest): void {
   test("[Q1] a chunk has its path and lines, and its text is exactly those lines", async (context) => {
-    const { repository, index, search } = await bench(context, forTest, { "src/greet.ts": `\n\n${greeting}` });
+    const { repository, index, search } = await setUpRetriever(context, forTest, { "src/greet.ts": `\n\n${greeting}` });
     const commit = repository.commit();
     await index();
     const [found] = await search("greetPerson");
@@ -19,13 +19,13 @@ export function chunkTests(forTest: RetrieverForTest): void {
     assert.equal(typeof score, "number");
     assert.match(id, /\S/);
     const text = greeting.trimEnd();
-    const place = { repo: "sample", path: "src/greet.ts", startLine: 3, endLine: 6 };
+    const location = { repo: "sample", path: "src/greet.ts", startLine: 3, endLine: 6 };
     const content = { language: "typescript", symbol: "greetPerson", text, hash: sha256(text) };
-    assert.deepEqual(facts, { ...place, ...content, commit });
+    assert.deepEqual(facts, { ...location, ...content, commit });
   });
 
   test("[Q1] before the first commit the chunks have no commit", async (context) => {
-    const { index, search } = await bench(context, forTest, { "greet.ts": greeting });
+    const { index, search } = await setUpRetriever(context, forTest, { "greet.ts": greeting });
     assert.equal((await index()).commit, null);
     assert.equal((await search("greetPerson"))[0]?.commit, null);
   });
@@ -33,7 +33,10 @@ export function chunkTests(forTest: RetrieverForTest): void {
 
 export function listingTests(forTest: RetrieverForTest): void {
   test("[Q1] only files that git tracks are read: neither ignored files nor new ones", async (context) => {
-    const { repository, index, search } = await bench(context, forTest, { "greet.ts": greeting, ".gitignore": "out/" });
+    const { repository, index, search } = await setUpRetriever(context, forTest, {
+      "greet.ts": greeting,
+      ".gitignore": "out/",
+    });
     repository.write({ "out/farewell.ts": farewell });
     repository.git("rm", "--quiet", "--cached", ".gitignore");
     const { filesTotal } = await index();
@@ -45,7 +48,7 @@ export function listingTests(forTest: RetrieverForTest): void {
   });
 
   test("[Q1] a commit is indexed unchanged, whatever the working copy contains", async (context) => {
-    const { repository, index, search } = await bench(context, forTest, {
+    const { repository, index, search } = await setUpRetriever(context, forTest, {
       "greet.ts": greeting,
       "image.png": new Uint8Array([137, 80, 78, 71, 0, 1, 2]),
       "large.txt": "x ".repeat(limits.indexedFileBytesMax / 2 + 1),
@@ -71,7 +74,7 @@ export function listingTests(forTest: RetrieverForTest): void {
   });
 
   test("[Q1] binary and very large files are skipped and counted", async (context) => {
-    const { index } = await bench(context, forTest, {
+    const { index } = await setUpRetriever(context, forTest, {
       "greet.ts": greeting,
       "image.png": new Uint8Array([137, 80, 78, 71, 0, 1, 2]),
       "latin1.txt": new Uint8Array([0x63, 0x61, 0x66, 0xe9]),
@@ -88,14 +91,14 @@ export function listingTests(forTest: RetrieverForTest): void {
   });
 
   test("[Q1] a folder that git does not know is refused with the fix", async (context) => {
-    const { repository, index } = await bench(context, forTest, {});
+    const { repository, index } = await setUpRetriever(context, forTest, {});
     await rejectsWith("repository_invalid", index({ root: `${repository.root}/nowhere` }), /no folder/);
   });
 }
 
 export function reindexTests(forTest: RetrieverForTest): void {
   test("[Q2] if nothing changed, nothing is written", async (context) => {
-    const { index } = await bench(context, forTest, { "greet.ts": greeting, "tides.md": tides });
+    const { index } = await setUpRetriever(context, forTest, { "greet.ts": greeting, "tides.md": tides });
     const first = await index();
     assert.deepEqual([first.filesChanged, first.chunksWritten, first.chunksTotal], [2, 2, 2]);
     const { filesChanged, filesRemoved, chunksWritten, chunksTotal } = await index();
@@ -104,7 +107,7 @@ export function reindexTests(forTest: RetrieverForTest): void {
 
   test("[Q2] an unchanged chunk keeps its id when lines above move it, also in a changed file", async (context) => {
     const long = `export function long() {\n${`  call("${"x".repeat(60)}");\n`.repeat(40)}}\n\n`;
-    const { repository, index, search } = await bench(context, forTest, {
+    const { repository, index, search } = await setUpRetriever(context, forTest, {
       "a.ts": `${long}${greeting}`,
       "b.md": tides,
     });
@@ -119,7 +122,10 @@ export function reindexTests(forTest: RetrieverForTest): void {
   });
 
   test("[Q2] the chunks of a removed or emptied file are removed", async (context) => {
-    const { repository, index, search } = await bench(context, forTest, { "greet.ts": greeting, "bye.ts": farewell });
+    const { repository, index, search } = await setUpRetriever(context, forTest, {
+      "greet.ts": greeting,
+      "bye.ts": farewell,
+    });
     await index();
     repository.write({ "bye.ts": null });
     assert.equal((await index()).filesRemoved, 1);
@@ -133,7 +139,7 @@ export function reindexTests(forTest: RetrieverForTest): void {
   });
 
   test("[Q2] a text file that became binary is removed, and comes back as text with the same ids", async (context) => {
-    const { repository, index, search } = await bench(context, forTest, { "greet.ts": greeting });
+    const { repository, index, search } = await setUpRetriever(context, forTest, { "greet.ts": greeting });
     await index();
     const before = ids(await search("greetPerson"));
     repository.write({ "greet.ts": new Uint8Array([0, 1, 2]) });
@@ -145,7 +151,9 @@ export function reindexTests(forTest: RetrieverForTest): void {
   });
 
   test("[Q2] equal chunks of one file have different ids, the same after a rebuild", async (context) => {
-    const { index, search } = await bench(context, forTest, { "a.txt": `${`${"same ".repeat(300)}\n\n`.repeat(3)}` });
+    const { index, search } = await setUpRetriever(context, forTest, {
+      "a.txt": `${`${"same ".repeat(300)}\n\n`.repeat(3)}`,
+    });
     const { chunksTotal } = await index();
     assert.equal(chunksTotal, 3);
     // The order of equal chunks may differ in another index.
@@ -156,7 +164,11 @@ export function reindexTests(forTest: RetrieverForTest): void {
   });
 
   test("[Q2] progress counts up to the total and ends with writing", async (context) => {
-    const { index } = await bench(context, forTest, { "greet.ts": greeting, "bye.ts": farewell, "tides.md": tides });
+    const { index } = await setUpRetriever(context, forTest, {
+      "greet.ts": greeting,
+      "bye.ts": farewell,
+      "tides.md": tides,
+    });
     const reports: IndexProgress[] = [];
     await index({ onProgress: (progress) => reports.push(progress) });
     assert.deepEqual([...new Set(reports.map(({ phase }) => phase))], ["listing", "chunking", "writing"]);
@@ -172,7 +184,10 @@ export function reindexTests(forTest: RetrieverForTest): void {
 
 export function failureTests(forTest: RetrieverForTest): void {
   test("[Q2] an aborted run throws the signal's reason and leaves the former index unchanged", async (context) => {
-    const { repository, index, search } = await bench(context, forTest, { "greet.ts": greeting, "tides.md": tides });
+    const { repository, index, search } = await setUpRetriever(context, forTest, {
+      "greet.ts": greeting,
+      "tides.md": tides,
+    });
     await index();
     const before = await search("greetPerson tide");
     repository.write({ "greet.ts": farewell, "tides.md": null, "new.ts": "export const novel = 1;\n" });
@@ -192,7 +207,7 @@ export function failureTests(forTest: RetrieverForTest): void {
   });
 
   test("[Q2] a run that fails, also a rebuild, leaves the former index unchanged", async (context) => {
-    const { repository, open, index, search } = await bench(context, forTest, { "greet.ts": greeting });
+    const { repository, open, index, search } = await setUpRetriever(context, forTest, { "greet.ts": greeting });
     await index();
     const before = await search("greetPerson");
     repository.write({ "bye.ts": farewell });
@@ -212,7 +227,7 @@ export function failureTests(forTest: RetrieverForTest): void {
   });
 
   test("[Q6] an embedding with the wrong number of dimensions is refused", async (context) => {
-    const { repository, open, search } = await bench(context, forTest, { "greet.ts": greeting });
+    const { repository, open, search } = await setUpRetriever(context, forTest, { "greet.ts": greeting });
     const short = await open({
       model: "short",
       dimension: 8,

@@ -18,7 +18,7 @@ import {
 import type { Pool, PoolClient } from "pg";
 import { AptoveError } from "../../../domain/errors.ts";
 import { isConnectionLost } from "../postgres-faults.ts";
-import { timelineOf, wasCommitted, type Transaction } from "./settled-commits.ts";
+import { timelineOf, wasCommitted, type PostgresTransaction } from "./settled-commits.ts";
 
 export interface PostgresConnections {
   pool: Pool;
@@ -99,7 +99,7 @@ class PostgresServerConnection implements DatabaseConnection {
   readonly #client: PoolClient;
   readonly #timeline: string;
   readonly #connections: PostgresConnections;
-  #transaction: Transaction | null = null;
+  #transaction: PostgresTransaction | null = null;
   #isLost = false;
 
   constructor(client: PoolClient, timeline: string, connections: PostgresConnections) {

@@ -10,17 +10,17 @@ import { recordStoreSuite } from "../../record-store.suite.ts";
 import type { ImportedTurn, RecordStore } from "../../record-store.ts";
 import {
   ada,
-  completed,
+  completedSample,
   draftOf,
-  finishOf,
+  turnFinishOf,
   noon,
-  open,
+  openSampleTurn,
   openingOf,
-  org,
+  sampleOrgId,
   pendingOf,
   requestOf,
-  runner,
-  runTurn,
+  sampleRunnerId,
+  runSampleTurn,
   sessionOf,
   startSession,
   stepOf,
@@ -133,7 +133,7 @@ test("[B3] a full disk is storage_full, and nothing is half written", async (con
   await assert.rejects(store.turns.open(opening), { name: "AptoveError", code: "storage_full" });
   assert.equal(await store.sessions.get(newSession.id), null);
   await client.query("drop trigger full_disk on turns");
-  await open(store, opening);
+  await openSampleTurn(store, opening);
 });
 
 test("[B4] a store survives the loss of its connections", async (context) => {
@@ -149,7 +149,7 @@ test("[B4] a store survives the loss of its connections", async (context) => {
   await store.sessions
     .get(session.id)
     .catch((error: unknown) => assert.equal((error as { code: string }).code, "storage_failed"));
-  await runTurn(store, session.id);
+  await runSampleTurn(store, session.id);
 });
 
 test("[B1] a server that cannot be reached is storage_failed, and the error shows no secret", async () => {
@@ -174,33 +174,36 @@ async function changeEverything(
   const opened = await ask(() => store.turns.open(openingOf(draft, { idempotency, leaseMs: 600_000 })));
   assert.ok(opened.outcome === "opened", JSON.stringify(opened));
   const { turn } = opened;
-  assert.equal(await ask(() => store.turns.insertStep(stepOf(turn.id, 1), runner)), true);
-  const renewal = { runnerId: runner, turnIds: [turn.id], leaseMs: 600_000 };
+  assert.equal(await ask(() => store.turns.insertStep(stepOf(turn.id, 1), sampleRunnerId)), true);
+  const renewal = { runnerId: sampleRunnerId, turnIds: [turn.id], leaseMs: 600_000 };
   assert.deepEqual(await ask(() => store.runners.renewLeases(renewal)), [turn.id]);
   const control = { id: newId(), turnId: turn.id, kind: "steer", text: "so", userId: ada, at: noon } as const;
   assert.equal(await ask(() => store.runners.insertControl(control)), true);
-  assert.deepEqual(await ask(() => store.runners.takeControls(runner)), [control]);
-  const end = finishOf(completed(turn), { steps: [stepOf(turn.id, 2)], text: { instruction: "a", answer: "b" } });
+  assert.deepEqual(await ask(() => store.runners.takeControls(sampleRunnerId)), [control]);
+  const end = turnFinishOf(completedSample(turn), {
+    steps: [stepOf(turn.id, 2)],
+    text: { instruction: "a", answer: "b" },
+  });
   assert.deepEqual(await ask(() => store.turns.finish(end)), { outcome: "finished" });
-  const second = await runTurn(store, session.id);
+  const second = await runSampleTurn(store, session.id);
   const move = { sessionId: session.id, from: second.id, to: turn.id, userId: ada, at: noon };
   assert.deepEqual(await ask(() => store.sessions.moveHead(move)), { outcome: "moved" });
   assert.notEqual(await ask(() => store.sessions.update(session.id, { archivedAt: noon }, noon)), null);
 
-  const lost = await open(store, openingOf(draftOf(await startSession(store)), { leaseMs: 0 }));
+  const lost = await openSampleTurn(store, openingOf(draftOf(await startSession(store)), { leaseMs: 0 }));
   const taking = { runnerId: "rescuer", leaseMs: 600_000, deadRunnerIds: [], limit: 1, turnId: lost.id };
   assert.equal((await ask(() => store.runners.takeLostTurns(taking)))[0]?.id, lost.id);
   const purged = await startSession(store);
-  await runTurn(store, purged.id);
+  await runSampleTurn(store, purged.id);
   assert.equal(await ask(() => store.purges.purgeSession(purged.id, [])), true);
 
   const user: User = {
-    ...{ id: newId(), orgId: org, name: "Ada", role: "admin", createdAt: noon },
+    ...{ id: newId(), orgId: sampleOrgId, name: "Ada", role: "admin", createdAt: noon },
     ...{ email: null, externalId: null, disabledAt: null },
   };
   assert.equal(await ask(() => store.people.insertUser(user)), true);
   const code: PairingCode = {
-    ...{ id: newId(), orgId: org, userId: user.id, hash: newId(), createdAt: noon, expiresAt: noon + 10 },
+    ...{ id: newId(), orgId: sampleOrgId, userId: user.id, hash: newId(), createdAt: noon, expiresAt: noon + 10 },
     ...{ triesLeft: 5, claimedAt: null, keyId: null, workspaceId: null },
   };
   await ask(() => store.devices.insertCode(code));
@@ -210,7 +213,7 @@ async function changeEverything(
   };
   const claim = { hash: code.hash, at: noon, key, deviceIds: [newId()] };
   assert.equal((await ask(() => store.devices.claimCode(claim))).outcome, "claimed");
-  assert.equal(await ask(() => store.keys.update({ orgId: org, id: key.id }, { revokedAt: noon })), true);
+  assert.equal(await ask(() => store.keys.update({ orgId: sampleOrgId, id: key.id }, { revokedAt: noon })), true);
   return {
     session: await store.sessions.get(session.id),
     statuses: (await store.turns.list(session.id, { limit: 10 })).map(({ status }) => status),
@@ -246,7 +249,7 @@ test("[B3] an import, which reads its turns once, is stored fully or not at all 
   context.after(() => store.close());
   for (const cut of cuts) {
     const session = { ...sessionOf(), lastSequence: 1 };
-    const turn = completed(pendingOf(draftOf(session), 1));
+    const turn = completedSample(pendingOf(draftOf(session), 1));
     async function* turns(): AsyncGenerator<ImportedTurn> {
       yield { turn, steps: [], text: { instruction: "a", answer: "b" } };
     }
@@ -265,7 +268,7 @@ test("[B4] a request that is sent while the server restarts waits for it", async
   context.after(() => store.close());
   const session = await startSession(store);
   const down = proxy.goDown();
-  const asked = Promise.all([store.sessions.get(session.id), runTurn(store, session.id)]);
+  const asked = Promise.all([store.sessions.get(session.id), runSampleTurn(store, session.id)]);
   await down;
   proxy.comeBack();
   const [found, turn] = await asked;
@@ -300,11 +303,11 @@ test("[B2] a program continues with data of the next version if that version onl
     known: dataVersion + 1,
   });
   // The program that runs continues, and a new one of its version can start.
-  const turn = await runTurn(running, session.id);
+  const turn = await runSampleTurn(running, session.id);
   const started = await openPostgresRecords(place);
   context.after(() => started.close());
   assert.deepEqual(await started.turns.get(turn.id), turn);
-  assert.equal((await runTurn(next, session.id)).sequence, 2);
+  assert.equal((await runSampleTurn(next, session.id)).sequence, 2);
   assert.equal((await started.storage.about()).version, dataVersion + 1, "it leaves the version as it is");
 
   const last = [...migrations, nextOf(true), { statements: () => ["alter table moods add column x text"] }];

@@ -11,7 +11,7 @@ import { isUndefinedTable } from "../faults.ts";
 import type { DataVersion } from "../migrations/migrate.ts";
 import type { Migration } from "../migrations/migrations.ts";
 import { postgresDialect } from "./postgres-driver.ts";
-import { mayAskAgain } from "../postgres-faults.ts";
+import { isRetryable } from "../postgres-faults.ts";
 import { sqlRecords, type SqlEngine } from "../sql-records.ts";
 import type { Tables } from "../tables.ts";
 
@@ -73,15 +73,16 @@ export async function openPostgresRecords({ migrations, onPool, ...options }: Po
     db,
     // A migration may rewrite many rows, so its statements have no timeout.
     forMigrating: () => open({ poolMax: 1, statementMs: 0, idleInTransactionMs: 0 }),
-    again: (work) => again(work, limits.recordsRetryMs),
+    retry: (work) => retryFor(work, limits.recordsRetryMs),
     // The collation of a language would order ids differently.
     idType: 'text collate "C"',
     dialect: {
-      hold: (strength) => sql.raw(`for ${strength}`),
+      lockRows: (strength) => sql.raw(`for ${strength}`),
       now: () => sql<number>`(extract(epoch from clock_timestamp()) * 1000)::bigint`,
-      alone: (name) => sql`select pg_advisory_xact_lock(hashtextextended(${name}, 0))`,
+      exclusiveLock: (name) => sql`select pg_advisory_xact_lock(hashtextextended(${name}, 0))`,
       // The collation of a language would lower letters differently.
-      has: ({ text, folded }, word) => sql`strpos(coalesce(${folded}, lower(${text} collate "C")), ${word}) > 0`,
+      containsWord: ({ text, folded }, word) =>
+        sql`strpos(coalesce(${folded}, lower(${text} collate "C")), ${word}) > 0`,
     },
     readVersion,
     async writeVersion(tx, { version, oldest }) {
@@ -130,13 +131,13 @@ function openDatabase(pg: typeof import("pg").default, settings: Settings): Kyse
 }
 
 /** Retries work that changed nothing, for a limited time: a server that restarts or fails over is soon back. */
-async function again<T>(work: () => Promise<T>, withinMs: number): Promise<T> {
+async function retryFor<T>(work: () => Promise<T>, withinMs: number): Promise<T> {
   const deadline = performance.now() + withinMs;
   for (let pause = 20; ; pause = Math.min(pause * 2, 500)) {
     try {
       return await work();
     } catch (error) {
-      if (!mayAskAgain(error) || performance.now() + pause > deadline) throw error;
+      if (!isRetryable(error) || performance.now() + pause > deadline) throw error;
     }
     await delay(pause * (0.5 + Math.random() / 2));
   }

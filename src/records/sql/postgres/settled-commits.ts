@@ -8,7 +8,7 @@ import { setTimeout as delay } from "node:timers/promises";
 import type { Pool, PoolClient } from "pg";
 import { AptoveError } from "../../../domain/errors.ts";
 
-export interface Transaction {
+export interface PostgresTransaction {
   id: string;
   /** The id of the server process that runs it. */
   processId: number;
@@ -19,12 +19,12 @@ export interface Transaction {
 const pauseMs = 50;
 
 /** Returns true if it was committed, and false if nothing of it was done and nothing will be. Throws `storage_failed` if the outcome is not known in time. */
-export async function wasCommitted(pool: Pool, transaction: Transaction, withinMs: number): Promise<boolean> {
+export async function wasCommitted(pool: Pool, transaction: PostgresTransaction, withinMs: number): Promise<boolean> {
   const deadline = performance.now() + withinMs;
   let cause: unknown;
   while (performance.now() < deadline) {
     try {
-      const fate = await ask(pool, transaction);
+      const fate = await askOutcome(pool, transaction);
       if (fate === "unknown") break;
       if (fate !== "in progress") return fate === "committed";
     } catch (error) {
@@ -40,14 +40,17 @@ export async function wasCommitted(pool: Pool, transaction: Transaction, withinM
   );
 }
 
-type Fate = "committed" | "aborted" | "in progress" | "unknown";
+type TransactionOutcome = "committed" | "aborted" | "in progress" | "unknown";
 
-async function ask(pool: Pool, { id, processId, timeline }: Transaction): Promise<Fate> {
+async function askOutcome(pool: Pool, { id, processId, timeline }: PostgresTransaction): Promise<TransactionOutcome> {
   const client = await pool.connect();
   let isUsable = false;
   try {
     if ((await timelineOf(client)) !== timeline) return "unknown";
-    const { rows } = await client.query<{ fate: Fate | null }>("select pg_xact_status($1::xid8) as fate", [id]);
+    const { rows } = await client.query<{ fate: TransactionOutcome | null }>(
+      "select pg_xact_status($1::xid8) as fate",
+      [id],
+    );
     const fate = rows[0]?.fate ?? "unknown";
     // The server's process has not noticed that its client is gone. It must not keep its locks, nor commit later.
     if (fate === "in progress") await client.query(ending, [processId, id]);

@@ -6,16 +6,16 @@
 import { isDeepStrictEqual } from "node:util";
 import { isRecord } from "../../../system/guards.ts";
 
-export interface Template {
+export interface DefaultFields {
   readonly [field: string]: unknown;
 }
 
-export function leanJson(value: object, defaults: Template): string {
+export function leanJson(value: object, defaults: DefaultFields): string {
   return JSON.stringify(drop(value, defaults));
 }
 
 /** Returns the value that `leanJson` received. The caller knows its type. */
-export function fullJson(text: string, defaults: Template): Record<string, unknown> {
+export function fullJson(text: string, defaults: DefaultFields): Record<string, unknown> {
   return fill(JSON.parse(text) as Record<string, unknown>, defaults);
 }
 
@@ -31,7 +31,7 @@ function drop(value: object, unsaid: Template): Record<string, unknown> {
   );
 }
 
-function fill(kept: Record<string, unknown>, defaults: Template): Record<string, unknown> {
+function fill(kept: Record<string, unknown>, defaults: DefaultFields): Record<string, unknown> {
   const value = { ...kept };
   for (const [field, usual] of Object.entries(defaults)) {
     const content = value[field];

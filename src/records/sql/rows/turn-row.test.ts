@@ -3,7 +3,7 @@ import { test } from "node:test";
 import * as fc from "fast-check";
 import { anyCharacter } from "../../../../testing/any-character.ts";
 import { archiveTurn, type FinishedTurn, type PendingTurn, type Turn } from "../../../domain/turn.ts";
-import { completed, draftOf, failed, parked, pendingOf, sessionOf } from "../../suite/samples.ts";
+import { completedSample, draftOf, failedSample, parkedSample, pendingOf, sessionOf } from "../../suite/samples.ts";
 import { rowToTurn, turnToRow } from "./turn-row.ts";
 
 const usage = fc.record(
@@ -40,7 +40,7 @@ const pending: fc.Arbitrary<PendingTurn> = fc
 const finished: fc.Arbitrary<FinishedTurn> = fc
   .record({
     turn: pending,
-    end: fc.constantFrom(completed, parked, failed),
+    end: fc.constantFrom(completedSample, parkedSample, failedSample),
     usage,
     otherModels: fc.dictionary(model, usage, { maxKeys: 2, noNullPrototype: true }),
     isOnlyModel: fc.boolean(),
@@ -76,7 +76,7 @@ test("[T3] any turn reads back from its row unchanged: pending, completed, waiti
 test("[K1] the size of a row depends on its content, not on the depth of the history", () => {
   const sizeAt = (depth: number): number => {
     const turn = pendingOf(draftOf(sessionOf(), { depth, provider: "offline", model: "offline-1" }), depth);
-    return JSON.stringify(turnToRow(completed(turn))).length;
+    return JSON.stringify(turnToRow(completedSample(turn))).length;
   };
   assert.ok(sizeAt(10) < 1_024, `a row takes ${sizeAt(10)} bytes`);
   assert.ok(sizeAt(100_000) - sizeAt(10) < 20);

@@ -3,7 +3,7 @@ import { isDeepStrictEqual } from "node:util";
 import type { Kysely } from "kysely";
 import type { Turn, TurnBlobs } from "../../../domain/turn.ts";
 import type { RunSummary } from "../../../domain/usage.ts";
-import { fullJson, leanJson, type Template } from "./lean-json.ts";
+import { fullJson, leanJson, type DefaultFields } from "./lean-json.ts";
 import type { Tables, TurnRow } from "../tables.ts";
 
 const defaultsOfAll = {
@@ -30,7 +30,7 @@ const defaultsOfFinished = {
   chain: { account: null, responseId: null, previousResponseId: null, expiresAt: null },
   run: { usage: { cached: 0, reasoning: 0 } },
 };
-const defaults: Record<Turn["status"], Template> = {
+const defaults: Record<Turn["status"], DefaultFields> = {
   pending: defaultsOfAll,
   completed: { ...defaultsOfFinished, stopReason: "stop", finalMessage: null },
   awaiting_tool_results: { ...defaultsOfFinished, stopReason: "tool_calls", finalMessage: null },

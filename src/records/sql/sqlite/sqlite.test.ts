@@ -11,15 +11,15 @@ import { AptoveError } from "../../../domain/errors.ts";
 import { recordStoreSuite } from "../../record-store.suite.ts";
 import {
   ada,
-  completed,
+  completedSample,
   draftOf,
-  finish,
-  open,
+  finishSampleTurn,
+  openSampleTurn,
   openingOf,
-  org,
-  read,
-  runFork,
-  runTurn,
+  sampleOrgId,
+  readSession,
+  runSampleFork,
+  runSampleTurn,
   sessionOf,
   startSession,
 } from "../../suite/samples.ts";
@@ -91,7 +91,7 @@ test("[B3] [B4] when one of two writers on one file is killed, every acknowledge
     const statuses = status === "pending" ? ["pending", "completed"] : ["completed"];
     assert.ok(statuses.includes(turn?.status ?? "missing"), `turn ${turnId} is ${turn?.status}, and was ${status}`);
   }
-  const { sessions } = await store.sessions.list({ orgId: org, userId: ada, limit: 10 });
+  const { sessions } = await store.sessions.list({ orgId: sampleOrgId, userId: ada, limit: 10 });
   assert.equal(sessions.length, 4);
   for (const session of sessions) {
     const turns = await store.turns.list(session.id, { limit: 10_000 });
@@ -201,21 +201,21 @@ test("[K1] a fork, a rerun, a continue and a head move write as many rows below 
   const { id } = await startSession(store);
   const costs: number[][] = [];
   for (let depth = 1; depth <= 1_000; depth += 1) {
-    await runTurn(store, id);
+    await runSampleTurn(store, id);
     if (depth !== 10 && depth !== 1_000) continue;
     const [head, parent] = await store.turns.list(id, { limit: 2 });
     assert.ok(head !== undefined && parent !== undefined);
     const place = { parentId: parent.id, depth: head.depth, rerunOf: head.id };
-    const rerun = draftOf(await read(store, id), place);
+    const rerun = draftOf(await readSession(store, id), place);
     const move = { sessionId: id, userId: ada, at: 0 };
     costs.push([
-      await rowsOf(() => runFork(store, head)),
+      await rowsOf(() => runSampleFork(store, head)),
       await rowsOf(async () => {
-        const turn = await open(store, openingOf(rerun, { expectedHead: head.id }));
-        await finish(store, completed(turn), { head: { from: head.id } });
+        const turn = await openSampleTurn(store, openingOf(rerun, { expectedHead: head.id }));
+        await finishSampleTurn(store, completedSample(turn), { head: { from: head.id } });
       }),
       await rowsOf(() => store.sessions.moveHead({ ...move, from: rerun.id, to: head.id })),
-      await rowsOf(() => runTurn(store, id)),
+      await rowsOf(() => runSampleTurn(store, id)),
     ]);
   }
   // A fork writes its session, turn and author, and the end of both. A rerun and a continue write no session and no author.
@@ -232,8 +232,8 @@ test("[K1] a turn needs no new statements: its values are parameters of the stat
   context.after(() => store.close());
   const { id } = await startSession(store);
   const runOne = async (at: number): Promise<void> => {
-    const turn = await open(store, openingOf(draftOf(await read(store, id), { createdAt: at })));
-    await finish(store, { ...completed(turn), statusAt: at + 1 });
+    const turn = await openSampleTurn(store, openingOf(draftOf(await readSession(store, id), { createdAt: at })));
+    await finishSampleTurn(store, { ...completedSample(turn), statusAt: at + 1 });
   };
   await runOne(1_000);
   const before = prepare.mock.callCount();
@@ -257,11 +257,11 @@ test("[B3] a full device is storage_full; no transaction is written in part, and
   await assert.rejects(store.turns.open(openingOf(large, { newSession })), isFull);
   await assert.rejects(store.sessions.insert(sessionOf({ description: "x".repeat(100_000) })), isFull);
   assert.equal(await store.sessions.get(newSession.id), null);
-  assert.deepEqual(await read(store, before.id), before);
+  assert.deepEqual(await readSession(store, before.id), before);
 
   database.pragma("max_page_count = 100000");
-  await open(store, openingOf(large, { newSession }));
-  await runTurn(store, before.id);
+  await openSampleTurn(store, openingOf(large, { newSession }));
+  await runSampleTurn(store, before.id);
 });
 
 test("[B3] a file that is no database, a folder, and a damaged row are storage_failed, never an empty result", async (context) => {
@@ -273,7 +273,7 @@ test("[B3] a file that is no database, a folder, and a damaged row are storage_f
   const session = await startSession(store);
   await withDatabase(file, (database) => database.prepare(`update sessions set doc = '{"name": '`).run());
   await assert.rejects(store.sessions.get(session.id), isFault);
-  await assert.rejects(store.sessions.list({ orgId: org, userId: ada, limit: 1 }), isFault);
+  await assert.rejects(store.sessions.list({ orgId: sampleOrgId, userId: ada, limit: 1 }), isFault);
   await store.close();
   await assert.rejects(store.sessions.get(session.id), isFault);
 

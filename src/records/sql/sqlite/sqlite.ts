@@ -76,11 +76,11 @@ export function sqliteEngine(database: Database.Database, now: () => number = Da
     idType: "text",
     dialect: {
       // A transaction that writes is the only one at that time.
-      hold: () => sql``,
+      lockRows: () => sql``,
       // The time is a parameter because statements are prepared once and cached by their text.
       now: () => sql<number>`${now()}`,
-      alone: () => null,
-      has: ({ text, folded }, word) => sql`instr(coalesce(${folded}, lower(${text})), ${word}) > 0`,
+      exclusiveLock: () => null,
+      containsWord: ({ text, folded }, word) => sql`instr(coalesce(${folded}, lower(${text})), ${word}) > 0`,
     },
     async readVersion(at) {
       const { rows } = await sql<{ user_version: number }>`pragma user_version`.execute(at);
