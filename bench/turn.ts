@@ -7,7 +7,7 @@ import { mkdtempSync, readdirSync, rmSync, statSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { BlobStore } from "../src/blobs/blob-store.ts";
-import { compressedBlobs } from "../src/blobs/compressed.ts";
+import { compressedBlobs } from "../src/blobs/compressed-blobs.ts";
 import { fileBlobs } from "../src/blobs/files/file-blobs.ts";
 import { createAptove, type Aptove } from "../src/index.ts";
 import { Histories } from "../src/engine/turn/kept/histories.ts";

@@ -111,13 +111,13 @@ async function copyBlobs({ from, to }: Copying["stores"], onBlob: Copying["onBlo
 
 /** How many turns the rows have, and a blob that they name and is not there. */
 async function lookThrough(file: string, blobs: BlobStore): Promise<{ turns: number; missing: string | null }> {
-  const [{ compressedBlobs: compressed }, { openSqliteRecords }, { turnIdsIn }] = await Promise.all([
-    import("../blobs/compressed.ts"),
+  const [{ compressedBlobs }, { openSqliteRecords }, { turnIdsIn }] = await Promise.all([
+    import("../blobs/compressed-blobs.ts"),
     import("../records/sql/sqlite/sqlite.ts"),
     import("../records/sql/sqlite/sqlite-snapshot.ts"),
   ]);
   // As the engine names them: they are copied as they lie, which is compressed.
-  const had = new Set(await compressed(blobs).list(""));
+  const had = new Set(await compressedBlobs(blobs).list(""));
   const ids = [...turnIdsIn(file)];
   const records = await openSqliteRecords({ file });
   try {

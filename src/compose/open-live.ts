@@ -39,5 +39,5 @@ async function openBehind({
 
 /** Null: a Redis server answers at the address, and takes its name and password; else what is wrong. */
 export async function redisFault(url: string): Promise<string | null> {
-  return await (await import("../live/redis/ask-redis.ts")).probeRedis(url);
+  return await (await import("../live/redis/probe-redis.ts")).probeRedis(url);
 }

@@ -2,7 +2,7 @@
 import { sha256 } from "../domain/ids.ts";
 import { chunkFile, type ChunkPiece } from "./chunking/chunk-file.ts";
 import { chunkId } from "./chunking/chunk-id.ts";
-import { loadSyntax } from "./chunking/syntax.ts";
+import { loadSyntax } from "./chunking/language-syntax.ts";
 
 export interface FileChunk extends ChunkPiece {
   id: string;

@@ -2,7 +2,7 @@
  * What every retriever must do, as tests. Run it on your own driver to know that it keeps the contract (B5).
  */
 import { suite } from "node:test";
-import type { OpenRetriever, RetrieverForTest } from "./suite/bench.ts";
+import type { OpenRetriever, RetrieverForTest } from "./suite/set-up-retriever.ts";
 import { chunkTests, failureTests, listingTests, reindexTests } from "./suite/indexing.ts";
 import { embeddingTests, filterTests, orgTests, retrievalSearchTests } from "./suite/searching.ts";
 

@@ -3,7 +3,7 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { BlobStore } from "../../src/blobs/blob-store.ts";
-import { compressedBlobs } from "../../src/blobs/compressed.ts";
+import { compressedBlobs } from "../../src/blobs/compressed-blobs.ts";
 import { fileBlobs } from "../../src/blobs/files/file-blobs.ts";
 import { memoryBlobs } from "../../src/blobs/memory/memory-blobs.ts";
 import type { EventLog } from "../../src/live/event-log.ts";

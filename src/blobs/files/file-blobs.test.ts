@@ -13,10 +13,10 @@ import { temporaryFolder } from "../../../testing/temporary-folder.ts";
 import { AptoveError } from "../../domain/errors.ts";
 import { limits } from "../../domain/limits.ts";
 import { blobStoreSuite, type OpenBlobs } from "../blob-store.suite.ts";
-import { compressedBlobs } from "../compressed.ts";
+import { compressedBlobs } from "../compressed-blobs.ts";
 import type { BlobStore } from "../blob-store.ts";
 import { fileBlobs } from "./file-blobs.ts";
-import { DurableFolders } from "./folders.ts";
+import { DurableFolders } from "./durable-folders.ts";
 
 function openFiles(wrap: (store: BlobStore) => BlobStore) {
   return async (context: TestContext): Promise<OpenBlobs> => {

@@ -1,5 +1,5 @@
 import { blobStoreSuite } from "../blob-store.suite.ts";
-import { compressedBlobs } from "../compressed.ts";
+import { compressedBlobs } from "../compressed-blobs.ts";
 import { memoryBlobs } from "./memory-blobs.ts";
 
 blobStoreSuite("blobs in memory", () => ({ store: memoryBlobs(), reopen: null }));

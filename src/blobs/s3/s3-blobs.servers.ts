@@ -4,7 +4,7 @@ import { after, before, suite, test } from "node:test";
 import { createBucket, startRadosgw, type TestRadosgw } from "../../../testing/servers/radosgw.ts";
 import { blobStoreSuite, type OpenBlobs } from "../blob-store.suite.ts";
 import type { BlobStore } from "../blob-store.ts";
-import { compressedBlobs } from "../compressed.ts";
+import { compressedBlobs } from "../compressed-blobs.ts";
 import { s3Blobs } from "./s3-blobs.ts";
 
 let server: TestRadosgw;

@@ -4,9 +4,9 @@ import { startFakeS3, type FakeS3, type FakeS3Options, type S3Fault } from "../.
 import { AptoveError, type ErrorCode } from "../../domain/errors.ts";
 import { blobStoreSuite } from "../blob-store.suite.ts";
 import type { BlobStore } from "../blob-store.ts";
-import { readListPage } from "./list-answer.ts";
+import { readListPage } from "./list-page.ts";
 import { s3Blobs, type S3BlobsOptions } from "./s3-blobs.ts";
-import { s3Location, type S3LocationOptions } from "./s3-place.ts";
+import { s3Location, type S3LocationOptions } from "./s3-location.ts";
 
 const retryPolicy = { attemptsMax: 4, backoffMs: 1, backoffMaxMs: 2, answerMs: 10_000 };
 const bytes = Buffer.from("the bytes of a blob ".repeat(100));

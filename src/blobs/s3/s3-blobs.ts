@@ -10,8 +10,8 @@ import { createHash } from "node:crypto";
 import { AptoveError } from "../../domain/errors.ts";
 import { limits } from "../../domain/limits.ts";
 import { blobExists, checkBlobKey, isBlobKey, type BlobStore } from "../blob-store.ts";
-import { readListPage, type ListPage } from "./list-answer.ts";
-import { s3Location, type S3LocationOptions } from "./s3-place.ts";
+import { readListPage, type ListPage } from "./list-page.ts";
+import { s3Location, type S3LocationOptions } from "./s3-location.ts";
 import { S3Requests, type S3Response, type S3Credentials, type S3RetryPolicy } from "./s3-requests.ts";
 
 export interface S3BlobsOptions extends S3LocationOptions {

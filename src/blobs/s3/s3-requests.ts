@@ -7,7 +7,7 @@ import { setTimeout as pause } from "node:timers/promises";
 import { AwsV4Signer } from "aws4fetch";
 import { AptoveError } from "../../domain/errors.ts";
 import { limits } from "../../domain/limits.ts";
-import type { S3Location } from "./s3-place.ts";
+import type { S3Location } from "./s3-location.ts";
 
 export interface S3Credentials {
   accessKeyId: string;

@@ -6,7 +6,7 @@ import { test } from "node:test";
 import { alice, testEngine, testRunner, type TestEngine } from "../../../testing/engine.ts";
 import { temporaryFolder } from "../../../testing/temporary-folder.ts";
 import { replaceBlob } from "../../../testing/replace-blob.ts";
-import { compressedBlobs } from "../../blobs/compressed.ts";
+import { compressedBlobs } from "../../blobs/compressed-blobs.ts";
 import { fileBlobs } from "../../blobs/files/file-blobs.ts";
 import { AptoveError } from "../../domain/errors.ts";
 import { newId } from "../../domain/ids.ts";

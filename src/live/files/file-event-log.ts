@@ -16,9 +16,9 @@ import { storageFault } from "../../domain/storage-fault.ts";
 import { noFollowFlag } from "../../system/read-files.ts";
 import { systemCode } from "../../system/system-error.ts";
 import { checkTurnId, type EventLog } from "../event-log.ts";
-import { TurnWaiters } from "../waiters.ts";
-import { readEventLines } from "./lines.ts";
-import { OwnTurnFile } from "./own-log.ts";
+import { TurnWaiters } from "../turn-waiters.ts";
+import { readEventLines } from "./event-lines.ts";
+import { OwnTurnFile } from "./own-turn-file.ts";
 
 /** Other processes' logs whose ends are remembered; one that is forgotten is read from its beginning. */
 const endsMax = 1_024;

@@ -2,7 +2,7 @@
 import type { SequencedEvent, TurnEvent } from "../../domain/events.ts";
 import { limits } from "../../domain/limits.ts";
 import { checkTurnId, type EventLog } from "../event-log.ts";
-import { TurnWaiters } from "../waiters.ts";
+import { TurnWaiters } from "../turn-waiters.ts";
 
 export function memoryEventLog(): EventLog {
   return new MemoryEventLog();

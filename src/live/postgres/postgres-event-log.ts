@@ -7,10 +7,10 @@ import { pause } from "../../system/abort.ts";
 import { systemCode } from "../../system/system-error.ts";
 import { Batches } from "../batches.ts";
 import { checkTurnId, type EventLog } from "../event-log.ts";
-import type { TurnProgressTracker } from "../news.ts";
-import { TurnWaiters } from "../waiters.ts";
+import type { TurnProgressTracker } from "../turn-progress.ts";
+import { TurnWaiters } from "../turn-waiters.ts";
 import type { LiveRow, LiveTable, EventPosition } from "./live-table.ts";
-import { OwnTurnRows } from "./own-log.ts";
+import { OwnTurnRows } from "./own-turn-rows.ts";
 
 const batchMax = { countMax: 1_000, weightMax: 8_388_608 };
 

@@ -7,9 +7,9 @@
 import { storageFault } from "../../domain/storage-fault.ts";
 import { limits } from "../../domain/limits.ts";
 import { asLibpq } from "../../system/postgres-url.ts";
-import { TurnProgressTracker, readTurnProgress } from "../news.ts";
+import { TurnProgressTracker, readTurnProgress } from "../turn-progress.ts";
 import { checkTopic, WakeUpSubscribers, type LiveStore } from "../wake-ups.ts";
-import { PostgresListener } from "./listening.ts";
+import { PostgresListener } from "./postgres-listener.ts";
 import { LiveTable, postgresProgressChannel, postgresWakeChannel } from "./live-table.ts";
 import { PostgresEventLog } from "./postgres-event-log.ts";
 

@@ -6,11 +6,11 @@
 import type { SequencedEvent, TurnEvent } from "../../domain/events.ts";
 import { limits } from "../../domain/limits.ts";
 import { checkTurnId, readAll, type EventLog } from "../event-log.ts";
-import type { TurnProgressTracker } from "../news.ts";
-import { TurnWaiters } from "../waiters.ts";
-import type { RedisConnection } from "./connection.ts";
-import { OwnTurnStream, type EarlierEvents } from "./own-turn.ts";
-import type { TurnStreams } from "./streams.ts";
+import type { TurnProgressTracker } from "../turn-progress.ts";
+import { TurnWaiters } from "../turn-waiters.ts";
+import type { RedisConnection } from "./redis-connection.ts";
+import { OwnTurnStream, type EarlierEvents } from "./own-turn-stream.ts";
+import type { TurnStreams } from "./turn-streams.ts";
 
 export interface RedisEventLogParts {
   connection: RedisConnection;

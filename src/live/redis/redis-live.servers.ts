@@ -20,7 +20,7 @@ import { fileEventLog } from "../files/file-event-log.ts";
 import { openPostgresLive } from "../postgres/postgres-live.ts";
 import type { LiveStore } from "../wake-ups.ts";
 import { wakeUpsSuite } from "../wake-ups.suite.ts";
-import { probeRedis } from "./ask-redis.ts";
+import { probeRedis } from "./probe-redis.ts";
 import { openRedisLive } from "./redis-live.ts";
 
 let redis: TestRedis;

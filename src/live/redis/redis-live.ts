@@ -4,11 +4,11 @@
  * and uses it once it is reachable.
  */
 import type { EventLog } from "../event-log.ts";
-import { TurnProgressTracker, readTurnProgress } from "../news.ts";
+import { TurnProgressTracker, readTurnProgress } from "../turn-progress.ts";
 import { checkTopic, WakeUpSubscribers, type LiveStore, type WakeUps } from "../wake-ups.ts";
-import { RedisConnection } from "./connection.ts";
+import { RedisConnection } from "./redis-connection.ts";
 import { RedisEventLog } from "./redis-event-log.ts";
-import { redisProgressChannel, TurnStreams, redisWakeChannel } from "./streams.ts";
+import { redisProgressChannel, TurnStreams, redisWakeChannel } from "./turn-streams.ts";
 
 export interface RedisLiveOptions {
   /** The address: `redis://[user][:password]@host:port[/database]`, or `rediss://` with TLS. */

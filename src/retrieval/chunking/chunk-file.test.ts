@@ -5,7 +5,7 @@ import { languageOf } from "../../domain/language.ts";
 import { limits } from "../../domain/limits.ts";
 import { chunkFile, type ChunkPiece } from "./chunk-file.ts";
 import type { SourceSection, LanguageSyntax } from "./section.ts";
-import { loadSyntax } from "./syntax.ts";
+import { loadSyntax } from "./language-syntax.ts";
 
 async function chunk(path: string, text: string): Promise<ChunkPiece[]> {
   const language = languageOf(path);

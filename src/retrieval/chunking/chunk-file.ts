@@ -7,7 +7,7 @@
  * if a single line does.
  */
 import { limits } from "../../domain/limits.ts";
-import { markdownSections, paragraphs } from "./prose.ts";
+import { markdownSections, paragraphs } from "./prose-sections.ts";
 import type { SourceSection, LanguageSyntax } from "./section.ts";
 import { SourceLines } from "./source-lines.ts";
 

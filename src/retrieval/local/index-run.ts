@@ -10,7 +10,7 @@ import { limits } from "../../domain/limits.ts";
 import { filesOf } from "../commit-files.ts";
 import type { Embedder } from "../embedding.ts";
 import { embeddedText, fileChunks } from "../file-chunks.ts";
-import { embeddingMismatch, wrongDimension } from "../refusals.ts";
+import { embeddingMismatch, wrongDimension } from "../index-errors.ts";
 import type { FileFacts, RepositoryFiles } from "../repository-files.ts";
 import type { IndexJob, IndexProgress, IndexSummary } from "../retriever.ts";
 import { repositoryRow } from "./index-file.ts";

@@ -4,7 +4,7 @@
  */
 import { z } from "zod";
 import { idOf } from "../../domain/ids.ts";
-import type { RequestBounds } from "./connection.ts";
+import type { RequestBounds } from "./qdrant-connection.ts";
 import { matchValue, scrollPoints, type Catalogue, type IndexKey, type Manifest } from "./manifest.ts";
 
 const fileSchema = z.object({

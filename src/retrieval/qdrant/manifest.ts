@@ -10,7 +10,7 @@ import type { QdrantClient, Schemas } from "@qdrant/js-client-rest";
 import { z } from "zod";
 import { AptoveError } from "../../domain/errors.ts";
 import { idOf } from "../../domain/ids.ts";
-import type { QdrantConnection, RequestBounds } from "./connection.ts";
+import type { QdrantConnection, RequestBounds } from "./qdrant-connection.ts";
 import { isMissing } from "./collections.ts";
 
 export const manifestSchema = z.object({

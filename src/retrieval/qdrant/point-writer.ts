@@ -2,7 +2,7 @@
 import type { Schemas } from "@qdrant/js-client-rest";
 import type { Embedder } from "../embedding.ts";
 import { embeddedText, type FileChunk } from "../file-chunks.ts";
-import { wrongDimension } from "../refusals.ts";
+import { wrongDimension } from "../index-errors.ts";
 import { chunkPoint, chunkPointId, markableChunks } from "./chunk-points.ts";
 import { chunkCollection } from "./collections.ts";
 import { filePoint, type FileRecord } from "./file-records.ts";

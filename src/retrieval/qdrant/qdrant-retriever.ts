@@ -7,13 +7,13 @@ import { AptoveError } from "../../domain/errors.ts";
 import { limits } from "../../domain/limits.ts";
 import { anySignal } from "../../system/abort.ts";
 import type { Embedder } from "../embedding.ts";
-import { embeddingMismatch, notIndexed } from "../refusals.ts";
+import { embeddingMismatch, notIndexed } from "../index-errors.ts";
 import type { IndexInfo, IndexJob, IndexSummary, RetrievalQuery, RetrievedChunk, Retriever } from "../retriever.ts";
 import { isMissing } from "./collections.ts";
-import { QdrantConnection, searchBounds, type QdrantAddress, type RequestTimes } from "./connection.ts";
+import { QdrantConnection, searchBounds, type QdrantAddress, type RequestTimes } from "./qdrant-connection.ts";
 import type { LeaseTimes } from "./index-lease.ts";
 import { listManifests, readManifest, type Catalogue, type IndexKey, type Manifest } from "./manifest.ts";
-import { runQdrantIndex } from "./run-index.ts";
+import { runQdrantIndex } from "./run-qdrant-index.ts";
 import { questionOf, searchAt } from "./search.ts";
 
 export interface QdrantRetrieverOptions extends QdrantAddress {

@@ -2,13 +2,13 @@
 import type { Schemas } from "@qdrant/js-client-rest";
 import { AptoveError } from "../../domain/errors.ts";
 import type { Embedder } from "../embedding.ts";
-import { cutQuestion } from "../question.ts";
+import { cutQuestion } from "../cut-question.ts";
 import type { RetrievalQuery, RetrievedChunk } from "../retriever.ts";
 import { identifierTerms, questionTerms } from "../terms.ts";
 import { testCodeWeight } from "../test-code.ts";
 import { chunkSchema, visibleChunks, termsDocument } from "./chunk-points.ts";
 import { chunkCollection } from "./collections.ts";
-import { searchBounds } from "./connection.ts";
+import { searchBounds } from "./qdrant-connection.ts";
 import type { Catalogue, Manifest } from "./manifest.ts";
 
 /** The rank constant of the local index. The server's own default is 2, with which the first ranks would outweigh all others. */

@@ -6,7 +6,7 @@
 import type { Schemas } from "@qdrant/js-client-rest";
 import { filesOf } from "../commit-files.ts";
 import type { Embedder } from "../embedding.ts";
-import { embeddingMismatch } from "../refusals.ts";
+import { embeddingMismatch } from "../index-errors.ts";
 import type { RepositoryFiles } from "../repository-files.ts";
 import type { IndexJob, IndexSummary } from "../retriever.ts";
 import {
@@ -17,7 +17,7 @@ import {
   removedByUnfinishedGeneration,
 } from "./chunk-points.ts";
 import { chunkCollection, ensureCollections } from "./collections.ts";
-import type { RequestBounds } from "./connection.ts";
+import type { RequestBounds } from "./qdrant-connection.ts";
 import { readFiles } from "./file-records.ts";
 import { IndexLease, runBounds, type LeaseTimes } from "./index-lease.ts";
 import { IndexRun } from "./index-run.ts";

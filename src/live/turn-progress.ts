@@ -3,7 +3,7 @@
  * event is woken only by a later one, and one that starts to wait after the notification arrived does not wait for it.
  */
 import { limits } from "../domain/limits.ts";
-import { TurnWaiters } from "./waiters.ts";
+import { TurnWaiters } from "./turn-waiters.ts";
 
 /** The maximum number of remembered turns. The listener of a forgotten turn finds new events by polling. */
 const turnsMax = 4_096;

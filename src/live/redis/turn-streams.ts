@@ -5,8 +5,8 @@
  */
 import { streamKey, type SequencedEvent, type TurnEvent } from "../../domain/events.ts";
 import { limits } from "../../domain/limits.ts";
-import { Batcher } from "../batches.ts";
-import type { RedisConnection } from "./connection.ts";
+import { Batcher } from "../batcher.ts";
+import type { RedisConnection } from "./redis-connection.ts";
 
 export const redisProgressChannel = "aptove:live";
 export const redisWakeChannel = "aptove:wake";

@@ -6,7 +6,7 @@ import { suite, test } from "node:test";
 import { constants, crc32, zstdCompressSync, zstdDecompressSync } from "node:zlib";
 import { AptoveError, type ErrorCode } from "../domain/errors.ts";
 import { limits } from "../domain/limits.ts";
-import { compressedBlobs } from "./compressed.ts";
+import { compressedBlobs } from "./compressed-blobs.ts";
 import { memoryBlobs } from "./memory/memory-blobs.ts";
 
 const key = "turns/1/state.json";

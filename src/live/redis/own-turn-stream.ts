@@ -1,7 +1,7 @@
 /** The log of a turn that this process runs: all its events, and how many of them are in Redis and in the log behind it. */
 import type { SequencedEvent, TurnEvent } from "../../domain/events.ts";
 import type { EventLog } from "../event-log.ts";
-import type { TurnStreams } from "./streams.ts";
+import type { TurnStreams } from "./turn-streams.ts";
 
 export interface OwnTurnStreamParts {
   streams: TurnStreams;

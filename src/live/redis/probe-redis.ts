@@ -1,6 +1,6 @@
 /** Checks whether a Redis server accepts this process, for the command that sets one up. */
 import { createClient } from "@redis/client";
-import { clientOptions, inTime } from "./connection.ts";
+import { clientOptions, inTime } from "./redis-connection.ts";
 
 /** Connects as the live log does, with the user and password of the address. Returns null if the server responds, else the error. */
 export async function probeRedis(url: string): Promise<string | null> {
