@@ -91,10 +91,10 @@ suite("an S3 server that fails", () => {
     {
       fault: unavailable,
       code: "storage_failed",
-      words: /blob a could not be read: S3 answered 503 SlowDown/,
+      words: /blob a could not be read: S3 responded with 503 SlowDown/,
       tries: 4,
     },
-    { fault: { how: "silence" }, code: "storage_failed", words: /blob a .*no answer within 150 ms/, tries: 4 },
+    { fault: { how: "silence" }, code: "storage_failed", words: /blob a .*no response within 150 ms/, tries: 4 },
     { fault: { how: "lost" }, code: "storage_failed", words: /blob a /, tries: 4 },
     { fault: { how: "cut" }, code: "storage_failed", words: /blob a /, tries: 4 },
     { fault: { how: "cut", cleanly: true }, code: "blob_damaged", words: /\ba: its bytes/, tries: 4 },
@@ -115,7 +115,7 @@ suite("an S3 server that fails", () => {
     {
       fault: { how: "refuse", status: 404, code: "NoSuchBucket" },
       code: "storage_failed",
-      words: /make the bucket blobs/,
+      words: /create the bucket blobs/,
       tries: 1,
     },
     {
@@ -148,7 +148,7 @@ suite("an S3 server that fails", () => {
     fake.next("GET", ...Array.from({ length: 4 }, (): S3Fault => ({ how: "cut", cleanly: true })));
     await assert.rejects(
       store.list("a"),
-      refused("storage_failed", /"a" could not be listed: the answer is not whole/),
+      refused("storage_failed", /"a" could not be listed: the response is incomplete/),
     );
   });
 
@@ -215,8 +215,8 @@ test("[B1] the address of a bucket, by path and by host, and invalid ones", () =
   const wrong: [Partial<typeof given & { endpoint: string; region: null }>, RegExp][] = [
     [{ url: "s3://" }, /blobs.url/],
     [{ url: "https://host/bucket" }, /blobs.url/],
-    [{ url: "s3://Upper" }, /blobs.url: "Upper" is not a bucket name/],
-    [{ url: "s3://ab/x" }, /blobs.url: "ab" is not a bucket name: 3 to 63/],
+    [{ url: "s3://Upper" }, /blobs.url: "Upper" is no name of a bucket/],
+    [{ url: "s3://ab/x" }, /blobs.url: "ab" is no name of a bucket: 3 to 63/],
     [{ url: "s3://user:word@bucket" }, /blobs.url/],
     [{ url: "s3://bucket/../up" }, /prefix/],
     [{ url: "s3://bucket/a//b" }, /prefix/],

@@ -174,7 +174,10 @@ suite("Redis that does not behave", () => {
     }
     assert.equal((await running.finished).status, "completed");
     assert.deepEqual(received, await all(running.events()));
-    assert.deepEqual([...new Set(reports)], ["Redis is away; until it is back events come from the log behind it"]);
+    assert.deepEqual(
+      [...new Set(reports)],
+      ["Redis is unreachable; until it is back, events are read from the log behind it"],
+    );
     assert.deepEqual(here.reports, []);
   });
 

@@ -3,7 +3,7 @@ import { sql, type Kysely, type Transaction } from "kysely";
 import { partBlobs } from "../../domain/turn.ts";
 import type { PurgeRecords } from "../purges.ts";
 import { inBatches } from "./batches.ts";
-import { findTurn } from "./rows/turn-row.ts";
+import { selectTurn } from "./rows/turn-row.ts";
 import type { SqlDialect } from "./sql-dialect.ts";
 import { listSteps } from "./steps.ts";
 import type { Tables } from "./tables.ts";
@@ -19,7 +19,7 @@ export function purgeRecords(db: Kysely<Tables>, dialect: SqlDialect): PurgeReco
         return rows.map(({ id }) => id);
       }),
     async blobKeysOf(turnId) {
-      const turn = await findTurn(db, turnId);
+      const turn = await selectTurn(db, turnId);
       if (turn === null) return [];
       const { opening, run, state } = turn.blobs;
       const requests = (await listSteps(db, turnId)).map((step) => step.request.blob);

@@ -7,7 +7,7 @@ import { changedSession } from "../changed-session.ts";
 import type { HeadMove, MoveResult, SessionChange, SessionPage, SessionQuery, SessionRecords } from "../sessions.ts";
 import { inBatches } from "./batches.ts";
 import { rowToSession, sessionToRow } from "./rows/session-row.ts";
-import { findTurn } from "./rows/turn-row.ts";
+import { selectTurn } from "./rows/turn-row.ts";
 import type { SqlDialect } from "./sql-dialect.ts";
 import type { HeadMoveRow, SessionRow, Tables } from "./tables.ts";
 import { agent, pending } from "./turn-status.ts";
@@ -208,7 +208,7 @@ async function moveHead(tx: Transaction<Tables>, dialect: SqlDialect, move: Head
   if (running !== undefined) return { outcome: "busy", runningTurnId: running.id };
   const headTurnId = session.head_turn_id;
   if (headTurnId !== move.from) return { outcome: "head_moved", headTurnId };
-  const target = await findTurn(tx, move.to);
+  const target = await selectTurn(tx, move.to);
   if (target?.sessionId !== move.sessionId || !mayBeParent(target)) return { outcome: "missing" };
 
   await tx

@@ -10,7 +10,7 @@ import { isUniqueViolation } from "./faults.ts";
 import { limitRefusal } from "./limits.ts";
 import { sessionToRow } from "./rows/session-row.ts";
 import { textToRow } from "./rows/text-row.ts";
-import { findTurn, rowToTurn, turnToRow } from "./rows/turn-row.ts";
+import { selectTurn, rowToTurn, turnToRow } from "./rows/turn-row.ts";
 import { addParticipants, isParticipant } from "./sessions.ts";
 import type { SqlDialect } from "./sql-dialect.ts";
 import { insertStep, listSteps, stepToRow } from "./steps.ts";
@@ -25,7 +25,7 @@ export function turnRecords(db: Kysely<Tables>, dialect: SqlDialect): TurnRecord
   return {
     open: (opening) => openTurn(db, dialect, opening),
     finish: (finish) => db.transaction().execute((tx) => finishTurn(tx, dialect, finish)),
-    get: (id) => findTurn(db, id),
+    get: (id) => selectTurn(db, id),
     async list(sessionId, { before, limit, kind }) {
       let select = db.selectFrom("turns").selectAll().where("session_id", "=", sessionId);
       if (kind !== undefined) select = select.where("kind", "=", kind);
@@ -202,7 +202,7 @@ async function repeatOf(db: Kysely<Tables>, { idempotency }: TurnOpening): Promi
 async function refusalBySession(db: Kysely<Tables>, opening: TurnOpening): Promise<OpenResult | null> {
   const { turn, newSession, expectedHead } = opening;
   if (newSession !== null) {
-    if (turn.parentId !== null && (await findTurn(db, turn.parentId)) === null) return { outcome: "missing" };
+    if (turn.parentId !== null && (await selectTurn(db, turn.parentId)) === null) return { outcome: "missing" };
     const { headTurnId } = newSession;
     return headTurnId === expectedHead ? null : { outcome: "head_moved", headTurnId };
   }
@@ -220,7 +220,7 @@ async function refusalBySession(db: Kysely<Tables>, opening: TurnOpening): Promi
   if (session.archived_at !== null) return { outcome: "archived" };
   if (turn.kind === "agent" && session.running_id !== null)
     return { outcome: "busy", runningTurnId: session.running_id };
-  const isTaken = async (): Promise<boolean> => (await findTurn(db, turn.id)) !== null;
+  const isTaken = async (): Promise<boolean> => (await selectTurn(db, turn.id)) !== null;
   const isElsewhere = turn.subagent === undefined && session.head_turn_id !== expectedHead;
   if (isElsewhere || (await isTaken())) return { outcome: "head_moved", headTurnId: session.head_turn_id };
   return await subagentOrMailRefusal(db, opening);
@@ -237,7 +237,7 @@ async function finishTurn(tx: Transaction<Tables>, dialect: SqlDialect, finish: 
     .where("runner_id", "=", runnerId)
     .modifyEnd(dialect.lockRows("update"))
     .executeTakeFirst();
-  if (own === undefined) return { outcome: "refused", turn: await findTurn(tx, turn.id) };
+  if (own === undefined) return { outcome: "refused", turn: await selectTurn(tx, turn.id) };
   const isControlled = await tx.selectFrom("controls").select("id").where("turn_id", "=", turn.id).executeTakeFirst();
   if (isControlled !== undefined && finish.controls === "take first") return { outcome: "controlled" };
   if (isControlled !== undefined) await tx.deleteFrom("controls").where("turn_id", "=", turn.id).execute();

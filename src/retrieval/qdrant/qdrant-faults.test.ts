@@ -206,7 +206,7 @@ test("[B4] two runs at once wait for each other, and a waiting one can be aborte
   await failsWith(
     open("three", { times: { leaseMs: 60_000, waitMsMax: 1 } }).index(job(files)),
     "retrieval_failed",
-    /another run has been writing the index of sample/,
+    /another run is writing the index of sample/,
   );
   abort.abort(new Error("enough"));
   await waiting;

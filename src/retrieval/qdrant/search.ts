@@ -16,14 +16,14 @@ const rankConstant = 60;
 const questionTermsMax = 64;
 
 /** The parts of a question that do not depend on the index. */
-export interface SearchQuestion {
+export interface QdrantQuestion {
   text: string;
   terms: string[];
   names: string[];
   vector: readonly number[] | null;
 }
 
-export async function questionOf(query: RetrievalQuery, embedder: Embedder): Promise<SearchQuestion | null> {
+export async function questionOf(query: RetrievalQuery, embedder: Embedder): Promise<QdrantQuestion | null> {
   const text = cutQuestion(query.text).toWellFormed();
   if (text.trim() === "") return null;
   const [embedded] = await embedder.embed([text]);
@@ -38,7 +38,7 @@ export async function questionOf(query: RetrievalQuery, embedder: Embedder): Pro
 export async function searchAt(
   { connection, name }: Catalogue,
   manifest: Manifest,
-  { question, query, rankWeight }: { question: SearchQuestion; query: RetrievalQuery; rankWeight: number },
+  { question, query, rankWeight }: { question: QdrantQuestion; query: RetrievalQuery; rankWeight: number },
 ): Promise<RetrievedChunk[]> {
   const filter = visibleChunks(manifest, query);
   // The rankings are longer than the result: a chunk low in both can be better than one high in a single ranking.
@@ -74,7 +74,7 @@ interface Ranked {
 }
 
 function rankingsOf(
-  { terms, names, vector }: SearchQuestion,
+  { terms, names, vector }: QdrantQuestion,
   { filter, corpus, limit, rankWeight }: Ranked,
 ): Ranking[] {
   const byWords = (using: string, words: string[]): Ranking[] => {

@@ -6,7 +6,15 @@ import { sha256 } from "../../domain/ids.ts";
 import { limits } from "../../domain/limits.ts";
 import { lexicalEmbedder } from "../lexical-embedding.ts";
 import type { IndexProgress } from "../retriever.ts";
-import { setUpRetriever, farewell, greeting, ids, rejectsWith, tides, type RetrieverForTest } from "./set-up-retriever.ts";
+import {
+  setUpRetriever,
+  farewell,
+  greeting,
+  ids,
+  rejectsWith,
+  tides,
+  type RetrieverForTest,
+} from "./set-up-retriever.ts";
 
 export function chunkTests(forTest: RetrieverForTest): void {
   test("[Q1] a chunk has its path and lines, and its text is exactly those lines", async (context) => {

@@ -4,7 +4,15 @@ import { test } from "node:test";
 import { limits } from "../../domain/limits.ts";
 import { lexicalEmbedder } from "../lexical-embedding.ts";
 import { sampleRepository } from "../sample-repository.ts";
-import { setUpRetriever, farewell, greeting, ids, rejectsWith, tides, type RetrieverForTest } from "./set-up-retriever.ts";
+import {
+  setUpRetriever,
+  farewell,
+  greeting,
+  ids,
+  rejectsWith,
+  tides,
+  type RetrieverForTest,
+} from "./set-up-retriever.ts";
 
 const phrasings = {
   "the name as it is": "greetPerson",

@@ -106,7 +106,7 @@ function mapKeys({ opening, run, state }: TurnBlobs, map: (key: string) => strin
   return { opening: map(opening), run: run === null ? null : map(run), state: state === null ? null : map(state) };
 }
 
-export async function findTurn(db: Kysely<Tables>, id: string): Promise<Turn | null> {
+export async function selectTurn(db: Kysely<Tables>, id: string): Promise<Turn | null> {
   const row = await db.selectFrom("turns").selectAll().where("id", "=", id).executeTakeFirst();
   return row === undefined ? null : rowToTurn(row);
 }
