@@ -73,13 +73,13 @@ async function pack(key: string, bytes: Uint8Array): Promise<Uint8Array> {
   return Buffer.concat([frame, trailerOf(frame, bytes.length)]);
 }
 
-/** Throws `blob_damaged` or `data_newer`, naming the key, unless `packed` is byte for byte what `pack` once gave. */
+/** Returns the content. Throws `blob_damaged` or `data_newer`, naming the key, unless `packed` is byte for byte what `pack` returned. */
 async function unpack(key: string, packed: Uint8Array): Promise<Uint8Array> {
   const frame = Buffer.from(packed.buffer, packed.byteOffset, Math.max(0, packed.length - trailerBytes));
   const trailer = packed.subarray(frame.length);
   const length = trailer.length < trailerBytes ? 0 : lengthIn(trailer);
   if (isNewer(frame, trailer)) throw newer(key);
-  if (!trailerOf(frame, length).equals(trailer)) throw damaged(key, "its bytes do not check out");
+  if (!trailerOf(frame, length).equals(trailer)) throw damaged(key, "its checksum does not match");
   if (length > limits.blobBytesMax) throw damaged(key, `it unpacks to more than ${limits.blobBytesMax} bytes`);
   const options = { maxOutputLength: Math.max(1, length) };
   try {
@@ -108,7 +108,7 @@ function trailerOf(frame: Uint8Array, length: number, magic = skippableMagic): B
   return trailer;
 }
 
-/** A later format has another of the 16 magic numbers of skippable frames; a checksum that is right says that no bit flipped. */
+/** Returns whether a later format wrote the blob. Such a format has another of the 16 magic numbers of skippable frames, and the right checksum shows that no bit flipped. */
 function isNewer(frame: Uint8Array, trailer: Uint8Array): boolean {
   if (trailer.length < trailerBytes) return false;
   const magic = new DataView(trailer.buffer, trailer.byteOffset).getUint32(0, true);

@@ -8,7 +8,7 @@ import { pathFault } from "../domain/active-file.ts";
 import { AptoveError } from "../domain/errors.ts";
 import { limits } from "../domain/limits.ts";
 import { startGit } from "../system/git.ts";
-import { folderRoot, git, trackedFiles, type FileFacts, type RepositoryFiles } from "./repository-files.ts";
+import { folderRoot, runGit, trackedFiles, type FileFacts, type RepositoryFiles } from "./repository-files.ts";
 import type { IndexJob } from "./retriever.ts";
 
 /** Returns the files that a run reads: those of the working copy, or those of a commit. */

@@ -1,6 +1,6 @@
 /**
  * Embeddings from OpenAI, or from any server with the same `POST /embeddings` (Q6). The texts of the chunks and of the questions
- * are sent to it; nothing else leaves this machine.
+ * leave this machine.
  */
 import { AptoveError } from "../domain/errors.ts";
 import { limits } from "../domain/limits.ts";
@@ -72,7 +72,7 @@ async function embedBatch(
     const waitMs = result.retryAfterMs ?? limits.providerBackoffMs * 2 ** (attempt - 1);
     // A retry before the requested time would only be refused again.
     if (waitMs > limits.providerBackoffMaxMs) throw failed(options, result.detail);
-    // If it is aborted, the loop throws the signal's own reason.
+    // If the wait is aborted, the loop throws the signal's own reason.
     await (options.wait ?? pause)(waitMs, signal);
   }
 }

@@ -74,8 +74,8 @@ async function headCommit(root: string, signal?: AbortSignal): Promise<string | 
   return output.trim() || null;
 }
 
-/** Returns what git answers. Throws `repository_invalid`, or the signal's reason. */
-export async function git(root: string, args: string[], signal?: AbortSignal): Promise<string> {
+/** Returns the output of git. Throws `repository_invalid`, or the signal's reason. */
+export async function runGit(root: string, args: string[], signal?: AbortSignal): Promise<string> {
   signal?.throwIfAborted();
   const answer = await askGit({ folder: root, args, answerBytesMax: listingBytesMax, signal });
   signal?.throwIfAborted();

@@ -2,16 +2,15 @@
  * The contract for retrieval: an index of repositories and a search in it (Q1–Q6). A driver finds chunks. The engine chooses
  * which of them the model gets.
  *
- * What a driver must do:
- * - `search` gives at most `candidates` chunks, best first: lexical and vector search over the same filters,
- *   fused by reciprocal rank (Q3). The same question on the same index gives the same order. It may throw
- *   an AptoveError `index_missing`, `index_mismatch`, `data_newer` or `retrieval_failed`, and nothing else.
- * - `index` reads what git tracks and touches only files whose hash changed; an unchanged chunk keeps its id; a
- *   run that fails, is aborted or is killed leaves the former index whole (Q2). Searches go on meanwhile, and
- *   see the new index as soon as it is there, in every process (B4). It may throw `repository_invalid`,
- *   `index_mismatch` (a rebuild fixes it), `data_newer`, `retrieval_failed`, `storage_full` or `storage_failed`; an aborted
- *   run throws the signal's reason.
- * - An index is an organisation's own: whoever asks for another sees neither its chunks nor that it is there (H4).
+ * A driver must do the following.
+ * - `search` returns at most `candidates` chunks, best first: lexical and vector search over the same filters, fused by
+ *   reciprocal rank (Q3). The same question on the same index returns the same order. It may throw an AptoveError
+ *   `index_missing`, `index_mismatch`, `data_newer` or `retrieval_failed`, and nothing else.
+ * - `index` reads what git tracks and changes only files whose hash changed. An unchanged chunk keeps its id. A run that fails,
+ *   is aborted or is killed leaves the former index unchanged (Q2). Searches continue in the meantime, and see the new index as
+ *   soon as it is complete, in every process (B4). `index` may throw `repository_invalid`, `index_mismatch` (a rebuild fixes it),
+ *   `data_newer`, `retrieval_failed`, `storage_full` or `storage_failed`. An aborted run throws the signal's reason.
+ * - An index belongs to one organisation. A query for another organisation sees neither its chunks nor that it exists (H4).
  *   The same name in two organisations is two indexes.
  * - Workspace ids are not stored (Q1).
  */

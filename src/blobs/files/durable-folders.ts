@@ -1,6 +1,6 @@
 /**
- * The folders of a file store. They are created and synced so that files renamed into them survive power loss, and are never
- * left through a symbolic link. A folder is named by its path below the root; the root is "".
+ * The folders of a file store. They are created and synced so that files renamed into them survive power loss, and no
+ * symbolic link leads out of them. A folder is named by its path below the root; the root is "".
  */
 import { lstatSync, mkdirSync, realpathSync } from "node:fs";
 import { realpath, rmdir } from "node:fs/promises";
@@ -119,7 +119,7 @@ async function syncIfPresent(path: string): Promise<void> {
   try {
     await syncFolder(path);
   } catch (error) {
-    // A delete of the folder's last file removed it: there is nothing left to make durable.
+    // The folder was removed with its last file, so there is nothing left to make durable.
     if (systemCode(error) !== "ENOENT") throw error;
   }
 }

@@ -15,7 +15,7 @@ import { createDurableFile } from "../../system/durable-files.ts";
 import { noFollowFlag } from "../../system/read-files.ts";
 import { isAbsence, systemCode } from "../../system/system-error.ts";
 import { blobExists, checkBlobKey, isBlobKey, type BlobStore } from "../blob-store.ts";
-import { Folders, parentOf } from "./folders.ts";
+import { DurableFolders, parentOf } from "./durable-folders.ts";
 
 /**
  * The folder in which blobs are written before they have their name. No key can begin with it, so a file that a crashed
@@ -49,7 +49,7 @@ class FileBlobs implements BlobStore {
     const aside = this.#folders.pathOf(`${asideFolder}/${randomUUID()}`);
     try {
       await createDurableFile(aside, bytes);
-      await this.#place(aside, key, bytes);
+      await this.#nameFile(aside, key, bytes);
     } catch (error) {
       // If this fails too, the next opening removes the file. The first failure is the one to report.
       await Promise.allSettled([rm(aside, { force: true })]);
@@ -178,7 +178,7 @@ function nameOnce(aside: string, path: string): boolean {
   return true;
 }
 
-/** Returns true if no blob has the key: nothing is at its path, or a folder is. */
+/** Returns whether the error means that no blob has the key: nothing is at its path, or a folder is. */
 function hasNoBlob(error: unknown): boolean {
   return isAbsence(error) || systemCode(error) === "EISDIR";
 }

@@ -20,7 +20,7 @@ import { TurnWaiters } from "../turn-waiters.ts";
 import { readEventLines } from "./event-lines.ts";
 import { OwnTurnFile } from "./own-turn-file.ts";
 
-/** Other processes' logs whose ends are remembered; one that is forgotten is read from its beginning. */
+/** The maximum number of other processes' logs whose ends are remembered. A forgotten one is read from its beginning. */
 const endsMax = 1_024;
 
 /** Opens the live logs of a folder. Creates the folder if it does not exist. Throws `storage_full` or `storage_failed`. */

@@ -7,7 +7,7 @@
 import { closeSync, constants, fstatSync, ftruncateSync, openSync, readFileSync, writeSync } from "node:fs";
 import type { SequencedEvent, TurnEvent } from "../../domain/events.ts";
 import { noFollowFlag } from "../../system/read-files.ts";
-import { lineOf, readLines } from "./lines.ts";
+import { eventLine, readEventLines } from "./event-lines.ts";
 
 interface Queued {
   event: TurnEvent;

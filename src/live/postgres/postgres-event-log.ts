@@ -1,11 +1,11 @@
-/** The live log in PostgreSQL, for several servers without Redis, and behind Redis where there is one. */
+/** The live log in PostgreSQL, for several servers without Redis, and behind Redis if there is one. */
 import type { SequencedEvent, TurnEvent } from "../../domain/events.ts";
 import { limits } from "../../domain/limits.ts";
 import { AptoveError } from "../../domain/errors.ts";
 import { storageFault } from "../../domain/storage-fault.ts";
 import { pause } from "../../system/abort.ts";
 import { systemCode } from "../../system/system-error.ts";
-import { Batches } from "../batches.ts";
+import { Batcher } from "../batcher.ts";
 import { checkTurnId, type EventLog } from "../event-log.ts";
 import type { TurnProgressTracker } from "../turn-progress.ts";
 import { TurnWaiters } from "../turn-waiters.ts";
@@ -81,7 +81,7 @@ export class PostgresEventLog implements EventLog {
       try {
         return await action();
       } catch (error) {
-        if (!isAway(error) || signal.aborted || performance.now() + pauseMs > end) throw error;
+        if (!isUnreachable(error) || signal.aborted || performance.now() + pauseMs > end) throw error;
         await pause(pauseMs, signal);
       }
     }

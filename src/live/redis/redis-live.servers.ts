@@ -164,13 +164,13 @@ suite("Redis that does not behave", () => {
     };
     const [here, there] = [await server(), await server()];
     const running = await here.start("count");
-    const heard: SequencedEvent[] = [];
+    const received: SequencedEvent[] = [];
     for await (const event of await there.engine.turns.events(alice, running.turnId, { afterSeq: 0 })) {
-      heard.push(event);
-      const { event: said } = event;
-      if (said.type !== "text_delta") continue;
-      if (said.delta === "two ") await redis.kill().then(gates[0]?.resolve);
-      if (said.delta === "three ") await redis.start().then(gates[1]?.resolve);
+      received.push(event);
+      const { event: payload } = event;
+      if (payload.type !== "text_delta") continue;
+      if (payload.delta === "two ") await redis.kill().then(gates[0]?.resolve);
+      if (payload.delta === "three ") await redis.start().then(gates[1]?.resolve);
     }
     assert.equal((await running.finished).status, "completed");
     assert.deepEqual(received, await all(running.events()));

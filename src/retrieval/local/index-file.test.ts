@@ -129,8 +129,8 @@ test("[Q2] closing ends a waiting run, and discards an unfinished one", async (c
   await assert.rejects((await open()).search(question), hasCode("index_missing", /not indexed/));
 });
 
-test("[Q2] an index of an older format is refused with the fix, and built anew by the next run", async (context) => {
-  const { file, job, open } = await place(context, { "a.md": "A lighthouse.\n" });
+test("[Q2] an index of an older format is refused with the fix, and the next run builds it again", async (context) => {
+  const { file, job, open } = await setUpIndex(context, { "a.md": "A lighthouse.\n" });
   const retriever = await open();
   await retriever.index(job);
   // No program wrote such a number yet, and 0 is a file without tables.

@@ -1,8 +1,7 @@
 /**
- * The file of the local index: `<folder>/index.db`, SQLite in WAL mode, used by several processes at once
- * (B4). Everything in it is derived from working copies and can be made again, so a file of an older format is
- * emptied by the next `index` instead of being migrated. One of a newer format is refused and stays as it is (B2).
- * docs/formats/index.md describes the tables.
+ * The file of the local index: `<folder>/index.db`, SQLite in WAL mode, used by several processes at once (B4). All its content
+ * is derived from working copies and can be built again. So the next `index` empties a file of an older format instead of
+ * migrating it. A file of a newer format is refused and stays unchanged (B2). docs/formats/index.md describes the tables.
  */
 import { closeSync, mkdirSync, openSync } from "node:fs";
 import { join } from "node:path";
@@ -16,7 +15,7 @@ import { systemCode } from "../../system/system-error.ts";
 
 export type IndexDatabase = Database.Database;
 
-/** Counts up when the tables change, and when chunks or terms come about in another way: old ones would lie. */
+/** The version of the format. It increases when the tables change, or when chunks or terms are made differently, because old ones would be wrong. */
 export const formatVersion = 1;
 
 const tables = `
@@ -110,7 +109,7 @@ export async function beginRun(database: IndexDatabase, signal: AbortSignal): Pr
   if (formatOf(database) !== formatVersion) recreate(database);
 }
 
-/** Inside the transaction, so that a failed first run leaves even an index of another format whole. */
+/** Creates the tables again. It runs inside the transaction, so that a failed first run leaves even an index of another format unchanged. */
 function recreate(database: IndexDatabase): void {
   const names = (condition: string): string[] =>
     database.prepare<[], string>(`SELECT name FROM sqlite_schema WHERE type = 'table' AND ${condition}`).pluck().all();

@@ -7,7 +7,7 @@ import { AptoveError } from "../../domain/errors.ts";
 import { newId } from "../../domain/ids.ts";
 import { limits } from "../../domain/limits.ts";
 import { pause } from "../../system/abort.ts";
-import type { RequestBounds } from "./connection.ts";
+import type { RequestBounds } from "./qdrant-connection.ts";
 import { beginManifest, readManifest, swapManifest, type Catalogue, type IndexKey, type Manifest } from "./manifest.ts";
 
 export interface LeaseTimes {
@@ -63,7 +63,7 @@ export class IndexLease {
         const fix = "try again when it has ended";
         throw new AptoveError("retrieval_failed", `another run is writing the index of ${key.repo}; ${fix}`);
       } else {
-        // If it is aborted, the next request throws the signal's reason.
+        // If the wait is aborted, the next request throws the signal's reason.
         await pause(Math.min(500, leaseMs / 4), signal);
       }
       const seen = (await readManifest(catalogue, key, bounds)) ?? manifest;

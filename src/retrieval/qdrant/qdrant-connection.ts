@@ -51,7 +51,7 @@ export class QdrantConnection {
         signal?.throwIfAborted();
         const fault = faultOf(error);
         if (!fault.isPassing || attempt >= attemptsMax) throw this.#failed(fault);
-        // If it is aborted, the loop throws the signal's own reason.
+        // If the wait is aborted, the loop throws the signal's own reason.
         await pause(this.#times.backoffMs * 2 ** (attempt - 1), signal);
       }
     }

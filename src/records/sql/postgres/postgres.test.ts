@@ -119,7 +119,7 @@ test("[B2] records of a newer version are refused and left unchanged", async (co
   assert.deepEqual(rows, [{ version: dataVersion + 1, runners: null }]);
 });
 
-test("[B3] a full disk is storage_full, and nothing is half written", async (context) => {
+test("[B3] a full disk is storage_full, and no transaction is written in part", async (context) => {
   const place = newPlace();
   const store = await openPostgresRecords(place);
   context.after(() => store.close());

@@ -143,7 +143,7 @@ async function retryFor<T>(work: () => Promise<T>, withinMs: number): Promise<T>
   }
 }
 
-/** Returns 0 for both before the first migration. */
+/** Returns version 0 before the first migration. */
 async function readVersion(db: Kysely<Tables>): Promise<DataVersion> {
   try {
     const { rows } = await sql<DataVersion>`select version, oldest from schema_version`.execute(db);

@@ -19,9 +19,9 @@ export function fullJson(text: string, defaults: DefaultFields): Record<string, 
   return fill(JSON.parse(text) as Record<string, unknown>, defaults);
 }
 
-function drop(value: object, unsaid: Template): Record<string, unknown> {
-  const said = Object.entries(value).filter(
-    ([field, content]) => !(field in unsaid && isDeepStrictEqual(content, unsaid[field])),
+function drop(value: object, defaults: DefaultFields): Record<string, unknown> {
+  const kept = Object.entries(value).filter(
+    ([field, content]) => !(field in defaults && isDeepStrictEqual(content, defaults[field])),
   );
   return Object.fromEntries(
     kept.map(([field, content]) => {

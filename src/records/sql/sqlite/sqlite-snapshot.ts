@@ -1,4 +1,4 @@
-/** A copy of an SQLite store as it is at one moment, while others go on writing to it. */
+/** A copy of an SQLite store at one moment, while other processes continue to write to it. */
 import { closeSync, openSync, rmSync } from "node:fs";
 import { dirname } from "node:path";
 import Database from "better-sqlite3";

@@ -36,8 +36,8 @@ function hasLog(file: string): boolean {
 }
 
 /**
- * The last connection to close writes the log into the file, unless it is one that only reads. So records of a newer
- * version, which are refused after they were opened, stay as they are while this one is open (B2).
+ * Keeps records of a newer version unchanged: they are refused after they were opened (B2). The last connection that closes
+ * writes the log into the file, unless it only reads; so the log is not written while this connection is open.
  */
 function openReader(file: string): Database.Database {
   try {
@@ -102,7 +102,7 @@ export function sqliteEngine(database: Database.Database, now: () => number = Da
   };
 }
 
-/** Returns 0 where there are no records yet. */
+/** Returns version 0 if there are no records yet. */
 async function readOldest(db: Kysely<Tables>, version: number): Promise<number> {
   if (version === 0) return 0;
   const { rows } = await sql<{ version: number }>`select version from schema_oldest`.execute(db);
