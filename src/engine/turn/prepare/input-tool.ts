@@ -48,6 +48,6 @@ function piece(all: string, offset: number): string {
   const end = Math.min(all.length, offset + limits.readCharactersMax);
   const shown = all.slice(offset, end).toWellFormed();
   return end < all.length
-    ? `${shown}\n(characters ${offset} to ${end} of ${all.length}; go on with offset ${end})`
+    ? `${shown}\n(characters ${offset} to ${end} of ${all.length}; continue with offset ${end})`
     : shown;
 }
