@@ -80,7 +80,7 @@ test("[I1] a part with mode file is read with a tool: at once, later, by another
   const other = await testEngine(t, { ...shared, script: reads("notes.txt") });
   const later = await other.ask("again", { sessionId: before.sessionId });
   assert.ok(!later.warnings.some(({ code }) => code === "tools_changed"));
-  assert.match(await other.answer(later.id), /go on with offset 49152\)$/);
+  assert.match(await other.answer(later.id), /continue with offset 49152\)$/);
   const rerun = await other.ask("", { rerun: { turnId: first.id } });
   assert.deepEqual(
     rerun.input?.map(({ name, content }) => [name, content?.sha256]),
