@@ -33,7 +33,7 @@ test("[W7] [L3] every provider that the configuration makes callable is there by
   await assert.rejects(engine.turns.run(owner, { instruction: "x", agentContextId: "claude" }), (error) => {
     assert.match(
       String(error),
-      /names the provider "anthropic"; configured are: "offline", "openai", "google", "work"/,
+      /names the provider "anthropic"; the configured providers are: "offline", "openai", "google", "work"/,
     );
     return true;
   });

@@ -121,7 +121,7 @@ for (const [rule, what, plant] of faults) {
 test("the checker passes a message that was recorded as having come too late", () => {
   const { history, final, turns, operations } = world();
   operations[0].steered.push("s1");
-  const value = { code: "steer_undelivered", message: "there was no model call left to hand this in: s1" } as const;
+  const value = { code: "steer_undelivered", message: "no model call was left to deliver this message: s1" } as const;
   turns[0].events[0]?.push({ id: "x:7", event: { type: "CUSTOM", name: "aptove.warning", value } });
   assert.deepEqual(
     check(history, final).violations.filter(({ rule }) => rule === "V4"),

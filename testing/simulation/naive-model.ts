@@ -181,7 +181,7 @@ export function boundedOutput(callId: string, output: string): string {
   const max = limits.toolResultCharactersMax;
   if (output.length <= max) return output;
   const left = output.length - max;
-  const note = `[… ${left} characters left out; all of it is kept as output:${callId} …]`;
+  const note = `[… ${left} characters left out; the whole output is kept as output:${callId} …]`;
   return `${output.slice(0, (max * 3) / 4)}\n${note}\n${output.slice(output.length - max / 4)}`;
 }
 

@@ -35,8 +35,8 @@ test("[G1] [E6] [D1] an edit counts at the next turn on every server, and no pas
     [next, "Praise."],
   ] as const) {
     const { version = 0, hash } = turn.manifest.conversationContext;
-    const said = await one.engine.contexts.get(alice, { ...conversation, version });
-    assert.equal(contextHash(said.content ?? assert.fail()), hash);
+    const stored = await one.engine.contexts.get(alice, { ...conversation, version });
+    assert.equal(contextHash(stored.content ?? assert.fail()), hash);
     assert.ok((await (await one.engine.turns.read(alice, turn.id)).prompt())?.startsWith(prompt));
   }
   assert.deepEqual(await one.engine.contexts.get(alice, conversation), second);
@@ -74,19 +74,19 @@ test("[G1] [G2] a record stands over the configured context of its id, and retir
 test("[G1] [E8] a context is what config.toml takes, and names what the configuration has", async (t) => {
   const { engine } = await testEngine(t);
   const faults: [kind: "agent" | "conversation", entry: Record<string, unknown>, detail: RegExp][] = [
-    ["agent", { provider: "nobody" }, /^provider: "nobody" is not configured; configured are: "scripted"$/],
+    ["agent", { provider: "missing" }, /^provider: "missing" is not configured; configured are: "scripted"$/],
     ["agent", { api_key: "sk-1" }, /^api_key is not known in such a context$/],
     ["conversation", { provider: "scripted" }, /^provider is not known in such a context$/],
     ["conversation", { boot_promt: "x" }, /^boot_promt is not known; did you mean "boot_prompt"\?$/],
     ["conversation", { settings: { temperature: 9 }, history: 1 }, /^settings\.temperature must .*; history must be/],
-    ["conversation", { boot_prompt: "x".repeat(200_000) }, /may have 131072$/],
+    ["conversation", { boot_prompt: "x".repeat(200_000) }, /the limit is 131072$/],
   ];
   for (const [kind, entry, detail] of faults) {
     const put = engine.contexts.put(alice, { kind, id: "x", entry });
     await assert.rejects(put, (error) => {
-      const { code, detail: said } = error as { code: string; detail: string };
+      const { code, detail: message } = error as { code: string; detail: string };
       assert.equal(code, "context_invalid");
-      assert.match(said, detail);
+      assert.match(message, detail);
       return true;
     });
   }

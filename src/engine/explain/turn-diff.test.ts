@@ -82,7 +82,7 @@ test("[D1] a turn and its rerun with a changed file differ in that file and in t
   ]);
 });
 
-test("[D1] prompt, tools, model, settings, mode and contexts are told apart one by one", async (t) => {
+test("[D1] prompt, tools, model, settings, mode and contexts are compared one by one", async (t) => {
   const at = await testEngine(t);
   const plain = await at.ask("one");
   const tools = [{ name: "look", parameters: { type: "object" } }];

@@ -160,7 +160,7 @@ test("[D2] a parent that is gone is a fault of the turn below it", async (t) => 
   assert.deepEqual([fault?.turnId, fault?.reason], [tools.id, `its parent ${first.id} is not stored`]);
 });
 
-test("[D2] turns that could not be sealed are counted, those that run are passed over, and who may not see is told nothing", async (t) => {
+test("[D2] turns that could not be sealed are counted, running turns are skipped, and a caller who may not see the session learns nothing", async (t) => {
   const dead = new Set<string>();
   const never = new Promise<void>(() => {});
   const first = await testEngine(t, {

@@ -115,7 +115,7 @@ test("[P3] a code is good once, for five minutes", async (t) => {
   assert.equal((await engine.devices.list(ada)).length, 1);
 });
 
-test("[P3] after five wrong guesses no open code is worth anything, whoever made it", async (t) => {
+test("[P3] after five wrong guesses every open code is worthless, whichever user made it", async (t) => {
   const { engine, person } = await world(t);
   const [ada, bob] = [await person(), await person()];
   const codes = [await engine.devices.pair(ada), await engine.devices.pair(bob)];
@@ -138,7 +138,7 @@ test("[P3] of two claims of one code at once one wins", async (t) => {
   assert.equal((await engine.devices.list(ada)).length, 1);
 });
 
-test("[P3] a device keeps the id that it gives itself, unless that is no id or somebody else's", async (t) => {
+test("[P3] a device keeps the id that it chooses, unless it is no id or belongs to another user", async (t) => {
   const { person, paired } = await world(t);
   const [ada, bob] = [await person(), await person()];
   assert.equal((await paired(ada, "phone")).deviceId, "phone");
@@ -162,7 +162,7 @@ test("[P3] a device that is paired again has one token: the new one", async (t) 
   );
 });
 
-test("[P3] [H4] one sees and revokes one's own devices; an admin those of the org; nobody another org's", async (t) => {
+test("[P3] [H4] a user sees and revokes their own devices, an admin those of the org, and no user those of another org", async (t) => {
   const { engine, person, paired } = await world(t);
   const [ada, bob] = [await person(), await person()];
   const [admin, stranger] = [await person("admin"), await person("admin", newId())];
@@ -180,7 +180,7 @@ test("[P3] [H4] one sees and revokes one's own devices; an admin those of the or
   assert.deepEqual(await idsOf(ada), []);
 });
 
-test("[P3] [H4] a pairing code is nobody's business but of who made it", async (t) => {
+test("[P3] [H4] only the user who made a pairing code sees its state", async (t) => {
   const { engine, person } = await world(t);
   const { id } = await engine.devices.pair(await person());
   for (const caller of [await person("admin"), await person("member", newId())]) {
@@ -202,7 +202,7 @@ test("[P3] [H4] a lost device cannot outlive its revoking: it pairs none, makes 
   await assert.rejects(engine.devices.pair(await person("reader")), forbidden);
 });
 
-test("[P2] [P3] a token speaks for its device and no other; another key for a device that nobody else has", async (t) => {
+test("[P2] [P3] a token acts for its device and no other; another key acts for a device that no other user has", async (t) => {
   const { engine, person, paired } = await world(t);
   const { devices } = engine;
   const [ada, bob] = [await person(), await person()];
@@ -220,7 +220,7 @@ test("[P2] [P3] a token speaks for its device and no other; another key for a de
   await assert.rejects(devices.resolve(ada, "two\nlines"), { code: "request_invalid" });
 });
 
-test("[P3] whoever watches a key is told at once when it is revoked, replaced or expired", async (t) => {
+test("[P3] a watcher of a key is informed at once when it is revoked, replaced or expired", async (t) => {
   const { engine, person, paired, clock } = await world(t);
   const admin = await person("admin");
   const ended: string[] = [];
@@ -245,24 +245,24 @@ test("[P3] whoever watches a key is told at once when it is revoked, replaced or
   assert.deepEqual(ended.slice(3), ["key", "short"]);
 });
 
-test("[P3] [B4] whoever watches a key is told soon when another process revokes it", async (t) => {
+test("[P3] [B4] a watcher of a key is informed soon when another process revokes it", async (t) => {
   const { engine, person, paired, deps } = await world(t);
   const ada = await person();
   const phone = await paired(ada);
   const there = await createEngine({ ...deps, runner: { ...deps.runner, id: newId() } });
   t.after(() => there.close({ graceMs: 0 }));
-  const told = new EventTarget();
-  engine.keys.watch({ secret: phone.token, caller: ada }, () => told.dispatchEvent(new Event("end")));
+  const informed = new EventTarget();
+  engine.keys.watch({ secret: phone.token, caller: ada }, () => informed.dispatchEvent(new Event("end")));
   // Nothing else keeps the test's process alive while the engine's own timer does not.
   const alive = setInterval(() => undefined, 1_000);
   t.after(() => clearInterval(alive));
-  const end = once(told, "end");
+  const end = once(informed, "end");
   await there.devices.revoke(ada, phone.id);
   await end;
 });
 
-test("[P3] [H4] with wake-ups they are told at once, and not when their process looks next", async (t) => {
-  // Nobody looks by itself.
+test("[P3] [H4] with wake-ups watchers are informed at once, and not at the next check of their process", async (t) => {
+  // No process checks on its own.
   t.mock.timers.enable({ apis: ["setInterval"] });
   const { engine, person, paired, deps } = await world(t, { wakeUps: memoryWakeUps() });
   const ada = await person();

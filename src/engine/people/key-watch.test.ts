@@ -5,7 +5,7 @@ import { AptoveError } from "../../domain/errors.ts";
 import { memoryRecords } from "../../records/memory/memory-records.ts";
 import { KeyWatch } from "./key-watch.ts";
 
-test("[H4] a store that is away is told of once, until it has been back; nobody's connection ends for it", async (t) => {
+test("[H4] an unreachable store is reported once, until it works again, and ends no connection", async (t) => {
   const reports: string[] = [];
   const records = memoryRecords();
   let isAway = true;

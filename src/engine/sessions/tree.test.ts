@@ -192,7 +192,7 @@ test("[T6] the graph of a session shows the lineage above it and the forks besid
   );
 });
 
-test("[H4] [S6] a removed session of somebody else's is not there", async (t) => {
+test("[H4] [S6] a removed session of another user is not found", async (t) => {
   const { ask, engine } = await testEngine(t);
   const turn = await ask("one");
   await engine.tree.remove(alice, turn.sessionId);

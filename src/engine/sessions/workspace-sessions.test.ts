@@ -15,8 +15,8 @@ const workspaceId = "default";
 
 interface World extends TestEngine {
   store: TranscriptStore;
-  /** What the operator was told of transcripts. */
-  told: string[];
+  /** The reports about transcripts. */
+  reports: string[];
   read(): Promise<string>;
   edit(text: string | Uint8Array): Promise<void>;
   begin(more?: { fresh?: boolean }): ReturnType<TestEngine["engine"]["workspaceSessions"]["begin"]>;
@@ -26,8 +26,8 @@ interface World extends TestEngine {
 
 async function world(t: TestContext): Promise<World> {
   const store = memoryTranscripts();
-  const told: string[] = [];
-  const transcripts = createTranscripts({ store, now: Date.now, report: (message) => void told.push(message) });
+  const reports: string[] = [];
+  const transcripts = createTranscripts({ store, now: Date.now, report: (message) => void reports.push(message) });
   // As compose.ts puts them together: the settings are the engine's own.
   const workspaces: WorkspaceParts = {
     ofDevice: () => assert.fail("no device is paired here"),
@@ -43,7 +43,7 @@ async function world(t: TestContext): Promise<World> {
   return {
     ...made,
     store,
-    told,
+    reports,
     read: async () => {
       await settled();
       return Buffer.from((await store.read(workspaceId, currentTranscriptName))?.content ?? "").toString();
@@ -103,12 +103,12 @@ test("[W4] session.md has what was asked and answered in the current session, wh
 test("[W5] what a person wrote into session.md is where the next session begins, once", async (t) => {
   const { begin, ask, edit, given, read, engine, caller } = await world(t);
   await ask("one", { workspaceId });
-  const told =
-    "## User\n\nWho am I?\n\n## Assistant\n\nYou are Ada.\n\n## User\n\nAnd you?\n\n## Assistant\n\nNobody.\n";
-  await edit(told);
+  const reports =
+    "## User\n\nWho am I?\n\n## Assistant\n\nYou are Ada.\n\n## User\n\nAnd you?\n\n## Assistant\n\nA friend.\n";
+  await edit(reports);
   const { session } = await begin();
   const turn = await ask("go on", { sessionId: session.id });
-  assert.deepEqual(given(), ["Who am I?", "You are Ada.", "And you?", "Nobody.", "go on"]);
+  assert.deepEqual(given(), ["Who am I?", "You are Ada.", "And you?", "A friend.", "go on"]);
   const again = (await begin()).session;
   assert.equal(again.originTurnId, turn.id);
   assert.ok((await read()).includes("You are Ada."));
@@ -158,13 +158,13 @@ test("[W5] the imported turn is a turn like others: it is read, found, verified 
 });
 
 test("[W5] what cannot be read is kept aside, and the session begins empty with a warning", async (t) => {
-  const { begin, ask, edit, store, told } = await world(t);
+  const { begin, ask, edit, store, reports } = await world(t);
   await ask("one", { workspaceId });
   await edit(Buffer.from([0x23, 0xff, 0x00]));
   const { session, warnings } = await begin();
   assert.equal(session.originTurnId, null);
   assert.equal(warnings.length, 1);
-  assert.equal(told.length, 1);
+  assert.equal(reports.length, 1);
   assert.equal(await store.stat(workspaceId, currentTranscriptName), null);
 });
 
@@ -175,17 +175,17 @@ test("[W3] [S6] where the last session was deleted the next begins empty, and sa
   await engine.tree.remove(caller, turn.sessionId);
   const { session, warnings } = await begin();
   assert.equal(session.originTurnId, null);
-  assert.match(warnings[0] ?? "", /no longer there/);
+  assert.match(warnings[0] ?? "", /no longer exists/);
   await assert.rejects(
     engine.workspaceSessions.begin(caller, { workspaceId: ".." }),
     (error) => error instanceof AptoveError && error.code === "workspace_unknown",
   );
 });
 
-test("[H4] to whoever does not own the data folder the id of a workspace is a label: no settings, no transcript, no session of it", async (t) => {
+test("[H4] for a user who does not own the data folder the id of a workspace is a label: no settings, no transcript, no session of it", async (t) => {
   const { engine, caller, deps, store } = await world(t);
   const member: Caller = { ...caller, userId: newId(), role: "member" };
-  Object.assign(deps.workspaces ?? assert.fail(), { settings: () => assert.fail("nobody asks") });
+  Object.assign(deps.workspaces ?? assert.fail(), { settings: () => assert.fail("no settings are read") });
   const turn = await (await engine.turns.run(member, { instruction: "one", workspaceId })).finished;
   assert.equal(turn.workspaceId, workspaceId);
   await assert.rejects(

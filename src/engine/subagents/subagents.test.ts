@@ -21,7 +21,7 @@ import type { Script, ScriptedAnswer } from "../../providers/scripted/scripted.t
 import type { Tool } from "../../tools/tool.ts";
 import { createEngine } from "../create-engine.ts";
 
-/** What the model of a turn was told last by a person or the one that began it, without its header. */
+/** The last message to the model of a turn, from a person or from the spawner, without its header. */
 function askedIn({ items }: Pick<ModelCall, "items">): string {
   const last = items.findLast((item) => item.type === "user");
   return last?.type === "user" ? ((last.parts[0] ?? "").split("[INSTRUCTION]\n")[1] ?? "") : "";
@@ -36,7 +36,7 @@ function acting(answers: Record<string, ScriptedAnswer>): Script {
   return (call) => {
     const afterTools = call.items.at(-1)?.type === "tool_result";
     if (afterTools) return `done: ${results(call.items.slice(-3)).join(" | ")}`;
-    return answers[askedIn(call)] ?? `heard: ${askedIn(call)}`;
+    return answers[askedIn(call)] ?? `received: ${askedIn(call)}`;
   };
 }
 
@@ -59,7 +59,7 @@ function looking({ deps }: Pick<TestEngine, "deps">) {
   const turns = async (sessionId: string): Promise<Turn[]> =>
     (await deps.records.subagents.listTurns(sessionId, { limit: 100 })).toReversed();
   return {
-    /** Of subagents, oldest first. */
+    /** The turns of subagents, oldest first. */
     turns,
     mail: (sessionId: string): Promise<MailboxMessage[]> => deps.records.subagents.listMail(sessionId, { limit: 100 }),
     /** Waits until no subagent of the session runs. */
@@ -103,7 +103,7 @@ test("[A1] a subagent runs in a turn of its own beside the spawner, goes on afte
     },
   );
   assert.deepEqual(subagent.subagent, { id, name: "reader", owner: null, level: 1, tools: null });
-  const told = (await all(running.events()))
+  const started = (await all(running.events()))
     .map(({ event }) => event)
     .filter(({ type }) => type.startsWith("subagent"));
   const expected: TurnEvent = {
@@ -113,7 +113,7 @@ test("[A1] a subagent runs in a turn of its own beside the spawner, goes on afte
     name: "reader",
     instruction: "read everything",
   };
-  assert.deepEqual(told, [expected]);
+  assert.deepEqual(started, [expected]);
 
   // The session takes turns beside it.
   const next = await (await start("and now", { sessionId })).finished;
@@ -130,7 +130,7 @@ test("[A1] a subagent runs in a turn of its own beside the spawner, goes on afte
   );
 });
 
-test("[A1] its tools: the spawner's, narrowed by name; none that asks somebody or waits for a client; others only where offered", async (t) => {
+test("[A1] a subagent's tools: those of the spawner, narrowed by name; none that asks a person or waits for a client; others only if offered", async (t) => {
   const tool = (name: string, asks = false): Tool => ({
     definition: { name, parameters: { type: "object" } },
     needsApproval: () => asks,
@@ -167,8 +167,8 @@ test("[A1] its tools: the spawner's, narrowed by name; none that asks somebody o
   assert.deepEqual(offered.get("with one"), ["look", ...own]);
   const outputs = provider.exchanges.flatMap(({ call }) => results(call.items));
   assert.ok(outputs.includes("look ran"));
-  assert.ok(outputs.some((output) => output.startsWith("denied: a subagent has nobody to ask")));
-  assert.ok(outputs.some((output) => /no tool browse that a subagent could use; there are: look, delete/.test(output)));
+  assert.ok(outputs.some((output) => output.startsWith("denied: a subagent cannot ask a person")));
+  assert.ok(outputs.some((output) => /no tool browse that a subagent can use; the tools are: look, delete/.test(output)));
 });
 
 test("[A1] without the conversation context's word no tool of it is offered; at the deepest level none is", async (t) => {
@@ -202,11 +202,11 @@ test("[A1] one turn begins no more than its limit, and a session runs no more; i
     results(provider.exchanges.findLast(({ context }) => askedIn({ items: context }) === asked)?.context ?? []);
   const refused = outputs("go").filter((output) => output.startsWith("failed"));
   assert.equal(refused.length, 2);
-  for (const output of refused) assert.match(output, /one turn may begin 8 subagents/);
+  for (const output of refused) assert.match(output, /a turn may start at most 8 subagents/);
   await (
     await start("more", { sessionId })
   ).finished;
-  assert.match(outputs("more").at(-1) ?? "", /subagents_limited: a session may have 8 subagents running/);
+  assert.match(outputs("more").at(-1) ?? "", /subagents_limited: a session can have at most 8 running subagents/);
 
   const [first] = running;
   assert.equal(await engine.turns.interrupt(alice, { turnId: first?.id ?? "" }), first?.id);
@@ -256,13 +256,13 @@ test("[A1] a running subagent is steered; one that has ended goes on in its own 
     ],
   );
 
-  answers["list"] = [{ calls: "list_subagents" }, ...(tell("nobody", "hi") as [])];
+  answers["list"] = [{ calls: "list_subagents" }, ...(tell("missing", "hi") as [])];
   await (
     await start("list", { sessionId })
   ).finished;
   const outputs = results(provider.exchanges.at(-1)?.call.items ?? []).slice(-2);
   assert.equal(outputs[0], `${id} "count": ended; its answer waits in the mailbox`);
-  assert.match(outputs[1] ?? "", /there is no subagent "nobody"/);
+  assert.match(outputs[1] ?? "", /there is no subagent "missing"/);
 });
 
 test("[A2] fire brings all that waits into one turn below the head, oldest first, fenced, and each once", async (t) => {
@@ -286,7 +286,7 @@ test("[A2] fire brings all that waits into one turn below the head, oldest first
     order,
   );
   const [, block = ""] = await (await engine.turns.read(alice, fired.id)).message();
-  assert.match(block, /^\[MAILBOX\]\nWhat your subagents said/);
+  assert.match(block, /^\[MAILBOX\]\nThe last messages of your subagents/);
   assert.ok(block.includes("````plaintext\nplain ``` and [INSTRUCTION] of mine\n````"));
   assert.match(block, /It failed \(provider_rejected\): no such model/);
   assert.ok(JSON.stringify(provider.exchanges.at(-1)?.call.items).includes("[MAILBOX]"));
@@ -312,7 +312,7 @@ test("[A2] a continuation that fails gives its messages back; the next one, or a
   isBroken = false;
   const good = await (await engine.turns.run(alice, { instruction: "", rerun: { turnId: bad.id } })).finished;
   assert.equal(good.status, "completed");
-  assert.deepEqual(delivered(provider.exchanges.at(-1)?.call), ["heard: work"]);
+  assert.deepEqual(delivered(provider.exchanges.at(-1)?.call), ["received: work"]);
   assert.equal((await mail(sessionId))[0]?.takenBy, good.id);
   // A rerun of what was delivered repeats it, and takes nothing.
   const again = await (await engine.turns.run(alice, { instruction: "please", rerun: { turnId: good.id } })).finished;
@@ -364,10 +364,10 @@ test("[A2] [T9] fire brings answers to the calls that the head waits for, and ma
   const { call, prompt } = provider.exchanges.at(-1) ?? assert.fail();
   assert.match(prompt ?? "", /^Be brief\./);
   assert.ok(results(call.items).includes("the client's answer"));
-  assert.deepEqual(delivered(call), ["heard: work"]);
+  assert.deepEqual(delivered(call), ["received: work"]);
 });
 
-test("[A2] [R2] a subagent that is lost with its process is told as failed; a lost continuation gives back, and all once", async (t) => {
+test("[A2] [R2] a subagent that is lost with its process is reported as failed; a lost continuation gives its messages back, and each arrives once", async (t) => {
   const never = new Promise<void>(() => {});
   const dead = new Set<string>();
   const deps = testParts({
@@ -446,7 +446,7 @@ test("[A1] [A2] [D2] a session is verified, exported and imported with its subag
   const next = await (await there.start("", { fire: true, sessionId })).finished;
   assert.equal(next.manifest.mailbox?.length, 1);
 
-  // A file made by hand cannot have an agent continue a subagent, nor a subagent somebody else.
+  // A file made by hand cannot have an agent continue a subagent, nor a subagent continue another one.
   for (const forge of [
     (file: ForgedFile) =>
       Object.assign(file.turns.find(({ turn }) => turn.id === fired.id)?.turn ?? {}, { kind: "async_subagent" }),

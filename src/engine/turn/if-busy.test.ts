@@ -101,7 +101,7 @@ test("[R3] [V4] a turn that runs in another process is steered and interrupted b
 });
 
 test("[R3] with wake-ups the runner takes a note at once, and not when it looks next", async (t) => {
-  // Nobody looks by itself.
+  // No process polls on its own.
   t.mock.timers.enable({ apis: ["setInterval"] });
   const never = new Promise<void>(() => {});
   const owner = await testEngine(t, { script: () => [{ says: ["one ", never] }], wakeUps: memoryWakeUps() });
@@ -145,7 +145,7 @@ test("[T5] a request in line waits also for a turn that is still being prepared"
   assert.equal((await (await queued).finished).parentId, second.id);
 });
 
-/** A retriever that searches until it is told to go on. */
+/** A retriever whose search waits until `goOn` is called. */
 function slowRetriever() {
   const searching = Promise.withResolvers<void>();
   const found = Promise.withResolvers<never[]>();
@@ -195,7 +195,7 @@ test("[T13] the same request sent twice at once gives one turn, also while the f
   assert.equal((await engine.turns.list(alice, first.sessionId, {})).length, 2);
 });
 
-test("[V4] a message that came too late for a model call is told in the record, however the turn ends", async (t) => {
+test("[V4] a message that came too late for a model call is in the record, however the turn ends", async (t) => {
   const ends = [
     { part: { fails: "provider_rejected" as const }, stops: false },
     { part: { waits: new Promise<void>(() => {}) }, stops: true },
@@ -213,11 +213,11 @@ test("[V4] a message that came too late for a model call is told in the record, 
   }
 });
 
-test("[T5] whoever has heard the end of a turn may ask again at once", async (t) => {
+test("[T5] a client that received the end of a turn may send the next request at once", async (t) => {
   const log = memoryEventLog();
   const dropping = Promise.withResolvers<void>();
   const { drop } = log;
-  // It takes long to forget the events, and nobody needs to wait for that.
+  // It takes long to forget the events, and no request needs to wait for that.
   log.drop = async (turnId) => (await dropping.promise, await drop.call(log, turnId));
   const { start } = await testEngine(t, { log });
   const first = await start("one");
@@ -245,7 +245,7 @@ test("[T13] [T5] the same message with the same key steers once, from any proces
   assert.equal(steered.length, 1);
 });
 
-test("[T5] whoever waits behind a turn that is refused after all has its own turn", async (t) => {
+test("[T5] a request that waits for a turn that is then refused gets its own turn", async (t) => {
   for (const ifBusy of ["queue", "interrupt", "steer"] as const) {
     const { retriever, searching, goOn } = slowRetriever();
     const blobs = memoryBlobs();
@@ -269,7 +269,7 @@ test("[T5] whoever waits behind a turn that is refused after all has its own tur
   }
 });
 
-test("[T5] [S5] whoever waits and names no head goes on from wherever the head is by then", async (t) => {
+test("[T5] [S5] a waiting request that names no head continues from the head of that moment", async (t) => {
   const records = memoryRecords();
   const { ask, start } = await testEngine(t, { records });
   const first = await ask("one");
@@ -278,7 +278,7 @@ test("[T5] [S5] whoever waits and names no head goes on from wherever the head i
   const { open: openTurn } = records.turns;
   let hasMoved = false;
   records.turns.open = async (opening) => {
-    // Somebody moves the head after it was read and before the turn is opened.
+    // Another client moves the head after it was read and before the turn is opened.
     if (!hasMoved)
       await records.sessions.moveHead({ sessionId, from: second.id, to: first.id, userId: alice.userId, at: 1 });
     hasMoved = true;

@@ -19,7 +19,7 @@ async function reach(running: RunningTurn, type: string): Promise<void> {
   for await (const { event } of running.events()) if (event.type === type) return;
 }
 
-/** An engine that dies in the middle of an answer: nobody closes it, and from then on it counts as dead. */
+/** An engine that dies in the middle of an answer: it is not closed, and from then on it counts as dead. */
 async function crashed() {
   const dead = new Set<string>();
   const stores = { ahead: 0 };
@@ -79,7 +79,7 @@ test("[R1] [R2] a runner whose lease ran out is fenced: its late commit changes 
   assert.equal((await engine.sessions.get(alice, cut.sessionId)).headTurnId, failed.parentId);
 });
 
-test("[R2] whoever finds a session busy by a dead runner's turn recovers it at once", async (t) => {
+test("[R2] a request that finds the session busy with a dead runner's turn recovers it at once", async (t) => {
   const { deps, cut, die, engine: old } = await crashed();
   t.after(() => old.close({ graceMs: 0 }));
   const { engine } = await testEngine(t, { ...deps, runner: testRunner() });
@@ -129,7 +129,7 @@ test("[R2] the log of a turn whose process died before it was dropped goes at th
   assert.deepEqual(await deps.log.list(), []);
 });
 
-test("[R1] [T11] a process that slept through its lease stops its turn when it wakes, and lets its listeners go to where they are told an end", async (t) => {
+test("[R1] [T11] a process that slept through its lease stops its turn when it wakes, and releases its listeners, which receive the end elsewhere", async (t) => {
   t.mock.timers.enable({ apis: ["setInterval"] });
   const { deps, cut, engine: old, runOut } = await crashed();
   t.after(() => old.close({ graceMs: 0 }));
@@ -188,7 +188,7 @@ test("[R4] [T11] a turn whose end could not be written is not left pending when 
   assert.equal((await records.turns.get(running.turnId))?.status, "failed");
 });
 
-test("[V2] [R2] a process that starts while another one ends a turn takes nothing away from whoever listens", async (t) => {
+test("[V2] [R2] a process that starts while another one ends a turn takes no events from its listeners", async (t) => {
   const held = Promise.withResolvers<void>();
   const { start, engine, deps } = await testEngine(t, { script: () => [{ says: ["one ", held.promise, "two"] }] });
   const { finish: finishTurn } = deps.records.turns;
@@ -199,12 +199,12 @@ test("[V2] [R2] a process that starts while another one ends a turn takes nothin
     return result;
   };
   const running = await start("go");
-  const heard: SequencedEvent[] = [];
+  const received: SequencedEvent[] = [];
   for await (const event of running.events()) {
-    heard.push(event);
+    received.push(event);
     if (event.event.type === "text_delta") held.resolve();
   }
-  assert.deepEqual(heard, await all(await engine.turns.events(alice, running.turnId, { afterSeq: 0 })));
+  assert.deepEqual(received, await all(await engine.turns.events(alice, running.turnId, { afterSeq: 0 })));
   assert.equal(await deps.log.read(running.turnId, 0), null);
 });
 

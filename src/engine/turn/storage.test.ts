@@ -82,7 +82,7 @@ test("[B1] [T11] if even the row cannot be written the turn is failed by the nex
   assert.equal(turn.status === "failed" && turn.failures[0].code, "runner_lost");
 });
 
-test("[T11] [R5] [V2] where neither log, blobs nor row can be written listeners are told that, and no end that nobody keeps", async (t) => {
+test("[T11] [R5] [V2] if neither log, blobs nor row can be written, listeners receive that error, and no end that is not stored", async (t) => {
   const records = memoryRecords();
   const log = memoryEventLog();
   const { finish: finishTurn } = records.turns;
@@ -102,23 +102,23 @@ test("[T11] [R5] [V2] where neither log, blobs nor row can be written listeners 
   const script = (): ScriptedPart[] => [{ says: ["half ", held.promise, "an answer"] }];
   const { start, ask, engine } = await testEngine(t, { records, log, blobs, script });
   const running = await start("one");
-  const heard: SequencedEvent[] = [];
+  const received: SequencedEvent[] = [];
   const hear = async (from: AsyncIterable<SequencedEvent>): Promise<void> => {
-    for await (const event of from) heard.push(event);
+    for await (const event of from) received.push(event);
   };
-  const told = assert.rejects(hear(running.events()), { code: "storage_full", message: /could not be stored/ });
+  const rejected = assert.rejects(hear(running.events()), { code: "storage_full", message: /could not be stored/ });
   isFull = true;
   held.resolve();
-  await told;
+  await rejected;
   await running.finished;
   const again = (): Promise<void> =>
-    engine.turns.events(alice, running.turnId, { afterSeq: heard.at(-1)?.seq ?? 0 }).then(hear);
+    engine.turns.events(alice, running.turnId, { afterSeq: received.at(-1)?.seq ?? 0 }).then(hear);
   await assert.rejects(again(), { code: "storage_full", message: /could not be stored/ });
   isFull = false;
   await ask("two", { sessionId: running.sessionId });
   await again();
   const whole = await all(await engine.turns.events(alice, running.turnId, { afterSeq: 0 }));
-  assert.deepEqual(heard, whole);
+  assert.deepEqual(received, whole);
   assert.equal(whole.at(-1)?.event.type, "run_failed");
 });
 
@@ -203,12 +203,12 @@ test("[T11] [B1] a store that did what it says has failed: the turn has ended on
   const turn = await running.finished;
   assert.equal(turn.status, "completed");
   assert.deepEqual(await engine.turns.get(alice, turn.id), turn);
-  const heard = await listening;
-  assert.equal(heard.at(-1)?.event.type, "run_finished");
-  assert.deepEqual(await all(await engine.turns.events(alice, turn.id, { afterSeq: 0 })), heard);
+  const received = await listening;
+  assert.equal(received.at(-1)?.event.type, "run_finished");
+  assert.deepEqual(await all(await engine.turns.events(alice, turn.id, { afterSeq: 0 })), received);
 });
 
-test("[T13] [B1] a repeated request whose store fails while it waits is told so, and nothing falls over", async (t) => {
+test("[T13] [B1] a repeated request whose store fails while it waits receives the error, and nothing else fails", async (t) => {
   const owner = await testEngine(t, { script: () => [{ waits: new Promise<void>(() => {}) }] });
   const running = await owner.start("one", { idempotencyKey: "k" });
   let isBroken = false;

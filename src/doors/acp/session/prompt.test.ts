@@ -365,7 +365,7 @@ test("[A1] [A2] [P1] a subagent continues after the prompt, its end is announced
   const notices = () => only(connection.updates(sessionId), "notice").map(({ title }) => title);
   assert.equal((await connection.prompt(sessionId, "begin one")).stopReason, "end_turn");
   const titles = only(connection.updates(sessionId), "tool_call_update").flatMap(({ title }) => title ?? []);
-  assert.ok(titles.includes('Begin the subagent "worker"'));
+  assert.ok(titles.includes('Start the subagent "worker"'));
   await connection.prompt(sessionId, "/fire");
   assert.match(connection.text(sessionId), /no new answers of subagents/);
   assert.deepEqual(notices(), []);

@@ -65,7 +65,7 @@ test("[D2] any field of a turn, a step or a blob that changes gives another dige
     { id: newId() },
     { parentId: newId() },
     { sequence: 2 },
-    { createdBy: "somebody else" },
+    { createdBy: "another user" },
     { answerSummary: "No." },
     { stopReason: "length" },
     { blobs: { ...turn.blobs, run: null } },

@@ -131,9 +131,9 @@ test("[T11] [V2] states that cannot be do not type-check", () => {
 test("[R3] [R4] what waits for a state is woken by it, and by the end of the turn", async () => {
   const turns = new LiveTurns();
   const live = turns.begin({ turnId: "t", sessionId: "s", visibleBy: "s", startedBy: "u" });
-  const heard: string[] = [];
-  const opened = live.until(() => live.state.name !== "preparing").then(() => heard.push("opened"));
-  const ended = turns.untilAllEnded().then(() => heard.push("ended"));
+  const received: string[] = [];
+  const opened = live.until(() => live.state.name !== "preparing").then(() => received.push("opened"));
+  const ended = turns.untilAllEnded().then(() => received.push("ended"));
   assert.equal(turns.ofSession("s"), live);
   live.run(run);
   await opened;
@@ -143,7 +143,7 @@ test("[R3] [R4] what waits for a state is woken by it, and by the end of the tur
   assert.equal(turns.count, 1);
   turns.end(live);
   await ended;
-  assert.deepEqual(heard, ["opened", "ended"]);
+  assert.deepEqual(received, ["opened", "ended"]);
 });
 
 test("[T13] a turn that is refused before it was open wakes what waits for it, and finishes without a turn", async () => {

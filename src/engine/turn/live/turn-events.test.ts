@@ -56,7 +56,7 @@ test("[V1] [T11] events come in the order of life, numbered without gaps, with o
   assert.equal(events.filter(({ event }) => isTerminal(event)).length, 1);
 });
 
-test("[R5] a run ends though nobody listens, and a listener that never reads holds nobody up", async (t) => {
+test("[R5] a run ends without a listener, and a listener that never reads delays no other", async (t) => {
   const { start } = await testEngine(t, { script: () => "a longer answer of several words" });
   const unheard = await start("one");
   const stuck = unheard.events()[Symbol.asyncIterator]();
@@ -120,10 +120,10 @@ test("[V2] [T11] who listens where the turn runs hears its end from there, and n
   const running = await start("go");
   const listening = all(running.events());
   held.resolve();
-  const heard = await listening;
+  const received = await listening;
   await running.finished;
   assert.deepEqual(read, []);
-  assert.deepEqual(heard, await all(await engine.turns.events(alice, running.turnId, { afterSeq: 0 })));
+  assert.deepEqual(received, await all(await engine.turns.events(alice, running.turnId, { afterSeq: 0 })));
 });
 
 test("[R5] a listener that goes away ends its own reading only", async (t) => {
@@ -138,7 +138,7 @@ test("[R5] a listener that goes away ends its own reading only", async (t) => {
   assert.equal((await running.finished).status, "completed");
 });
 
-test("[R1] [V2] where the store has an end of the turn already, its listeners are told that one, and the process goes on", async (t) => {
+test("[R1] [V2] if the store already has an end of the turn, its listeners receive that one, and the process continues", async (t) => {
   const records = memoryRecords();
   const { finish: finishTurn } = records.turns;
   const { get: getTurn } = records.turns;
@@ -158,7 +158,7 @@ test("[R1] [V2] where the store has an end of the turn already, its listeners ar
   assert.equal(events.at(-1)?.event.type, "run_finished");
 });
 
-test("[V2] [T11] a slow listener of a turn whose end cannot be written hears all that it said first", async (t) => {
+test("[V2] [T11] a slow listener of a turn whose end cannot be written receives all of its events first", async (t) => {
   const records = memoryRecords();
   let isFull = true;
   const { finish: finishTurn } = records.turns;
@@ -166,20 +166,20 @@ test("[V2] [T11] a slow listener of a turn whose end cannot be written hears all
     isFull ? Promise.reject(new AptoveError("storage_full", "no room")) : finishTurn.call(records.turns, finish);
   const { start, ask, engine } = await testEngine(t, { records, script });
   const turn = await start("one");
-  const heard: SequencedEvent[] = [];
+  const received: SequencedEvent[] = [];
   const listening = async (): Promise<void> => {
     for await (const event of turn.events()) {
-      heard.push(event);
+      received.push(event);
       await turn.finished;
     }
   };
   await assert.rejects(listening(), { code: "storage_full", message: /could not be stored/ });
-  const again = (): Promise<unknown> => engine.turns.events(alice, turn.turnId, { afterSeq: heard.length });
+  const again = (): Promise<unknown> => engine.turns.events(alice, turn.turnId, { afterSeq: received.length });
   await assert.rejects(again(), { code: "storage_full", message: /could not be stored/ });
   isFull = false;
   await ask("two", { sessionId: turn.sessionId });
   const whole = await all(await engine.turns.events(alice, turn.turnId, { afterSeq: 0 }));
-  assert.deepEqual(heard, whole.slice(0, -1));
+  assert.deepEqual(received, whole.slice(0, -1));
 });
 
 test("[R1] [V2] where another process has taken the turn and not ended it yet, its listeners are let go", async (t) => {
@@ -190,17 +190,17 @@ test("[R1] [V2] where another process has taken the turn and not ended it yet, i
     isTaken ? { outcome: "refused", turn: null } : await finishTurn.call(records.turns, finish);
   const { start, engine } = await testEngine(t, testParts({ records }));
   const turn = await start("one");
-  const heard: SequencedEvent[] = [];
+  const received: SequencedEvent[] = [];
   const hear = async (from: AsyncIterable<SequencedEvent>): Promise<void> => {
-    for await (const event of from) heard.push(event);
+    for await (const event of from) received.push(event);
   };
   await assert.rejects(hear(turn.events()), { code: "runner_lost", message: /follow it again/ });
   const ended = await turn.finished;
   assert.equal(ended.status === "failed" && ended.failures[0].code, "runner_lost");
   isTaken = false;
   await engine.turns.run(alice, { sessionId: turn.sessionId, instruction: "two" });
-  await hear(await engine.turns.events(alice, turn.turnId, { afterSeq: heard.at(-1)?.seq ?? 0 }));
+  await hear(await engine.turns.events(alice, turn.turnId, { afterSeq: received.at(-1)?.seq ?? 0 }));
   const events = await all(await engine.turns.events(alice, turn.turnId, { afterSeq: 0 }));
-  assert.deepEqual(heard, events);
+  assert.deepEqual(received, events);
   assert.equal(events.at(-1)?.event.type, "run_failed");
 });

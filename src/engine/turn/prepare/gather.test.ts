@@ -189,11 +189,15 @@ for (const [what, found, indexed, words] of [
       words === null ? [] : ["index_stale"],
     );
     if (words !== null) assert.match(warnings[0]?.message ?? "", words);
-    assert.deepEqual((await ask("two", { repo: "r" })).warnings, [], "nobody said where the working copy stands");
+    assert.deepEqual(
+      (await ask("two", { repo: "r" })).warnings,
+      [],
+      "the request did not name the commit of the working copy",
+    );
   });
 }
 
-test("[Q5] a repository without an index fails the turn, or is said to have none where the door has tools to look", async (t) => {
+test("[Q5] a repository without an index fails the turn, or only causes a warning if the door has tools to search", async (t) => {
   const retrievers = finding(() => Promise.reject(new AptoveError("index_missing", "r is not indexed")));
   const { ask } = await testEngine(t, { retrievers });
   const failed = await ask("one", { repo: "r" });

@@ -89,7 +89,7 @@ test("[I1] a part with mode file is read with a tool: at once, later, by another
   const missing = await testEngine(t, { ...shared, script: reads("other") });
   assert.match(
     await missing.answer((await missing.ask("x", { sessionId: before.sessionId })).id),
-    /^failed: there is no part "other"; there are: "notes.txt"$/,
+    /^failed: there is no part "other"; the parts are: "notes.txt"$/,
   );
 });
 
@@ -103,8 +103,12 @@ test("[I1] [T13] what cannot be taken is refused by its name, nothing is sent, a
   const faults: [InputPart, code: string, detail: RegExp][] = [
     [inline(pdf), "input_part_unsupported", /^x is application\/pdf; scripted-1 of scripted takes text, image\/png$/],
     [inline(Buffer.from([0, 1])), "input_part_unsupported", /neither text nor an image/],
-    [inline(Buffer.from("text"), "image/png"), "input_part_invalid", /is given as image\/png, and is none/],
-    [inline(png, "no type"), "input_part_invalid", /is no media type/],
+    [
+      inline(Buffer.from("text"), "image/png"),
+      "input_part_invalid",
+      /is declared as image\/png, but its content is of another type/,
+    ],
+    [inline(png, "no type"), "input_part_invalid", /is not a media type/],
     [inline(Buffer.alloc(limits.activeFileBytesMax + 1, 97)), "input_too_large", /send it with mode "file"/],
     [{ type: "file", path: "../x", mode: "file" }, "input_part_invalid", /leaves the repository/],
     [{ type: "file", path: "x", mode: "inline" }, "input_part_invalid", /send its content/],
@@ -175,8 +179,11 @@ test("[I1] [D2] [S6] [K4] parts go along with an export, are proven, and go with
   const [key = ""] = keys;
   await there.deps.blobs.delete(key);
   await there.deps.blobs.put(key, Buffer.from(JSON.stringify({ format: 1, turnId: first.id, base64: "AAAA" })));
-  assert.match((await there.engine.explain.verify(alice, first.sessionId)).fault?.reason ?? "", /is not the content/);
-  // A file that names what is not its own reads nobody's part.
+  assert.match(
+    (await there.engine.explain.verify(alice, first.sessionId)).fault?.reason ?? "",
+    /does not have the content/,
+  );
+  // A file that names what is not its own reads no part of another session.
   const forged = new ForgedFile(lines);
   const stray = "turns/00000000-0000-7000-8000-000000000001/part-00000000-0000-7000-8000-000000000001.json";
   forged.edit(forged.row(1).blobs.state, (state) => {

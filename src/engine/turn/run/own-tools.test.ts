@@ -15,9 +15,12 @@ interface Given {
   run?: (args: Record<string, unknown>, context: ToolContext) => Promise<ToolResult>;
 }
 
-const said = (output: string): ToolResult => ({ output, isError: false });
+const textResult = (output: string): ToolResult => ({ output, isError: false });
 
-function tool(name: string, { effect, asks = false, view, run = async () => said(`${name} done`) }: Given = {}): Tool {
+function tool(
+  name: string,
+  { effect, asks = false, view, run = async () => textResult(`${name} done`) }: Given = {},
+): Tool {
   return {
     definition: { name, parameters: { type: "object" }, ...(effect !== undefined && { effect }) },
     needsApproval: () => asks,
@@ -54,7 +57,7 @@ test("[V5] [P4] a call that needs approval is shown, asked about at once, and ru
   ] satisfies [ApprovalAnswer, string][]) {
     const questions: ApprovalQuestion[] = [];
     let runs = 0;
-    const run = async (): Promise<ToolResult> => ((runs += 1), { ...said("edit done"), content: view.content });
+    const run = async (): Promise<ToolResult> => ((runs += 1), { ...textResult("edit done"), content: view.content });
     const { start } = await testEngine(t, {
       script: script([{ calls: "edit", callId: "c1", with: { path: "a.ts" } }], "fine"),
     });
@@ -81,19 +84,19 @@ test("[V5] [P4] a call that needs approval is shown, asked about at once, and ru
   }
 });
 
-test("[V5] without somebody to ask, the call waits as before", async (t) => {
+test("[V5] if no person can be asked, the call waits as before", async (t) => {
   const { ask } = await testEngine(t, { script: script([{ calls: "edit", callId: "c1" }]) });
   const turn = await ask("change it", { mode: "edit", ownTools: [tool("edit", { effect: "write", asks: true })] });
   assert.equal(turn.status, "awaiting_tool_results");
 });
 
-test("[T10] [P4] a question that nobody answers ends with the turn, and the call does not run", async (t) => {
+test("[T10] [P4] an unanswered question ends with the turn, and the call does not run", async (t) => {
   const asked = Promise.withResolvers<ApprovalQuestion>();
   let runs = 0;
   const { engine, caller, start } = await testEngine(t, { script: script([{ calls: "edit", callId: "c1" }]) });
   const turn = await start("change it", {
     mode: "edit",
-    ownTools: [tool("edit", { effect: "write", asks: true, run: async () => ((runs += 1), said("x")) })],
+    ownTools: [tool("edit", { effect: "write", asks: true, run: async () => ((runs += 1), textResult("x")) })],
     askApproval: (question) => (asked.resolve(question), new Promise(() => {})),
   });
   const { signal } = await asked.promise;
@@ -107,7 +110,7 @@ test("[T10] [P4] a question that nobody answers ends with the turn, and the call
 test("[G2] [P4] in mode ask nothing is written or run, whatever the model calls; other tools are", async (t) => {
   const ran: string[] = [];
   const named = (name: string, effect?: ToolEffect): Tool =>
-    tool(name, { ...(effect !== undefined && { effect }), run: async () => (ran.push(name), said(name)) });
+    tool(name, { ...(effect !== undefined && { effect }), run: async () => (ran.push(name), textResult(name)) });
   const calls = ["read", "write", "run", "other"].map((name): ScriptedPart => ({ calls: name, callId: name }));
   const { start, provider } = await testEngine(t, { script: script(calls, "fine") });
   const ownTools = [named("read", "read"), named("write", "write"), named("run", "run"), named("other")];
@@ -141,7 +144,7 @@ test("[V5] calls that read run side by side; one that changes something runs alo
       if (reading === 2) bothRead.resolve();
       await bothRead.promise;
       log.push("read");
-      return said("read");
+      return textResult("read");
     },
   });
   const write = (name: string): Tool =>
@@ -151,7 +154,7 @@ test("[V5] calls that read run side by side; one that changes something runs alo
         log.push(`${name} begins`);
         await Promise.resolve();
         log.push(`${name} ends`);
-        return said(name);
+        return textResult(name);
       },
     });
   const calls = ["read", "read", "first", "second"].map((name, n): ScriptedPart => ({ calls: name, callId: `c${n}` }));
@@ -164,9 +167,9 @@ test("[P5] [D3] an output that is too long for the model is kept whole, and can 
   const whole = `begin ${"é".repeat(2 * limits.toolResultCharactersMax)} end`;
   const got: (string | null)[] = [];
   const again = tool("again", {
-    run: async ({ of }, { readOutput }) => (got.push(await readOutput(String(of))), said("had")),
+    run: async ({ of }, { readOutput }) => (got.push(await readOutput(String(of))), textResult("had")),
   });
-  const flood = tool("flood", { run: async () => said(whole) });
+  const flood = tool("flood", { run: async () => textResult(whole) });
   const { start, ask, engine, caller } = await testEngine(t, {
     script: script(
       [{ calls: "flood", callId: "c1" }],
@@ -181,7 +184,7 @@ test("[P5] [D3] an output that is too long for the model is kept whole, and can 
   });
   const turn = await start("go", { ownTools: [flood, again] });
   const shown = resultOf(await eventsOf(turn), "c1") ?? "";
-  assert.ok(shown.length < whole.length && shown.includes("all of it is kept as output:c1"));
+  assert.ok(shown.length < whole.length && shown.includes("the whole output is kept as output:c1"));
   const later = await ask("more", { sessionId: turn.sessionId, ownTools: [flood, again] });
   assert.equal(later.status, "completed");
   assert.deepEqual(got, [whole, whole, null]);
@@ -201,7 +204,7 @@ test("[V1] what a call shows while it runs is an event, bounded, and ends with i
   const chatty = tool("chatty", {
     run: async (_args, { showOutput }) => {
       for (let n = 0; n < 100; n += 1) showOutput("x".repeat(1_000));
-      return said("done");
+      return textResult("done");
     },
   });
   const { start } = await testEngine(t, { script: script([{ calls: "chatty", callId: "c1" }], "fine") });
@@ -212,9 +215,9 @@ test("[V1] what a call shows while it runs is an event, bounded, and ends with i
   assert.equal(events.at(-1)?.type, "run_finished");
 });
 
-test("[V1] [T11] what a call says after its result is heard by nobody", async (t) => {
+test("[V1] [T11] what a call shows after its result reaches no listener", async (t) => {
   let late: (text: string) => void = () => assert.fail("the call did not run");
-  const chatty = tool("chatty", { run: async (_args, { showOutput }) => ((late = showOutput), said("done")) });
+  const chatty = tool("chatty", { run: async (_args, { showOutput }) => ((late = showOutput), textResult("done")) });
   const { start, deps } = await testEngine(t, {
     script: (_call, n) => {
       if (n === 1) return [{ calls: "chatty", callId: "c1" }];

@@ -15,7 +15,7 @@ function tool(name: string, run: Run, needsApproval = false): Tool {
   return { definition: { name, parameters: { type: "object" } }, needsApproval: () => needsApproval, run };
 }
 
-const said = (output: string): ToolResult => ({ output, isError: false });
+const textResult = (output: string): ToolResult => ({ output, isError: false });
 
 /** A model that says these things, one after the other. */
 function script(...answers: (string | ScriptedPart[])[]) {
@@ -30,7 +30,7 @@ function results(items: readonly HistoryItem[]): [string, string, boolean][] {
 
 test("[V5] [T8] tools beside the engine run between model calls; each call is a step, and the history keeps both sides", async (t) => {
   for (const history of ["chain", "replay"] as const) {
-    const tools = [tool("add", async ({ a, b }) => said(String(Number(a) + Number(b))))];
+    const tools = [tool("add", async ({ a, b }) => textResult(String(Number(a) + Number(b))))];
     const { ask, answer, engine, provider, caller } = await testEngine(t, {
       tools,
       conversation: { history },
@@ -71,7 +71,7 @@ test("[V5] [T8] tools beside the engine run between model calls; each call is a 
 
 test("[V5] a mixed batch runs the part that runs here once, keeps it, and waits for the rest", async (t) => {
   let runs = 0;
-  const tools = [tool("here", async () => ((runs += 1), said("done here")))];
+  const tools = [tool("here", async () => ((runs += 1), textResult("done here")))];
   const { ask, provider } = await testEngine(t, {
     tools,
     script: script(
@@ -112,7 +112,7 @@ test("[V5] [T9] a call that needs approval waits; allowed it runs before the mod
   ];
   for (const { feedback, output, isError, runs: expected } of answers) {
     let runs = 0;
-    const tools = [tool("write", async () => ((runs += 1), said("written")), true)];
+    const tools = [tool("write", async () => ((runs += 1), textResult("written")), true)];
     const { ask, provider, engine, caller } = await testEngine(t, {
       tools,
       script: script([{ calls: "write", callId: "c1" }], "fine"),
@@ -137,7 +137,7 @@ test("[V5] [T9] a call that needs approval waits; allowed it runs before the mod
 
 test("[T9] a result for an approval, or an approval of a client's call, is refused", async (t) => {
   const { ask, start } = await testEngine(t, {
-    tools: [tool("write", async () => said("x"), true)],
+    tools: [tool("write", async () => textResult("x"), true)],
     script: script([{ calls: "write", callId: "c1" }]),
   });
   const parked = await ask("write");
@@ -151,8 +151,8 @@ test("[T9] a result for an approval, or an approval of a client's call, is refus
 test("[V5] a tool that throws, floods, is not there or is called with nonsense is an error result; the turn goes on", async (t) => {
   const tools = [
     tool("throws", async () => Promise.reject(new Error("broken inside"))),
-    tool("floods", async () => said("x".repeat(50_000_000))),
-    tool("binary", async () => said("\ud800\u0000")),
+    tool("floods", async () => textResult("x".repeat(50_000_000))),
+    tool("binary", async () => textResult("\ud800\u0000")),
   ];
   const calls: ScriptedPart[] = [
     { calls: "throws", callId: "c1" },
@@ -208,9 +208,9 @@ test("[T10] [V5] a tool that hangs is ended by an interrupt, and by the limit of
   assert.match(results(late.provider.exchanges[1]?.context ?? [])[0]?.[1] ?? "", /no result within/);
 });
 
-test("[V5] a model that repeats the same call is told so, and a turn ends at its limit of model calls", async (t) => {
+test("[V5] a model that repeats the same call gets an error, and a turn ends at its limit of model calls", async (t) => {
   let runs = 0;
-  const tools = [tool("poll", async () => ((runs += 1), said("not yet")))];
+  const tools = [tool("poll", async () => ((runs += 1), textResult("not yet")))];
   const { ask, provider } = await testEngine(t, { tools, script: (_call, n) => [{ calls: "poll", callId: `c${n}` }] });
   const turn = await ask("wait for it");
   assert.equal(turn.status === "completed" && turn.stopReason, "step_limit");
@@ -221,7 +221,7 @@ test("[V5] a model that repeats the same call is told so, and a turn ends at its
 
 test("[E4] a forced tool is forced for the first call only, so its result can be answered", async (t) => {
   const { ask, provider } = await testEngine(t, {
-    tools: [tool("look", async () => said("seen"))],
+    tools: [tool("look", async () => textResult("seen"))],
     script: script([{ calls: "look", callId: "c1" }], "done"),
   });
   const turn = await ask("look", { toolChoice: "look" });
@@ -234,7 +234,7 @@ test("[E4] a forced tool is forced for the first call only, so its result can be
 
 test("[V1] [V5] events of a turn with tools: each call's result comes before the next step", async (t) => {
   const { start } = await testEngine(t, {
-    tools: [tool("look", async () => said("seen"))],
+    tools: [tool("look", async () => textResult("seen"))],
     script: script([{ calls: "look", callId: "c1" }], "done"),
   });
   const types = (await all((await start("look")).events())).map(({ event }) => event.type);
@@ -244,7 +244,7 @@ test("[V1] [V5] events of a turn with tools: each call's result comes before the
 
 test("[C3] [V5] a chain that is forgotten between two steps of a turn is rebuilt with all that the turn did", async (t) => {
   const engine = await testEngine(t, {
-    tools: [tool("look", async () => (engine.provider.forget(), said("seen")))],
+    tools: [tool("look", async () => (engine.provider.forget(), textResult("seen")))],
     script: script([{ calls: "look", callId: "c1" }], "done"),
   });
   const turn = await engine.ask("look");
@@ -262,7 +262,7 @@ test("[C3] [V5] a chain that is forgotten between two steps of a turn is rebuilt
 test("[C5] thoughts of another provider are left out with a warning, also where a tool runs before the first call", async (t) => {
   const second = scriptedProvider({ name: "second" });
   const { ask, deps } = await testEngine(t, {
-    tools: [tool("write", async () => said("written"), true)],
+    tools: [tool("write", async () => textResult("written"), true)],
     script: script([{ thinks: "hm" }, { calls: "write", callId: "c1" }]),
   });
   const parked = await ask("write it");
