@@ -168,7 +168,9 @@ test("[A1] a subagent's tools: those of the spawner, narrowed by name; none that
   const outputs = provider.exchanges.flatMap(({ call }) => results(call.items));
   assert.ok(outputs.includes("look ran"));
   assert.ok(outputs.some((output) => output.startsWith("denied: a subagent cannot ask a person")));
-  assert.ok(outputs.some((output) => /no tool browse that a subagent can use; the tools are: look, delete/.test(output)));
+  assert.ok(
+    outputs.some((output) => /no tool browse that a subagent can use; the tools are: look, delete/.test(output)),
+  );
 });
 
 test("[A1] without the conversation context's word no tool of it is offered; at the deepest level none is", async (t) => {

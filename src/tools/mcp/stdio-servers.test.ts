@@ -136,7 +136,9 @@ test("[P5] servers that do not start cost only their own tools, and a bounded ti
   ]);
   const impatient = mcpWorld(context, [never], { times: { waitMs: 1 } });
   assert.deepEqual(await impatient.names(), []);
-  assert.deepEqual(impatient.mcp.warnings(), ['the MCP server "never-starts" is still starting; its tools will be available later']);
+  assert.deepEqual(impatient.mcp.warnings(), [
+    'the MCP server "never-starts" is still starting; its tools will be available later',
+  ]);
 });
 
 test("[P5] bad schemas, floods of tools and lists without end are left out with a line that says so", async (context) => {
