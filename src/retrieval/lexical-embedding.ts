@@ -4,8 +4,7 @@
  * meaning: `car` and `vehicle` are unrelated.
  */
 import { setImmediate as nextTurn } from "node:timers/promises";
-import { normalize } from "./embedding.ts";
-import type { Embedder } from "./embedding.ts";
+import { normalize, type Embedder } from "./embedding.ts";
 import { isStopTerm, stem, termsOf } from "./terms.ts";
 
 const dimension = 256;

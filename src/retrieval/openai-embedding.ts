@@ -5,8 +5,7 @@
 import { AptoveError } from "../domain/errors.ts";
 import { limits } from "../domain/limits.ts";
 import { anySignal, pause } from "../system/abort.ts";
-import { normalize } from "./embedding.ts";
-import type { Embedder } from "./embedding.ts";
+import { normalize, type Embedder } from "./embedding.ts";
 
 export interface OpenaiEmbedderOptions {
   apiKey: string;

@@ -4,8 +4,7 @@
  * were no grammar (Q1).
  */
 import { fileURLToPath } from "node:url";
-import { Language, Parser } from "web-tree-sitter";
-import type { Node } from "web-tree-sitter";
+import { Language, Parser, type Node } from "web-tree-sitter";
 import { limits } from "../../domain/limits.ts";
 import type { SourceSection, LanguageSyntax } from "./section.ts";
 import { symbolOf, unwrap } from "./symbols.ts";

@@ -13,10 +13,8 @@ import { embeddedText, fileChunks } from "../file-chunks.ts";
 import { embeddingMismatch, wrongDimension } from "../index-errors.ts";
 import type { FileFacts, RepositoryFiles } from "../repository-files.ts";
 import type { IndexJob, IndexProgress, IndexSummary } from "../retriever.ts";
-import { repositoryRow } from "./index-file.ts";
-import type { IndexDatabase } from "./index-file.ts";
-import { IndexWriter } from "./index-writer.ts";
-import type { ChunkRow, FileRow } from "./index-writer.ts";
+import { repositoryRow, type IndexDatabase } from "./index-file.ts";
+import { IndexWriter, type ChunkRow, type FileRow } from "./index-writer.ts";
 
 /** A file that was changed this shortly before it was checked may change again under the same stamp. */
 const stampTrustMs = 2_000;

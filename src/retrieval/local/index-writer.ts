@@ -2,8 +2,7 @@
 import { newId } from "../../domain/ids.ts";
 import { termsOf } from "../terms.ts";
 import { searchedPart, type FileChunk } from "../file-chunks.ts";
-import { createTermsTable, repositoryRow, termsTable } from "./index-file.ts";
-import type { IndexDatabase } from "./index-file.ts";
+import { createTermsTable, repositoryRow, termsTable, type IndexDatabase } from "./index-file.ts";
 
 export interface FileRow {
   id: number;

@@ -10,8 +10,16 @@ import type { Embedder } from "../embedding.ts";
 import { cutQuestion } from "../cut-question.ts";
 import { embeddingMismatch, notIndexed } from "../index-errors.ts";
 import type { IndexInfo, IndexJob, IndexSummary, RetrievalQuery, RetrievedChunk, Retriever } from "../retriever.ts";
-import { beginRun, formatOf, formatVersion, indexFault, openIndexFile, repositoryRow } from "./index-file.ts";
-import type { IndexDatabase, RepositoryRow } from "./index-file.ts";
+import {
+  beginRun,
+  formatOf,
+  formatVersion,
+  indexFault,
+  openIndexFile,
+  repositoryRow,
+  type IndexDatabase,
+  type RepositoryRow,
+} from "./index-file.ts";
 import { runLocalIndex } from "./index-run.ts";
 import { definitionHits, fuse, lexicalHits, readChunks } from "./search.ts";
 import { testCodeWeight } from "../test-code.ts";

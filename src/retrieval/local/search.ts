@@ -4,8 +4,7 @@
  */
 import type { RetrievedChunk } from "../retriever.ts";
 import { identifierTerms, questionTerms } from "../terms.ts";
-import { termsTable, vocabularyTable } from "./index-file.ts";
-import type { IndexDatabase, RepositoryRow } from "./index-file.ts";
+import { termsTable, vocabularyTable, type IndexDatabase, type RepositoryRow } from "./index-file.ts";
 import type { ChunkHit } from "./vectors.ts";
 
 /** How fast lower ranks lose weight. 60 is the value that the method was published with. */

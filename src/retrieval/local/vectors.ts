@@ -4,8 +4,7 @@
  */
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { limits } from "../../domain/limits.ts";
-import { repositoryRow } from "./index-file.ts";
-import type { IndexDatabase, RepositoryRow } from "./index-file.ts";
+import { repositoryRow, type IndexDatabase, type RepositoryRow } from "./index-file.ts";
 
 /** The number of rows that are read, and that are compared, before other work of the process runs. */
 const rowsPerPage = 1_024;

@@ -3,8 +3,7 @@
  * vectors. `<name>-<dimension>` contains the chunks, with the vectors of an embedding of that dimension.
  */
 import { AptoveError } from "../../domain/errors.ts";
-import type { QdrantConnection, RequestBounds } from "./qdrant-connection.ts";
-import { QdrantFailure } from "./qdrant-connection.ts";
+import { QdrantFailure, type QdrantConnection, type RequestBounds } from "./qdrant-connection.ts";
 
 /** The oldest supported server. Older ones ignore unknown fields, and would return something else than was requested. */
 const serverMin = { major: 1, minor: 19 };
