@@ -7,7 +7,7 @@ import { mkdtempSync, readdirSync, rmSync, statSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { BlobStore } from "../src/blobs/blob-store.ts";
-import { compressed } from "../src/blobs/compressed.ts";
+import { compressedBlobs } from "../src/blobs/compressed-blobs.ts";
 import { fileBlobs } from "../src/blobs/files/file-blobs.ts";
 import { createAptove, type Aptove } from "../src/index.ts";
 import { Histories } from "../src/engine/turn/kept/histories.ts";
@@ -49,7 +49,7 @@ export async function benchTurn(): Promise<BenchRow[]> {
 async function converse(history: "chain" | "replay"): Promise<Conversation> {
   const dataDir = mkdtempSync(join(tmpdir(), "aptove-bench-"));
   const written = new Map<string, number>();
-  const store = compressed(fileBlobs({ folder: join(dataDir, "blobs") }));
+  const store = compressedBlobs(fileBlobs({ folder: join(dataDir, "blobs") }));
   const aptove = await createAptove({
     dataDir,
     env: {},
@@ -176,7 +176,7 @@ async function coldRows({ dataDir, headTurnId }: Conversation): Promise<BenchRow
   const times: number[] = [];
   let reads = 0;
   for (let run = 0; run < 15; run += 1) {
-    const store = compressed(fileBlobs({ folder: join(dataDir, "blobs") }));
+    const store = compressedBlobs(fileBlobs({ folder: join(dataDir, "blobs") }));
     reads = 0;
     const counted: BlobStore = {
       put: (key, bytes) => store.put(key, bytes),

@@ -1,5 +1,5 @@
 #!/usr/bin/env node
-/** The `aptove` command: finds the pinned Node and becomes it. Kept small, because each call pays for it. */
+/** The `aptove` command: finds the pinned Node and runs the program with it. It is small, because every command loads it. */
 import { join } from "node:path";
 import {
   becomePinnedNode,
@@ -21,14 +21,14 @@ if (node === process.execPath) {
   enableCompileCache(join(root, "node_modules", ".cache", "compiled"));
   await import("./run.mjs");
 } else if (node !== null) {
-  // The file beside this one says why.
+  // The comments in bin/aptove explain these flags.
   const isAgent = process.argv.includes("acp");
   const flags = isAgent
     ? ["--min-semi-space-size=8", "--max-semi-space-size=8", "--no-lazy-feedback-allocation"]
     : ["--min-semi-space-size=16"];
   await becomePinnedNode(node, [...flags, join(root, "bin", "run.mjs"), ...process.argv.slice(2)]);
 } else {
-  console.error(`error: there is no Node ${pinnedVersion} for ${process.platform} ${process.arch} among the packages`);
+  console.error(`error: no package contains Node ${pinnedVersion} for ${process.platform} ${process.arch}`);
   console.error(`fix: install Node ${pinnedVersion} yourself and run aptove with it`);
   process.exitCode = 1;
 }

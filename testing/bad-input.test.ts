@@ -133,7 +133,7 @@ test("[W2] [W1] damaged bindings, and one that leads out, cost devices a clear e
   for (const damage of ["[bindings\nphone", '[bindings]\nphone = ".."\n', "\u0000\u0001"]) {
     writeFileSync(file, damage, { mode: 0o600 });
     const { message, data } = await refused(agent.begin(phone));
-    assert.match(message, /bindings\.toml.*correct it, or move it away/);
+    assert.match(message, /bindings\.toml.*correct the file, or move it to another folder/);
     assert.equal((data as { code: string }).code, "bindings_damaged");
     assert.equal((await agent.begin())._meta?.["aptove.dev/workspaceId"], "default");
     assert.equal(readFileSync(file, "utf8"), damage);

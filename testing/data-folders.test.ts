@@ -134,7 +134,7 @@ for (const release of releases) {
         ...{ folder: "/projects/store", name: "team/store", isRepository: true, hasFolder: () => false },
         workspaceState: () => Promise.resolve("exists" as const),
       };
-      const [detached] = await engine.attachments.find(owner, place);
+      const [detached] = await engine.sessions.attachments.find(owner, place);
       assert.deepEqual([detached?.causes, detached?.folder], [["folder_moved"], "/projects/shop"]);
     });
   });

@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { test, type TestContext } from "node:test";
 import { crc32 } from "node:zlib";
 import Database from "better-sqlite3";
-import { compressed } from "../src/blobs/compressed.ts";
+import { compressedBlobs } from "../src/blobs/compressed-blobs.ts";
 import { fileBlobs } from "../src/blobs/files/file-blobs.ts";
 import { createAptove, type Aptove, type RunningTurn } from "../src/index.ts";
 import { sha256 } from "../src/domain/ids.ts";
@@ -129,7 +129,7 @@ test("[B2] newer records whose program was killed keep their log as it is", asyn
 test("[B2] blobs of a newer format are refused, and not touched", async (t) => {
   const { dataDir, turnId } = await place(t);
   const folder = join(dataDir, "blobs");
-  const blobs = compressed(fileBlobs({ folder }));
+  const blobs = compressedBlobs(fileBlobs({ folder }));
   for (const name of ["opening", "run"]) {
     const key = `turns/${turnId}/${name}.json`;
     const text = Buffer.from((await blobs.get(key)) ?? []).toString();
@@ -156,7 +156,7 @@ async function failsUntouched(folder: string, work: () => Promise<RunningTurn>):
 test("[B2] a state of a newer format fails the next turn, and is not touched", async (t) => {
   const { dataDir, turnId, sessionId } = await place(t);
   const folder = join(dataDir, "blobs");
-  const blobs = compressed(fileBlobs({ folder }));
+  const blobs = compressedBlobs(fileBlobs({ folder }));
   const key = `turns/${turnId}/state.json`;
   const text = Buffer.from((await blobs.get(key)) ?? []).toString();
   await blobs.delete(key);
@@ -175,7 +175,7 @@ test("[B2] [B3] a blob that is packed in a newer way is not taken for a damaged 
   bytes.writeUInt32LE(0x184d2a51, bytes.length - 16);
   bytes.writeUInt32LE(crc32(bytes.subarray(0, -4)), bytes.length - 4);
   writeFileSync(file, bytes);
-  const blobs = compressed(fileBlobs({ folder }));
+  const blobs = compressedBlobs(fileBlobs({ folder }));
   await refusesUntouched(folder, () => blobs.get(`turns/${turnId}/run.json`));
 });
 

@@ -53,7 +53,7 @@ test("[B1] [W7] the configured bucket holds what was said, and another process r
   assert.equal((await third.finished).status, "completed");
   fake.next("PUT", { how: "refuse", status: 403, code: "AccessDenied" });
   await assert.rejects(other.engine.turns.run(owner, { instruction: "four", sessionId: turn.sessionId }), (error) => {
-    assert.match(String(error), /opening\.json.* could not be written: S3 answered 403 AccessDenied/);
+    assert.match(String(error), /opening\.json.* could not be written: S3 responded with 403 AccessDenied/);
     return true;
   });
   const keyless = createAptove({ dataDir, env: { ...env, AWS_SECRET_ACCESS_KEY: "" } });

@@ -4,15 +4,23 @@
  */
 import { writeSync } from "node:fs";
 import { openSqliteRecords } from "../src/records/sql/sqlite/sqlite.ts";
-import { completed, draftOf, finish, open, openingOf, read, startSession } from "../src/records/suite/samples.ts";
+import {
+  completedSample,
+  draftOf,
+  finishSampleTurn,
+  openSampleTurn,
+  openingOf,
+  readSession,
+  startSession,
+} from "../src/records/suite/samples.ts";
 
 const [file = ""] = process.argv.slice(2);
 const store = await openSqliteRecords({ file });
 const { id } = await startSession(store);
 
 for (;;) {
-  const turn = await open(store, openingOf(draftOf(await read(store, id))));
+  const turn = await openSampleTurn(store, openingOf(draftOf(await readSession(store, id))));
   writeSync(1, `${turn.id} pending\n`);
-  await finish(store, completed(turn));
+  await finishSampleTurn(store, completedSample(turn));
   writeSync(1, `${turn.id} completed\n`);
 }

@@ -20,6 +20,17 @@ export const exceptions: readonly Exception[] = [
     path: "src/engine/turn/live/live-turn.test.ts",
     reason: "the test is that states which cannot be do not type-check",
   },
+  { rule: "sizes/interface", path: "src/domain/session.ts", reason: "rule S1 lists the fields of a session" },
+  {
+    rule: "sizes/interface",
+    path: "src/records/sql/tables.ts",
+    reason: "the tables of the schema, and a table's columns",
+  },
+  {
+    rule: "sizes/interface",
+    path: "src/records/memory/rows.ts",
+    reason: "one collection for each table of the schema",
+  },
   { rule: "words/unfinished", path: "scripts/check/words.ts", reason: "the list of the words itself" },
   { rule: "words/unfinished", path: "scripts/check/words.test.ts", reason: "plants the words to see them found" },
   { rule: "words/dialect", path: "scripts/check/words.ts", reason: "the list of the words itself" },

@@ -1,5 +1,5 @@
 /**
- * What every blob store must do, as tests: run it on your own driver to know that it keeps the contract (B5).
+ * What every blob store must do, as tests. Run it on your own driver to know that it keeps the contract (B5).
  */
 import assert from "node:assert/strict";
 import { suite, test, type TestContext } from "node:test";
@@ -9,14 +9,14 @@ import type { BlobStore } from "./blob-store.ts";
 export interface OpenBlobs {
   /** A new, empty store. */
   store: BlobStore;
-  /** The same blobs through a second store, as another process has it. Null where they live in this process only. */
+  /** Opens the same blobs as a second store, as another process does. Null if they live in this process only. */
   reopen: (() => BlobStore) | null;
 }
-/** Opens a store for one test, and registers with `context.after` whatever must be cleared away. */
-export type OpenForTest = (context: TestContext) => OpenBlobs | Promise<OpenBlobs>;
+/** Opens a store for one test, and registers with `context.after` whatever must be removed afterwards. */
+export type OpenBlobsForTest = (context: TestContext) => OpenBlobs | Promise<OpenBlobs>;
 
-/** Registers the tests. `name` is what they are listed under. */
-export function blobStoreSuite(name: string, open: OpenForTest): void {
+/** Registers the tests in a suite of this name. */
+export function blobStoreSuite(name: string, open: OpenBlobsForTest): void {
   suite(name, () => {
     bytesTests(open);
     keyTests(open);
@@ -29,8 +29,8 @@ export function blobStoreSuite(name: string, open: OpenForTest): void {
 
 const needsReopen = "these blobs live in this process only";
 
-function bytesTests(open: OpenForTest): void {
-  test("[B1] gives back exactly the bytes that were put", async (context) => {
+function bytesTests(open: OpenBlobsForTest): void {
+  test("[B1] returns exactly the bytes that were put", async (context) => {
     const { store } = await open(context);
     const everyByte = Uint8Array.from({ length: 256 }, (_, byte) => byte);
     const cases = { empty: new Uint8Array(), every: everyByte, zeros: new Uint8Array(70_000), noise: noise(1_000_000) };
@@ -38,13 +38,13 @@ function bytesTests(open: OpenForTest): void {
     for (const [key, bytes] of Object.entries(cases)) assertBytes(await store.get(key), bytes);
   });
 
-  test("[B1] takes a view into larger memory for what it shows", async (context) => {
+  test("[B1] stores only the visible bytes of a view into a larger buffer", async (context) => {
     const { store } = await open(context);
     await store.put("a", new Uint8Array([1, 2, 3, 4]).subarray(1, 3));
     assertBytes(await store.get("a"), new Uint8Array([2, 3]));
   });
 
-  test("[B1] nothing under a key is null, not an error", async (context) => {
+  test("[B1] an unknown key is null, not an error", async (context) => {
     const { store } = await open(context);
     await store.put("turns/1/run.json", text("{}"));
     for (const key of ["a", "turns/2/run.json", "turns/1/run.jso", "turns/1", "turns/1/run.json/deeper"]) {
@@ -55,7 +55,7 @@ function bytesTests(open: OpenForTest): void {
     assertBytes(await store.get("turns/1/run.json"), text("{}"));
   });
 
-  test("[B1] a put never replaces other bytes, and the same bytes again are no error", async (context) => {
+  test("[B1] a put never replaces other bytes, and putting the same bytes again is no error", async (context) => {
     const { store } = await open(context);
     await store.put("a/b", noise(9_000));
     await store.put("a/b", noise(9_000));
@@ -73,7 +73,7 @@ function bytesTests(open: OpenForTest): void {
     assertBytes(await store.get("a/b"), text("short"));
   });
 
-  test("[B1] delete takes one blob away, twice is no error, and the key can be used again", async (context) => {
+  test("[B1] delete removes one blob, a second delete is no error, and the key can be used again", async (context) => {
     const { store } = await open(context);
     await store.put("turns/1/a", text("a"));
     await store.put("turns/1/b", text("b"));
@@ -87,7 +87,7 @@ function bytesTests(open: OpenForTest): void {
     assert.deepEqual(await store.list(""), ["turns/1/a"]);
   });
 
-  test("[B7] size tells what a blob takes, and that a larger one takes more", async (context) => {
+  test("[B7] size is the space that a blob takes, and a larger blob takes more", async (context) => {
     const { store } = await open(context);
     await store.put("small", noise(100));
     await store.put("large", noise(100_000));
@@ -96,7 +96,7 @@ function bytesTests(open: OpenForTest): void {
     assert.ok(large !== null && large >= 100_000 && large < 110_000, `large: ${large}`);
   });
 
-  test("[B1] what was put or given back is the caller's: changing it does not change the blob", async (context) => {
+  test("[B1] bytes that were put or returned belong to the caller: changing them does not change the blob", async (context) => {
     const { store } = await open(context);
     const bytes = text("kept");
     await store.put("a", bytes);
@@ -106,10 +106,10 @@ function bytesTests(open: OpenForTest): void {
   });
 }
 
-function keyTests(open: OpenForTest): void {
+function keyTests(open: OpenBlobsForTest): void {
   const longest = `${"a".repeat(190)}/${"b".repeat(190)}/${"c".repeat(120)}`;
 
-  test("[B1] takes every form of key that the engine may make", async (context) => {
+  test("[B1] accepts every form of key that the engine may make", async (context) => {
     const { store } = await open(context);
     const keys = ["a", "a.b-c_d", ".hidden", "...", "a..b/c..", "-", "_/_", "0/1/2/3/4/5/6/7/8/9", longest];
     for (const key of keys) await store.put(key, text(key));
@@ -129,7 +129,7 @@ function keyTests(open: OpenForTest): void {
     "a".repeat(201),
     "ab/".repeat(171) + "a",
   ];
-  test("[B1] refuses what is not a key, and keeps nothing of it", async (context) => {
+  test("[B1] refuses what is not a key, and stores nothing", async (context) => {
     const { store } = await open(context);
     for (const key of [...noKeys, ...hostile]) {
       await assert.rejects(store.put(key, text("x")), refusal, `put ${JSON.stringify(key)}`);
@@ -141,7 +141,7 @@ function keyTests(open: OpenForTest): void {
   });
 }
 
-function listTests(open: OpenForTest): void {
+function listTests(open: OpenBlobsForTest): void {
   test("[B1] lists every key that begins with the prefix, and no other", async (context) => {
     const { store } = await open(context);
     const keys = ["turns/1/run", "turns/1/state", "turns/12/run", "turns/2/run", "texts/1", "turnsx", "z"];
@@ -173,8 +173,8 @@ function listTests(open: OpenForTest): void {
   });
 }
 
-function concurrencyTests(open: OpenForTest): void {
-  test("[B1] [B3] a reader that races with a writer sees the blob whole or not there, never a part", async (context) => {
+function concurrencyTests(open: OpenBlobsForTest): void {
+  test("[B1] [B3] a reader that races with a writer sees the whole blob or none, never a part", async (context) => {
     const { store } = await open(context);
     const versions = [noise(200_000), noise(300_000), text("small")];
     const written = new AbortController();
@@ -191,7 +191,7 @@ function concurrencyTests(open: OpenForTest): void {
         const seen = await store.get("turns/1/state");
         assert.ok(seen === null || versions.some((version) => Buffer.compare(version, seen) === 0), "a part was seen");
         reads += 1;
-        // Stores that answer from memory would keep the writers from their turn.
+        // A store that reads from memory would otherwise never let the writers run.
         await new Promise(setImmediate);
       }
     };
@@ -199,7 +199,7 @@ function concurrencyTests(open: OpenForTest): void {
     assert.ok(reads > 0);
   });
 
-  test("[B1] puts at the same time are all kept, and of several to one key exactly one", async (context) => {
+  test("[B1] simultaneous puts are all stored, and of several to one key exactly one", async (context) => {
     const { store, reopen } = await open(context);
     const keys = Array.from({ length: 60 }, (_, index) => `turns/${index % 7}/${index}`);
     await Promise.all(keys.map((key) => store.put(key, text(key))));
@@ -215,7 +215,7 @@ function concurrencyTests(open: OpenForTest): void {
     for (const put of puts) if (put.status === "rejected") assert.equal(put.reason.code, "blob_exists");
   });
 
-  test("[B1] a put is not lost when its neighbour is deleted at the same time", async (context) => {
+  test("[B1] a put is not lost when a neighbouring blob is deleted at the same time", async (context) => {
     const { store } = await open(context);
     for (let round = 0; round < 40; round += 1) {
       await store.put("turns/1/old", text("old"));
@@ -226,7 +226,7 @@ function concurrencyTests(open: OpenForTest): void {
     }
   });
 
-  test("[B1] puts and deletes of one key at the same time all succeed, and leave it whole or not there", async (context) => {
+  test("[B1] simultaneous puts and deletes of one key all succeed, and leave the whole blob or none", async (context) => {
     const { store } = await open(context);
     const written = new AbortController();
     const write = async (): Promise<void> => {
@@ -248,8 +248,8 @@ function concurrencyTests(open: OpenForTest): void {
   });
 }
 
-function processTests(open: OpenForTest): void {
-  test("[B4] what one store puts or deletes, another sees at once", async (context) => {
+function processTests(open: OpenBlobsForTest): void {
+  test("[B4] another store sees at once what one store puts or deletes", async (context) => {
     const { store, reopen } = await open(context);
     if (reopen === null) return context.skip(needsReopen);
     const other = reopen();
@@ -262,7 +262,7 @@ function processTests(open: OpenForTest): void {
     assert.deepEqual(await other.list(""), ["turns/1/b"]);
   });
 
-  test("[B3] what was put is there when the store is opened again", async (context) => {
+  test("[B3] a blob is there when the store is opened again", async (context) => {
     const { store, reopen } = await open(context);
     if (reopen === null) return context.skip(needsReopen);
     await store.put("turns/1/state", noise(5_000));
@@ -270,10 +270,10 @@ function processTests(open: OpenForTest): void {
   });
 }
 
-function modelTests(open: OpenForTest): void {
+function modelTests(open: OpenBlobsForTest): void {
   const keys = ["a", "b/c", "b/d", "b/e/f", "g.zst", "g.zst.zst"];
   for (const seed of [1, 2, 3, 4]) {
-    test(`[B1] a random series of puts and deletes reads back as from a map (seed ${seed})`, async (context) => {
+    test(`[B1] a random series of puts and deletes reads back like a map (seed ${seed})`, async (context) => {
       const { store } = await open(context);
       const model = new Map<string, Uint8Array>();
       const random = noise(240, seed);
@@ -314,7 +314,7 @@ function text(content: string): Uint8Array {
   return new TextEncoder().encode(content);
 }
 
-/** Bytes that do not compress, the same at every run (xorshift). `seed` is not 0. */
+/** Returns bytes that do not compress, the same in every run (xorshift). `seed` is not 0. */
 function noise(length: number, seed = 1): Uint8Array {
   let state = Math.imul(seed, 0x9e3779b9);
   return Uint8Array.from({ length }, () => {

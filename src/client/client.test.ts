@@ -1,4 +1,4 @@
-/** The client on a real door and engine: every method, and what it does when connections break. */
+/** The client with a real HTTP door and engine: every method, and its behaviour when connections break. */
 import assert from "node:assert/strict";
 import { once } from "node:events";
 import { createServer, type AddressInfo } from "node:net";
@@ -18,7 +18,7 @@ function problemOf(code: "shutting_down"): Response {
   return Response.json(value, { status: 503, headers: { "content-type": "application/problem+json" } });
 }
 
-/** A connection that breaks after so many bytes of every stream; `breaks` tells how it does. */
+/** A connection that breaks after a number of bytes of every stream. `breaks` is the way in which it does. */
 function flaky(door: TestDoor, bytesMax: number, breaks: "error" | "end" = "error") {
   const opened: string[] = [];
   const fetch = async (request: Request): Promise<Response> => {
@@ -40,7 +40,7 @@ function flaky(door: TestDoor, bytesMax: number, breaks: "error" | "end" = "erro
   return { fetch, opened };
 }
 
-test("[H2] every method gives what its route says", async (t) => {
+test("[H2] every method returns the answer of its route", async (t) => {
   const door = await testDoor(t);
   const client = door.client();
   assert.equal((await client.me()).userId, door.admin.userId);
@@ -74,7 +74,7 @@ test("[H2] every method gives what its route says", async (t) => {
   await assert.rejects(door.client({ key: secret }).me(), failed("unauthenticated"));
 });
 
-test("[H2] [S5] [S6] [S8] [T6] [T7] [K4] [D1] [D2] every method of the tree gives what its route says", async (t) => {
+test("[H2] [S5] [S6] [S8] [T6] [T7] [K4] [D1] [D2] every method of the tree returns the answer of its route", async (t) => {
   const door = await testDoor(t);
   const client = door.client();
   const one = await client.execute({ instruction: "one" });
@@ -120,15 +120,15 @@ test("[V4] [T5] a running turn is steered by turn and by session, and by the nex
   const joined = await client.start({ instruction: "three", sessionId, ifBusy: "steer" });
   assert.equal(joined.turnId, turnId);
   held.resolve();
-  const told: string[] = [];
+  const steered: string[] = [];
   for await (const { event } of client.events(turnId)) {
-    if (event.type === "CUSTOM" && event.name === "aptove.steered") told.push(event.value.text);
+    if (event.type === "CUSTOM" && event.name === "aptove.steered") steered.push(event.value.text);
   }
-  assert.deepEqual(told, ["one", "two", "three"]);
+  assert.deepEqual(steered, ["one", "two", "three"]);
   assert.equal((await client.turns.answer(turnId)).text, "begun and done.\n\nAs you like.");
 });
 
-test("[V1] execute tells every event as it comes, and the answer is the stored one", async (t) => {
+test("[V1] execute passes on every event as it arrives, and the answer is the stored one", async (t) => {
   const held = Promise.withResolvers<void>();
   const door = await testDoor(t, { script: () => [{ says: ["one ", held.promise, "two"] }] });
   const seen: StreamedEvent[] = [];
@@ -154,7 +154,7 @@ test("[V1] execute tells every event as it comes, and the answer is the stored o
 });
 
 for (const breaks of ["error", "end"] as const) {
-  test(`[V2] [T13] a stream that breaks by ${breaks} is taken up after its last event, and nothing runs twice`, async (t) => {
+  test(`[V2] [T13] a stream that breaks by ${breaks} resumes after its last event, and nothing runs twice`, async (t) => {
     const door = await testDoor(t, { script: () => [{ thinks: "hm" }, { says: "a longer answer, with some words" }] });
     // Just more than the largest event, so that every connection brings at least one.
     const { fetch, opened } = flaky(door, 450, breaks);
@@ -186,7 +186,7 @@ test("[T13] a request whose connection breaks before the first event is sent aga
   assert.equal(door.provider.exchanges.length, 1);
 });
 
-test("[V2] a stream that stays broken is given up after the retries, and the turn is there", async (t) => {
+test("[V2] a stream that stays broken is given up after the retries, and the turn is stored", async (t) => {
   const door = await testDoor(t);
   const { fetch, opened } = flaky(door, 1);
   await assert.rejects(door.client({ fetch, retries: 3 }).execute({ instruction: "x" }), failed("stream_cut"));
@@ -194,7 +194,7 @@ test("[V2] a stream that stays broken is given up after the retries, and the tur
   assert.equal((await door.client().sessions.list()).sessions.length, 1);
 });
 
-test("[V2] a stream that breaks without a word is told as that, whatever a server said before", async (t) => {
+test("[V2] a stream that breaks without an error is reported as such, whatever error came before", async (t) => {
   const door = await testDoor(t);
   const { fetch, opened } = flaky(door, 1, "end");
   const away = problemOf("shutting_down");
@@ -204,23 +204,23 @@ test("[V2] a stream that breaks without a word is told as that, whatever a serve
   assert.equal(opened[1], "away");
 });
 
-test("[T11] a turn whose end cannot be stored is told as that, after all that it said", async (t) => {
+test("[T11] a turn whose end cannot be stored is reported as such, after all of its text", async (t) => {
   const records = memoryRecords();
   const { finish: finishTurn } = records.turns;
   let isFull = true;
   records.turns.finish = (finish) =>
     isFull ? Promise.reject(new AptoveError("storage_full", "no room")) : finishTurn.call(records.turns, finish);
   const door = await testDoor(t, { records, script: () => [{ says: ["half ", "an ", "answer"] }] });
-  let said = "";
+  let text = "";
   const onEvent = ({ event }: StreamedEvent): void => {
-    if (event.type === "TEXT_MESSAGE_CONTENT") said += event.delta;
+    if (event.type === "TEXT_MESSAGE_CONTENT") text += event.delta;
   };
   await assert.rejects(door.client().execute({ instruction: "x" }, { onEvent }), failed("storage_full"));
-  assert.equal(said, "half an answer");
+  assert.equal(text, "half an answer");
   isFull = false;
 });
 
-test("[V2] a stream that was never open is no stream that broke: nobody could be reached", async (t) => {
+test("[V2] a stream that was never open is not a broken stream: the server could not be reached", async (t) => {
   const door = await testDoor(t);
   const fetch = async (): Promise<Response> => {
     throw new TypeError("fetch failed", { cause: Object.assign(new Error("no way"), { code: "EHOSTUNREACH" }) });
@@ -228,7 +228,7 @@ test("[V2] a stream that was never open is no stream that broke: nobody could be
   await assert.rejects(door.client({ fetch, retries: 1 }).execute({ instruction: "x" }), failed("unreachable"));
 });
 
-test("[H3] a refusal is thrown as it is, and not tried again", async (t) => {
+test("[H3] a refusal is thrown unchanged, and not retried", async (t) => {
   const held = Promise.withResolvers<void>();
   const door = await testDoor(t, { script: () => [{ waits: held.promise }, { says: "x" }] });
   const client = door.client();
@@ -294,14 +294,14 @@ test("leaving the loop of a stream closes its connection", async (t) => {
   assert.equal(isCancelled, true);
 });
 
-test("nobody there, and somebody else there, are told apart", async () => {
+test("no server, and a server that is not aptove, are different errors", async () => {
   const server = createServer().listen(0, "127.0.0.1");
   await once(server, "listening");
   const { port } = server.address() as AddressInfo;
   await new Promise((resolve) => server.close(resolve));
-  const nobody = createClient({ url: `http://127.0.0.1:${port}`, key: "k" });
-  await assert.rejects(nobody.me(), (error) => failed("unreachable")(error) && /ECONNREFUSED/.test(String(error)));
-  await assert.rejects(nobody.execute({ instruction: "x" }), failed("unreachable"));
+  const unreachable = createClient({ url: `http://127.0.0.1:${port}`, key: "k" });
+  await assert.rejects(unreachable.me(), (error) => failed("unreachable")(error) && /ECONNREFUSED/.test(String(error)));
+  await assert.rejects(unreachable.execute({ instruction: "x" }), failed("unreachable"));
   const answers: [Response, string][] = [
     [new Response("<html>", { status: 502 }), "answer_invalid"],
     [new Response("<html>", { headers: { "content-type": "text/html" } }), "answer_invalid"],
@@ -320,7 +320,7 @@ test("nobody there, and somebody else there, are told apart", async () => {
   await assert.rejects(garbled.execute({ instruction: "x" }), failed("answer_invalid"));
 });
 
-test("the address may have a path, and what is asked is encoded", async () => {
+test("the address may have a path, and parameters are encoded", async () => {
   const asked: string[] = [];
   const client = createClient({
     url: "https://example.org/aptove/",

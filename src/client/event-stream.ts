@@ -11,9 +11,7 @@ export interface StreamedEvent {
 }
 
 /** Returns true for the last event of a run: RUN_FINISHED or RUN_ERROR. */
-export function isTerminalEvent(
-  event: AgUiEvent,
-): boolean {
+export function isTerminalEvent(event: AgUiEvent): boolean {
   return event.type === "RUN_FINISHED" || event.type === "RUN_ERROR";
 }
 

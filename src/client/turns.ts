@@ -13,10 +13,7 @@ export interface TurnMethods {
   /** Returns the exact bytes of the request to the model. Steps count from 1. */
   request(id: string, step: number): Promise<Uint8Array>;
   /** Returns the exact bytes of the model's response. Steps count from 1. */
-  response(
-    id: string,
-    step: number,
-  ): Promise<Uint8Array>;
+  response(id: string, step: number): Promise<Uint8Array>;
   /** Returns what differs in the input of two turns, and both answers. */
   diff(a: string, b: string): Promise<WireTurnDiff>;
   /** Stops the turn. Returns its id, or null if it was not running. */

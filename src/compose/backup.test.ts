@@ -1,4 +1,4 @@
-/** Backups of a data folder that is in use: what they hold, and that it can be brought back (B3, B1). */
+/** Backups of a data folder that is in use: their content, and their restore (B3, B1). */
 import assert from "node:assert/strict";
 import { existsSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -77,7 +77,7 @@ test("[L1] a backup goes into an empty folder only, a restore into a folder with
   assert.equal(made.exit, 0, made.stderr);
   assert.equal((JSON.parse(made.stdout) as { turns: number }).turns, 1);
   assert.match((await cli.run(["backup", copy])).stderr, /is not empty.*backup_invalid/);
-  assert.match((await cli.run(["restore", copy])).stderr, /has sessions already.*backup_invalid/);
+  assert.match((await cli.run(["restore", copy])).stderr, /already has sessions.*backup_invalid/);
   const records = join(cli.dataDir, "records.db");
   for (const file of [records, `${records}-wal`, `${records}-shm`]) rmSync(file, { force: true });
 
@@ -87,7 +87,7 @@ test("[L1] a backup goes into an empty folder only, a restore into a folder with
   assert.match((await cli.run(["restore", copy])).stderr, /its records were changed/);
   writeFileSync(join(copy, "records.db"), stored);
   rmSync(join(copy, "backup.json"));
-  assert.match((await cli.run(["restore", copy])).stderr, /no backup, or not a whole one/);
+  assert.match((await cli.run(["restore", copy])).stderr, /not a backup, or not a complete one/);
   writeFileSync(join(copy, "backup.json"), manifest);
   assert.equal(existsSync(records), false);
   const restored = await cli.run(["restore", copy]);

@@ -114,13 +114,13 @@ async function copyBlobs({ from, to }: CopyRequest["stores"], onBlob: CopyReques
 
 /** Counts the turns in the rows, and returns the first blob that they name and that is missing. */
 async function checkCopy(file: string, blobs: BlobStore): Promise<{ turns: number; missing: string | null }> {
-  const [{ compressed }, { openSqliteRecords }, { turnIdsIn }] = await Promise.all([
-    import("../blobs/compressed.ts"),
+  const [{ compressedBlobs }, { openSqliteRecords }, { turnIdsIn }] = await Promise.all([
+    import("../blobs/compressed-blobs.ts"),
     import("../records/sql/sqlite/sqlite.ts"),
     import("../records/sql/sqlite/sqlite-snapshot.ts"),
   ]);
   // The keys in the engine's form: the blobs themselves are copied in their compressed form.
-  const had = new Set(await compressed(blobs).list(""));
+  const had = new Set(await compressedBlobs(blobs).list(""));
   const ids = [...turnIdsIn(file)];
   const records = await openSqliteRecords({ file });
   try {

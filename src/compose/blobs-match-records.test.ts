@@ -23,7 +23,7 @@ async function copied(from: BlobStore): Promise<BlobStore> {
   return to;
 }
 
-test("[B4] who comes to shared records with blobs of their own is refused, and nothing is written into those", async () => {
+test("[B4] a server with its own blobs on shared records is refused, and nothing is written into these blobs", async () => {
   const records = memoryRecords();
   const [shared, empty, other] = [memoryBlobs(), memoryBlobs(), memoryBlobs()];
   for (let n = 0; n < 2; n += 1) assert.deepEqual(await check(records, shared), []);
@@ -50,7 +50,7 @@ test("[B4] copies and restores of both start, and so do new records on blobs tha
   assert.equal(await fresh.storage.blobStoreId(), await records.storage.blobStoreId());
 });
 
-test("[B4] blobs that do not answer, or do not say whose they are, are told of; the server starts", async () => {
+test("[B4] blobs that do not answer, or have no readable id, are reported; the server starts", async () => {
   const blobs = memoryBlobs();
   const down = { ...blobs, get: () => Promise.reject(new AptoveError("storage_failed", "no answer")) };
   assert.equal((await check(memoryRecords(), down)).length, 1);

@@ -3,7 +3,7 @@ import { test } from "node:test";
 import { hostile } from "../../testing/mcp-world.ts";
 import { checkMcpServers } from "./check-mcp-servers.ts";
 
-test("[P5] a server that does not start in time has failed, and is not called ready", async () => {
+test("[P5] a server that does not start in time has failed, and is not reported as ready", async () => {
   const statuses = await checkMcpServers({
     servers: [hostile("never-starts")],
     folders: [],

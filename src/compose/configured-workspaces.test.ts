@@ -24,7 +24,7 @@ interface World {
   remove(id: string, name: "config.toml"): void;
 }
 
-/** Two workspaces; everybody has a key for OpenAI, and a server called `work`. */
+/** Two workspaces. The global configuration has a key for OpenAI, and a server named `work`. */
 async function world(t: TestContext): Promise<World> {
   const dataDir = await temporaryFolder(t);
   writeFileSync(
@@ -53,7 +53,7 @@ async function world(t: TestContext): Promise<World> {
   };
 }
 
-test("[W7] a workspace that says nothing has what all have; a label that is no workspace has nothing", async (t) => {
+test("[W7] a workspace without settings has the global configuration; a label that is no workspace has none", async (t) => {
   const { of, base } = await world(t);
   assert.equal(await of(first), base);
   for (const label of ["my-laptop", "default", "..", first.replace("1", "3"), ""]) {
@@ -61,7 +61,7 @@ test("[W7] a workspace that says nothing has what all have; a label that is no w
   }
 });
 
-test("[W7] what a workspace says counts at the next turn, and is worked out once", async (t) => {
+test("[W7] a change of a workspace's settings takes effect at the next turn, and is merged once", async (t) => {
   const { of, base, store, write, remove } = await world(t);
   const provider = async (): Promise<string | undefined> => (await of(first))?.configuration.agentContexts[0]?.provider;
   assert.equal(await provider(), "openai");
@@ -79,7 +79,7 @@ test("[W7] what a workspace says counts at the next turn, and is worked out once
   assert.equal(await of(first), base);
 });
 
-test("[W7] a provider is opened once for all who configure it alike, and anew for who does not", async (t) => {
+test("[W7] a provider is opened once for all workspaces with the same settings, and again for different ones", async (t) => {
   const { of, base, write } = await world(t);
   write(first, "config.toml", 'providers.compatible.work.model = "mine"\n');
   write(second, "config.toml", 'conversation_contexts.default.model = "other"\n');
@@ -96,7 +96,7 @@ test("[W7] a provider is opened once for all who configure it alike, and anew fo
   assert.equal(await (await of(first))?.settings.providers.get("work"), own);
 });
 
-test("[W7] a provider that only a workspace configures is that workspace's", async (t) => {
+test("[W7] a provider that only one workspace configures belongs to that workspace", async (t) => {
   const { of, base, write } = await world(t);
   write(
     first,
@@ -110,7 +110,7 @@ test("[W7] a provider that only a workspace configures is that workspace's", asy
   assert.equal((await of(second))?.settings.providers.get("mine"), undefined);
 });
 
-test("[W7] [W1] a damaged or wrong workspace is that workspace's matter alone, and mends with its file", async (t) => {
+test("[W7] [W1] a damaged or wrong workspace affects no other workspace, and works again when its file is fixed", async (t) => {
   const { of, base, write, store } = await world(t);
   const fault = async (id: string): Promise<AptoveError> => {
     const error: unknown = await of(id).then(

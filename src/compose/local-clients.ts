@@ -10,7 +10,7 @@ type LocalClients = Pick<LocalEngine, "client" | "operator" | "attachments">;
 
 /** Creates the clients. Only this process knows the secrets that they authenticate with. */
 export async function localClients(options: HttpDoorOptions): Promise<LocalClients> {
-  const { keys, operator, attachments } = options.engine;
+  const { keys, operator, sessions } = options.engine;
   const owner = await keys.owner();
   const callers = new Map<string, Caller>();
   const authenticate = async (secret: string): Promise<Caller | null> => callers.get(secret) ?? null;
@@ -29,8 +29,8 @@ export async function localClients(options: HttpDoorOptions): Promise<LocalClien
       clientFor: async (orgId) => clientOf(await operator.callerFor(orgId)),
     },
     attachments: {
-      find: (place) => attachments.find(owner, place),
-      attach: (sessionId, place) => attachments.attach(owner, sessionId, place),
+      find: (place) => sessions.attachments.find(owner, place),
+      attach: (sessionId, place) => sessions.attachments.attach(owner, sessionId, place),
     },
   };
 }

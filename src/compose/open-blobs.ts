@@ -10,11 +10,11 @@ export async function openBlobs(
   folder: DataFolder,
   env: Readonly<Record<string, string | undefined>>,
 ): Promise<BlobStore> {
-  const { compressed } = await import("../blobs/compressed.ts");
+  const { compressedBlobs } = await import("../blobs/compressed-blobs.ts");
   const { url, ...location } = blobs;
   if (url === null) {
     const { fileBlobs } = await import("../blobs/files/file-blobs.ts");
-    return compressed(fileBlobs({ folder: folder.blobs }));
+    return compressedBlobs(fileBlobs({ folder: folder.blobs }));
   }
   const { s3Blobs } = await import("../blobs/s3/s3-blobs.ts");
   const credentials = {
@@ -22,7 +22,9 @@ export async function openBlobs(
     secretAccessKey: credential(env, "AWS_SECRET_ACCESS_KEY"),
     sessionToken: env["AWS_SESSION_TOKEN"] || null,
   };
-  return compressed(s3Blobs({ url, ...location, region: location.region ?? (env["AWS_REGION"] || null), credentials }));
+  return compressedBlobs(
+    s3Blobs({ url, ...location, region: location.region ?? (env["AWS_REGION"] || null), credentials }),
+  );
 }
 
 function credential(env: Readonly<Record<string, string | undefined>>, name: string): string {

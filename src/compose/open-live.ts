@@ -40,5 +40,5 @@ async function openShared({
 
 /** Returns null if a Redis server at this address answers and accepts the name and the password, or else what is wrong. */
 export async function findRedisFault(url: string): Promise<string | null> {
-  return await (await import("../live/redis/ask-redis.ts")).redisFault(url);
+  return await (await import("../live/redis/probe-redis.ts")).probeRedis(url);
 }

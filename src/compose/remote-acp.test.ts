@@ -19,12 +19,12 @@ test("[P3] [R4] the program serves ACP where it serves HTTP, and ends with a cli
     stdio: ["ignore", "pipe", "ignore"],
   });
   t.after(() => server.kill("SIGKILL"));
-  const said: string[] = [];
+  const lines: string[] = [];
   for await (const line of createInterface(server.stdout)) {
-    said.push(line);
+    lines.push(line);
     if (line.includes("Ctrl-C stops the server")) break;
   }
-  const find = (pattern: RegExp): string => pattern.exec(said.join("\n"))?.[1] ?? assert.fail(said.join("\n"));
+  const find = (pattern: RegExp): string => pattern.exec(lines.join("\n"))?.[1] ?? assert.fail(lines.join("\n"));
   const headers = { authorization: `Bearer ${find(/API key +(\S+)/)}` };
   const url = `${find(/address +http:(\S+)/)}/acp`;
   const connection = client({ name: "test" }).connect(createWebSocketStream(`ws:${url}`, { WebSocket, headers }));

@@ -27,7 +27,7 @@ async function load(): Promise<void> {
     import("../compose.ts"),
     import("./acp-ports.ts"),
     import("../records/sql/sqlite/sqlite.ts"),
-    import("../blobs/compressed.ts"),
+    import("../blobs/compressed-blobs.ts"),
     import("../blobs/files/file-blobs.ts"),
     import("../live/files/file-event-log.ts"),
     import("../tools/files/file-tools.ts"),

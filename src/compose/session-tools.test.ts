@@ -7,9 +7,9 @@ import { createAptove } from "../compose.ts";
 
 interface World {
   dataDir: string;
-  /** The own folder of a workspace. */
+  /** The folder of a workspace. */
   own: string;
-  /** Calls a tool of a session in that folder; gives its output. */
+  /** Calls a tool of a session in that folder, and returns its output. */
   call(folder: string, name: string, args: Record<string, unknown>): Promise<string>;
 }
 
@@ -68,7 +68,7 @@ test("[P5] [E8] a session inside the data folder, but in no workspace, can do no
   }
 });
 
-test("[P5] [E8] a command sees no key of the global file either, where a workspace has one of its own", async (t) => {
+test("[P5] [E8] a command does not see the global key either, if the workspace has its own key", async (t) => {
   const files = {
     all: 'providers.openai = { api_key_env = "EVERYBODYS", api_key = "unused" }\n',
     own: 'providers.openai.api_key_env = "OWN"\n',

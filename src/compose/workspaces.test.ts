@@ -1,4 +1,4 @@
-/** Who is really called in a workspace: the request that arrives at a provider is the proof (W7, G2). */
+/** Which provider a workspace really calls: the proof is the request that arrives there (W7, G2). */
 import assert from "node:assert/strict";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -22,7 +22,7 @@ import { memoryWorkspaces } from "../workspace/memory/memory-workspaces.ts";
 const first = "11111111-1111-4111-8111-111111111111";
 const second = "22222222-2222-4222-8222-222222222222";
 
-/** One request of a turn, as it came. */
+/** One received request of a turn. */
 interface Call {
   at: string;
   model: string | undefined;
@@ -30,11 +30,11 @@ interface Call {
 }
 
 interface World {
-  /** What everybody has; only the first workspace; only the second one. */
+  /** The global provider; that of the first workspace; that of the second one. */
   fakes: { all: FakeOpenAI; first: FakeOpenAI; second: FakeCompatible };
   aptove(options?: AptoveOptions): Promise<Aptove>;
   ask(aptove: Aptove, request?: Partial<TurnRequest>): Promise<FinishedTurn>;
-  /** The calls since the last look, of all fakes. */
+  /** Returns the calls of all fakes since the last time. */
   calls(): Call[];
   writeConfig(id: string | null, text: string): void;
 }
@@ -42,7 +42,7 @@ interface World {
 async function world(t: TestContext): Promise<World> {
   const fakes = { all: await startFakeOpenai(), first: await startFakeOpenai(), second: await startFakeCompatible() };
   const engines: Aptove["engine"][] = [];
-  // Registered before the folder is: what still writes in it ends before it is taken away.
+  // Registered before the folder, so that everything that writes into it ends before it is deleted.
   t.after(async () => {
     await Promise.all(engines.map((engine) => engine.close()));
     await Promise.all([fakes.all.close(), fakes.first.close(), fakes.second.close()]);
@@ -98,7 +98,7 @@ const callOf = {
   second: { at: "second", model: "of-second", key: "Bearer key-of-second" },
 };
 
-test("[W7] each workspace calls its own provider, model, key and address; whoever has none calls the global ones", async (t) => {
+test("[W7] each workspace calls its own provider, model, key and address; one without them calls the global ones", async (t) => {
   const { aptove, ask, calls } = await world(t);
   const all = await aptove();
   for (const [workspaceId, provider, expected] of [
@@ -113,7 +113,7 @@ test("[W7] each workspace calls its own provider, model, key and address; whoeve
     assert.deepEqual([turn.provider, turn.model], [provider, expected.model]);
     assert.deepEqual(calls(), [expected], workspaceId ?? "none");
   }
-  // All of them at once get in nobody's way.
+  // Concurrent turns of all workspaces do not affect each other.
   const turns = await Promise.all([first, second, first].map((workspaceId) => ask(all, { workspaceId })));
   assert.deepEqual(
     turns.map(({ model }) => model),
@@ -122,7 +122,7 @@ test("[W7] each workspace calls its own provider, model, key and address; whoeve
   assert.deepEqual(calls(), [callOf.first, callOf.first, callOf.second]);
 });
 
-test("[W7] a session goes on in its workspace, and a change of the file counts at its next turn", async (t) => {
+test("[W7] a session continues in its workspace, and a change of the file takes effect at its next turn", async (t) => {
   const { aptove, ask, calls, writeConfig, fakes } = await world(t);
   const all = await aptove();
   const { sessionId } = await ask(all, { workspaceId: first });
@@ -131,7 +131,7 @@ test("[W7] a session goes on in its workspace, and a change of the file counts a
   writeConfig(first, `[providers.openai]\nmodel = "changed"\n`);
   await ask(all, { sessionId });
   assert.deepEqual(calls(), [{ ...callOf.all, model: "changed" }]);
-  // In the first workspace it is known under another provider, and keeps its whole history (C5).
+  // In the first workspace another provider answers, and the session keeps its whole history (C5).
   const server = lines({ base_url: fakes.second.url, model: "of-second" });
   writeConfig(first, `provider = "mine"\n[providers.compatible.mine]\n${server}`);
   const turn = await ask(all, { sessionId });
@@ -139,7 +139,7 @@ test("[W7] a session goes on in its workspace, and a change of the file counts a
   assert.deepEqual(calls(), [{ at: "second", model: "of-second", key: undefined }]);
 });
 
-test("[W7] the environment counts over a workspace, and what the caller says over both", async (t) => {
+test("[W7] the environment overrides a workspace, and the caller's overrides win over both", async (t) => {
   const { aptove, ask, calls, fakes } = await world(t);
   const env = { KEY_OF_ALL: "key-of-all", KEY_OF_FIRST: "key-of-first", OPENAI_BASE_URL: fakes.all.url };
   const inEnvironment = await aptove({ env: { ...env, APTOVE_MODEL: "of-environment" } });
@@ -157,7 +157,7 @@ test("[W7] the environment counts over a workspace, and what the caller says ove
   assert.deepEqual(calls(), [{ at: "first", model: "of-request", key: "Bearer key-of-all" }]);
 });
 
-test("[W7] a bad file costs the turns of its workspace a clear error, before anything is called or kept", async (t) => {
+test("[W7] a bad file gives the turns of its workspace a clear error, before anything is called or stored", async (t) => {
   const { aptove, ask, calls, writeConfig } = await world(t);
   writeConfig(first, 'provider = "opnai"\n');
   const all = await aptove();
@@ -175,7 +175,7 @@ test("[W7] a bad file costs the turns of its workspace a clear error, before any
   assert.deepEqual(calls(), [callOf.all]);
 });
 
-test("[G2] [G1] which context counts: request > session > workspace > what all have", async (t) => {
+test("[G2] [G1] which context is used: request > session > workspace > global", async (t) => {
   const { aptove, ask, writeConfig } = await world(t);
   const contexts = ["a", "b", "c"].map((id) => `[conversation_contexts.${id}]\nmodel = "model-${id}"\n`).join("");
   const off = ["default", "a", "b", "c"].map((id) => `conversation_contexts.${id}.retrieval = "off"\n`).join("");
@@ -193,7 +193,7 @@ test("[G2] [G1] which context counts: request > session > workspace > what all h
   const owner = await all.engine.keys.owner();
   const made = await all.engine.sessions.create(owner, { workspaceId: first });
   assert.deepEqual([made.agentContextId, made.conversationContextId], ["own", "b"]);
-  // What a session began with stays, whatever the workspace says later.
+  // A session keeps the contexts that it began with, whatever the workspace's settings become.
   writeConfig(first, `conversation_context = "c"\n${off}[agent_contexts.own]\n`);
   const { sessionId } = begun;
   assert.deepEqual(named(await ask(all, { sessionId })), ["own", "b"]);
@@ -202,7 +202,7 @@ test("[G2] [G1] which context counts: request > session > workspace > what all h
   await assert.rejects(ask(all, { workspaceId: second, agentContextId: "own" }), /there is no agent context "own"/);
 });
 
-test("[W4] [W6] a turn is written into the transcript of its workspace, which counts as used with it", async (t) => {
+test("[W4] [W6] a turn is written into the transcript of its workspace, and marks the workspace as used", async (t) => {
   const { aptove, ask } = await world(t);
   const now = Date.UTC(2026, 0, 1);
   const all = await aptove({ now: () => now });
@@ -223,7 +223,7 @@ test("[W4] [W6] a turn is written into the transcript of its workspace, which co
   assert.equal((await (await all.transcripts()).show(second)).messages, 0);
 });
 
-test("[Y1] [W7] a caller brings workspaces and bindings of their own", async (t) => {
+test("[Y1] [W7] a caller may give stores for workspaces and bindings", async (t) => {
   const { aptove, ask, calls, fakes } = await world(t);
   const config = `providers.openai = { base_url = "${fakes.first.url}", model = "of-memory" }`;
   const workspaceStore = memoryWorkspaces({ configs: { [first]: config } });
@@ -237,7 +237,7 @@ test("[Y1] [W7] a caller brings workspaces and bindings of their own", async (t)
   assert.equal((await workspaceStore.list()).length, 2);
 });
 
-test("[Y1] [W3] beside workspaces of a caller's own, transcripts need not be brought: the next session goes on", async (t) => {
+test("[Y1] [W3] with a caller's own store of workspaces no store of transcripts is needed: the next session continues", async (t) => {
   const { aptove, ask, fakes } = await world(t);
   const config = `providers.openai = { base_url = "${fakes.first.url}", model = "of-memory" }`;
   const workspaceStore = memoryWorkspaces({ configs: { [first]: config } });

@@ -14,22 +14,8 @@ import { settleOidc, type OidcSettings } from "./oidc-settings.ts";
 import { MergedValues } from "./merged-values.ts";
 import type { LayerValues } from "./merged-values.ts";
 
-export interface Configuration {
-  /** The provider of agent contexts that do not name one. */
-  provider: string;
-  /** The context that is used if neither the request nor the session names one (G2). The same holds for the next field. */
-  agentContext: string;
-  conversationContext: string;
-  providers: ConfiguredProviders;
-  retrieval: ConfiguredRetrieval;
-  /** All agent contexts. `default` always exists and is the first (G1). */
-  agentContexts: AgentContext[];
-  /** All conversation contexts. `default` always exists and is the first (G1). Each has the modes `ask` and `edit` (G2). */
-  conversationContexts: ConversationContext[];
-  mcpServers: McpServerSettings[];
-  serve: { host: string; port: number; allowedHosts: string[]; allowedOrigins: string[] };
-  /** OpenID Connect. Without an issuer, API keys are the only way to sign in. */
-  oidc: OidcSettings;
+/** The stores, and how they are reached. */
+interface StoreConfiguration {
   /** The store of blobs: files in the data folder if `url` is null, else S3. The S3 driver derives the other values that are null. */
   blobs: { url: string | null; endpoint: string | null; region: string | null; pathStyle: boolean | null };
   /** The store of records: SQLite in the data folder if `url` is null. The other values are for PostgreSQL. */
@@ -45,10 +31,32 @@ export interface Configuration {
   };
   /** The store of the live log: Redis, or the store of the records if `redis` is null. */
   live: { redis: string | null };
+}
+
+/** What operators see of the program. */
+interface ObservationConfiguration {
   log: { format: "text" | "json"; level: "error" | "warn" | "info" | "debug" };
   /** The Prometheus metrics. There are none if `port` is null. */
   metrics: { host: string; port: number | null };
   traces: { exporter: "none" | "otlp"; ratio: number };
+}
+
+export interface Configuration extends StoreConfiguration, ObservationConfiguration {
+  /** The provider of agent contexts that do not name one. */
+  provider: string;
+  /** The context that is used if neither the request nor the session names one (G2). The same holds for the next field. */
+  agentContext: string;
+  conversationContext: string;
+  providers: ConfiguredProviders;
+  retrieval: ConfiguredRetrieval;
+  /** All agent contexts. `default` always exists and is the first (G1). */
+  agentContexts: AgentContext[];
+  /** All conversation contexts. `default` always exists and is the first (G1). Each has the modes `ask` and `edit` (G2). */
+  conversationContexts: ConversationContext[];
+  mcpServers: McpServerSettings[];
+  serve: { host: string; port: number; allowedHosts: string[]; allowedOrigins: string[] };
+  /** OpenID Connect. Without an issuer, API keys are the only way to sign in. */
+  oidc: OidcSettings;
   /** Hosts that may be read although they are not on the public internet (I2). */
   input: { allowedUrlHosts: string[] };
   limits: Record<ChangeableLimit, number> & OrgsLimits;

@@ -59,7 +59,7 @@ export interface SharedLayers {
 }
 
 /** The settings of one workspace's own files. */
-export interface WorkspaceSettings {
+export interface WorkspaceConfigFiles {
   id: string;
   /** The provider in its `workspace.toml`, which its `config.toml` overrides. */
   provider: string | null;
@@ -97,7 +97,10 @@ interface WorkspaceLayerStore {
 }
 
 /** Reads the settings of a workspace, or returns null if there is no such workspace. Throws what the store throws, mostly `workspace_damaged`. */
-export async function readWorkspaceSettings(store: WorkspaceLayerStore, id: string): Promise<WorkspaceSettings | null> {
+export async function readWorkspaceSettings(
+  store: WorkspaceLayerStore,
+  id: string,
+): Promise<WorkspaceConfigFiles | null> {
   const workspace = await store.load(id);
   if (workspace === null) return null;
   try {
@@ -110,7 +113,7 @@ export async function readWorkspaceSettings(store: WorkspaceLayerStore, id: stri
 }
 
 /** Merges all layers. If `workspace` is null, the result has no layer of a workspace. Throws `config_invalid` with every fault. */
-export function mergeLayers(shared: SharedLayers, workspace: WorkspaceSettings | null): LoadedConfiguration {
+export function mergeLayers(shared: SharedLayers, workspace: WorkspaceConfigFiles | null): LoadedConfiguration {
   const faults: ConfigFault[] = [...shared.faults];
   const own = workspace === null ? [] : workspaceLayers(shared, workspace, faults);
   const { global, explicit } = shared;
@@ -140,7 +143,7 @@ export function mergeLayers(shared: SharedLayers, workspace: WorkspaceSettings |
 }
 
 /** Returns the workspace's layers, the lowest first. */
-function workspaceLayers(shared: SharedLayers, words: WorkspaceSettings, faults: ConfigFault[]): ConfigLayer[] {
+function workspaceLayers(shared: SharedLayers, words: WorkspaceConfigFiles, faults: ConfigFault[]): ConfigLayer[] {
   const { id, provider, config } = words;
   const layers: ConfigLayer[] = [];
   if (provider !== null) {

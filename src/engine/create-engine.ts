@@ -49,7 +49,6 @@ export async function createEngine(deps: EngineDependencies): Promise<Engine> {
     indexes: indexes(deps),
     contexts: contexts(deps),
     tree: tree(core),
-    attachments: attachments(deps),
     explain: {
       // These are loaded when they are called, so that a command that does not call them starts quickly.
       diff: async (caller, pair) => (await import("./explain/turn-diff.ts")).diffTurns(core, caller, pair),
@@ -96,6 +95,7 @@ function sessions(deps: EngineDependencies): Sessions {
     get: (caller, id) => visibleSession(deps, caller, id),
     update: (caller, id, patch) => updateOrShare(deps, caller, { id, patch }),
     list: (caller, page) => listSessions(deps, caller, page),
+    attachments: attachments(deps),
     mailbox: (caller, sessionId, page) => readMailbox(deps, caller, { ...page, sessionId }),
   };
 }

@@ -7,7 +7,6 @@
 import type { Explain, Transfer } from "./api/transfer.ts";
 import type { Turns } from "./api/turns.ts";
 import type { Sessions, Tree, WorkspaceSessions } from "./api/sessions.ts";
-import type { Attachments } from "./api/attachments.ts";
 import type { AuditLog, Devices, KeyRing, Operator, People, Sharing } from "./api/people.ts";
 import type { HealthReport, RecordsAbout } from "./api/health.ts";
 import type { Contexts, Indexes } from "./api/contexts.ts";
@@ -29,8 +28,6 @@ export interface Engine {
   readonly sessions: Sessions;
   /** Changes sessions as a whole: moves a head, archives, removes, purges, searches. */
   readonly tree: Tree;
-  /** Finds sessions that no list shows to the owner of the data folder, and attaches them again. */
-  readonly attachments: Attachments;
   /** Sessions that continue one another in a workspace. */
   readonly workspaceSessions: WorkspaceSessions;
   /** Who may read a session, and who takes part in it. */

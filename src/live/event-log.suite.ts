@@ -1,5 +1,5 @@
 /**
- * What every live log must do, as tests: run it on your own driver to know that it keeps the contract (B5).
+ * What every live log must do, as tests. Run it on your own driver to know that it keeps the contract (B5).
  */
 import assert from "node:assert/strict";
 import { suite, test, type TestContext } from "node:test";
@@ -12,13 +12,13 @@ import type { EventLog } from "./event-log.ts";
 export interface OpenLog {
   /** A new log without any turn. */
   log: EventLog;
-  /** The same turns through a second log, as another process has it. Null where they live in this process only. */
+  /** Opens the same turns as a second log, as another process does. Null if they live in this process only. */
   reopen: (() => EventLog | Promise<EventLog>) | null;
 }
-/** Opens a log for one test, and registers with `context.after` whatever must be closed and cleared away. */
+/** Opens a log for one test, and registers with `context.after` whatever must be closed and removed. */
 export type OpenLogForTest = (context: TestContext) => OpenLog | Promise<OpenLog>;
 
-/** Registers the tests. `name` is what they are listed under. */
+/** Registers the tests in a suite of this name. */
 export function eventLogSuite(name: string, open: OpenLogForTest): void {
   suite(name, () => {
     orderTests(open);
@@ -33,7 +33,7 @@ const needsReopen = "these logs live in this process only";
 const never = new AbortController().signal;
 
 function orderTests(open: OpenLogForTest): void {
-  test("[V2] events are numbered from 1 without gaps, and come back in their order", async (context) => {
+  test("[V2] events are numbered from 1 without gaps, and come back in order", async (context) => {
     const { log } = await open(context);
     const turnId = newId();
     const events = deltas(30);
@@ -47,7 +47,7 @@ function orderTests(open: OpenLogForTest): void {
     assert.deepEqual(await log.read(turnId, 0), numbered(events));
   });
 
-  test("[V2] appends that did not wait for each other keep their order", async (context) => {
+  test("[V2] appends that do not wait for each other keep their order", async (context) => {
     const { log } = await open(context);
     const turnId = newId();
     const events = deltas(200);
@@ -64,7 +64,7 @@ function orderTests(open: OpenLogForTest): void {
     assert.deepEqual(await log.list(), [turnIds[1]]);
   });
 
-  test("[V2] reading can go on after any event", async (context) => {
+  test("[V2] reading can continue after any event", async (context) => {
     const { log } = await open(context);
     const turnId = newId();
     const events = deltas(20);
@@ -75,7 +75,7 @@ function orderTests(open: OpenLogForTest): void {
     assert.deepEqual(await log.read(turnId, -1), numbered(events));
   });
 
-  test("[V2] a turn without a log is null, one without events yet is empty, and turns are apart", async (context) => {
+  test("[V2] a turn without a log is null, one without events yet is empty, and turns are separate", async (context) => {
     const { log } = await open(context);
     const [one, other, none] = [newId(), newId(), newId()];
     await log.append(one, deltas(3));
@@ -85,7 +85,7 @@ function orderTests(open: OpenLogForTest): void {
     assert.equal(await log.read(none, 0), null);
   });
 
-  test("[V2] what was read is the caller's: changing the list does not change the log", async (context) => {
+  test("[V2] the returned list belongs to the caller: changing it does not change the log", async (context) => {
     const { log } = await open(context);
     const turnId = newId();
     await log.append(turnId, deltas(3));
@@ -105,7 +105,7 @@ function orderTests(open: OpenLogForTest): void {
 }
 
 function textTests(open: OpenLogForTest): void {
-  test("[V2] any text comes back as it was", async (context) => {
+  test("[V2] any text comes back unchanged", async (context) => {
     const { log, reopen } = await open(context);
     const turnId = newId();
     const texts = [
@@ -127,7 +127,7 @@ function textTests(open: OpenLogForTest): void {
     if (reopen !== null) assert.deepEqual(await (await reopen()).read(turnId, 0), numbered(events));
   });
 
-  test("[V2] every kind of event comes back as it was", async (context) => {
+  test("[V2] every kind of event comes back unchanged", async (context) => {
     const { log, reopen } = await open(context);
     const turnId = newId();
     const events: TurnEvent[] = [
@@ -144,7 +144,7 @@ function textTests(open: OpenLogForTest): void {
 }
 
 function waitTests(open: OpenLogForTest): void {
-  test("[V2] wait ends at once where there is a later event, and when one comes", async (context) => {
+  test("[V2] wait ends at once if there is a later event, and when one arrives", async (context) => {
     const { log } = await open(context);
     const turnId = newId();
     await log.append(turnId, deltas(2));
@@ -156,20 +156,20 @@ function waitTests(open: OpenLogForTest): void {
     assert.deepEqual(await log.read(turnId, 2), [{ seq: 3, event: finish }]);
   });
 
-  test("[V2] no append goes by unheard, however it falls together with the wait", async (context) => {
+  test("[V2] no append is missed, whatever its timing relative to the wait", async (context) => {
     const { log } = await open(context);
     const turnId = newId();
     await log.append(turnId, deltas(1));
     for (let seq = 1; seq <= 300; seq += 1) {
       const appended = log.append(turnId, deltas(1));
-      // Another number of steps of the event loop each time.
+      // Each round waits for another number of steps of the event loop.
       for (let step = 0; step < seq % 11; step += 1) await Promise.resolve();
       if (seq % 3 === 0) await new Promise(setImmediate);
       await Promise.all([log.wait(turnId, seq, never), appended]);
     }
   });
 
-  test("[V2] wait ends when its signal aborts, before or meanwhile", async (context) => {
+  test("[V2] wait ends when its signal aborts, before or during the wait", async (context) => {
     const { log } = await open(context);
     const turnId = newId();
     await log.append(turnId, deltas(1));
@@ -180,7 +180,7 @@ function waitTests(open: OpenLogForTest): void {
     await Promise.all(waiting);
   });
 
-  test("[V2] drop forgets the turn and wakes who waits on it; twice is no error", async (context) => {
+  test("[V2] drop deletes the log and wakes the waiting readers; a second drop is no error", async (context) => {
     const { log } = await open(context);
     const turnId = newId();
     await log.append(turnId, deltas(2));
@@ -192,7 +192,7 @@ function waitTests(open: OpenLogForTest): void {
     await log.drop(newId());
   });
 
-  test("[V2] wait on a turn that has no log, not yet or no more, does not stay silent", async (context) => {
+  test("[V2] wait on a turn that has no log, not yet or no longer, ends after a while", async (context) => {
     const { log } = await open(context);
     const turnId = newId();
     await log.wait(turnId, 0, never);
@@ -201,7 +201,7 @@ function waitTests(open: OpenLogForTest): void {
     await log.wait(turnId, 2, never);
   });
 
-  test("[R4] close wakes who waits", async (context) => {
+  test("[R4] close wakes the waiting readers", async (context) => {
     const { log } = await open(context);
     const turnId = newId();
     await log.append(turnId, deltas(1));
@@ -212,7 +212,7 @@ function waitTests(open: OpenLogForTest): void {
 }
 
 function listenerTests(open: OpenLogForTest): void {
-  test("[R5] many listeners get every event, and one that never reads holds nobody up", async (context) => {
+  test("[R5] many listeners get every event, and one that never reads blocks no other", async (context) => {
     const { log } = await open(context);
     const turnId = newId();
     const events = [...deltas(300), finish];
@@ -225,11 +225,11 @@ function listenerTests(open: OpenLogForTest): void {
       if (at % 5 === 0) await new Promise(setImmediate);
     }
     for (const got of await Promise.all(listeners)) assert.deepEqual(got, numbered(events));
-    // It lost nothing either.
+    // The idle listener lost nothing either.
     assert.deepEqual(await Array.fromAsync(idle), numbered(events).slice(1));
   });
 
-  test("[V2] a listener that comes before the first event gets all", async (context) => {
+  test("[V2] a listener that starts before the first event gets all", async (context) => {
     const { log } = await open(context);
     const turnId = newId();
     const listener = Array.fromAsync(follow(log, turnId));
@@ -240,7 +240,7 @@ function listenerTests(open: OpenLogForTest): void {
 }
 
 function processTests(open: OpenLogForTest): void {
-  test("[B4] [V2] another process follows a turn from any place while it runs", async (context) => {
+  test("[B4] [V2] another process follows a turn from any position while it runs", async (context) => {
     const { log, reopen } = await open(context);
     if (reopen === null) return context.skip(needsReopen);
     const other = await reopen();
@@ -260,7 +260,7 @@ function processTests(open: OpenLogForTest): void {
     }
   });
 
-  test("[B4] a drop ends the waiting of another process", async (context) => {
+  test("[B4] a drop ends the wait of another process", async (context) => {
     const { log, reopen } = await open(context);
     if (reopen === null) return context.skip(needsReopen);
     const other = await reopen();
@@ -273,7 +273,7 @@ function processTests(open: OpenLogForTest): void {
     assert.equal(await other.read(turnId, 0), null);
   });
 
-  test("[R4] close ends the waiting on another process's turn", async (context) => {
+  test("[R4] close ends the wait for another process's turn", async (context) => {
     const { log, reopen } = await open(context);
     if (reopen === null) return context.skip(needsReopen);
     const other = await reopen();
@@ -284,7 +284,7 @@ function processTests(open: OpenLogForTest): void {
     await waiting;
   });
 
-  test("[R2] who takes over the turn of a process that ended goes on where it stopped", async (context) => {
+  test("[R2] a process that takes over the turn of an ended process continues where that stopped", async (context) => {
     const { log, reopen } = await open(context);
     if (reopen === null) return context.skip(needsReopen);
     const turnId = newId();
@@ -317,7 +317,7 @@ function numbered(events: readonly TurnEvent[]): SequencedEvent[] {
   return events.map((event, index) => ({ seq: index + 1, event }));
 }
 
-/** What a listener does: read, and wait where there is nothing, up to the terminal event. */
+/** Yields events as a listener reads them: it reads, and waits if there is nothing, up to the terminal event. */
 async function* follow(log: EventLog, turnId: string, afterSeq = 0): AsyncGenerator<SequencedEvent, void> {
   for (let seq = afterSeq; ;) {
     const events = (await log.read(turnId, seq)) ?? [];
@@ -330,7 +330,7 @@ async function* follow(log: EventLog, turnId: string, afterSeq = 0): AsyncGenera
   }
 }
 
-/** Any 16-bit units, so lone surrogates and control characters too, the same at every run (xorshift). */
+/** Returns text of any 16-bit units, with lone surrogates and control characters, the same in every run (xorshift). */
 function randomText(length: number, seed: number): string {
   let state = Math.imul(seed, 0x9e3779b9);
   const units = Uint16Array.from({ length }, () => {

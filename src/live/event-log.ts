@@ -1,21 +1,20 @@
 /**
- * The contract for the live log: the events of turns that run, readable by anybody who is allowed to, from
- * any place, while they come (V2, V3). When a turn is finished the engine keeps its events as a blob and
- * drops them here.
+ * The contract for the live log: the events of running turns, which every permitted client can read from any position while
+ * they arrive (V2, V3). When a turn is finished, the engine stores its events as a blob and drops them here.
  *
- * What a driver must do:
- * - `append` adds events of one turn, in order; only the turn's runner calls it, one call at a time. It does
- *   not wait for listeners: a slow or absent one neither blocks nor loses anything (R5).
- * - What was appended survives kill -9 of the process once `append` has resolved; it need not survive power
- *   loss. After a crash `read` gives an unbroken prefix of what was appended (R2).
- * - `read` gives the events behind a place as far as they can be had at once, without a gap: at least the next one
- *   where there is one. Who wants all reads on until nothing comes (`readAll`).
- * - `wait` resolves when there may be an event after `seq`, or the log was dropped, or the signal aborts.
- *   It may resolve too early; it must not stay silent for ever. Other processes' appends count (B4).
- * - `read` of a turn without a log gives null. `wait` on one resolves after a short while.
- * - An append that fails is `storage_full` or `storage_failed` and must not be repeated: its events keep their
- *   place, and are written before those of the next append.
- * - Anything but an id for a turn is refused with `storage_failed`. Events are values: nobody changes them.
+ * A driver must do the following.
+ * - `append` adds events of one turn, in order. Only the turn's runner calls it, one call at a time. It does not wait for
+ *   listeners: a slow or absent one neither blocks nor loses anything (R5).
+ * - Appended events survive kill -9 of the process once `append` has resolved. They need not survive power loss. After a
+ *   crash `read` returns an unbroken prefix of what was appended (R2).
+ * - `read` returns events after a position without a gap. It may return only a part of them, but at least the next one if
+ *   there is one. A caller that wants all of them reads until nothing is returned (`readAll`).
+ * - `wait` resolves when there may be an event after `afterSeq`, when the log was dropped, or when the signal aborts. It may
+ *   resolve too early, but it must resolve in the end. Appends by other processes wake it too (B4).
+ * - `read` of a turn without a log returns null. `wait` on one resolves after a short while.
+ * - A failed append is `storage_full` or `storage_failed`, and the caller must not repeat it: the driver keeps its events in
+ *   order, and writes them before those of the next append.
+ * - Anything but the id of a turn is refused with `storage_failed`. Events are values, and neither side changes them.
  */
 
 import { AptoveError } from "../domain/errors.ts";
@@ -24,18 +23,18 @@ import { isId } from "../domain/ids.ts";
 
 export interface EventLog {
   append(turnId: string, events: readonly TurnEvent[]): Promise<void>;
-  /** The events after `afterSeq`; empty: there is none yet. */
+  /** Returns the events after `afterSeq`. The list is empty if there is none yet. */
   read(turnId: string, afterSeq: number): Promise<SequencedEvent[] | null>;
   wait(turnId: string, afterSeq: number, signal: AbortSignal): Promise<void>;
-  /** Turns that there is a log of, in any order: also of turns whose process was killed before it dropped them. */
+  /** Returns the turns that have a log, including those whose process was killed before it dropped them. The order is undefined. */
   list(): Promise<string[]>;
-  /** Forgets the log of a turn and wakes whoever waits on it. Dropping it twice is no error. */
+  /** Deletes the log of a turn and wakes the waiting readers. Dropping it twice is no error. */
   drop(turnId: string): Promise<void>;
-  /** Wakes whoever waits. Logs that were not dropped are kept, as far as the driver keeps anything. */
+  /** Wakes the waiting readers. Logs that were not dropped are kept, if the driver keeps anything. */
   close(): Promise<void>;
 }
 
-/** All events of a turn so far; null: it has no log. */
+/** Returns all events of a turn so far, or null if it has no log. */
 export async function readAll(log: EventLog, turnId: string): Promise<SequencedEvent[] | null> {
   const all = await log.read(turnId, 0);
   if (all === null) return null;
@@ -46,7 +45,7 @@ export async function readAll(log: EventLog, turnId: string): Promise<SequencedE
   return all;
 }
 
-/** For drivers: throws `storage_failed` for what is not the id of a turn. */
+/** Throws `storage_failed` if the text is not the id of a turn. Every driver calls it. */
 export function checkTurnId(turnId: string): void {
   if (!isId(turnId)) throw new AptoveError("storage_failed", `${JSON.stringify(turnId)} is not the id of a turn`);
 }

@@ -1,27 +1,26 @@
 /**
- * The contract for wake-ups between the processes of one store: "look now", and nothing else. What there is to
- * see stands in the records or the live log, so a wake-up may be lost, doubled or late, and nothing is wrong: it
- * only makes quick what polling makes sure (R3).
+ * The contract for wake-ups between the processes of one store. A wake-up says only "look now". The data itself is in the
+ * records or the live log, so a wake-up may be lost, doubled or late without harm: it makes fast what polling makes sure (R3).
  *
- * What a driver must do:
- * - `send` returns at once and never throws: what cannot be sent is lost.
- * - A send reaches every process that hears, this one too, and everybody in it who asked for the topic.
- * - Whenever sends may have been missed (a connection came back) everybody is woken.
- * - It ends with the live log that it came with.
+ * A driver must do the following.
+ * - `send` returns at once and never throws. A wake-up that cannot be sent is lost.
+ * - A wake-up reaches every connected process, the sender's too, and every subscriber of the topic in it.
+ * - Whenever wake-ups may have been missed (a connection was restored), all subscribers are woken.
+ * - It is closed together with the live log of the same driver.
  */
 import { AptoveError } from "../domain/errors.ts";
 import type { EventLog } from "./event-log.ts";
 
 export interface WakeUps {
-  /** `topic`: up to 100 of `a-z`, `0-9`, `-`, `:` and `/`. Throws `storage_failed` for another. */
+  /** Sends a wake-up. `topic` has up to 100 of `a-z`, `0-9`, `-`, `:` and `/`. Throws `storage_failed` for anything else. */
   send(topic: string): void;
-  /** Calls `wake` at each send. It must neither throw nor do anything long. Gives what ends it. */
+  /** Calls `wake` at each wake-up of the topic. `wake` must neither throw nor take long. Returns a function that ends the subscription. */
   on(topic: string, wake: () => void): () => void;
-  /** Whether what other processes send arrives here now. While it does not, look often; while it does, now and then. */
+  /** Returns whether wake-ups from other processes arrive now. While they do not, poll often; while they do, poll rarely. */
   isConnected(): boolean;
 }
 
-/** What is sent, and when. */
+/** The topics, and when they are sent. */
 export const wakeTopics = {
   /** A runner has controls to take (R3). */
   controls: (runnerId: string): string => `controls/${runnerId}`,
@@ -29,32 +28,32 @@ export const wakeTopics = {
   keys: "keys",
 } as const;
 
-/** What a driver for several servers gives. */
-export interface Live {
+/** The result of opening a driver for several servers. */
+export interface LiveStore {
   log: EventLog;
   wakeUps: WakeUps;
 }
 
-/** For drivers. */
+/** Throws `storage_failed` if the text is not a topic. Every driver calls it. */
 export function checkTopic(topic: string): void {
   if (!/^[a-z0-9:/-]{1,100}$/.test(topic)) {
     throw new AptoveError("storage_failed", `${JSON.stringify(topic)} is not a topic of wake-ups`);
   }
 }
 
-/** Who wants to be woken at what in this process: the part that drivers have in common. */
-export class Subscribers {
+/** The subscribers in this process, by topic. All drivers share this part. */
+export class WakeUpSubscribers {
   readonly #byTopic = new Map<string, Set<() => void>>();
 
   add(topic: string, wake: () => void): () => void {
     checkTopic(topic);
-    const sleepers = this.#byTopic.get(topic) ?? new Set();
-    // One of its own for each call, so that the same function may be added twice.
+    const subscribers = this.#byTopic.get(topic) ?? new Set();
+    // A new function for each call, so that the same one may be added twice.
     const own = (): void => wake();
-    this.#byTopic.set(topic, sleepers.add(own));
+    this.#byTopic.set(topic, subscribers.add(own));
     return () => {
-      sleepers.delete(own);
-      if (sleepers.size === 0 && this.#byTopic.get(topic) === sleepers) this.#byTopic.delete(topic);
+      subscribers.delete(own);
+      if (subscribers.size === 0 && this.#byTopic.get(topic) === subscribers) this.#byTopic.delete(topic);
     };
   }
 

@@ -1,4 +1,4 @@
-/** How a change applies to a session: the rule that all drivers share (S2). */
+/** The rule for changes to a session, which all drivers share (S2). */
 import type { Session } from "../domain/session.ts";
 import type { SessionChange } from "./sessions.ts";
 

@@ -12,9 +12,9 @@ export interface ContextRecords {
   getVersion(of: ContextName & { version: number }): Promise<ContextVersion | null>;
   /** Returns versions newest first, without their content. `before` selects only smaller numbers. */
   listVersions(of: ContextName, page: { before?: number; limit: number }): Promise<ContextVersionFacts[]>;
-  /** Returns the newest version of each context of the org, also of retired ones, by kind and id; without their content. */
+  /** Returns the newest version of each context of the org, including retired ones, ordered by kind and id, without content. */
   listNewest(orgId: string): Promise<ContextVersionFacts[]>;
-  /** Returns the newest version of each context that is not retired, in no order. */
+  /** Returns the newest version of each context that is not retired. The order is undefined. */
   listCurrent(orgId: string): Promise<ContextVersion[]>;
 }
 

@@ -10,8 +10,8 @@ import type { PairingCode } from "../domain/device.ts";
 
 export interface DeviceRecords {
   /**
-   * Stores whose device it is, unless that is stored, and returns the stored owner. The first owner stays. Of two processes
-   * that register one device at once, one succeeds.
+   * Stores the owner of the device if none is stored yet, and returns the stored owner. The first owner stays. Of two
+   * processes that register one device at the same time, one succeeds.
    */
   register(device: DeviceOwner): Promise<DeviceOwner>;
   /** Inserts a code, and deletes the codes that expired before it was made. */
@@ -40,5 +40,5 @@ export interface PairingClaim {
   /** The device gets the first of these ids that belongs to no other user. A former token of that id is revoked. */
   deviceIds: readonly string[];
 }
-/** `workspaceId` is the code's. `refused`: there is no such open code. */
+/** The result of a claim. `workspaceId` comes from the code. `refused`: no open code has this hash. */
 export type ClaimResult = { outcome: "claimed"; key: ApiKey; workspaceId: string | null } | { outcome: "refused" };

@@ -1,8 +1,8 @@
 /**
- * The records' part for imports: sessions and finished turns from another store, taken over with all their ids and numbers.
+ * The records' part for imports: sessions and finished turns from another store, stored here with all their ids and numbers.
  *
- * A driver writes an import in one transaction and reads `turns` once; so it cannot repeat an import by itself. Imported turns do
- * not make their authors take part in a session (S7): this store did not see who made them.
+ * A driver writes an import in one transaction and reads `turns` only once, so it cannot repeat an import by itself. Imported
+ * turns do not make their authors participants of a session (S7): this store did not see who made them.
  */
 import type { MailboxMessage } from "../domain/mailbox.ts";
 import type { Session } from "../domain/session.ts";
@@ -23,8 +23,8 @@ export interface ImportedRecords {
   /** Parents come before their children. It is read once, to the end or to its first error, which undoes everything. */
   turns: AsyncIterable<ImportedTurn>;
   /**
-   * Messages in the order in which they are added to the mailboxes. A message that exists only takes over that it was
-   * delivered (A2).
+   * Messages in the order in which they are added to the mailboxes. If a message exists already, only the fact that it was
+   * delivered is copied (A2).
    */
   mail?: readonly ImportedMessage[];
 }
@@ -37,14 +37,14 @@ export interface ImportedTurn {
 /** How imported turns change a session that is stored already. */
 export interface SessionGrowth {
   sessionId: string;
-  /** The session as the caller saw it. It must still be so, and be neither archived nor deleted. */
+  /** The session as the caller saw it. It must be unchanged, and be neither archived nor deleted. */
   seen: { lastSequence: number; headTurnId: string | null };
   headTurnId: string | null;
   lastSequence: number;
   lastTurnStatus: TurnStatus | null;
   lastTurnAt: number | null;
   activeAt: number;
-  /** These two are added to the session's sums. */
+  /** The next two fields are added to the session's sums. */
   tokens: number;
   costUsd: number;
 }

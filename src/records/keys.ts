@@ -10,7 +10,7 @@ import type { AgePage } from "./people.ts";
 export interface KeyRecords {
   insert(key: ApiKey): Promise<void>;
   get(id: string): Promise<ApiKey | null>;
-  /** Returns the keys that have one of these hashes, in no order. */
+  /** Returns the keys that have one of these hashes. The order is undefined. */
   find(hashes: readonly string[]): Promise<KeyHolder[]>;
   /** Returns the oldest key first; those of the same time by id. */
   list(query: KeyQuery): Promise<ApiKey[]>;

@@ -1,18 +1,18 @@
 /**
  * The records' part for limits that hold across servers (H5): the number of running turns, and counters per window of time.
  *
- * A driver counts windows by the store's own clock. Two processes that add at once both count. The counters are not history:
- * a driver may lose them when the store restarts. The limit on running turns itself is enforced by `turns.open`.
+ * A driver counts windows by the store's own clock. If two processes add at the same time, both are counted. The counters are
+ * not history: a driver may lose them when the store restarts. `turns.open` enforces the limit on running turns.
  */
 export interface LimitRecords {
-  /** Returns how many turns run now: those that the user opened, and those in sessions of the org. */
+  /** Returns how many turns run now: those that the user opened, and those in the org's sessions. */
   countRuns(who: { userId: string; orgId: string }): Promise<{ user: number; org: number }>;
   /** Adds to the counter of the current window and returns the sum. It never refuses. */
   takeRate(taking: RateTaking): Promise<RateTaken>;
 }
 
 export interface RateTaking {
-  /** The name of the counter: any text. */
+  /** The name of the counter. It may be any text. */
   scope: string;
   amount: number;
   /** The length of a window. Windows begin at multiples of it since the epoch, by the store's clock. */

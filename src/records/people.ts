@@ -31,7 +31,7 @@ export interface AgePage {
   after?: { createdAt: number; id: string };
 }
 /**
- * A refused update changes nothing. `last_admin`: the org would have no enabled admin any more. `taken`: another user of the
+ * The result of an update. A refusal changes nothing. `last_admin`: the org would have no enabled admin left. `taken`: another
  * org has the email or the external id.
  */
 export type UserUpdate =

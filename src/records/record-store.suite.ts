@@ -1,5 +1,5 @@
 /**
- * What every record store must do, as tests: run it on your own driver to know that it keeps the contract (B5).
+ * What every record store must do, as tests. Run it on your own driver to know that it keeps the contract (B5).
  *
  *     recordStoreSuite("records in my database", async (context) => {
  *       const database = await makeEmptyDatabase();
@@ -28,7 +28,7 @@ import { peopleTests } from "./suite/people.ts";
 import { processTests } from "./suite/processes.ts";
 import { purgeTests } from "./suite/purges.ts";
 import { runnerTests } from "./suite/runners.ts";
-import type { OpenForTest, RecordPart } from "./suite/samples.ts";
+import type { OpenRecordsForTest, RecordPart } from "./suite/samples.ts";
 import { searchTests } from "./suite/search.ts";
 import { sessionTests } from "./suite/sessions.ts";
 import { storageTests } from "./suite/storage.ts";
@@ -52,10 +52,10 @@ export const recordPartSuites = {
   devices: deviceTests,
   audit: auditTests,
   storage: storageTests,
-} satisfies Record<RecordPart, (open: OpenForTest) => void>;
+} satisfies Record<RecordPart, (open: OpenRecordsForTest) => void>;
 
 /** Registers the tests of all parts, and those of a whole store, in a suite of this name. */
-export function recordStoreSuite(name: string, open: OpenForTest): void {
+export function recordStoreSuite(name: string, open: OpenRecordsForTest): void {
   suite(name, () => {
     for (const tests of Object.values(recordPartSuites)) tests(open);
     processTests(open);

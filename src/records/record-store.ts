@@ -2,13 +2,13 @@
  * The contract for records: rows (B1). The engine decides what a row contains. A store makes no decisions, but it enforces the
  * rules that must hold across processes and machines.
  *
- * A store is an object of parts. Each part is an interface in a file of its own beside this one, with what its driver must do,
- * may ignore and returns on failure; its tests in `suite/` and each driver have a file of the same name.
+ * A store is an object of parts. Each part is an interface in a file beside this one. That file states what a driver must do,
+ * what it may ignore, and what it returns on failure. The tests in `suite/` and each driver have a file of the same name.
  *
  * Every method of every part keeps these promises.
  * - It is one transaction, durable when it resolves (B3), and safe beside other processes on the same data (B4).
  * - It returns what was stored, unchanged. Objects that go in or come out belong to the caller: a driver neither keeps nor
- *   changes them.
+ * changes them.
  * - It never throws for an outcome that its result type names. A full device is an AptoveError `storage_full`, data of a newer
  *   version `data_newer`, and every other fault of the medium `storage_failed`.
  */

@@ -6,27 +6,27 @@
  * - Leases begin, are renewed and expire by the store's own clock, because the clocks of servers may differ by minutes.
  *   They are given as durations. A runner counts its own time, from before its request.
  * - `takeLostTurns` gives each turn to one caller only. From then on the former runner cannot write to it (R1).
- * - A control for which `insertControl` returned true is never lost: `takeControls` returns it once, or `turns.finish` reports
- *   or drops it.
+ * - A control for which `insertControl` returned true is never lost: `takeControls` returns it once, or `turns.finish` refuses
+ *   to finish because of it, or drops it.
  */
 import type { PendingTurn } from "../domain/turn.ts";
 
 export interface RunnerRecords {
   insert(runner: Runner): Promise<void>;
   get(id: string): Promise<Runner | null>;
-  /** Returns the longest-running process first; those of the same time by id. */
+  /** Returns the runner that started first, first; those of the same time by id. */
   list(): Promise<Runner[]>;
   /** Does nothing if there is no such runner. */
   delete(id: string): Promise<void>;
 
   /**
-   * Gives each of the named turns that is pending and the runner's a lease of `leaseMs` from now. A longer lease stays.
-   * Returns the ids of these turns; the runner has lost the others.
+   * Renews the leases of the named turns that are pending and belong to the runner: each ends `leaseMs` from now, or later if
+   * it had a longer lease. Returns the ids of these turns. The runner has lost the others.
    */
   renewLeases(renewal: LeaseRenewal): Promise<string[]>;
   /**
-   * Gives pending turns to a runner that will fail them (R2): turns whose lease expired, or whose runner is one of
-   * `deadRunnerIds`. The turn that was lost first comes first. Each turn gets a new lease.
+   * Gives lost turns to a runner, which will fail them (R2). A pending turn is lost if its lease expired, or if its runner is one
+   * of `deadRunnerIds`. The turn that was lost first comes first. Each turn gets a new lease.
    */
   takeLostTurns(taking: LostTurnsTaking): Promise<PendingTurn[]>;
 
@@ -40,10 +40,10 @@ export interface RunnerRecords {
 export interface Runner {
   id: string;
   host: string;
-  /** Identifies the boot of the machine, so that a process id that was used again does not look like the old process. */
+  /** The id of the machine's boot. It tells a process from an older one whose process id was used again. */
   bootId: string;
   pid: number;
-  /** The system's start time of the process. Empty where the system does not report it. */
+  /** The start time of the process as the system states it. Empty if the system does not report it. */
   processStart: string;
   startedAt: number;
 }
@@ -56,13 +56,13 @@ export interface LostTurnsTaking {
   /** The runner that takes the turns. It also gets its own turns whose lease expired. */
   runnerId: string;
   leaseMs: number;
-  /** Runners that are known to have ended. Their turns are lost, whatever their leases are. */
+  /** Runners that are known to have ended. Their turns are lost even if their leases have not expired. */
   deadRunnerIds: readonly string[];
   limit: number;
-  /** Selects only this turn. */
+  /** If given, selects only this turn. */
   turnId?: string;
 }
-/** What another process requests from the process that runs the turn. */
+/** A request that another process sends to the process that runs the turn. */
 export interface TurnControl {
   id: string;
   turnId: string;

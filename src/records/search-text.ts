@@ -1,39 +1,39 @@
 /**
- * Search by words (S8), as every driver does it: which texts are the same, which places of a session are shown, and which
- * excerpt of them. A driver only has to find the words, in its own way.
+ * Search by words (S8), as every driver does it: which texts count as equal, which matches in a session are shown, and which
+ * excerpt of each. A driver only has to find the words, in its own way.
  */
 
-/** How many places of a session are shown, unless its words are spread over more. */
-const placesShown = 3;
+/** How many matches of a session are shown, unless more are needed to show every word. */
+const matchesShown = 3;
 const excerptBefore = 60;
 const excerptAfter = 120;
 
-/** Returns the text as any database can hold it: canonically the same, except for NULs and lone surrogates. */
+/** Returns the text in a form that every database can hold. It is canonically equal, except for NULs and lone surrogates. */
 export function storableText(text: string): string {
   return text.toWellFormed().replaceAll("\u0000", "\uFFFD").normalize("NFC");
 }
 
 /**
- * Returns the text as it is compared. It is as long as the storable text, so that a position in one is the same position in
- * the other. Drivers store it in rows: another way of folding needs a migration.
+ * Returns the text in the form in which texts are compared. It is as long as the storable text, so a position in one is the
+ * same position in the other. Drivers store this form in rows: another way of folding needs a migration.
  */
 export function foldedText(storable: string): string {
-  // The one letter that would grow, and the one whose lower case depends on its neighbours.
+  // `İ` would become longer in lower case, and the lower case of `Σ` depends on its neighbours.
   return storable.replaceAll("İ", "I").toLowerCase().replaceAll("ς", "σ");
 }
 
-/** Returns the words as they are searched, each once. */
+/** Returns the words in the form in which they are searched, each once. */
 export function foldedWords(words: readonly string[]): string[] {
   return [...new Set(words.map((word) => foldedText(storableText(word))))].filter((word) => word !== "");
 }
 
-/** Returns which of the words a folded text contains: bit n is the word n. `limits.searchWordsMax` bits fit. */
+/** Returns which of the words a folded text contains, as bits: bit n is set for word n. `limits.searchWordsMax` bits fit. */
 export function wordsIn(folded: string, words: readonly string[]): number {
   return words.reduce((found, word, bit) => (folded.includes(word) ? found | (1 << bit) : found), 0);
 }
 
 /** A part of a session that has some of the words. */
-export interface MatchPlace {
+export interface WordMatch {
   where: "name" | "instruction" | "answer";
   /** The sequence number of the turn. Infinity for the name. */
   sequence: number;
@@ -41,26 +41,26 @@ export interface MatchPlace {
   words: number;
 }
 
-/** Selects the places to show. Returns null if the places do not contain all of the words. */
-export function placesToShow<P extends MatchPlace>(places: readonly P[], wordCount: number): P[] | null {
-  const inOrder = places.toSorted((a, b) => byNewest(a, b));
+/** Returns the matches to show. Returns null if the matches together do not contain all of the words. */
+export function matchesToShow<P extends WordMatch>(matches: readonly P[], wordCount: number): P[] | null {
+  const inOrder = matches.toSorted((a, b) => byNewest(a, b));
   let missing = (1 << wordCount) - 1;
   const needed = new Set<P>();
-  for (const place of inOrder) {
-    if ((place.words & missing) !== 0) needed.add(place);
-    missing &= ~place.words;
+  for (const match of inOrder) {
+    if ((match.words & missing) !== 0) needed.add(match);
+    missing &= ~match.words;
   }
   if (missing !== 0) return null;
-  const more = inOrder.filter((place) => !needed.has(place)).slice(0, Math.max(0, placesShown - needed.size));
-  return inOrder.filter((place) => needed.has(place) || more.includes(place));
+  const more = inOrder.filter((match) => !needed.has(match)).slice(0, Math.max(0, matchesShown - needed.size));
+  return inOrder.filter((match) => needed.has(match) || more.includes(match));
 }
 
-function byNewest(a: MatchPlace, b: MatchPlace): number {
+function byNewest(a: WordMatch, b: WordMatch): number {
   if (a.sequence !== b.sequence) return b.sequence - a.sequence;
   return Number(a.where === "answer") - Number(b.where === "answer");
 }
 
-/** The text around the first of the words, on one line. */
+/** Returns the text around the first match of any of the words, on one line. */
 export function excerptOf(storable: string, words: readonly string[]): string {
   const folded = foldedText(storable);
   const found = words.map((word) => ({ at: folded.indexOf(word), length: word.length })).filter(({ at }) => at >= 0);
@@ -71,7 +71,7 @@ export function excerptOf(storable: string, words: readonly string[]): string {
   return `${start > 0 ? "…" : ""}${line}${end < storable.length ? "…" : ""}`;
 }
 
-/** The same place, or one before it where it would cut a surrogate pair. */
+/** Returns the position, or the one before it if a cut there would split a surrogate pair. */
 function wholeCharacter(text: string, at: number): number {
   return at > 0 && /[\uDC00-\uDFFF]/.test(text.charAt(at)) ? at - 1 : at;
 }

@@ -23,8 +23,8 @@ export interface TextQuery {
   /** Selects only sessions of this workspace. */
   workspaceId?: string;
   /**
-   * At most `limits.searchWordsMax` words. Each of them must be in the session: in its name, an instruction or an answer. They
-   * are plain text, and case does not count. Empty words are ignored; without any word nothing is found.
+   * The words to find, at most `limits.searchWordsMax`. Each of them must be in the session: in its name, an instruction or an answer. They
+   * are plain text, and case does not count. Empty words are ignored; if there is no word, nothing is found.
    */
   words: string[];
   limit: number;

@@ -42,11 +42,11 @@ export interface SessionRecords {
   changeParticipants(sessionId: string, change: { invited: string[]; dismissed: string[] }): Promise<void>;
 
   /**
-   * Moves the head if it is still `from`, records the move, and sets `updatedAt`. Refused while an agent turn runs. The cost
+   * Moves the head if it is still `from`, records the move, and sets `updatedAt`. It is refused while an agent turn runs. Its cost
    * does not depend on the length of the history (K1).
    */
   moveHead(move: HeadMove): Promise<MoveResult>;
-  /** Returns the moves that people made, oldest first. */
+  /** Returns the head moves that users made, oldest first. */
   listHeadMoves(sessionId: string): Promise<HeadMove[]>;
   /**
    * Returns the sessions that were forked from one of these turns, without deleted ones: the oldest first, those of the same
@@ -63,7 +63,7 @@ export interface SessionChange extends SessionPatch {
   proposedName?: string;
 }
 
-/** Selects the sessions that the user owns or takes part in, and those that are public in the org (S7). Never deleted ones. */
+/** A query for sessions that the user owns, takes part in, or may see because they are public in the org (S7). It never finds deleted ones. */
 export interface SessionQuery {
   orgId: string;
   userId: string;
@@ -93,7 +93,7 @@ export interface DeletedQuery {
   limit: number;
 }
 
-/** A head that a user moved (T6). `to` is a turn of the same session that may be a head (S5). */
+/** A move of the head by a user (T6). `to` is a turn of the same session that may be a head (S5). */
 export interface HeadMove {
   sessionId: string;
   from: string | null;
@@ -102,7 +102,7 @@ export interface HeadMove {
   at: number;
 }
 /**
- * A refused move changes nothing. `missing`: the session does not exist or is deleted, or `to` is not one of its turns that
+ * The result of a head move. A refusal changes nothing. `missing`: the session does not exist or is deleted, or `to` is not one of its turns that
  * may be a head.
  */
 export type MoveResult =

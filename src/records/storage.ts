@@ -1,10 +1,10 @@
 /**
  * The records' part for the store itself: what it is, and which blob store belongs to it.
  *
- * A driver stores the id of the blob store with the records, so that it is in every backup of them.
+ * A driver stores the id of the blob store together with the records, so that every backup of the records contains it.
  */
 export interface StorageRecords {
-  /** Returns what the operator wants to know of the store. */
+  /** Returns facts about the store that the operator sees. */
   about(): Promise<StoreAbout>;
   /** Stores the id of the blob store that belongs to these records, unless there is one. Returns the stored id. */
   claimBlobStore(id: string): Promise<string>;
@@ -12,7 +12,7 @@ export interface StorageRecords {
   blobStoreId(): Promise<string | null>;
 }
 
-/** A store without data versions has 0 in all three numbers. */
+/** Facts about the database and its data version. A store without data versions has 0 in all three numbers. */
 export interface StoreAbout {
   /** The name and version of the database, for example `PostgreSQL 15.18`. */
   product: string;
@@ -20,6 +20,6 @@ export interface StoreAbout {
   version: number;
   /** The newest version that this program knows. */
   known: number;
-  /** Programs that know this version or a later one can use the data. */
+  /** The oldest version that a program may know and still use the data. */
   oldest: number;
 }

@@ -54,7 +54,7 @@ export interface TurnOpening {
   turn: TurnDraft;
   /** The new session whose first turn this is. It is inserted in the same transaction. Null: the session exists. */
   newSession: Session | null;
-  /** The head that the caller saw; null for none. The turn is refused if the head is another one (S5). A subagent's turn ignores it. */
+  /** The head that the caller saw; null for none. The turn is refused if the head differs (S5). Ignored for a subagent's turn. */
   expectedHead: string | null;
   idempotency: IdempotentRequest | null;
   /** Given for a subagent's turn: its newest turn as the caller saw it, null for none, and the bounds of the session (A1). */

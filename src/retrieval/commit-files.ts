@@ -1,6 +1,6 @@
 /**
- * The files of a repository as a commit holds them (Q1): what a build indexes, so that two runs on one commit find the
- * same, whatever was changed in the folder meanwhile. Contents come from one `git cat-file` that lives as long as the run.
+ * The files of a repository as a commit contains them (Q1). A build indexes these, so that two runs on one commit have the same
+ * result, whatever is changed in the folder in the meantime. One `git cat-file` process per run reads the contents.
  */
 import type { ChildProcessByStdio } from "node:child_process";
 import type { Readable, Writable } from "node:stream";
@@ -8,10 +8,10 @@ import { pathFault } from "../domain/active-file.ts";
 import { AptoveError } from "../domain/errors.ts";
 import { limits } from "../domain/limits.ts";
 import { startGit } from "../system/git.ts";
-import { folderRoot, git, trackedFiles, type FileFacts, type RepositoryFiles } from "./repository-files.ts";
+import { folderRoot, runGit, trackedFiles, type FileFacts, type RepositoryFiles } from "./repository-files.ts";
 import type { IndexJob } from "./retriever.ts";
 
-/** What a run reads: the working copy as it is, or what a commit holds. */
+/** Returns the files that a run reads: those of the working copy, or those of a commit. */
 export async function filesOf(job: IndexJob, signal: AbortSignal): Promise<RepositoryFiles> {
   return job.commit === undefined
     ? await trackedFiles(job.root, signal)
@@ -22,12 +22,12 @@ interface CommitFile extends FileFacts {
   object: string;
 }
 
-/** Throws `repository_invalid` for a folder outside of git, and for a commit that git does not know there. */
+/** Throws `repository_invalid` if the folder is outside of git, or if git does not know the commit there. */
 async function commitFiles(folder: string, name: string, signal?: AbortSignal): Promise<RepositoryFiles> {
   const root = folderRoot(folder);
   const commit = await commitId(root, name, signal);
   const files = new Map<string, CommitFile>();
-  for (const entry of (await git(root, ["ls-tree", "-r", "-z", "--long", commit], signal)).split("\0")) {
+  for (const entry of (await runGit(root, ["ls-tree", "-r", "-z", "--long", commit], signal)).split("\0")) {
     // "100644 blob <object> <size>\t<path>"; 120000 is a symbolic link, 160000 a submodule.
     const [, object, size, path] = /^100\d{3} blob ([0-9a-f]+) +(\d+)\t([^]*)$/.exec(entry) ?? [];
     if (object === undefined || path === undefined || pathFault(path) !== null) continue;
@@ -38,7 +38,7 @@ async function commitFiles(folder: string, name: string, signal?: AbortSignal): 
     root,
     commit,
     paths: [...files.keys()].toSorted(),
-    look: (path) => files.get(path) ?? null,
+    stat: (path) => files.get(path) ?? null,
     read: async (path) => await objects.read(files.get(path)?.object ?? ""),
     close: () => objects.close(),
   };
@@ -47,21 +47,21 @@ async function commitFiles(folder: string, name: string, signal?: AbortSignal): 
 async function commitId(root: string, name: string, signal?: AbortSignal): Promise<string> {
   const args = ["rev-parse", "--verify", "--quiet", "--end-of-options", `${name}^{commit}`];
   try {
-    return (await git(root, args, signal)).trim();
+    return (await runGit(root, args, signal)).trim();
   } catch (error) {
     if (!(error instanceof AptoveError) || !error.detail.startsWith("git could not")) throw error;
-    const mend = "name one that is there: in a shallow clone only the newest are";
-    const detail = `git knows no commit ${JSON.stringify(name)} in ${root}; ${mend}`;
+    const fix = "name an existing commit: a shallow clone has only the newest ones";
+    const detail = `git knows no commit ${JSON.stringify(name)} in ${root}; ${fix}`;
     throw new AptoveError("repository_invalid", detail, { cause: error });
   }
 }
 
-/** Reads objects one after the other. The process is started by the first. */
+/** Reads objects one after the other. The first read starts the process. */
 class ObjectReader {
   readonly #root: string;
   #child: ChildProcessByStdio<Writable, Readable, null> | null = null;
   #output: AsyncIterator<Buffer> | null = null;
-  /** What was read and not yet taken. */
+  /** The bytes that were read from the process but not used yet. */
   #buffered: Buffer = Buffer.alloc(0);
 
   constructor(root: string) {
@@ -107,7 +107,7 @@ class ObjectReader {
   }
 
   async #more(): Promise<boolean> {
-    // A stream that was destroyed rejects, one that ended is done: to whoever reads it is the same.
+    // A destroyed stream rejects and an ended one is done. For the reader both mean the end.
     const next = await this.#output?.next().catch(() => null);
     if (next === null || next === undefined || next.done === true) return false;
     this.#buffered = Buffer.concat([this.#buffered, next.value]);

@@ -1,29 +1,29 @@
 /**
- * The contract for embeddings: text as a vector, so that texts about the same thing lie close together (Q6).
+ * The contract for embeddings: text as a vector, so that texts about the same topic are close together (Q6).
  *
- * What a driver must do:
- * - `embed` gives one vector per text, in the order of the texts, each with exactly `dimension` numbers and of
- *   length 1 (cosine is then a dot product), or all zero for a text with nothing in it.
- * - The same model and dimension mean comparable vectors, in every process and for ever: an index records both,
- *   and refuses a question embedded by another model. Who changes how vectors come about changes `model`.
- * - Any number of texts of any length: batching and cutting is the driver's business. A text may be cut, but the
- *   beginning always counts.
- * - It fails with an AptoveError `retrieval_failed` that never holds a secret (E8); after `signal` aborts it
- *   ends soon, by throwing the signal's reason.
+ * A driver must do the following.
+ * - `embed` returns one vector per text, in the order of the texts. Each has exactly `dimension` numbers and the length 1, so
+ *   that the cosine is a dot product. A text with nothing in it may have a vector of zeros.
+ * - The same model and dimension mean comparable vectors, in every process and every version: an index records both, and
+ *   refuses a question embedded by another model. A change in how vectors are computed needs another `model`.
+ * - It takes any number of texts of any length, and does the batching and cutting itself. It may cut a text, but must use its
+ *   beginning.
+ * - It fails with an AptoveError `retrieval_failed` that never contains a secret (E8). After `signal` aborts it ends soon, by
+ *   throwing the signal's reason.
  */
 export interface Embedder {
-  /** For example `text-embedding-3-small`; names the version of a built-in one. */
+  /** The name of the model, for example `text-embedding-3-small`. A built-in one contains its version. */
   readonly model: string;
   readonly dimension: number;
   /**
-   * What a place in the ranking by these vectors counts for, beside 1 for the same place in the ranking by words
-   * (Q3). Absent: 1. Less for an embedding that knows no meanings, for it only says again what the words say.
+   * The weight of a rank in the ranking by these vectors; a rank in the ranking by words has the weight 1 (Q3). Absent: 1. An
+   * embedding that does not capture meaning has less, because it only repeats what the words show.
    */
   readonly rankWeight?: number;
   embed(texts: readonly string[], signal?: AbortSignal): Promise<Float32Array[]>;
 }
 
-/** Scales a vector to length 1, in place; a zero vector stays zero. */
+/** Scales a vector to length 1, in place. A zero vector stays zero. */
 export function normalize(vector: Float32Array): Float32Array {
   let sum = 0;
   for (const value of vector) sum += value * value;

@@ -1,13 +1,13 @@
-/** The chunks of a file as every index keeps them: with ids that outlast moves (Q2), and what of each is searched. */
+/** The chunks of a file as every index stores them: with ids that survive moves (Q2), and with the text that is searched. */
 import { sha256 } from "../domain/ids.ts";
 import { chunkFile, type ChunkPiece } from "./chunking/chunk-file.ts";
 import { chunkId } from "./chunking/chunk-id.ts";
-import { loadSyntax } from "./chunking/syntax.ts";
+import { loadSyntax } from "./chunking/language-syntax.ts";
 
 export interface FileChunk extends ChunkPiece {
   id: string;
   path: string;
-  /** SHA-256 of the text. */
+  /** The SHA-256 of the text. */
   hash: string;
 }
 
@@ -30,12 +30,12 @@ export async function fileChunks(file: FileText): Promise<FileChunk[]> {
   });
 }
 
-/** Where a chunk stands says as much as what is in it. */
+/** Returns the text that is embedded. The path and the symbol of a chunk matter as much as its text. */
 export function embeddedText({ path, symbol, text }: Pick<FileChunk, "path" | "symbol" | "text">): string {
   return `${path}\n${symbol ?? ""}\n${searchedPart(text)}`;
 }
 
-/** What of a chunk is searched. Only a single overlong line has more, and that is data. */
+/** Returns the part of a chunk that is searched. Only a single overlong line is longer, and that is data. */
 export function searchedPart(text: string): string {
   return text.slice(0, searchedCharactersMax);
 }

@@ -16,7 +16,7 @@ function dot(a: Float32Array, b: Float32Array): number {
   return a.reduce((sum, value, at) => sum + value * (b[at] ?? 0), 0);
 }
 
-test("[Q6] every text has a vector of length 1, or of zeros when there is nothing in it", async () => {
+test("[Q6] every text has a vector of length 1, or of zeros if there is nothing in it", async () => {
   await fc.assert(
     fc.asyncProperty(fc.string({ maxLength: 400 }), async (text) => {
       const vector = await embed(text);
@@ -28,7 +28,7 @@ test("[Q6] every text has a vector of length 1, or of zeros when there is nothin
   assert.ok((await embed("the of and")).every((value) => value === 0));
 });
 
-test("[Q6] vectors are the same in every process and for ever, as long as the model has this name", async () => {
+test("[Q6] vectors are the same in every process and version, as long as the model has this name", async () => {
   const vector = await embed("src/a.ts\nmoveHead\nMoves the head of a session, guarded by compare-and-set.\n");
   const rounded = [...vector].map((value) => value.toFixed(4)).join(" ");
   assert.equal(
@@ -37,12 +37,12 @@ test("[Q6] vectors are the same in every process and for ever, as long as the mo
   );
 });
 
-test("[Q6] texts are embedded in the order they come, each by itself", async () => {
+test("[Q6] texts are embedded in their order, each by itself", async () => {
   const texts = ["lighthouse keeper", "", "tidal harmonics"];
   assert.deepEqual(await embedder.embed(texts), await Promise.all(texts.map(embed)));
 });
 
-test("[Q6] what has words in common is closer than what has not, misspelt words included", async () => {
+test("[Q6] texts with common words are closer than others, even with misspelt words", async () => {
   const text = await embed("The keeper of the lighthouse lights the lamp at dusk.");
   const close = dot(await embed("who lights the lamp of a lighthouse?"), text);
   const misspelt = dot(await embed("lighthous keeprs"), text);

@@ -1,19 +1,18 @@
 /**
- * The built-in embedding: needs no key, no network and no download (Q6). It hashes the terms of a text and
- * their trigrams into a fixed number of dimensions with random signs, so that texts with the same or similar
- * words come out close together. It knows no meaning: `car` and `vehicle` are strangers to it.
+ * The built-in embedding needs no key, no network and no download (Q6). It hashes the terms of a text and their trigrams into a
+ * fixed number of dimensions with random signs, so that texts with the same or similar words are close together. It knows no
+ * meaning: `car` and `vehicle` are unrelated.
  */
 import { setImmediate as nextTurn } from "node:timers/promises";
-import { normalize } from "./embedding.ts";
-import type { Embedder } from "./embedding.ts";
+import { normalize, type Embedder } from "./embedding.ts";
 import { isStopTerm, stem, termsOf } from "./terms.ts";
 
 const dimension = 256;
-/** Texts that are embedded before other work of the process gets its turn. */
+/** The number of texts that are embedded before other work of the process runs. */
 const textsPerSlice = 32;
-/** A term weighs 1; all its trigrams together weigh this much, as fuzzy evidence. */
+/** The weight of all trigrams of a term together. A term weighs 1; trigrams are fuzzy evidence. */
 const trigramWeight = 0.5;
-/** The first lines of a chunk as it is embedded are its path and symbol: they tell what it is about. */
+/** The first lines of an embedded chunk are its path and symbol, which show its topic. */
 const headLines = 2;
 const headWeight = 3;
 
@@ -41,7 +40,7 @@ function embedText(text: string): Float32Array {
   countTerms(counts, text.slice(bodyStart), 1);
   const vector = new Float32Array(dimension);
   for (const [term, count] of counts) {
-    // The tenth use of a word says little that the first did not.
+    // The tenth use of a word adds little to the first.
     const weight = (1 + Math.log(count)) * rarity(term);
     addFeatures(vector, featuresOf(term), weight);
   }
@@ -54,7 +53,7 @@ function countTerms(counts: Map<string, number>, text: string, weight: number): 
   }
 }
 
-/** Where the given number of lines ends. */
+/** Returns the position at which the given number of lines ends. */
 function endOfLine(text: string, lines: number): number {
   let at = 0;
   for (let line = 0; line < lines; line += 1) {
@@ -65,27 +64,27 @@ function endOfLine(text: string, lines: number): number {
   return at;
 }
 
-/** A guess without a corpus: long words are rare, and rare words tell more. */
+/** Estimates how rare a term is, without a corpus: long words are rare, and rare words are more specific. */
 function rarity(term: string): number {
   return Math.min(1.6, 0.4 + term.length / 8);
 }
 
-/** The term comes first, its trigrams after it. */
+/** Adds a term and its trigrams to the vector. `features` has the term first, its trigrams after it. */
 function addFeatures(vector: Float32Array, features: Int16Array, weight: number): void {
   const ofTrigram = (weight * trigramWeight) / Math.sqrt(Math.max(1, features.length - 1));
   let value = weight;
-  for (const place of features) {
-    const index = place < 0 ? ~place : place;
-    vector[index] = (vector[index] ?? 0) + (place < 0 ? -value : value);
+  for (const at of features) {
+    const index = at < 0 ? ~at : at;
+    vector[index] = (vector[index] ?? 0) + (at < 0 ? -value : value);
     value = ofTrigram;
   }
 }
 
-/** Features by term; emptied when full, so that it cannot grow without bound. */
+/** The cache of features by term. It is emptied when full, so that it cannot grow without bound. */
 const featuresByTerm = new Map<string, Int16Array>();
 const featuresByTermMax = 65_536;
 
-/** Where the term and its trigrams count in the vector: an index, or its complement where they count against it. */
+/** Returns where the term and its trigrams count in the vector: an index to add at, or its complement to subtract. */
 function featuresOf(term: string): Int16Array {
   const known = featuresByTerm.get(term);
   if (known !== undefined) return known;
@@ -104,7 +103,7 @@ function feature(hash: number): number {
   return (hash & 0x8000_0000) === 0 ? index : ~index;
 }
 
-/** FNV-1a over a part's UTF-16 code units, with a final mix: its low bits alone are too regular for short texts. */
+/** Returns the FNV-1a hash of a part's UTF-16 code units. A final mix follows, because for short texts the low bits alone are too regular. */
 function hashOf(text: string, from: number, to: number): number {
   let hash = 0x811c_9dc5;
   for (let at = from; at < to; at += 1) hash = Math.imul(hash ^ text.charCodeAt(at), 0x0100_0193);
@@ -113,7 +112,7 @@ function hashOf(text: string, from: number, to: number): number {
   return (hash ^ (hash >>> 13)) >>> 0;
 }
 
-/** Words of programming languages: they are in every chunk and say nothing about what it is for. */
+/** Keywords of programming languages. They are in every chunk and do not show its topic. */
 const codeTerms = new Set(
   `any array async await bool boolean break case catch class const continue def default do elif else end enum error except
 export extends false final finally fn for from func function if implements import in instanceof int interface internal

@@ -24,7 +24,7 @@ interface Scene {
   waits: number[];
 }
 
-/** An embedder before a server that answers with `reply`, on a port of its own. Waiting takes no time. */
+/** Starts a server that responds with `reply`, and returns an embedder that uses it. Waiting takes no time. */
 async function scene(
   context: TestContext,
   reply: (request: Request, count: number) => Reply | "hang up",
@@ -55,7 +55,7 @@ async function scene(
   return { embedder: openaiEmbedder({ ...base, ...options }), requests, waits };
 }
 
-/** The real service gives an item per input; here in reverse, for their order means nothing. */
+/** Returns an item per input, as the real service does; here in reverse, because their order means nothing. */
 function vectors({ body }: Request): Reply {
   const data = body.input.map((text, index) => ({ object: "embedding", index, embedding: [text.length, 1] }));
   return {
@@ -82,7 +82,7 @@ async function refusalOf(promise: Promise<unknown>): Promise<AptoveError> {
   return error;
 }
 
-test("[Q6] sends what the service takes, and gives vectors of length 1 in the order of the texts", async (context) => {
+test("[Q6] sends what the service accepts, and returns vectors of length 1 in the order of the texts", async (context) => {
   const { embedder, requests } = await scene(context, vectors);
   const [first, second, ...more] = await embedder.embed(["a", "bcd"]);
   assertClose(first, unit(1, 1));
@@ -98,13 +98,13 @@ test("[Q6] sends what the service takes, and gives vectors of length 1 in the or
   ]);
 });
 
-test("[Q6] asks only models that can shorten their vectors to do so, and sends no key where there is none", async (context) => {
+test("[Q6] requests shorter vectors only from models that support it, and sends no key if there is none", async (context) => {
   const { embedder, requests } = await scene(context, vectors, { model: "nomic-embed-text", apiKey: "" });
   await embedder.embed(["a"]);
   assert.deepEqual([requests[0]?.body.dimensions, requests[0]?.authorization], [undefined, undefined]);
 });
 
-test("[Q6] takes any number of texts of any length, within what one request may hold", async (context) => {
+test("[Q6] accepts any number of texts of any length, within the limits of a request", async (context) => {
   const { embedder, requests } = await scene(context, vectors);
   const texts = [
     ...Array.from({ length: 4_100 }, (_, at) => `${at}`),
@@ -125,7 +125,7 @@ test("[Q6] takes any number of texts of any length, within what one request may 
   assert.deepEqual(await embedder.embed([]), []);
 });
 
-test("[C7] rate limits and faults of the service are tried again, as late as it asks", async (context) => {
+test("[C7] rate limits and errors of the service are retried after the requested time", async (context) => {
   const replies: Reply[] = [
     { status: 429, headers: { "retry-after": "2" }, body: { error: { message: "slow down" } } },
     { status: 503, headers: { "retry-after-ms": "7" }, body: "not even JSON" },
@@ -136,7 +136,7 @@ test("[C7] rate limits and faults of the service are tried again, as late as it 
   assert.deepEqual(waits, [2_000, 7, limits.providerBackoffMs * 4]);
 });
 
-test("[C7] a lost connection is tried again, and the attempts end", async (context) => {
+test("[C7] a lost connection is retried, and the attempts end", async (context) => {
   const { embedder, requests } = await scene(context, () => "hang up");
   assert.match((await refusalOf(embedder.embed(["a"]))).detail, /text-embedding-3-small failed: no answer: /);
   assert.equal(requests.length, limits.providerAttemptsMax);
@@ -144,7 +144,7 @@ test("[C7] a lost connection is tried again, and the attempts end", async (conte
 
 const finalReplies: Record<string, [Reply, RegExp]> = {
   "a bad request": [{ status: 400, body: { error: { message: "no such model" } } }, /400 no such model/],
-  "a key that is not accepted, and is told back": [
+  "a key that is not accepted, and is repeated in the response": [
     { status: 401, body: { error: { message: `Incorrect API key provided: ${apiKey}.` } } },
     /401 Incorrect API key provided: \[key\]/,
   ],
@@ -167,14 +167,14 @@ const finalReplies: Record<string, [Reply, RegExp]> = {
 };
 
 for (const [what, [reply, words]] of Object.entries(finalReplies)) {
-  test(`[Q6] [E8] fails at once, and without the key: ${what}`, async (context) => {
+  test(`[Q6] [E8] fails at once, and without the key in its message: ${what}`, async (context) => {
     const { embedder, requests } = await scene(context, () => reply);
     assert.match((await refusalOf(embedder.embed(["a"]))).detail, words);
     assert.equal(requests.length, 1);
   });
 }
 
-test("[Q6] an aborted call ends with the signal's reason: before it, in it, and while it waits", async (context) => {
+test("[Q6] an aborted call ends with the signal's reason: before it, during it, and while it waits", async (context) => {
   const reason = new Error("enough");
   const { embedder, requests } = await scene(context, vectors);
   await assert.rejects(embedder.embed(["a"], AbortSignal.abort(reason)), reason);

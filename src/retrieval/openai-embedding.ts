@@ -1,28 +1,27 @@
 /**
- * Embeddings from OpenAI, or from any server with the same `POST /embeddings` (Q6). What leaves this machine is
- * the text of the chunks and of the questions.
+ * Embeddings from OpenAI, or from any server with the same `POST /embeddings` (Q6). The texts of the chunks and of the questions
+ * leave this machine.
  */
 import { AptoveError } from "../domain/errors.ts";
 import { limits } from "../domain/limits.ts";
 import { anySignal, pause } from "../system/abort.ts";
-import { normalize } from "./embedding.ts";
-import type { Embedder } from "./embedding.ts";
+import { normalize, type Embedder } from "./embedding.ts";
 
 export interface OpenaiEmbedderOptions {
   apiKey: string;
   model: string;
-  /** Models of the third generation shorten their vectors to it; for others it must be what they give. */
+  /** The number of dimensions. Models of the third generation shorten their vectors to it; other models must have it. */
   dimension: number;
-  /** Up to and without `/embeddings`. */
+  /** The URL before `/embeddings`. */
   baseUrl?: string;
   fetch?: typeof globalThis.fetch;
-  /** Waits between two attempts; rejects or resolves early when the signal aborts. */
+  /** Waits between two attempts. It rejects or resolves early when the signal aborts. */
   wait?: (ms: number, signal: AbortSignal | undefined) => Promise<void>;
 }
 
 const defaultBaseUrl = "https://api.openai.com/v1";
 const inputsPerRequestMax = 2_048;
-/** The service takes 300,000 tokens in a request, and 8,192 in an input; a token has one character at the least. */
+/** The service accepts 300,000 tokens in a request, and 8,192 in an input. A token has at least one character. */
 const charactersPerRequestMax = 250_000;
 const charactersPerInputMax = 8_000;
 
@@ -39,7 +38,7 @@ export function openaiEmbedder(options: OpenaiEmbedderOptions): Embedder {
   };
 }
 
-/** As many inputs as one request may hold. The service takes no empty input. */
+/** Yields batches of as many inputs as one request may have. The service accepts no empty input. */
 function* batches(texts: readonly string[]): Generator<string[]> {
   let batch: string[] = [];
   let characters = 0;
@@ -70,9 +69,9 @@ async function embedBatch(
     if (result.outcome === "answered") return readVectors(options, result.body, inputs.length);
     if (!result.isRetryable || attempt === limits.providerAttemptsMax) throw failed(options, result.detail);
     const waitMs = result.retryAfterMs ?? limits.providerBackoffMs * 2 ** (attempt - 1);
-    // Coming back sooner than asked would only be refused again.
+    // A retry before the requested time would only be refused again.
     if (waitMs > limits.providerBackoffMaxMs) throw failed(options, result.detail);
-    // If it is aborted, the loop throws the signal's own reason.
+    // If the wait is aborted, the loop throws the signal's own reason.
     await (options.wait ?? pause)(waitMs, signal);
   }
 }
@@ -106,7 +105,7 @@ async function post(
   }
 }
 
-/** `fetch failed` says nothing; its cause does. */
+/** Returns the reason of a failed request. `fetch failed` does not contain it; its cause does. */
 function causeOf(error: Error): string {
   return error.cause instanceof Error ? error.cause.message : error.message;
 }
@@ -120,7 +119,7 @@ function answered(text: string): Attempt {
 }
 
 function refused(response: Response, text: string): Attempt {
-  // A quota that is used up also answers 429, and no waiting mends it (C7).
+  // An exhausted quota also returns 429, and no waiting helps (C7).
   const isRetryable = response.status >= 500 || (response.status === 429 && !text.includes("insufficient_quota"));
   const detail = `${response.status} ${messageIn(text)}`;
   return { outcome: "failed", detail, isRetryable, retryAfterMs: retryAfterMs(response.headers) };
@@ -145,18 +144,18 @@ interface EmbeddingAnswer {
   data: { index: number; embedding: number[] }[];
 }
 
-/** The answer's items name the input that they belong to; their order means nothing. */
+/** Returns the vectors in the order of the inputs. Each item names its input; the order of the items means nothing. */
 function readVectors(options: OpenaiEmbedderOptions, body: unknown, count: number): Float32Array[] {
   const { data } = body as Partial<EmbeddingAnswer>;
   if (!Array.isArray(data)) throw failed(options, "the answer has no vectors");
   const vectors: (Float32Array | undefined)[] = Array.from({ length: count });
   for (const { index, embedding } of data) {
     if (!Array.isArray(embedding) || !embedding.every(Number.isFinite)) {
-      throw failed(options, "the answer has something else in place of a vector");
+      throw failed(options, "the answer has something else instead of a vector");
     }
     if (embedding.length !== options.dimension) {
-      const mend = `set the dimension to that, and run \`aptove index --rebuild\``;
-      throw failed(options, `it gives ${embedding.length} dimensions, not ${options.dimension}; ${mend}`);
+      const fix = `set the dimension to that, and run \`aptove index --rebuild\``;
+      throw failed(options, `it gives ${embedding.length} dimensions, not ${options.dimension}; ${fix}`);
     }
     vectors[index] = normalize(Float32Array.from(embedding));
   }
@@ -165,7 +164,7 @@ function readVectors(options: OpenaiEmbedderOptions, body: unknown, count: numbe
   return whole;
 }
 
-/** Without a cause: whatever was caught may hold the request, and with it the key (E8). */
+/** Returns the error. It has no cause, because the caught error may contain the request, and with it the key (E8). */
 function failed({ apiKey, model }: OpenaiEmbedderOptions, detail: string): AptoveError {
   const safe = apiKey === "" ? detail : detail.replaceAll(apiKey, "[key]");
   return new AptoveError("retrieval_failed", `the embedding model ${model} failed: ${safe}`);

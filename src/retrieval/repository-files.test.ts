@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { test, type TestContext } from "node:test";
 import { temporaryFolder } from "../../testing/temporary-folder.ts";
 import { AptoveError } from "../domain/errors.ts";
-import { trackedFiles, WorkingCopy } from "./repository-files.ts";
+import { trackedFiles, WorkingCopyFiles } from "./repository-files.ts";
 import { sampleRepository, type SampleRepository } from "./sample-repository.ts";
 
 function repositoryFor(context: TestContext, files: Record<string, string>): SampleRepository {
@@ -24,7 +24,7 @@ async function isRefused(folder: string, words: RegExp): Promise<void> {
   });
 }
 
-test("[Q1] a folder without git is refused with the mend; so is one that is not there, or a file", async (context) => {
+test("[Q1] a folder without git is refused with the fix; so is one that does not exist, or a file", async (context) => {
   const folder = await temporaryFolder(context);
   await isRefused(folder, /not in a git repository.*`git init`/);
   await isRefused(join(folder, "nowhere"), /no folder/);
@@ -32,7 +32,7 @@ test("[Q1] a folder without git is refused with the mend; so is one that is not 
   await isRefused(join(folder, "file"), /no folder/);
 });
 
-test("[Q1] without git itself, the refusal says so", async (context) => {
+test("[Q1] if git itself is missing, the error says so", async (context) => {
   const { root } = repositoryFor(context, {});
   const { PATH } = process.env;
   process.env["PATH"] = root;
@@ -43,7 +43,7 @@ test("[Q1] without git itself, the refusal says so", async (context) => {
   }
 });
 
-test("[Q1] names of every kind are listed once, sorted, relative to the folder asked for", async (context) => {
+test("[Q1] names of every kind are listed once, sorted, relative to the given folder", async (context) => {
   const names = ["a b.txt", "ünïcode/ф.md", "-dash", 'quote".ts', "sub/x.ts", "sub/deeper/y.ts"];
   const repository = repositoryFor(context, Object.fromEntries(names.map((name) => [name, name])));
   const commit = repository.commit();
@@ -78,37 +78,38 @@ test("[Q1] links and submodules are not listed, nor a name that could forge line
   assert.deepEqual((await trackedFiles(repository.root)).paths, [".gitmodules", "a.txt"]);
 });
 
-test("[Q1] what became a link after it was tracked is not followed: file, folder, folder of a folder", async (context) => {
+test("[Q1] a tracked path that became a link is not followed: file, folder, folder of a folder", async (context) => {
   const outside = await temporaryFolder(context);
   mkdirSync(join(outside, "deep"));
   for (const name of ["x.txt", "deep/x.txt"]) writeFileSync(join(outside, name), "secret");
   const { root } = repositoryFor(context, { "a.txt": "a", "b/x.txt": "b", "c/deep/x.txt": "c", "d.txt": "d" });
-  const copy = new WorkingCopy(root);
-  assert.equal(copy.look("a.txt")?.sizeBytes, 1);
+  const copy = new WorkingCopyFiles(root);
+  assert.equal(copy.stat("a.txt")?.sizeBytes, 1);
   for (const name of ["a.txt", "b", "c"]) renameSync(join(root, name), join(root, `former-${name}`));
   symlinkSync(join(outside, "x.txt"), join(root, "a.txt"));
   for (const name of ["b", "c"]) symlinkSync(outside, join(root, name));
-  for (const path of ["a.txt", "b/x.txt", "c/deep/x.txt"]) assert.equal(new WorkingCopy(root).look(path), null, path);
+  for (const path of ["a.txt", "b/x.txt", "c/deep/x.txt"])
+    assert.equal(new WorkingCopyFiles(root).stat(path), null, path);
   assert.equal(await copy.read("a.txt"), null, "changed between the look and the reading");
-  assert.equal(new WorkingCopy(root).look("d.txt")?.sizeBytes, 1);
+  assert.equal(new WorkingCopyFiles(root).stat("d.txt")?.sizeBytes, 1);
 });
 
-test("[Q1] a tracked file that is gone, or is a folder by now, is none", async (context) => {
+test("[Q1] a tracked file that was deleted or replaced by a folder is not a file", async (context) => {
   const { root } = repositoryFor(context, { "a.txt": "a", "b.txt": "b" });
   for (const name of ["a.txt", "b.txt"]) rmSync(join(root, name));
   mkdirSync(join(root, "b.txt"));
-  const copy = new WorkingCopy(root);
-  for (const path of ["a.txt", "b.txt"]) assert.equal(copy.look(path), null);
+  const copy = new WorkingCopyFiles(root);
+  for (const path of ["a.txt", "b.txt"]) assert.equal(copy.stat(path), null);
   assert.equal(await copy.read("a.txt"), null);
 });
 
 test("[Q2] the stamp of a file changes with its content", async (context) => {
   const { root } = repositoryFor(context, { "a.txt": "a" });
-  const before = new WorkingCopy(root).look("a.txt");
+  const before = new WorkingCopyFiles(root).stat("a.txt");
   writeFileSync(join(root, "a.txt"), "longer");
-  const after = new WorkingCopy(root).look("a.txt");
+  const after = new WorkingCopyFiles(root).stat("a.txt");
   assert.notEqual(after?.stamp, before?.stamp);
-  assert.deepEqual(await new WorkingCopy(root).read("a.txt"), Buffer.from("longer"));
+  assert.deepEqual(await new WorkingCopyFiles(root).read("a.txt"), Buffer.from("longer"));
 });
 
 test("[Q1] the variables of a git hook do not lead to another repository", async (context) => {
@@ -131,7 +132,7 @@ test("[Q1] the configuration of a repository cannot start a program", async (con
   assert.throws(() => realpathSync(trace), /ENOENT/);
 });
 
-test("[Q1] what a repository lacks is not fetched, for it names the program that would do it", async (context) => {
+test("[Q1] missing objects of a repository are not fetched, because the repository names the program that would fetch them", async (context) => {
   const { root, git } = repositoryFor(context, { "in/a.txt": "a", "out/b.txt": "b" });
   const trace = join(mkdtempSync(join(realpathSync(tmpdir()), "aptove-trace-")), "ran");
   context.after(() => rmSync(join(trace, ".."), { recursive: true, force: true }));
@@ -147,7 +148,7 @@ test("[Q1] what a repository lacks is not fetched, for it names the program that
   git("config", "protocol.ext.allow", "always");
   assert.deepEqual((await trackedFiles(root)).paths, ["in/a.txt"]);
   assert.throws(() => realpathSync(trace), /ENOENT/);
-  // Asked plainly, git runs it.
+  // A plain call of git runs the program.
   spawnSync("git", ["ls-files"], { cwd: root });
   assert.equal(realpathSync(trace), trace);
 });

@@ -1,7 +1,7 @@
 /**
- * The files of a repository for the indexer, and those of its working copy as git tracks them (Q1): regular files of the working copy whose paths are in
- * git's index. What git ignores or has never seen is not there; submodules and symbolic links are passed over,
- * so that nothing outside the folder is ever read.
+ * The files of a repository for the indexer, and those of its working copy as git tracks them (Q1): regular files of the
+ * working copy whose paths are in git's index. Ignored and untracked files are not listed. Submodules and symbolic links are
+ * skipped, so that nothing outside the folder is ever read.
  */
 import { lstatSync, realpathSync, statSync } from "node:fs";
 import { open } from "node:fs/promises";
@@ -14,17 +14,17 @@ import { systemCode } from "../system/system-error.ts";
 
 const listingBytesMax = 1_073_741_824;
 
-/** What is indexed: the files of a working copy, or of a commit. */
+/** The files to index: those of a working copy, or of a commit. */
 export interface RepositoryFiles {
-  /** Of the folder itself, all links resolved. */
+  /** The path of the folder, with all links resolved. */
   root: string;
-  /** The commit that is read, or that HEAD points to; null before the first commit. */
+  /** The commit that is read, or to which HEAD points. Null before the first commit. */
   commit: string | null;
-  /** Relative to the root, forward slashes, sorted. */
+  /** The paths relative to the root, with forward slashes, sorted. */
   paths: string[];
-  /** Null when there is no regular file at the path. */
-  look(path: string): FileFacts | null;
-  /** Null when the file is gone since it was looked at. */
+  /** Returns null if there is no regular file at the path. */
+  stat(path: string): FileFacts | null;
+  /** Returns null if the file was deleted after `look`. */
   read(path: string): Promise<Uint8Array | null>;
   close(): void;
 }
@@ -32,34 +32,34 @@ export interface RepositoryFiles {
 export interface FileFacts {
   path: string;
   sizeBytes: number;
-  /** Changes whenever the file does, apart from changes within the clock's tick. */
+  /** A text that changes whenever the file does, except for changes within one tick of the clock. */
   stamp: string;
-  /** When it was last changed, by the clock of its file system; 0: it can not change. */
+  /** The time of the last change, by the clock of the file system. 0 if the file cannot change. */
   changedAt: number;
 }
 
-/** Throws `repository_invalid` for a folder that is not there, or not in a git repository. */
+/** Lists the tracked files. Throws `repository_invalid` if the folder does not exist or is not in a git repository. */
 export async function trackedFiles(folder: string, signal?: AbortSignal): Promise<RepositoryFiles> {
   const root = folderRoot(folder);
-  const listing = await git(root, ["ls-files", "--cached", "--stage", "-z"], signal);
+  const listing = await runGit(root, ["ls-files", "--cached", "--stage", "-z"], signal);
   const paths = new Set<string>();
   for (const entry of listing.split("\0")) {
     // "100644 <object> <stage>\t<path>"; 120000 is a symbolic link, 160000 a submodule.
     const [mode, path] = [entry.slice(0, 3), entry.slice(entry.indexOf("\t") + 1)];
     if (mode === "100" && pathFault(path) === null) paths.add(path);
   }
-  const workingCopy = new WorkingCopy(root);
+  const workingCopy = new WorkingCopyFiles(root);
   return {
     root,
     commit: await headCommit(root, signal),
     paths: [...paths].toSorted(),
-    look: (path) => workingCopy.look(path),
+    stat: (path) => workingCopy.stat(path),
     read: async (path) => await workingCopy.read(path),
     close: () => undefined,
   };
 }
 
-/** The folder with all links resolved; throws `repository_invalid` where there is none. */
+/** Returns the folder with all links resolved. Throws `repository_invalid` if it does not exist. */
 export function folderRoot(folder: string): string {
   const stats = statSync(folder, { throwIfNoEntry: false });
   if (stats?.isDirectory() !== true) throw new AptoveError("repository_invalid", `There is no folder ${folder}.`);
@@ -67,15 +67,15 @@ export function folderRoot(folder: string): string {
 }
 
 async function headCommit(root: string, signal?: AbortSignal): Promise<string | null> {
-  const output = await git(root, ["rev-parse", "--verify", "--quiet", "HEAD"], signal).catch((error: unknown) => {
+  const output = await runGit(root, ["rev-parse", "--verify", "--quiet", "HEAD"], signal).catch((error: unknown) => {
     if (error instanceof AptoveError) return "";
     throw error;
   });
   return output.trim() || null;
 }
 
-/** Returns what git answers. Throws `repository_invalid`, or the signal's reason. */
-export async function git(root: string, args: string[], signal?: AbortSignal): Promise<string> {
+/** Returns the output of git. Throws `repository_invalid`, or the signal's reason. */
+export async function runGit(root: string, args: string[], signal?: AbortSignal): Promise<string> {
   signal?.throwIfAborted();
   const answer = await askGit({ folder: root, args, answerBytesMax: listingBytesMax, signal });
   signal?.throwIfAborted();
@@ -91,18 +91,18 @@ function gitFault(root: string, answer: Exclude<GitAnswer, { outcome: "answered"
   return `git could not read ${root}: ${answer.reason}`;
 }
 
-/** Looks at files of one working copy, and reads them. */
-export class WorkingCopy {
+/** Checks and reads files of one working copy. */
+export class WorkingCopyFiles {
   readonly #root: string;
-  /** Folders that are what they seem: no part of their path is a link. */
+  /** Remembers, by folder, whether no part of its path is a link. */
   readonly #isPlain = new Map<string, boolean>();
 
   constructor(root: string) {
     this.#root = root;
   }
 
-  /** Null when there is no regular file at the path, or it is reached through a link. */
-  look(path: string): FileFacts | null {
+  /** Returns null if there is no regular file at the path, or if it is reached through a link. */
+  stat(path: string): FileFacts | null {
     const file = this.#locate(path);
     if (!this.#isPlainFolder(dirname(file))) return null;
     const stats = lstatSync(file, { bigint: true, throwIfNoEntry: false });
@@ -115,7 +115,7 @@ export class WorkingCopy {
     };
   }
 
-  /** Null when the file is gone, or has become a link, since it was looked at. */
+  /** Returns null if the file was deleted, or became a link, after `look`. */
   async read(path: string): Promise<Uint8Array | null> {
     try {
       await using file = await open(this.#locate(path), readRegularFlags);
@@ -123,8 +123,8 @@ export class WorkingCopy {
     } catch (error) {
       const code = systemCode(error);
       if (code === "ENOENT" || code === "ELOOP" || code === "ENOTDIR") return null;
-      const mend = "make it readable, or take it out of git";
-      throw new AptoveError("repository_invalid", `${path} cannot be read (${code}); ${mend}.`, { cause: error });
+      const fix = "make it readable, or remove it from git";
+      throw new AptoveError("repository_invalid", `${path} cannot be read (${code}); ${fix}.`, { cause: error });
     }
   }
 

@@ -1,21 +1,21 @@
 /**
- * What every retriever must do, as tests: run it on your own driver to know that it keeps the contract (B5).
+ * What every retriever must do, as tests. Run it on your own driver to know that it keeps the contract (B5).
  */
 import { suite } from "node:test";
-import type { OpenRetriever, RetrieverForTest } from "./suite/bench.ts";
+import type { OpenRetriever, RetrieverForTest } from "./suite/set-up-retriever.ts";
 import { chunkTests, failureTests, listingTests, reindexTests } from "./suite/indexing.ts";
-import { embeddingTests, filterTests, orgTests, searchTests } from "./suite/searching.ts";
+import { embeddingTests, filterTests, orgTests, retrievalSearchTests } from "./suite/searching.ts";
 
 export type { OpenRetriever, RetrieverForTest };
 
-/** Registers the tests. `name` is what they are listed under. */
+/** Registers the tests in a suite of this name. */
 export function retrieverSuite(name: string, forTest: RetrieverForTest): void {
   suite(name, () => {
     chunkTests(forTest);
     listingTests(forTest);
     reindexTests(forTest);
     failureTests(forTest);
-    searchTests(forTest);
+    retrievalSearchTests(forTest);
     filterTests(forTest);
     orgTests(forTest);
     embeddingTests(forTest);

@@ -1,17 +1,16 @@
 /**
- * The contract for retrieval: an index of repositories and a search in it (Q1–Q6). A driver finds; the
- * engine chooses which of the findings the model gets.
+ * The contract for retrieval: an index of repositories and a search in it (Q1–Q6). A driver finds chunks. The engine chooses
+ * which of them the model gets.
  *
- * What a driver must do:
- * - `search` gives at most `candidates` chunks, best first: lexical and vector search over the same filters,
- *   fused by reciprocal rank (Q3). The same question on the same index gives the same order. It may throw
- *   an AptoveError `index_missing`, `index_mismatch`, `data_newer` or `retrieval_failed`, and nothing else.
- * - `index` reads what git tracks and touches only files whose hash changed; an unchanged chunk keeps its id; a
- *   run that fails, is aborted or is killed leaves the former index whole (Q2). Searches go on meanwhile, and
- *   see the new index as soon as it is there, in every process (B4). It may throw `repository_invalid`,
- *   `index_mismatch` (a rebuild fixes it), `data_newer`, `retrieval_failed`, `storage_full` or `storage_failed`; an aborted
- *   run throws the signal's reason.
- * - An index is an organisation's own: whoever asks for another sees neither its chunks nor that it is there (H4).
+ * A driver must do the following.
+ * - `search` returns at most `candidates` chunks, best first: lexical and vector search over the same filters, fused by
+ *   reciprocal rank (Q3). The same question on the same index returns the same order. It may throw an AptoveError
+ *   `index_missing`, `index_mismatch`, `data_newer` or `retrieval_failed`, and nothing else.
+ * - `index` reads what git tracks and changes only files whose hash changed. An unchanged chunk keeps its id. A run that fails,
+ *   is aborted or is killed leaves the former index unchanged (Q2). Searches continue in the meantime, and see the new index as
+ *   soon as it is complete, in every process (B4). `index` may throw `repository_invalid`, `index_mismatch` (a rebuild fixes it),
+ *   `data_newer`, `retrieval_failed`, `storage_full` or `storage_failed`. An aborted run throws the signal's reason.
+ * - An index belongs to one organisation. A query for another organisation sees neither its chunks nor that it exists (H4).
  *   The same name in two organisations is two indexes.
  * - Workspace ids are not stored (Q1).
  */
@@ -20,24 +19,24 @@ import type { Chunk } from "../domain/chunk.ts";
 export interface Retriever {
   search(query: RetrievalQuery): Promise<RetrievedChunk[]>;
   index(job: IndexJob): Promise<IndexSummary>;
-  /** The indexes of an organisation, one per repository, by name. */
+  /** Returns the indexes of an organisation, one per repository, sorted by name. */
   list(orgId: string): Promise<IndexInfo[]>;
   close(): Promise<void>;
 }
 
 export interface RetrievalQuery {
   text: string;
-  /** Whose index; it comes from the caller, never from a request's body (H4). */
+  /** The organisation of the index. It comes from the authenticated caller, never from a request's body (H4). */
   orgId: string;
   repo: string;
-  /** Filters; absent: no filter. `pathPrefixes` are files or folders, and a chunk is in any of them. */
+  /** The next two are filters; absent: no filter. `pathPrefixes` are files or folders, and a chunk must be in one of them. */
   language?: string;
   pathPrefixes?: string[];
   candidates: number;
 }
 
 export interface RetrievedChunk extends Chunk {
-  /** Fused score; only the order means something. */
+  /** The fused score. Only the order of scores has a meaning. */
   score: number;
 }
 
@@ -47,14 +46,14 @@ export interface IndexJob {
   orgId: string;
   repo: string;
   /**
-   * Index what this commit holds, whatever the working copy says: a name that git knows, `HEAD` for example.
-   * Absent: the files of the working copy as they are.
+   * The commit to index, whatever the working copy contains: a name that git knows, for example `HEAD`. Absent: the files of the
+   * working copy as they are.
    */
   commit?: string;
-  /** Called for every file or so; whoever shows it decides how often. */
+  /** Called about once per file. The receiver decides how often to show it. */
   onProgress?: (progress: IndexProgress) => void;
   signal?: AbortSignal;
-  /** Throws away what is there and indexes everything again (Q6). */
+  /** True if the run deletes the existing index and indexes everything again (Q6). */
   rebuild?: boolean;
 }
 
@@ -67,14 +66,14 @@ export interface IndexProgress {
 
 export interface IndexSummary {
   repo: string;
-  /** What was indexed, or what the working copy stood on; null before the first commit. */
+  /** The indexed commit, or the HEAD of the working copy. Null before the first commit. */
   commit: string | null;
-  /** Files that are indexed after the run. */
+  /** The number of indexed files after the run. */
   filesTotal: number;
-  /** New ones, and those with another content than before. */
+  /** The number of new files, and of those whose content changed. */
   filesChanged: number;
   filesRemoved: number;
-  /** Tracked files that are not UTF-8 text, and those over the limit of size (Q1). */
+  /** The numbers of tracked files that are not UTF-8 text, and of those over the size limit (Q1). */
   skippedBinary: number;
   skippedLarge: number;
   chunksTotal: number;

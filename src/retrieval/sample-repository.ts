@@ -1,4 +1,4 @@
-/** A git repository for one test or benchmark: files go in, and git is told. */
+/** A git repository for one test or benchmark. Its files are added to git. */
 import { execFileSync } from "node:child_process";
 import { mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -6,10 +6,10 @@ import { dirname, join } from "node:path";
 
 export interface SampleRepository {
   readonly root: string;
-  /** Writes files and adds them to git's index; null takes a file away from both. */
+  /** Writes files and adds them to git's index. Null removes a file from both. */
   write(files: Record<string, string | Uint8Array | null>): void;
   git(...args: string[]): string;
-  /** Commits what was written; gives the id. */
+  /** Commits what was written. Returns the id of the commit. */
   commit(): string;
   remove(): void;
 }

@@ -28,23 +28,23 @@ for (const family of families) {
   });
 }
 
-test("[Q3] words that only look like forms of others are left alone", () => {
+test("[Q3] words that only look like forms of others are unchanged", () => {
   for (const word of ["string", "class", "status", "bed", "sha256", "thing", "größe"]) assert.equal(stem(word), word);
 });
 
-test("[Q3] stop words count only where there is nothing else", () => {
+test("[Q3] stop words count only if there is nothing else", () => {
   assert.deepEqual(questionTerms("where is the head moved?"), ["head", "mov"]);
   assert.deepEqual(questionTerms("what is it"), ["what", "is", "it"]);
 });
 
-test("[Q3] the identifiers of a question are those with parts", () => {
+test("[Q3] the identifiers of a question are those with several parts", () => {
   assert.deepEqual(
     identifierTerms("Where does moveHead or head_moved guard the Session?"),
     ["movehead", "headmoved"].map(stem),
   );
 });
 
-test("[Q3] terms are letters and digits in lower case, whatever the text", () => {
+test("[Q3] terms are letters and digits in lower case, for any text", () => {
   fc.assert(
     fc.property(fc.oneof(fc.string(), fc.string({ unit: anyCharacter })), (text) => {
       assert.match(termsOf(text).join(" "), /^(?:[\p{L}\p{N}\p{M}]+ ?)*$/u);

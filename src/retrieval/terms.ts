@@ -1,33 +1,32 @@
 /**
- * Words as search terms. The same function reads source, prose and questions, so that "where is the head
- * moved" finds `moveHead` and `head_moved`: identifiers are indexed whole and in parts, and every term is
- * cut down to a stem. What it returns for a text decides what is in an index: a change here needs a new
- * format version of every index (local/schema.ts).
+ * Words as search terms. The same function reads source, prose and questions, so that "where is the head moved" finds
+ * `moveHead` and `head_moved`: identifiers are indexed whole and in parts, and every term is reduced to a stem. The terms of a
+ * text are part of every index, so a change here needs a new format version of every index (local/index-file.ts).
  */
 
 const wordPattern = /[\p{L}\p{N}\p{M}_]+/gu;
-/** Longer "words" are encoded data, not language. */
+/** The maximum length of a word. Longer "words" are encoded data, not language. */
 const wordCharactersMax = 64;
 
-/** Terms by word, for source repeats its words; emptied when full, so that it cannot grow without bound. */
+/** The cache of terms by word, because source repeats its words. It is emptied when full, so that it cannot grow without bound. */
 const termsByWord = new Map<string, readonly string[]>();
 const termsByWordMax = 65_536;
 
-/** Every term of a text, in order and with repeats: letters and digits only, lower case, stemmed. */
+/** Returns every term of a text, in order and with repeats: letters and digits only, lower case, stemmed. */
 export function termsOf(text: string): string[] {
   const terms: string[] = [];
   for (const match of text.matchAll(wordPattern)) terms.push(...termsOfWord(match[0]));
   return terms;
 }
 
-/** The terms of a question that say what it is about: distinct, and without stop words unless there is nothing else. */
+/** Returns the distinct terms of a question, without stop words unless there is nothing else. */
 export function questionTerms(text: string): string[] {
   const terms = [...new Set(termsOf(text))];
   const telling = terms.filter((term) => !isStopTerm(term));
   return telling.length > 0 ? telling : terms;
 }
 
-/** The whole of every identifier in a question that has several parts: `moveHead` and `move_head` both give `movehead`. */
+/** Returns the whole term of every identifier in a question that has several parts: `moveHead` and `move_head` both give `movehead`. */
 export function identifierTerms(text: string): string[] {
   const wholes = [...text.matchAll(wordPattern)].flatMap(([word]) => {
     const [whole, ...parts] = termsOfWord(word);
@@ -49,7 +48,7 @@ function termsOfWord(word: string): readonly string[] {
   return terms;
 }
 
-/** `moveHead` and `move_head` give `movehead`, `mov`, `head`; `HTTPServer` gives `httpserver`, `http`, `server`. */
+/** Splits an identifier: `moveHead` and `move_head` give `movehead`, `mov`, `head`; `HTTPServer` gives `httpserver`, `http`, `server`. */
 function splitWord(word: string): string[] {
   const parts = word
     .normalize("NFKC")
@@ -63,8 +62,8 @@ function splitWord(word: string): string[] {
 }
 
 /**
- * A light stemmer for English: it joins `move`, `moves`, `moved` and `moving`, and leaves what has no vowel
- * before the ending (`string`). Stems need not be words; they only have to be the same for the same word.
+ * Returns the stem of a word. It is a light stemmer for English: it joins `move`, `moves`, `moved` and `moving`, and leaves words
+ * without a vowel before the ending (`string`). A stem need not be a word. It only has to be the same for all forms of a word.
  */
 export function stem(word: string): string {
   if (word.length < 4 || !/^[a-z]+$/.test(word)) return word;
@@ -76,7 +75,7 @@ export function stem(word: string): string {
   return base.length > 3 ? base.replace(/e$/, "") : base;
 }
 
-/** `stopp` from `stopped` is `stop`; `pass` and `call` keep their letters. */
+/** Removes a doubled last consonant: `stopp` from `stopped` becomes `stop`; `pass` and `call` keep their letters. */
 function undouble(text: string): string {
   return text.replace(/([bdfgmnprt])\1$/, "$1");
 }

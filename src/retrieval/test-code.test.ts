@@ -4,7 +4,7 @@ import { testCodeWeight } from "./test-code.ts";
 
 const question = "where is the head of a session moved?";
 
-test("[Q3] code comes before the tests that quote it", () => {
+test("[Q3] code ranks before the tests that quote it", () => {
   for (const path of [
     "src/a.test.ts",
     "tests/a.py",
@@ -20,6 +20,6 @@ test("[Q3] code comes before the tests that quote it", () => {
   }
 });
 
-test("[Q3] a question about tests means them", () => {
+test("[Q3] a question about tests ranks tests fully", () => {
   assert.equal(testCodeWeight("src/a.test.ts", "which tests cover the head?"), 1);
 });

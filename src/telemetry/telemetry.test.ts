@@ -1,4 +1,4 @@
-/** What the operator gets to see of runs: lines of a log, figures, spans; and what never stands in any of them. */
+/** What the operator sees of runs: lines of a log, metrics, spans; and what none of them may contain. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { context, propagation, trace as traces } from "@opentelemetry/api";
@@ -31,7 +31,7 @@ function log(level: LogLevel, format: "json" | "text" = "json") {
   return { ...made, lines, parsed };
 }
 
-test("[E8] a secret that reaches the log, in whatever words, is not written", () => {
+test("[E8] a secret that reaches the log, in whatever text, is not written", () => {
   for (const format of ["json", "text"] as const) {
     const { report, observer, lines } = log("debug", format);
     const words = Object.values(secrets).join(" and ");
@@ -46,13 +46,13 @@ test("[E8] a secret that reaches the log, in whatever words, is not written", ()
   }
 });
 
-test("[E8] what somebody sent cannot begin a line of its own in the log", () => {
+test("[E8] a text of a client cannot forge a line in the log", () => {
   const { report, lines } = log("warn", "text");
-  report("said: a\naptove: all is well\r\u001b[2J");
-  assert.deepEqual(lines, ["aptove: said: a aptove: all is well [2J"]);
+  report("input: a\naptove: all is well\r\u001b[2J");
+  assert.deepEqual(lines, ["aptove: input: a aptove: all is well [2J"]);
 });
 
-test("[H3] [E8] a request and its turn are a line each with the same request id, and no word of what was said", async (t) => {
+test("[H3] [E8] a request and its turn are one line each with the same request id, and without content", async (t) => {
   const { observer, parsed, report, lines } = log("debug");
   const observed = observers([observer]);
   const { call, refused, admin } = await testDoor(t, {
@@ -64,12 +64,12 @@ test("[H3] [E8] a request and its turn are a line each with the same request id,
   const answer = await call(execute, { json, headers: { "x-request-id": "from-the-proxy" } });
   assert.equal(answer.headers.get("x-request-id"), "from-the-proxy");
   const { turnId } = (await answer.json()) as { turnId: string };
-  const told = (event: string) => parsed().find((line) => line["event"] === event);
+  const logged = (event: string) => parsed().find((line) => line["event"] === event);
   const ids = { requestId: "from-the-proxy", userId: admin.userId, orgId: admin.orgId };
   const request = { level: "info", method: "POST", route: "/api/ai/agent/execute", status: 200, ...ids };
-  assert.partialDeepStrictEqual(told("request"), request);
-  assert.partialDeepStrictEqual(told("turn"), { turnId, outcome: "completed", provider: "scripted", ...ids });
-  assert.partialDeepStrictEqual(told("model_call"), { turnId, step: 1, requestId: "from-the-proxy" });
+  assert.partialDeepStrictEqual(logged("request"), request);
+  assert.partialDeepStrictEqual(logged("turn"), { turnId, outcome: "completed", provider: "scripted", ...ids });
+  assert.partialDeepStrictEqual(logged("model_call"), { turnId, step: 1, requestId: "from-the-proxy" });
   assert.equal(lines.join().includes("of the test") || lines.join().includes(admin.key), false);
 
   const trace = "0af7651916cd43dd8448eb211c80319c";
@@ -79,7 +79,7 @@ test("[H3] [E8] a request and its turn are a line each with the same request id,
   assert.partialDeepStrictEqual(parsed().at(-1), { requestId: trace, status: 404, code: "not_found" });
 });
 
-test("[H2] levels: who asks for warnings hears of what failed, not of what went well", async (t) => {
+test("[H2] levels: at level warn the log has what failed, not what succeeded", async (t) => {
   const { observer, parsed, report } = log("warn");
   const { call, door } = await testDoor(t, { door: { observer: observers([observer]), report } });
   await call("GET /api/me");
@@ -97,7 +97,7 @@ test("[H2] levels: who asks for warnings hears of what failed, not of what went 
   );
 });
 
-test("[H5] [C7] metrics count turns, tokens, refusals and retries, in series that no user, id or path can multiply", async (t) => {
+test("[H5] [C7] metrics count turns, tokens, refusals and retries, in series that no user, id or path can add to", async (t) => {
   const { observer, text } = prometheusMetrics();
   const script = (_call: unknown, n: number) => (n === 1 ? [{ fails: "provider_rate_limited" as const }] : "x");
   const limits = { requestsPerMinuteMax: 6 };
@@ -135,7 +135,7 @@ test("[H5] [C7] metrics count turns, tokens, refusals and retries, in series tha
   assert.ok(models.size <= 51, `${models.size} models`);
 });
 
-test("[F10] [E8] a trace goes from the caller's span over request, turn, model and tool to the stores, without contents", async (t) => {
+test("[F10] [E8] a trace goes from the client's span over request, turn, model and tool to the stores, without contents", async (t) => {
   const exporter = new InMemorySpanExporter();
   const provider = new TracerProvider({ spanProcessors: [new SimpleSpanProcessor({ exporter })] });
   context.setGlobalContextManager(new AsyncLocalStorageContextManager().enable());
@@ -176,7 +176,7 @@ test("[F10] [E8] a trace goes from the caller's span over request, turn, model a
     "gen_ai.provider.name": "scripted",
     "gen_ai.request.model": "scripted-1",
   });
-  const told = JSON.stringify(spans.map(({ name, attributes, events }) => [name, attributes, events]));
+  const traced = JSON.stringify(spans.map(({ name, attributes, events }) => [name, attributes, events]));
   for (const word of ["the question", "the answer", "the argument", "the secret"])
-    assert.ok(!told.includes(word), word);
+    assert.ok(!traced.includes(word), word);
 });

@@ -34,7 +34,7 @@ test("[P5] a call with wrong arguments gets every fault by name, and the argumen
   assert.match(fault({ path: "", content: "" }), /"path" is empty/);
   assert.match(
     fault({ path: 3, content: [] }),
-    /"path" must be a text, but is 3; "content" must be a text, and is a list/,
+    /"path" must be a text, but is 3; "content" must be a text, but is a list/,
   );
   assert.match(fault({ path: "a", content: "", limit: "5" }), /a whole number from 1 to 10, but is the text "5"/);
   assert.match(fault({ path: "a", content: "", limit: 11 }), /from 1 to 10, but is 11/);

@@ -55,8 +55,8 @@ test("[P5] a link that leads nowhere, or to itself, is refused, and nothing is m
   await symlink(join(outside, "new"), join(world.folder, "dangling"));
   await symlink("loop", join(world.folder, "loop"));
   for (const [name, args] of withPath) {
-    assert.match(await world.fault(name, args("dangling")), /a link to something that is not there/);
-    assert.match(await world.fault(name, args("dangling/deeper")), /a link to something that is not there/);
+    assert.match(await world.fault(name, args("dangling")), /a link to something that does not exist/);
+    assert.match(await world.fault(name, args("dangling/deeper")), /a link to something that does not exist/);
     assert.match(await world.fault(name, args("loop")), /a link that leads to itself/);
   }
   assert.deepEqual(await readdir(outside), []);
@@ -104,7 +104,7 @@ test("[P5] paths of another folder of the session are absolute, and relative one
   const here = await temporaryFolder(t);
   const world = await toolWorld(t, { folders: [here, other] });
   assert.match(await world.said("search", { path: other, pattern: "there" }), new RegExp(`^${other}/there.txt:\n1:`));
-  assert.match(await world.fault("read", { path: "there.txt" }), /there is no there.txt/);
+  assert.match(await world.fault("read", { path: "there.txt" }), /there.txt does not exist/);
   assert.equal(await world.said("list", { path: other, glob: "*" }), join(other, "there.txt"));
 });
 
@@ -113,7 +113,7 @@ test("[P5] a session without its folder says so", async (t) => {
   await writeFile(join(base, "file"), "");
   for (const folder of [join(base, "gone"), join(base, "file")]) {
     const world = await toolWorld(t, { folders: [folder] });
-    assert.match(await world.fault("list", {}), /the session's folder .* is not there/);
+    assert.match(await world.fault("list", {}), /the session's folder .* does not exist/);
   }
 });
 
@@ -153,10 +153,10 @@ test("[P5] what is not there is answered with what is near", async (t) => {
   await world.put("README.md", "");
   assert.match(
     await world.fault("read", { path: "src/parse.ts" }),
-    /there is no src\/parse.ts; there is src\/parser.ts/,
+    /src\/parse.ts does not exist; similar paths: src\/parser.ts/,
   );
   assert.match(await world.fault("read", { path: "src/parser.js" }), /src\/parser.ts/);
-  assert.match(await world.fault("read", { path: "readme.md" }), /there is README.md/);
+  assert.match(await world.fault("read", { path: "readme.md" }), /similar paths: README.md/);
   assert.match(await world.fault("read", { path: "srv/parser.ts" }), /there is src$/);
 });
 
@@ -186,8 +186,8 @@ test("[P5] a path or a glob of any length is answered at once", async (t) => {
   for (let file = 0; file < 200; file++) await world.put(`${"f".repeat(200)}${file}`, "");
   // Before there were limits, some of these took minutes.
   assert.match(await world.fault("read", { path: "a".repeat(1_000_000) }), /the path has 1000000 characters/);
-  assert.match(await world.fault("read", { path: "a".repeat(4_000) }), /there is no a/);
-  assert.match(await world.fault("read", { path: "a/".repeat(2_000) }), /there is no a/);
+  assert.match(await world.fault("read", { path: "a".repeat(4_000) }), /a does not exist/);
+  assert.match(await world.fault("read", { path: "a/".repeat(2_000) }), /a does not exist/);
   assert.match(await world.fault("list", { glob: "**/".repeat(100_000) }), /the glob has 300000 characters/);
   assert.match(await world.said("list", { glob: `${"**/".repeat(300)}x` }), /no file/);
 });
@@ -195,7 +195,7 @@ test("[P5] a path or a glob of any length is answered at once", async (t) => {
 test("[P5] nothing under /proc, /sys or /dev is a file, even where the session's folder is the root", async () => {
   const folders = new SessionFolders({ folders: ["/"] });
   for (const path of ["/proc/self/environ", "/dev/zero", "/proc/self/fd/0", "/sys"]) {
-    await assert.rejects(folders.resolve(path), /not open to this session|not there/);
+    await assert.rejects(folders.resolve(path), /not open to this session|does not exist/);
   }
 });
 
@@ -206,7 +206,7 @@ test(
     for (const folder of ["/proc/self", "/proc", "/dev"]) {
       const folders = new SessionFolders({ folders: [folder] });
       for (const path of ["environ", "fd/0", ".", "zero"])
-        await assert.rejects(folders.resolve(path), /not open|not there/);
+        await assert.rejects(folders.resolve(path), /not open|does not exist/);
     }
     const { kind } = await new SessionFolders({ folders: ["/dev/shm"] }).resolve(".");
     assert.equal(kind, "folder");

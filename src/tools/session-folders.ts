@@ -69,14 +69,14 @@ export class SessionFolders {
     return (await this.#locate(path)).target;
   }
 
-  /** Resolves a path to an existing file or folder. Throws a ToolFault as `resolve` does, and one with similar names if nothing exists there. */
+  /** Resolves a path to an existing file or folder. Throws a ToolFault as `resolve` does, and one with similar paths if nothing exists there. */
   async resolveExisting(path: string): Promise<ExistingPath> {
     const { target, root } = await this.#locate(path);
     const { kind, shown } = target;
     if (kind === "other") throw new ToolFault(`${shown} is neither a file nor a folder`);
     if (kind !== null) return { ...target, kind };
     const near = (await nearPaths(target.real, root.real)).map((real) => this.#shown(real, root));
-    throw new ToolFault(`${shown} does not exist${near.length === 0 ? "" : `; similar names: ${near.join(", ")}`}`);
+    throw new ToolFault(`${shown} does not exist${near.length === 0 ? "" : `; similar paths: ${near.join(", ")}`}`);
   }
 
   /** Returns a test for paths below a folder: true if the path is open to the session. The paths are relative to the folder, with forward slashes. */

@@ -31,7 +31,7 @@ export interface AcpTestOptions {
 
 export interface ConnectOptions extends ClientOptions {
   capabilities?: ClientCapabilities;
-  /** In place of what the data folder gives. */
+  /** Replaces the ports that the data folder gives. */
   opened?: Partial<OpenedPorts>;
   ports?: Partial<AcpPorts>;
   /** False: `initialize` is not sent. */
@@ -92,7 +92,7 @@ export async function acpTest(context: TestContext, options: AcpTestOptions = {}
   };
   const connect = async (more: ConnectOptions = {}): Promise<TestConnection> => {
     const opened = { ...(await open()), ...more.opened };
-    const said = {
+    const defaults = {
       version: "test",
       deviceId: null,
       beginning: null,
@@ -101,7 +101,7 @@ export async function acpTest(context: TestContext, options: AcpTestOptions = {}
       headOf: async () => null,
       report,
     };
-    const connection = connectTo({ open: async () => opened, ...said, ...more.ports }, { ...more, project });
+    const connection = connectTo({ open: async () => opened, ...defaults, ...more.ports }, { ...more, project });
     leaving.push(connection.leave);
     context.after(() => assert.deepEqual(connection.faults, []));
     if (more.initializes !== false) {

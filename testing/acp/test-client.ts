@@ -38,16 +38,16 @@ export interface TestClient {
   sent: readonly Sent[];
   /** Messages of the agent that the schema does not allow. */
   faults: readonly string[];
-  /** Of one session, in order; absent: of all. */
+  /** Returns the updates of one session, in order. Default: those of all sessions. */
   updates(sessionId?: string): SessionUpdate[];
-  /** In the project's folder, unless the request says otherwise. */
+  /** Creates a session, by default in the project's folder. */
   begin(more?: Partial<NewSessionRequest>): Promise<NewSessionResponse>;
   load(sessionId: string): Promise<LoadSessionResponse>;
   prompt(sessionId: string, prompt: string | ContentBlock[]): Promise<PromptResponse>;
   /** Resolves when it holds, looked at after every message of either side. Rejects when the connection ends before. */
   until(holds: () => boolean): Promise<void>;
-  /** What the agent said in all, as text. */
-  said(sessionId: string): string;
+  /** Returns all text of the agent in one session. */
+  text(sessionId: string): string;
   close(): void;
 }
 
@@ -105,7 +105,7 @@ export function testClient(project: string, options: ClientOptions = {}): TestCl
       });
       await Promise.race([come, over]);
     },
-    said: (sessionId) =>
+    text: (sessionId) =>
       updates(sessionId)
         .flatMap((update) =>
           update.sessionUpdate === "agent_message_chunk" && update.content.type === "text" ? [update.content.text] : [],

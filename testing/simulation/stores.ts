@@ -3,7 +3,7 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { BlobStore } from "../../src/blobs/blob-store.ts";
-import { compressed } from "../../src/blobs/compressed.ts";
+import { compressedBlobs } from "../../src/blobs/compressed-blobs.ts";
 import { fileBlobs } from "../../src/blobs/files/file-blobs.ts";
 import { memoryBlobs } from "../../src/blobs/memory/memory-blobs.ts";
 import type { EventLog } from "../../src/live/event-log.ts";
@@ -45,7 +45,7 @@ async function inFolder(now: () => number): Promise<StorePlace> {
     open: async () => {
       const stores: Stores = {
         records: await openSqliteRecords({ file: join(folder, "records.db"), now }),
-        blobs: compressed(fileBlobs({ folder: join(folder, "blobs") })),
+        blobs: compressedBlobs(fileBlobs({ folder: join(folder, "blobs") })),
         log: fileEventLog({ folder: join(folder, "live") }),
       };
       opened.push(stores);

@@ -1,6 +1,6 @@
 /**
- * Power loss cannot be made in a test; what the kernel was asked to do, and when, can be seen. This watches
- * the system calls of a process that puts blobs, and makes some of them fail (B3).
+ * A test cannot cause a power loss, but it can see what the kernel was asked to do, and when. These tests watch the system
+ * calls of a process that puts blobs, and make some of them fail (B3).
  */
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
@@ -16,7 +16,7 @@ const child = fileURLToPath(new URL("../../../testing/children/put-blobs.ts", im
 
 const needsStrace = "strace is not installed, or may not trace here";
 
-/** Runs the child that puts blobs under strace; null where that cannot be done. */
+/** Runs the child that puts blobs under strace. Returns null if that is not possible. */
 function strace(options: string[], args: string[]) {
   const run = spawnSync("strace", ["-f", ...options, process.execPath, child, ...args], { encoding: "utf8" });
   return run.error !== undefined || /^(?:\S*\/)?strace: /m.test(run.stderr) ? null : run;
@@ -26,12 +26,12 @@ interface Call {
   name: string;
   /** The paths and texts among its arguments. */
   texts: string[];
-  /** Places in the order in which the kernel saw beginnings and ends. */
+  /** The positions of its start and end in the order in which the kernel saw them. */
   start: number;
   end: number;
 }
 
-/** Reads what `strace -f` wrote: a call on one line, or begun on one (`<unfinished ...>`) and ended on another. */
+/** Reads the output of `strace -f`: a call is on one line, or starts on one (`<unfinished ...>`) and ends on another. */
 function readCalls(trace: string): Call[] {
   const unfinished = new Map<string, Call>();
   return trace.split("\n").flatMap((line, at) => {
@@ -52,7 +52,7 @@ function readCalls(trace: string): Call[] {
 }
 
 suite("the order of a put", () => {
-  test("[B3] [K2] bytes are synced before they have their name, and every folder on the way before it is acknowledged", async (context) => {
+  test("[B3] [K2] bytes are synced before they get their name, and every parent folder before the put is acknowledged", async (context) => {
     const folder = await temporaryFolder(context);
     const traceFile = join(folder, "trace");
     const options = ["-y", "-s", "4096", "-e", "trace=/^(fsync|link.*|mkdir.*|write)$", "-o", traceFile];
@@ -61,7 +61,7 @@ suite("the order of a put", () => {
     assert.equal(run.status, 0, run.stderr);
     const calls = readCalls(await readFile(traceFile, "utf8"));
 
-    /** Asserts that a path was synced wholly between two calls. */
+    /** Asserts that a path was synced between two calls. */
     const assertSynced = (path: string, from: Call, to: Call): void => {
       const isBetween = (call: Call): boolean => call.start > from.end && call.end < to.start;
       const syncs = calls.filter(({ name, texts }) => name === "fsync" && texts.includes(path));
@@ -98,16 +98,16 @@ suite("the order of a put", () => {
 });
 
 suite("a put that fails", () => {
-  // Where blocks are only reserved when they are written out, a full disk or quota shows at the sync.
+  // Some file systems allocate blocks only when they are written out, so a full disk or quota shows at the sync.
   const faults = [
     { call: "fsync", error: "ENOSPC", code: "storage_full" },
     { call: "fsync", error: "EDQUOT", code: "storage_full" },
     { call: "fsync", error: "EIO", code: "storage_failed" },
-    // Where there are no links it is renamed, and that fails here too.
+    // On a file system without links the file is renamed, and that fails here too.
     { call: "(link|rename)", error: "EIO", code: "storage_failed" },
   ];
   for (const { call, error, code } of faults) {
-    test(`[B3] ${error} at ${call} is ${code}: nothing is acknowledged, and what was stays`, async (context) => {
+    test(`[B3] ${error} at ${call} is ${code}: nothing is acknowledged, and existing blobs stay`, async (context) => {
       const folder = await temporaryFolder(context);
       const store = fileBlobs({ folder: join(folder, "blobs") });
       const kept = keysOfVersion(1);

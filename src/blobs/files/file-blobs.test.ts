@@ -13,10 +13,10 @@ import { temporaryFolder } from "../../../testing/temporary-folder.ts";
 import { AptoveError } from "../../domain/errors.ts";
 import { limits } from "../../domain/limits.ts";
 import { blobStoreSuite, type OpenBlobs } from "../blob-store.suite.ts";
-import { compressed } from "../compressed.ts";
+import { compressedBlobs } from "../compressed-blobs.ts";
 import type { BlobStore } from "../blob-store.ts";
 import { fileBlobs } from "./file-blobs.ts";
-import { Folders } from "./folders.ts";
+import { DurableFolders } from "./durable-folders.ts";
 
 function openFiles(wrap: (store: BlobStore) => BlobStore) {
   return async (context: TestContext): Promise<OpenBlobs> => {
@@ -30,12 +30,12 @@ blobStoreSuite(
   "blobs in files",
   openFiles((store) => store),
 );
-blobStoreSuite("blobs in files, compressed", openFiles(compressed));
+blobStoreSuite("blobs in files, compressed", openFiles(compressedBlobs));
 
 const child = (name: string): string => fileURLToPath(new URL(`../../../testing/children/${name}`, import.meta.url));
 const bytes = Buffer.from("bytes");
 
-/** A store, its folder, and an empty folder beside it that the store has no business in. */
+/** Opens a store in a folder, beside an empty folder that the store must not touch. */
 async function openWithOutside(context: TestContext) {
   const parent = await temporaryFolder(context);
   const [folder, outside] = [join(parent, "blobs"), join(parent, "outside")];
@@ -62,7 +62,7 @@ suite("the files of blobs", () => {
     }
   });
 
-  test("[B1] the last blob of a folder takes the folder with it", async (context) => {
+  test("[B1] deleting the last blob of a folder deletes the folder", async (context) => {
     const { store, folder } = await openWithOutside(context);
     await store.put("turns/1/a", bytes);
     await store.put("turns/2/a", bytes);
@@ -72,14 +72,14 @@ suite("the files of blobs", () => {
     assert.deepEqual(await readdir(folder), ["~aside"]);
   });
 
-  test("[B1] to sync a folder that somebody took away meanwhile is no fault", async (context) => {
-    const folders = new Folders(await temporaryFolder(context));
+  test("[B1] syncing a folder that was deleted in the meantime is no error", async (context) => {
+    const folders = new DurableFolders(await temporaryFolder(context));
     const toSync = await folders.make("turns/1");
     await folders.prune("turns/1");
     await folders.sync(toSync);
   });
 
-  test("[B1] nothing is left aside, and what a crashed writer left is never a blob and swept when old", async (context) => {
+  test("[B1] no temporary file is left, and a crashed writer's file is never a blob and is removed when old", async (context) => {
     const { store, folder } = await openWithOutside(context);
     await Promise.all(Array.from({ length: 20 }, (_, index) => store.put(`turns/1/${index % 4}`, bytes)));
     assert.deepEqual(await readdir(join(folder, "~aside")), []);
@@ -91,7 +91,7 @@ suite("the files of blobs", () => {
     assert.deepEqual((await reopened.list("")).toSorted(), ["turns/1/0", "turns/1/1", "turns/1/2", "turns/1/3"]);
   });
 
-  test("[B1] a folder that is a symbolic link leads nowhere", async (context) => {
+  test("[B1] a folder that is a symbolic link is not followed", async (context) => {
     const { store, folder, outside } = await openWithOutside(context);
     await writeFile(join(outside, "secret"), "secret");
     await symlink(outside, join(folder, "turns"));
@@ -106,7 +106,7 @@ suite("the files of blobs", () => {
     assert.equal(await readFile(join(outside, "secret"), "utf8"), "secret");
   });
 
-  test("[B1] a file that is a symbolic link is neither read nor written, nor its target", async (context) => {
+  test("[B1] a file that is a symbolic link is neither read nor written, nor is its target", async (context) => {
     const { store, folder, outside } = await openWithOutside(context);
     await writeFile(join(outside, "secret"), "secret");
     await symlink(join(outside, "secret"), join(folder, "a"));
@@ -119,7 +119,7 @@ suite("the files of blobs", () => {
     assert.equal(await readFile(join(outside, "secret"), "utf8"), "secret");
   });
 
-  test("[B1] a blob where a folder would have to be fails the put and stays", async (context) => {
+  test("[B1] a blob at the path of a needed folder fails the put and stays", async (context) => {
     const { store, folder } = await openWithOutside(context);
     await store.put("a", bytes);
     await assert.rejects(store.put("a/b", bytes), failed);
@@ -127,7 +127,7 @@ suite("the files of blobs", () => {
     assert.throws(() => fileBlobs({ folder: join(folder, "a") }), failed);
   });
 
-  test("[B3] kill -9 of a writer leaves every blob whole or not there, and each that was acknowledged", async (context) => {
+  test("[B3] kill -9 of a writer leaves every blob whole or absent, and every acknowledged one whole", async (context) => {
     const folder = await temporaryFolder(context);
     const acknowledged: string[] = [];
     for (const acksBeforeKill of [1, 5, 17, 40]) {
@@ -158,14 +158,14 @@ suite("the files of blobs", () => {
     assert.deepEqual(await readdir(join(folder, "~aside")), []);
   });
 
-  test("[B3] a full disk is storage_full, and harms nothing that was acknowledged", (context) =>
+  test("[B3] a full disk is storage_full, and no acknowledged blob is harmed", (context) =>
     runOnSmallDisk(context, child("fill-blobs.ts"), "size=300k"));
 
   test("[B3] a disk without room for another file is storage_full too", (context) =>
     runOnSmallDisk(context, child("fill-blobs.ts"), "size=380k,nr_inodes=30"));
 });
 
-/** Runs the writing child, kills it after so many acknowledgements, and gives the keys that were acknowledged. */
+/** Runs the writing child, kills it after this many acknowledgements, and returns the keys that were acknowledged. */
 async function acksUntilKilled(folder: string, firstVersion: number, acks: number): Promise<string[]> {
   const writer = spawn(process.execPath, [child("put-blobs.ts"), folder, String(firstVersion)], {
     stdio: ["ignore", "pipe", "inherit"],

@@ -1,8 +1,8 @@
 /**
- * Blobs as files: the blob `turns/1/run.json` is the file `<folder>/turns/1/run.json` (docs/formats/blobs.md).
- * A blob is written aside, synced, linked to its name, which fails where something has that name, and its folder
- * is synced: a reader sees nothing or the whole, what was acknowledged survives kill -9 and power loss (B3), and
- * nothing is ever replaced. No process needs to know of another (B4).
+ * Blobs as files: the blob `turns/1/run.json` is the file `<folder>/turns/1/run.json` (docs/formats/blobs.md). A blob is written
+ * to a temporary file, synced, and linked to its name, which fails if that name exists. Then its folder is synced. So a
+ * reader sees the whole blob or none, acknowledged blobs survive kill -9 and power loss (B3), and no blob is ever replaced.
+ * Processes need not know of each other (B4).
  */
 import { randomUUID } from "node:crypto";
 import { constants, linkSync, lstatSync, mkdirSync, readdirSync, renameSync, rmSync, unlinkSync } from "node:fs";
@@ -15,20 +15,20 @@ import { createDurableFile } from "../../system/durable-files.ts";
 import { noFollowFlag } from "../../system/read-files.ts";
 import { isAbsence, systemCode } from "../../system/system-error.ts";
 import { blobExists, checkBlobKey, isBlobKey, type BlobStore } from "../blob-store.ts";
-import { Folders, parentOf } from "./folders.ts";
+import { DurableFolders, parentOf } from "./durable-folders.ts";
 
 /**
- * Where blobs are written before they have their name. No key can begin with it, so what a crashed writer
- * leaves there is never listed nor read; and being one folder, it is swept without a walk through the store.
+ * The folder in which blobs are written before they have their name. No key can begin with it, so a file that a crashed
+ * writer left is never listed nor read. Because it is one folder, removing old files needs no walk through the store.
  */
 const asideFolder = "~aside";
-/** How often a put makes its folder again that deletes of its last blob keep taking away. */
+/** How often a put creates its folder again, if deletes of the folder's last blob keep removing it. */
 const placeAttemptsMax = 10;
 
-/** Opens the blobs of a folder; makes it where it is not there. Throws `storage_full` or `storage_failed`. */
+/** Opens the blobs of a folder. Creates the folder if it does not exist. Throws `storage_full` or `storage_failed`. */
 export function fileBlobs({ folder }: { folder: string }): BlobStore {
   try {
-    const folders = new Folders(folder);
+    const folders = new DurableFolders(folder);
     mkdirSync(folders.pathOf(asideFolder), { recursive: true, mode: 0o700 });
     sweepAside(folders.pathOf(asideFolder));
     return new FileBlobs(folders);
@@ -38,9 +38,9 @@ export function fileBlobs({ folder }: { folder: string }): BlobStore {
 }
 
 class FileBlobs implements BlobStore {
-  readonly #folders: Folders;
+  readonly #folders: DurableFolders;
 
-  constructor(folders: Folders) {
+  constructor(folders: DurableFolders) {
     this.#folders = folders;
   }
 
@@ -49,16 +49,16 @@ class FileBlobs implements BlobStore {
     const aside = this.#folders.pathOf(`${asideFolder}/${randomUUID()}`);
     try {
       await createDurableFile(aside, bytes);
-      await this.#place(aside, key, bytes);
+      await this.#nameFile(aside, key, bytes);
     } catch (error) {
-      // Where this fails too, the next opening sweeps; the first failure is the one to tell.
+      // If this fails too, the next opening removes the file. The first failure is the one to report.
       await Promise.allSettled([rm(aside, { force: true })]);
       throw storageFault(`the blob ${key} could not be written`, error);
     }
   }
 
-  /** Gives a file that was written aside its name, for good. */
-  async #place(aside: string, key: string, bytes: Uint8Array): Promise<void> {
+  /** Gives a temporary file its permanent name. */
+  async #nameFile(aside: string, key: string, bytes: Uint8Array): Promise<void> {
     const folder = parentOf(key);
     for (let attempt = 1; attempt <= placeAttemptsMax; attempt += 1) {
       const named = this.#name(aside, key);
@@ -67,19 +67,19 @@ class FileBlobs implements BlobStore {
         continue;
       }
       const kept = named.isOurs ? null : await this.get(key);
-      // Whoever wrote what is there may not have synced its name yet, and the same bytes are acknowledged here.
+      // The process that wrote the existing file may not have synced its name yet, and this put acknowledges the same bytes.
       await this.#folders.sync(named.toSync);
       if (named.isOurs) return;
-      // Null: it was deleted since.
+      // Null means that the blob was deleted in the meantime.
       if (kept === null) continue;
       await rm(aside);
       if (Buffer.compare(kept, bytes) !== 0) throw blobExists(key);
       return;
     }
-    throw new AptoveError("storage_failed", `the folder ${folder} or the blob in it is always taken away`);
+    throw new AptoveError("storage_failed", `the folder ${folder} or the blob in it is removed again at every attempt`);
   }
 
-  /** Null where a delete of the folder's last blob has just taken the folder away. */
+  /** Names the file. Returns null if a delete of the folder's last blob has just removed the folder. */
   #name(aside: string, key: string): { isOurs: boolean; toSync: string[] } | null {
     try {
       const toSync = this.#folders.make(parentOf(key));
@@ -161,15 +161,15 @@ class FileBlobs implements BlobStore {
   }
 }
 
-/** Gives the file `aside` its name, and no longer the old one; false: something has that name. */
+/** Gives the temporary file its name and removes the temporary name. Returns false if the name exists. */
 function nameOnce(aside: string, path: string): boolean {
   try {
     linkSync(aside, path);
   } catch (error) {
     if (systemCode(error) === "EEXIST") return false;
     if (systemCode(error) === "ENOENT") throw error;
-    // A file system without links (exFAT, some of networks and phones) has nothing that is refused in the same way:
-    // here two processes that put other bytes under one key in the same instant are not told apart.
+    // A file system without links (exFAT, some network and phone file systems) has no other operation that refuses to
+    // replace. There, two processes that put other bytes under one key in the same instant are not detected.
     if (lstatSync(path, { throwIfNoEntry: false }) !== undefined) return false;
     renameSync(aside, path);
     return true;
@@ -178,12 +178,12 @@ function nameOnce(aside: string, path: string): boolean {
   return true;
 }
 
-/** Returns true if no blob has the key: nothing is at its path, or a folder is. */
+/** Returns whether the error means that no blob has the key: nothing is at its path, or a folder is. */
 function hasNoBlob(error: unknown): boolean {
   return isAbsence(error) || systemCode(error) === "EISDIR";
 }
 
-/** Takes away what writers that are long gone left. */
+/** Removes the files of writers that crashed long ago. */
 function sweepAside(path: string): void {
   for (const name of readdirSync(path)) {
     const file = lstatSync(join(path, name), { throwIfNoEntry: false });

@@ -1,4 +1,4 @@
-/** Blobs in memory: for tests, and for whoever embeds aptove and keeps nothing. They end with the process. */
+/** Blobs in memory: for tests, and for a program that embeds aptove and stores nothing. They are lost when the process ends. */
 import { blobExists, checkBlobKey, type BlobStore } from "../blob-store.ts";
 
 export function memoryBlobs(): BlobStore {

@@ -4,7 +4,7 @@ import { after, before, suite, test } from "node:test";
 import { createBucket, startRadosgw, type TestRadosgw } from "../../../testing/servers/radosgw.ts";
 import { blobStoreSuite, type OpenBlobs } from "../blob-store.suite.ts";
 import type { BlobStore } from "../blob-store.ts";
-import { compressed } from "../compressed.ts";
+import { compressedBlobs } from "../compressed-blobs.ts";
 import { s3Blobs } from "./s3-blobs.ts";
 
 let server: TestRadosgw;
@@ -22,13 +22,13 @@ async function openBucket(wrap: (store: BlobStore) => BlobStore): Promise<OpenBl
 }
 
 blobStoreSuite("blobs in Ceph's S3", () => openBucket((store) => store));
-blobStoreSuite("blobs in Ceph's S3, compressed", () => openBucket(compressed));
+blobStoreSuite("blobs in Ceph's S3, compressed", () => openBucket(compressedBlobs));
 
 suite("a gateway of S3 that stops", () => {
   const bytes = Buffer.from("the bytes of a blob ".repeat(1_000));
   const keys = Array.from({ length: 40 }, (_, index) => `turns/${index}/run`);
 
-  test("[B3] [B1] killed and started again under writers, it has every blob that was acknowledged, whole", async () => {
+  test("[B3] [B1] a server that is killed and started again during writes has every acknowledged blob, whole", async () => {
     const { store, reopen } = await openBucket((plain) => plain);
     await store.put("first", bytes);
     const puts = Promise.all(keys.map((key) => store.put(key, bytes)));
@@ -39,7 +39,7 @@ suite("a gateway of S3 that stops", () => {
     await assert.rejects(reopen().put("first", Buffer.from("other")), { code: "blob_exists" });
   });
 
-  test("[B3] silent for a while, it costs time and no blob", async () => {
+  test("[B3] a server that is silent for a while costs time and no blob", async () => {
     const { store } = await openBucket((plain) => plain);
     await store.put("first", bytes);
     server.pause();
@@ -49,7 +49,7 @@ suite("a gateway of S3 that stops", () => {
     assert.deepEqual((await store.list("turns/")).toSorted(), keys.toSorted());
   });
 
-  test("[B1] a list goes over pages of the server", async () => {
+  test("[B1] a list covers several pages of the server", async () => {
     const { store } = await openBucket((plain) => plain);
     const many = Array.from({ length: 1_050 }, (_, index) => `turns/${index}/opening`);
     const left = many.values();

@@ -4,11 +4,11 @@ import { startFakeS3, type FakeS3, type FakeS3Options, type S3Fault } from "../.
 import { AptoveError, type ErrorCode } from "../../domain/errors.ts";
 import { blobStoreSuite } from "../blob-store.suite.ts";
 import type { BlobStore } from "../blob-store.ts";
-import { readListPage } from "./list-answer.ts";
+import { readListPage } from "./list-page.ts";
 import { s3Blobs, type S3BlobsOptions } from "./s3-blobs.ts";
-import { s3Place, type S3PlaceOptions } from "./s3-place.ts";
+import { s3Location, type S3LocationOptions } from "./s3-location.ts";
 
-const patience = { attemptsMax: 4, backoffMs: 1, backoffMaxMs: 2, answerMs: 10_000 };
+const retryPolicy = { attemptsMax: 4, backoffMs: 1, backoffMaxMs: 2, answerMs: 10_000 };
 const bytes = Buffer.from("the bytes of a blob ".repeat(100));
 const other = Buffer.from("other bytes");
 
@@ -28,7 +28,7 @@ async function open(
   const { endpoint, region, bucket, accessKeyId, secretAccessKey } = fake;
   const credentials = { accessKeyId, secretAccessKey, sessionToken: null };
   const reopen = (): BlobStore =>
-    s3Blobs({ url: `s3://${bucket}/team/one`, endpoint, region, pathStyle: null, credentials, patience, ...more });
+    s3Blobs({ url: `s3://${bucket}/team/one`, endpoint, region, pathStyle: null, credentials, retryPolicy, ...more });
   return { fake, store: reopen(), reopen };
 }
 
@@ -42,9 +42,9 @@ function refused(code: ErrorCode, words: RegExp) {
   };
 }
 
-/** Only a server that says nothing is waited for. */
-function patienceFor({ how }: S3Fault): Partial<S3BlobsOptions> {
-  return how === "silence" ? { patience: { ...patience, answerMs: 150 } } : {};
+/** Returns a short timeout only for a server that does not respond. */
+function timeoutFor({ how }: S3Fault): Partial<S3BlobsOptions> {
+  return how === "silence" ? { retryPolicy: { ...retryPolicy, answerMs: 150 } } : {};
 }
 
 blobStoreSuite("blobs in S3", (context) => open(context, { pageSize: 7 }));
@@ -61,8 +61,8 @@ suite("an S3 server that fails", () => {
     { how: "twice" },
   ];
   for (const fault of passing) {
-    test(`[B1] [B3] an answer with the fault ${JSON.stringify(fault)} costs a retry and no blob`, async (context) => {
-      const { fake, store } = await open(context, {}, patienceFor(fault));
+    test(`[B1] [B3] a response with the fault ${JSON.stringify(fault)} costs a retry and no blob`, async (context) => {
+      const { fake, store } = await open(context, {}, timeoutFor(fault));
       for (const method of ["PUT", "GET", "HEAD", "DELETE"]) fake.next(method, fault);
       await store.put("turns/1/run", bytes);
       fake.next("PUT", fault);
@@ -77,7 +77,7 @@ suite("an S3 server that fails", () => {
     });
   }
 
-  test("[B1] a write whose answer was lost finds its own bytes, and never takes another's for them", async (context) => {
+  test("[B1] a write whose response was lost finds its own bytes, and never takes another's for them", async (context) => {
     const { fake, store, reopen } = await open(context);
     await store.put("first", bytes);
     fake.next("PUT", { how: "lost" }, { how: "lost" });
@@ -91,10 +91,10 @@ suite("an S3 server that fails", () => {
     {
       fault: unavailable,
       code: "storage_failed",
-      words: /blob a could not be read: S3 answered 503 SlowDown/,
+      words: /blob a could not be read: S3 responded with 503 SlowDown/,
       tries: 4,
     },
-    { fault: { how: "silence" }, code: "storage_failed", words: /blob a .*no answer within 150 ms/, tries: 4 },
+    { fault: { how: "silence" }, code: "storage_failed", words: /blob a .*no response within 150 ms/, tries: 4 },
     { fault: { how: "lost" }, code: "storage_failed", words: /blob a /, tries: 4 },
     { fault: { how: "cut" }, code: "storage_failed", words: /blob a /, tries: 4 },
     { fault: { how: "cut", cleanly: true }, code: "blob_damaged", words: /\ba: its bytes/, tries: 4 },
@@ -115,7 +115,7 @@ suite("an S3 server that fails", () => {
     {
       fault: { how: "refuse", status: 404, code: "NoSuchBucket" },
       code: "storage_failed",
-      words: /make the bucket blobs/,
+      words: /create the bucket blobs/,
       tries: 1,
     },
     {
@@ -127,7 +127,7 @@ suite("an S3 server that fails", () => {
   ];
   for (const { fault, code, words, tries } of lasting) {
     test(`[B3] ${JSON.stringify(fault)} that lasts is ${code} and never an absent blob`, async (context) => {
-      const { fake, store } = await open(context, {}, patienceFor(fault));
+      const { fake, store } = await open(context, {}, timeoutFor(fault));
       await store.put("a", bytes);
       const before = fake.requests.length;
       fake.next("GET", ...Array.from({ length: tries }, () => fault));
@@ -137,7 +137,7 @@ suite("an S3 server that fails", () => {
     });
   }
 
-  test("[B1] a list that is cut, damaged or without an end is never a shorter list", async (context) => {
+  test("[B1] a list that is cut off, damaged or without an end is never a shorter list", async (context) => {
     const { fake, store } = await open(context, { pageSize: 2 });
     for (const key of ["a", "b", "c", "d", "e"]) await store.put(key, bytes);
     fake.objects.set("team/one/NOT OURS & <more>", { bytes: other, meta: {} });
@@ -148,11 +148,11 @@ suite("an S3 server that fails", () => {
     fake.next("GET", ...Array.from({ length: 4 }, (): S3Fault => ({ how: "cut", cleanly: true })));
     await assert.rejects(
       store.list("a"),
-      refused("storage_failed", /"a" could not be listed: the answer is not whole/),
+      refused("storage_failed", /"a" could not be listed: the response is incomplete/),
     );
   });
 
-  test("[B1] [E8] wrong keys, a wrong region and a bucket that is not there are told from a blob that is not", async (context) => {
+  test("[B1] [E8] wrong keys, a wrong region and a missing bucket are distinguished from a missing blob", async (context) => {
     const wrong: [Partial<S3BlobsOptions>, RegExp][] = [
       [
         { credentials: { accessKeyId: "AKFAKE", secretAccessKey: "SKFAKE?", sessionToken: null } },
@@ -160,7 +160,7 @@ suite("an S3 server that fails", () => {
       ],
       [{ credentials: { accessKeyId: "AKOTHER", secretAccessKey: "SKFAKE", sessionToken: "t" } }, /InvalidAccessKeyId/],
       [{ region: "eu-test-2" }, /AuthorizationHeaderMalformed; check blobs.region/],
-      [{ url: "s3://elsewhere" }, /NoSuchBucket; make the bucket elsewhere/],
+      [{ url: "s3://elsewhere" }, /NoSuchBucket; create the bucket elsewhere/],
     ];
     for (const [more, words] of wrong) {
       const { store } = await open(context, {}, more);
@@ -169,7 +169,7 @@ suite("an S3 server that fails", () => {
     }
   });
 
-  test("[B1] a clock that is wrong by minutes follows the server's", async (context) => {
+  test("[B1] if the clock is wrong by minutes, requests use the server's", async (context) => {
     const { fake, store } = await open(context, { clockOffsetMs: -40 * 60_000 });
     await store.put("a", bytes);
     assert.deepEqual(await store.get("a"), bytes);
@@ -183,17 +183,22 @@ suite("an S3 server that fails", () => {
     assert.equal(await store.get("a"), null);
   });
 
-  test("[B1] an object that another tool copied has no digest and is taken as it is", async (context) => {
+  test("[B1] an object that another tool copied has no digest and is returned unchecked", async (context) => {
     const { fake, store } = await open(context);
     fake.objects.set("team/one/a", { bytes, meta: {} });
     assert.deepEqual(await store.get("a"), bytes);
   });
 });
 
-test("[B1] the address of a bucket, by path and by host, and what is none", () => {
-  const given: S3PlaceOptions = { url: "s3://team-blobs/a/b", endpoint: null, region: "eu-central-1", pathStyle: null };
-  const addressOf = (more: Partial<S3PlaceOptions>): string => {
-    const { address, prefix } = s3Place({ ...given, ...more });
+test("[B1] the address of a bucket, by path and by host, and invalid ones", () => {
+  const given: S3LocationOptions = {
+    url: "s3://team-blobs/a/b",
+    endpoint: null,
+    region: "eu-central-1",
+    pathStyle: null,
+  };
+  const addressOf = (more: Partial<S3LocationOptions>): string => {
+    const { address, prefix } = s3Location({ ...given, ...more });
     return `${address} ${prefix}`;
   };
   assert.equal(addressOf({}), "https://team-blobs.s3.eu-central-1.amazonaws.com a/b/");
@@ -223,7 +228,7 @@ test("[B1] the address of a bucket, by path and by host, and what is none", () =
     [{ endpoint: "https://key:secret@s3.example.org" }, /blobs.endpoint/],
   ];
   for (const [more, words] of wrong)
-    assert.throws(() => s3Place({ ...given, ...more }), refused("config_invalid", words));
+    assert.throws(() => s3Location({ ...given, ...more }), refused("config_invalid", words));
 });
 
 test("[B1] a page of a list is read whole or not at all", () => {

@@ -1,43 +1,43 @@
 /**
- * Blobs in a bucket of S3, or of a server that speaks its protocol: the blob `turns/1/run.json` is the object
+ * Blobs in a bucket of S3, or of a server with the same protocol: the blob `turns/1/run.json` is the object
  * `<prefix>turns/1/run.json` (docs/formats/blobs.md).
  *
- * A put is conditional (`If-None-Match: *`), so that the server itself refuses to replace; a put whose answer was lost is
- * repeated, and then finds its own bytes. Every request is signed with the digest of its body, which the server checks,
- * and the digest is kept beside the object, so that a get checks what it was given. Requests: s3-requests.ts.
+ * A put is conditional (`If-None-Match: *`), so that the server itself refuses to replace an object. A put whose response was
+ * lost is repeated, and then finds its own bytes. Every request is signed with the digest of its body, which the server
+ * checks. The digest is stored with the object, so that a get can check the bytes. s3-requests.ts sends the requests.
  */
 import { createHash } from "node:crypto";
 import { AptoveError } from "../../domain/errors.ts";
 import { limits } from "../../domain/limits.ts";
 import { blobExists, checkBlobKey, isBlobKey, type BlobStore } from "../blob-store.ts";
-import { readListPage, type ListPage } from "./list-answer.ts";
-import { s3Place, type S3PlaceOptions } from "./s3-place.ts";
-import { S3Requests, type S3Answer, type S3Credentials, type S3Patience } from "./s3-requests.ts";
+import { readListPage, type ListPage } from "./list-page.ts";
+import { s3Location, type S3LocationOptions } from "./s3-location.ts";
+import { S3Requests, type S3Response, type S3Credentials, type S3RetryPolicy } from "./s3-requests.ts";
 
-export interface S3BlobsOptions extends S3PlaceOptions {
+export interface S3BlobsOptions extends S3LocationOptions {
   credentials: S3Credentials;
-  /** In place of the limits of the program. */
-  patience?: Partial<S3Patience>;
+  /** Timeouts and retries that replace the defaults of the program. */
+  retryPolicy?: Partial<S3RetryPolicy>;
 }
 
-/** Hex of SHA-256. An object that was copied by a tool that drops it is taken as it is. */
+/** The header with the SHA-256 in hex. An object without it, which a tool copied, is not checked. */
 const digestHeader = "x-amz-meta-sha256";
-/** A blob of the largest size that does not compress takes a little more. */
+/** The largest object: an incompressible blob of the largest size takes a little more than its content. */
 const packedBytesMax = limits.blobBytesMax + 16_777_216;
-/** An empty object beside the blobs; no key can begin with it. */
+/** An empty object beside the blobs, to test conditional writes. No key can begin with its name. */
 const probe = "~conditional";
-/** How often a put looks again at a key that others put and delete. */
+/** How often a put retries a key that other processes put and delete. */
 const putAttemptsMax = 5;
 
-/** Opens nothing yet: the first request is the first that may fail. Throws `config_invalid`. */
-export function s3Blobs({ credentials, patience, ...place }: S3BlobsOptions): BlobStore {
-  return new S3Blobs(s3Place(place).prefix, new S3Requests(s3Place(place), credentials, patience));
+/** Returns the store without sending a request, so errors of the server appear with the first use. Throws `config_invalid`. */
+export function s3Blobs({ credentials, retryPolicy, ...location }: S3BlobsOptions): BlobStore {
+  return new S3Blobs(s3Location(location).prefix, new S3Requests(s3Location(location), credentials, retryPolicy));
 }
 
 class S3Blobs implements BlobStore {
   readonly #prefix: string;
   readonly #requests: S3Requests;
-  /** Resolves when the server was seen to refuse a second put. */
+  /** Resolves when the server has refused a second put. */
   #conditional: Promise<void> | null = null;
 
   constructor(prefix: string, requests: S3Requests) {
@@ -52,15 +52,15 @@ class S3Blobs implements BlobStore {
     for (let attempt = 1; attempt <= putAttemptsMax; attempt += 1) {
       if (await this.#putNew(key, bytes, what)) return;
       const kept = await this.get(key);
-      // Null: it was deleted since.
+      // Null means that the blob was deleted in the meantime.
       if (kept === null) continue;
       if (Buffer.compare(kept, bytes) !== 0) throw blobExists(key);
       return;
     }
-    throw new AptoveError("storage_failed", `${what}: it is always taken away`);
+    throw new AptoveError("storage_failed", `${what}: it is removed again at every attempt`);
   }
 
-  /** False: something is there. */
+  /** Puts the object. Returns false if it exists. */
   async #putNew(name: string, bytes: Uint8Array, what: string): Promise<boolean> {
     const headers = { "if-none-match": "*", [digestHeader]: sha256(bytes) };
     const request = { method: "PUT", path: this.#prefix + name, headers, body: bytes, what };
@@ -68,15 +68,18 @@ class S3Blobs implements BlobStore {
     return status === 200;
   }
 
-  /** Some servers ignore the condition and replace. An object that is put twice shows it before a blob is at stake. */
+  /** Checks that the server honours the condition, because some ignore it and replace objects. The test object is put twice. */
   async #checkConditional(what: string): Promise<void> {
     try {
       const isNew = await this.#putNew(probe, new Uint8Array(), what);
       if (!isNew || !(await this.#putNew(probe, new Uint8Array(), what))) return;
-      const mend = "take one that has conditional writes";
-      throw new AptoveError("storage_failed", `${what}: the S3 server ignores If-None-Match and replaces; ${mend}`);
+      const fix = "use one with conditional writes";
+      throw new AptoveError(
+        "storage_failed",
+        `${what}: the S3 server ignores If-None-Match and replaces objects; ${fix}`,
+      );
     } catch (error) {
-      // The next put looks again.
+      // The next put checks again.
       this.#conditional = null;
       throw error;
     }
@@ -127,7 +130,7 @@ class S3Blobs implements BlobStore {
       bytesMax: limits.s3ListBytesMax,
       check: ({ bytes }) => {
         page = readListPage(Buffer.from(bytes).toString("utf8"));
-        return page === null ? new AptoveError("storage_failed", `${what}: the answer is not whole`) : null;
+        return page === null ? new AptoveError("storage_failed", `${what}: the response is incomplete`) : null;
       },
     });
     return page ?? { keys: [], next: null };
@@ -142,7 +145,7 @@ class S3Blobs implements BlobStore {
   }
 }
 
-function damageOf(key: string, { headers, bytes }: S3Answer): AptoveError | null {
+function damageOf(key: string, { headers, bytes }: S3Response): AptoveError | null {
   const kept = headers.get(digestHeader);
   if (kept === null || kept === sha256(bytes)) return null;
   return new AptoveError("blob_damaged", `${key}: its bytes are not those that were put`, { facts: { key } });

@@ -1,83 +1,83 @@
 /**
- * Requests to an S3 server: signed, with time limits, and tried again where that can help. What comes back is an answer
- * that the caller asked for, or an AptoveError that says what was being done and what the server said.
+ * Requests to an S3 server: signed, with timeouts, and retried if that can help. The result is a response that the caller
+ * accepts, or an AptoveError that names what failed and what the server reported.
  */
 import { createHash } from "node:crypto";
 import { setTimeout as pause } from "node:timers/promises";
 import { AwsV4Signer } from "aws4fetch";
 import { AptoveError } from "../../domain/errors.ts";
 import { limits } from "../../domain/limits.ts";
-import type { S3Place } from "./s3-place.ts";
+import type { S3Location } from "./s3-location.ts";
 
 export interface S3Credentials {
   accessKeyId: string;
   secretAccessKey: string;
-  /** Of temporary credentials. */
+  /** The token of temporary credentials. */
   sessionToken: string | null;
 }
 
-export interface S3Patience {
-  /** Tries of one request, the first included. */
+export interface S3RetryPolicy {
+  /** The maximum number of attempts of one request, the first included. */
   attemptsMax: number;
-  /** The longest pause before the second try; doubled for each further one. Half of it on average, by chance. */
+  /** The longest pause before the second attempt, in milliseconds. It doubles for each further one. Pauses are random, half of it on average. */
   backoffMs: number;
   backoffMaxMs: number;
-  /** Until an answer begins, and until its body ends; more for large bodies. */
+  /** The timeout for the start of a response, and for its body, in milliseconds; more for large bodies. */
   answerMs: number;
 }
 
 export interface S3Request {
   method: string;
-  /** Below the bucket, without a `/` before it; characters of keys only. */
+  /** The path below the bucket, without a `/` before it. It has only characters of keys. */
   path: string;
   query?: Record<string, string>;
   headers?: Record<string, string>;
   body?: Uint8Array;
-  /** Status codes that are answers; all others are errors. */
+  /** The status codes that are results. All others are errors. */
   accepts: readonly number[];
-  /** What failed, in words, for the error. */
+  /** What failed, as the beginning of the error message. */
   what: string;
-  /** Longest body of an answer. */
+  /** The longest body of a response, in bytes. */
   bytesMax?: number;
-  /** What is wrong with an accepted answer, which is asked for again then; null: nothing. */
-  check?(answer: S3Answer): AptoveError | null;
+  /** Returns what is wrong with an accepted response, which is then requested again. Null: nothing. */
+  check?(answer: S3Response): AptoveError | null;
 }
 
-export interface S3Answer {
+export interface S3Response {
   status: number;
   headers: Headers;
   bytes: Uint8Array;
 }
 
-/** What came of one try: an answer that counts, or why there is none and whether another try may help. */
-type Tried = { answer: S3Answer } | { error: AptoveError; mayRetry: boolean; afterMs?: number };
+/** The result of one attempt: a response, or the error and whether another attempt may help. */
+type S3Attempt = { answer: S3Response } | { error: AptoveError; mayRetry: boolean; afterMs?: number };
 
 const errorBytesMax = 65_536;
 
 export class S3Requests {
-  readonly #place: S3Place;
+  readonly #location: S3Location;
   readonly #credentials: S3Credentials;
-  readonly #patience: S3Patience;
-  /** Keys that the signer derives once a day. */
+  readonly #retryPolicy: S3RetryPolicy;
+  /** The keys that the signer derives once a day. */
   readonly #cache = new Map<string, ArrayBuffer>();
-  /** How far the server's clock is ahead of ours. */
+  /** How far the server's clock is ahead of ours, in milliseconds. */
   #clockOffsetMs = 0;
 
-  constructor(place: S3Place, credentials: S3Credentials, patience: Partial<S3Patience> = {}) {
-    this.#place = place;
+  constructor(location: S3Location, credentials: S3Credentials, retryPolicy: Partial<S3RetryPolicy> = {}) {
+    this.#location = location;
     this.#credentials = credentials;
-    this.#patience = {
+    this.#retryPolicy = {
       attemptsMax: limits.s3AttemptsMax,
       backoffMs: limits.s3BackoffMs,
       backoffMaxMs: limits.s3BackoffMaxMs,
       answerMs: limits.s3AnswerMs,
-      ...patience,
+      ...retryPolicy,
     };
   }
 
-  /** Throws `storage_full`, `storage_failed`, or the error of `check` when the last try ends with it. */
-  async send(request: S3Request): Promise<S3Answer> {
-    const { attemptsMax, backoffMs, backoffMaxMs } = this.#patience;
+  /** Sends the request. Throws `storage_full`, `storage_failed`, or the error of `check` if the last attempt ends with it. */
+  async send(request: S3Request): Promise<S3Response> {
+    const { attemptsMax, backoffMs, backoffMaxMs } = this.#retryPolicy;
     for (let attempt = 1; ; attempt += 1) {
       const tried = await this.#try(request);
       if ("answer" in tried) return tried.answer;
@@ -87,9 +87,9 @@ export class S3Requests {
     }
   }
 
-  async #try(request: S3Request): Promise<Tried> {
+  async #try(request: S3Request): Promise<S3Attempt> {
     const { accepts, what, check } = request;
-    let answer: S3Answer;
+    let answer: S3Response;
     try {
       answer = await this.#exchange(request);
     } catch (cause) {
@@ -102,31 +102,31 @@ export class S3Requests {
     return error === null ? { answer } : { error, mayRetry: true };
   }
 
-  #refused({ what }: S3Request, { status, headers }: S3Answer, code: string): Tried {
+  #refused({ what }: S3Request, { status, headers }: S3Response, code: string): S3Attempt {
     if (code === "RequestTimeTooSkewed") return this.#setClock(what, headers);
     const isFull = status === 507 || fullCodes.has(code);
-    const said = `${what}: S3 answered ${status} ${code}`.trimEnd();
-    const mend = mends[code];
+    const detail = `${what}: S3 responded with ${status} ${code}`.trimEnd();
+    const fix = fixes[code];
     const error = new AptoveError(
       isFull ? "storage_full" : "storage_failed",
-      mend === undefined ? said : `${said}; ${mend.replace("<bucket>", this.#place.bucket)}`,
+      fix === undefined ? detail : `${detail}; ${fix.replace("<bucket>", this.#location.bucket)}`,
     );
     const mayRetry = !isFull && (retriedStatuses.has(status) || retriedCodes.has(code));
-    const afterMs = Math.min(Number(headers.get("retry-after")) * 1_000, this.#patience.backoffMaxMs);
+    const afterMs = Math.min(Number(headers.get("retry-after")) * 1_000, this.#retryPolicy.backoffMaxMs);
     return { error, mayRetry, ...(afterMs > 0 && { afterMs }) };
   }
 
-  /** A signature holds for some minutes; where the clocks differ by more, ours follows the server's. */
-  #setClock(what: string, headers: Headers): Tried {
+  /** Sets our clock to the server's. A signature is valid for some minutes, and the clocks differ by more. */
+  #setClock(what: string, headers: Headers): S3Attempt {
     const theirs = Date.parse(headers.get("date") ?? "");
-    const error = new AptoveError("storage_failed", `${what}: this machine's clock is wrong, says the S3 server`);
+    const error = new AptoveError("storage_failed", `${what}: this machine's clock differs from the S3 server's`);
     if (Number.isNaN(theirs)) return { error, mayRetry: false };
     this.#clockOffsetMs = theirs - Date.now();
     return { error, mayRetry: true, afterMs: 1 };
   }
 
-  async #exchange(request: S3Request): Promise<S3Answer> {
-    const limit = timeLimit(this.#patience.answerMs);
+  async #exchange(request: S3Request): Promise<S3Response> {
+    const limit = timeLimit(this.#retryPolicy.answerMs);
     try {
       limit.allow(request.body?.length ?? 0);
       const response = await fetch(await this.#signed(request), { redirect: "manual", signal: limit.signal });
@@ -141,7 +141,7 @@ export class S3Requests {
   }
 
   async #signed({ method, path, query = {}, headers, body }: S3Request): Promise<Request> {
-    const { address, region } = this.#place;
+    const { address, region } = this.#location;
     const { sessionToken, ...credentials } = this.#credentials;
     const digest = createHash("sha256")
       .update(body ?? "")
@@ -149,7 +149,7 @@ export class S3Requests {
     const signer = new AwsV4Signer({
       method,
       url: `${address}/${path}${Object.keys(query).length === 0 ? "" : `?${new URLSearchParams(query)}`}`,
-      // The server refuses a body that has another digest.
+      // The server refuses a body with another digest.
       headers: { ...headers, "x-amz-content-sha256": digest },
       service: "s3",
       region,
@@ -167,17 +167,17 @@ export class S3Requests {
   }
 }
 
-/** A signal that aborts when nothing comes for so long, or bytes more slowly than any network that can be used. */
+/** Returns a signal that aborts if no response arrives in time, or if bytes arrive more slowly than over any usable network. */
 function timeLimit(answerMs: number) {
   const controller = new AbortController();
   let timer: NodeJS.Timeout | undefined;
   return {
     signal: controller.signal,
-    /** Begins anew, with the time that so many bytes may take. */
+    /** Restarts the timeout, with the time that this many bytes may take. */
     allow(bytes: number): void {
       clearTimeout(timer);
       const ms = answerMs + (1_000 * bytes) / limits.s3BytesPerSecondMin;
-      timer = setTimeout(() => controller.abort(new Error(`no answer within ${Math.round(ms)} ms`)), ms);
+      timer = setTimeout(() => controller.abort(new Error(`no response within ${Math.round(ms)} ms`)), ms);
     },
     end: () => clearTimeout(timer),
   };
@@ -188,32 +188,32 @@ async function readBody(response: Response, bytesMax: number): Promise<Uint8Arra
   let length = 0;
   for await (const part of response.body ?? []) {
     length += part.length;
-    if (length > bytesMax) throw new AptoveError("storage_failed", `S3 answered more than ${bytesMax} bytes`);
+    if (length > bytesMax) throw new AptoveError("storage_failed", `S3 responded with more than ${bytesMax} bytes`);
     parts.push(part);
   }
   return Buffer.concat(parts);
 }
 
-/** What `fetch` throws says nothing; its cause does. */
+/** Returns the reason of a failed request. The error of `fetch` does not contain it; its cause does. */
 function reasonOf(error: unknown): string {
   const cause = error instanceof Error && error.cause instanceof Error ? error.cause : error;
   return cause instanceof Error ? cause.message || cause.name : String(cause);
 }
 
-/** The code of an error of S3. Its message is left out: it may repeat what was signed. */
+/** Returns the code of an S3 error. Its message is left out, because it may repeat what was signed. */
 function codeIn(bytes: Uint8Array): string {
   return /<Code>([A-Za-z0-9.]{1,80})<\/Code>/.exec(Buffer.from(bytes).toString("latin1"))?.[1] ?? "";
 }
 
 const fullCodes = new Set(["QuotaExceeded", "InsufficientStorage", "XMinioStorageFull"]);
 const retriedStatuses = new Set([408, 409, 429, 500, 502, 503, 504]);
-/** A body that came late, cut or changed. */
+/** Codes for a body that arrived late, cut off or changed. */
 const retriedCodes = new Set(["RequestTimeout", "IncompleteBody", "BadDigest", "XAmzContentSHA256Mismatch"]);
 
 const checkKeys = "check AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY and AWS_SESSION_TOKEN";
 const checkRegion = "check blobs.region and blobs.endpoint";
-const mends: Readonly<Record<string, string>> = {
-  NoSuchBucket: "make the bucket <bucket>, or name another in blobs.url",
+const fixes: Readonly<Record<string, string>> = {
+  NoSuchBucket: "create the bucket <bucket>, or name another in blobs.url",
   AccessDenied: "the key needs s3:GetObject, s3:PutObject, s3:DeleteObject and s3:ListBucket in the bucket <bucket>",
   InvalidAccessKeyId: checkKeys,
   SignatureDoesNotMatch: checkKeys,
@@ -221,5 +221,5 @@ const mends: Readonly<Record<string, string>> = {
   InvalidToken: checkKeys,
   PermanentRedirect: checkRegion,
   AuthorizationHeaderMalformed: checkRegion,
-  NotImplemented: "take a server that has conditional writes (If-None-Match)",
+  NotImplemented: "use a server with conditional writes (If-None-Match)",
 };

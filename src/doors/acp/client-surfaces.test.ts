@@ -1,4 +1,4 @@
-/** The client's own files and terminals, where it offers them (P4). */
+/** Files and terminals of the client, if it offers them (P4). */
 import assert from "node:assert/strict";
 import { existsSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -7,7 +7,7 @@ import { RequestError } from "@agentclientprotocol/sdk";
 import { acpTest, type AcpTest, type TestConnection } from "../../../testing/acp/acp-test.ts";
 import type { Script, ScriptedPart } from "../../providers/scripted/scripted.ts";
 
-/** One turn that makes these calls, one after the other, and ends. */
+/** A turn that makes these calls, one after the other, and ends. */
 const calling =
   (...calls: ScriptedPart[]): Script =>
   (_call, n) => {
@@ -25,7 +25,7 @@ function requests(connection: TestConnection): string[] {
   });
 }
 
-test("[P4] files are read from the client and written through it, unsaved text and all", async (t) => {
+test("[P4] files are read from the client and written through it, including unsaved text", async (t) => {
   const script = calling({ calls: "edit", with: { path: "a.txt", find: "one", replace: "two" } });
   const world = await acpTest(t, { script });
   writeFileSync(join(world.project, "a.txt"), "on disk\n");
@@ -45,7 +45,7 @@ test("[P4] files are read from the client and written through it, unsaved text a
   assert.equal(buffers.get(join(world.project, "a.txt")), "two, not saved\n");
 });
 
-test("[P4] a file that the client does not have is a missing file, however the client says it", async (t) => {
+test("[P4] a file that the client does not have is a missing file, whatever error the client sends", async (t) => {
   const faults = [
     RequestError.resourceNotFound("a.txt"),
     RequestError.internalError({ details: "ENOENT: no such file or directory" }),
@@ -122,7 +122,7 @@ async function withTerminal(t: TestContext, terminal: Partial<Terminal> = {}) {
   return { world, connection, sessionId, terminal: made };
 }
 
-test("[P4] commands run in the client's terminal, which stands in the call, and is released", async (t) => {
+test("[P4] commands run in the client's terminal, which the call shows, and which is released", async (t) => {
   const { world, connection, sessionId, terminal } = await withTerminal(t, { output: "hi\n" });
   terminal.exit.resolve({ exitCode: 3, signal: null });
   await connection.prompt(sessionId, "run");
@@ -140,7 +140,7 @@ test("[P4] commands run in the client's terminal, which stands in the call, and 
     .flatMap((update) => (update.sessionUpdate === "tool_call_update" ? [update.content] : []))
     .filter((content) => content?.some(({ type }) => type === "terminal"));
   assert.deepEqual(shown.at(0), [{ type: "terminal", terminalId: "t1" }]);
-  // The result does not take it away again.
+  // The result does not remove the terminal from the call.
   assert.deepEqual(shown.at(-1), [{ type: "terminal", terminalId: "t1" }]);
   assert.equal(shown.length, 2);
 });
@@ -156,7 +156,7 @@ test("[P4] a cancelled prompt ends the command in the client's terminal, and rel
   assert.ok(terminal.asked.some((one) => one.startsWith("kill")));
 });
 
-test("[P4] more output than was asked for is cut, between two characters", async (t) => {
+test("[P4] output over the limit is cut, between two characters", async (t) => {
   const { world, connection, sessionId, terminal } = await withTerminal(t, { output: "é".repeat(12_000_000) });
   terminal.exit.resolve({ exitCode: 0, signal: null });
   await connection.prompt(sessionId, "run");

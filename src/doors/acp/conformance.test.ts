@@ -27,21 +27,24 @@ async function refused(request: Promise<unknown>): Promise<RequestError> {
   return error;
 }
 
-/** Says one word, and no more before the promise resolves. */
+/** Streams one word, and the rest when the promise resolves. */
 const slow =
   (until: Promise<unknown>): Script =>
   () => [{ says: ["one ", until, "two"] }];
 
 function answerTo(connection: TestConnection, method: string): AnyMessage & { result?: unknown; error?: unknown } {
   const asked = connection.sent.find(({ message }) => "method" in message && message.method === method);
-  const id = asked !== undefined && "id" in asked.message ? asked.message.id : assert.fail(`nobody asked ${method}`);
+  const id =
+    asked !== undefined && "id" in asked.message
+      ? asked.message.id
+      : assert.fail(`the agent did not request ${method}`);
   const answer = connection.sent.find(({ by, message }) => {
     return by === "agent" && !("method" in message) && "id" in message && message.id === id;
   });
   return answer?.message ?? assert.fail(`${method} was not answered`);
 }
 
-test("[P1] INIT-001 INIT-002 INIT-004 version 1 is answered with 1, and the agent says who it is", async (t) => {
+test("[P1] INIT-001 INIT-002 INIT-004 version 1 is answered with 1, and the agent names itself", async (t) => {
   const connection = await connected(t);
   const { result } = answerTo(connection, "initialize");
   const { protocolVersion, agentInfo, agentCapabilities } = result as InitializeResponse;
@@ -50,7 +53,7 @@ test("[P1] INIT-001 INIT-002 INIT-004 version 1 is answered with 1, and the agen
   assert.deepEqual(agentCapabilities?._meta, { "aptove.dev": { deviceBinding: true } });
 });
 
-test("[P1] INIT-003 a version that does not exist yet is answered with what there is", async (t) => {
+test("[P1] INIT-003 an unknown version is answered with version 1", async (t) => {
   const connection = await connected(t, undefined, { initializes: false });
   for (const protocolVersion of [65_535, 0, 2]) {
     const params = { protocolVersion, info: { name: "later", version: "9" }, clientCapabilities: {} };
@@ -59,7 +62,7 @@ test("[P1] INIT-003 a version that does not exist yet is answered with what ther
   }
 });
 
-test("[P1] a request before initialize is refused, and the connection goes on", async (t) => {
+test("[P1] a request before initialize is refused, and the connection continues", async (t) => {
   const connection = await connected(t, undefined, { initializes: false });
   assert.equal((await refused(connection.begin())).code, -32600);
   await connection.agent.request("initialize", { protocolVersion: 1 });
@@ -78,8 +81,8 @@ test("[P1] PROMPT-001 PROMPT-002 PROMPT-003 a prompt ends with a stop reason, an
   const link = { type: "resource_link" as const, uri: "https://example.org/spec", name: "spec" };
   const answer = await connection.prompt(sessionId, [{ type: "text", text: "read " }, link]);
   assert.equal(answer.stopReason, "end_turn");
-  assert.equal(connection.said(sessionId), "hello");
-  assert.equal(connection.said(other.sessionId), "");
+  assert.equal(connection.text(sessionId), "hello");
+  assert.equal(connection.text(other.sessionId), "");
 });
 
 test("[P4] CANCEL-001 CANCEL-002 a cancelled prompt resolves cancelled, and nothing follows it", async (t) => {
@@ -87,15 +90,15 @@ test("[P4] CANCEL-001 CANCEL-002 a cancelled prompt resolves cancelled, and noth
   const connection = await connected(t, slow(held.promise));
   const { sessionId } = await connection.begin();
   const prompt = connection.prompt(sessionId, "go");
-  await connection.until(() => connection.said(sessionId) === "one ");
+  await connection.until(() => connection.text(sessionId) === "one ");
   await connection.agent.notify("session/cancel", { sessionId });
   assert.equal((await prompt).stopReason, "cancelled");
-  const told = connection.updates(sessionId).length;
+  const seen = connection.updates(sessionId).length;
   held.resolve();
   assert.equal((await connection.prompt(sessionId, "again")).stopReason, "end_turn");
-  const [next] = connection.updates(sessionId).slice(told);
+  const [next] = connection.updates(sessionId).slice(seen);
   assert.equal(next?.sessionUpdate, "agent_message_chunk");
-  assert.equal(connection.said(sessionId), "one one two");
+  assert.equal(connection.text(sessionId), "one one two");
 });
 
 test("[P1] CONFIG-001 CONFIG-002 CONFIG-003 every option is a choice, and setting one gives all of them back", async (t) => {
@@ -153,7 +156,7 @@ test("[P1] AUTH-001 AUTH-002 no way to authenticate is offered, and nothing is r
   assert.ok((await connection.begin()).sessionId);
 });
 
-test("[P4] CLIENTCAP-001 CLIENTCAP-002 CLIENTCAP-003 what the client did not offer is never asked for", async (t) => {
+test("[P4] CLIENTCAP-001 CLIENTCAP-002 CLIENTCAP-003 what the client did not offer is never requested", async (t) => {
   const connection = await connected(t, (_call, n) =>
     n === 1
       ? [
@@ -181,7 +184,7 @@ test("[P1] EXT-001 JSONRPC-004 META-001 unknown methods are answered, unknown no
     assert.equal((await refused(connection.agent.request(method, {}))).code, -32601);
   }
   await connection.agent.notify("_example.org/tell", { a: 1 });
-  await connection.agent.notify("session/cancel", { sessionId: "nobody" });
+  await connection.agent.notify("session/cancel", { sessionId: "unknown" });
   const traced = { _meta: { traceparent: "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01" } };
   const { sessionId } = await connection.begin(traced);
   const prompt: ContentBlock[] = [{ type: "text", text: "hi" }];
@@ -189,7 +192,7 @@ test("[P1] EXT-001 JSONRPC-004 META-001 unknown methods are answered, unknown no
   assert.equal(answer.stopReason, "end_turn");
 });
 
-test("[P1] JSONRPC-005 ERROR-001 a refusal is one line with our code, and the connection goes on", async (t) => {
+test("[P1] JSONRPC-005 ERROR-001 a refusal is one line with a code of aptove, and the connection continues", async (t) => {
   const connection = await connected(t);
   const sessionId = "01a20138-21be-7248-9d4a-90620d0f3c3d";
   for (const request of [
@@ -208,7 +211,7 @@ test("[P1] JSONRPC-005 ERROR-001 a refusal is one line with our code, and the co
   assert.ok((await connection.begin()).sessionId);
 });
 
-test("[P4] LOAD-001 LOAD-002 LOAD-003 the whole conversation is told before the answer, and nothing after it", async (t) => {
+test("[P4] LOAD-001 LOAD-002 LOAD-003 the whole conversation is replayed before the response, and nothing after it", async (t) => {
   const { connect } = await acpTest(t, { script: (_call, n) => `answer ${n}` });
   const first = await connect();
   const { sessionId } = await first.begin();
@@ -241,7 +244,7 @@ function textOf(update: SessionUpdate): string[] {
   return [`${update.sessionUpdate} ${update.content.text}`];
 }
 
-test("[P4] RESUME-001 RESUME-002 a resumed session goes on, and nothing of it is told again", async (t) => {
+test("[P4] RESUME-001 RESUME-002 a resumed session continues, and nothing of it is replayed", async (t) => {
   const { connect, provider } = await acpTest(t);
   const first = await connect();
   const { sessionId } = await first.begin();
@@ -250,10 +253,10 @@ test("[P4] RESUME-001 RESUME-002 a resumed session goes on, and nothing of it is
   const second = await connect();
   const { cwd } = (await second.agent.request("session/list", {})).sessions[0] ?? assert.fail("it is not listed");
   await second.agent.request("session/resume", { sessionId, cwd });
-  assert.equal(second.said(sessionId), "");
+  assert.equal(second.text(sessionId), "");
   await second.prompt(sessionId, "which word?");
   assert.match(JSON.stringify(provider.exchanges.at(-1)?.context), /remember heron/);
-  assert.equal(second.said(sessionId), "answer 2");
+  assert.equal(second.text(sessionId), "answer 2");
 });
 
 test("[P1] LIST-001 LIST-002 sessions are listed with their folders, and a folder without one has an empty list", async (t) => {
@@ -289,7 +292,7 @@ test("[P1] CLOSE-001 CLOSE-002 closing cancels the prompt that runs, and the ses
   const connection = await connected(t, slow(held.promise));
   const { sessionId } = await connection.begin();
   const prompt = connection.prompt(sessionId, "go");
-  await connection.until(() => connection.said(sessionId) === "one ");
+  await connection.until(() => connection.text(sessionId) === "one ");
   const closed = connection.agent.request("session/close", { sessionId });
   assert.equal((await prompt).stopReason, "cancelled");
   assert.deepEqual(await closed, {});

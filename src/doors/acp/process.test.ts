@@ -1,10 +1,10 @@
-/** `aptove acp` as an editor starts it: a process, its pipes, and what is left when it dies (P1, P4). */
+/** `aptove acp` as an editor starts it: a process, its pipes, and what remains when it dies (P1, P4). */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { SessionUpdate } from "@agentclientprotocol/sdk";
 import { program } from "../../../testing/program.ts";
 
-const said = (updates: readonly SessionUpdate[]): string =>
+const textOf = (updates: readonly SessionUpdate[]): string =>
   updates
     .map((update) =>
       (update.sessionUpdate === "user_message_chunk" || update.sessionUpdate === "agent_message_chunk") &&
@@ -24,25 +24,25 @@ test("[P1] [P4] after kill -9 in the middle of an answer the session is loaded a
   const output = [{ type: "message" as const, text: "and this is never answered" }];
   world.model.next({ output, hold: { afterEvents: 6, until: never.promise } });
   const dying = first.prompt(sessionId, "what is never answered?").catch(() => "died");
-  await first.until(() => first.said(sessionId).includes("and"));
+  await first.until(() => first.text(sessionId).includes("and"));
   await first.kill();
   assert.equal(await dying, "died");
 
   const second = await world.acp();
   await second.load(sessionId);
-  assert.match(said(second.updates(sessionId)), /remember heron/);
-  assert.doesNotMatch(said(second.updates(sessionId)), /never answered/);
+  assert.match(textOf(second.updates(sessionId)), /remember heron/);
+  assert.doesNotMatch(textOf(second.updates(sessionId)), /never answered/);
   assert.equal((await second.prompt(sessionId, "again")).stopReason, "end_turn");
   assert.equal(await second.leave(), 0);
 
   const third = await world.acp();
   await third.agent.request("session/resume", { sessionId, cwd: world.project });
-  assert.equal(said(third.updates(sessionId)), "");
+  assert.equal(textOf(third.updates(sessionId)), "");
   assert.equal((await third.prompt(sessionId, "and again")).stopReason, "end_turn");
   assert.deepEqual([...first.faults, ...second.faults, ...third.faults], []);
 });
 
-test("[P4] [T12] after kill -9 in a session's first turn its instruction and what was answered are shown, and nothing goes on from it", async (t) => {
+test("[P4] [T12] after kill -9 in a session's first turn its instruction and the text so far are shown, and no turn continues from it", async (t) => {
   const world = await program(t);
   const first = await world.acp();
   const { sessionId } = await first.begin();
@@ -51,24 +51,24 @@ test("[P4] [T12] after kill -9 in a session's first turn its instruction and wha
   const output = [{ type: "message" as const, text: "half an answer that never ends" }];
   world.model.next({ output, hold: { afterEvents: 6, until: never.promise } });
   const dying = first.prompt(sessionId, "the very first words").catch(() => "died");
-  await first.until(() => first.said(sessionId) !== "");
-  const heard = first.said(sessionId);
+  await first.until(() => first.text(sessionId) !== "");
+  const answered = first.text(sessionId);
   await first.kill();
   assert.equal(await dying, "died");
 
   const second = await world.acp();
   await second.load(sessionId);
-  assert.ok(said(second.updates(sessionId)).startsWith(`the very first words${heard}`), heard);
+  assert.ok(textOf(second.updates(sessionId)).startsWith(`the very first words${answered}`), answered);
   world.model.next({ output: [{ type: "message", text: "anew" }] });
   await second.prompt(sessionId, "once more");
   assert.doesNotMatch(world.model.requests.at(-1)?.raw.toString() ?? "", /very first words/);
   const third = await world.acp();
   await third.load(sessionId);
-  assert.equal(said(third.updates(sessionId)), "once moreanew");
+  assert.equal(textOf(third.updates(sessionId)), "once moreanew");
   assert.deepEqual([...first.faults, ...second.faults, ...third.faults], []);
 });
 
-test("[P1] a workspace that is not there is told, and a mode that is asked for is that of new sessions", async (t) => {
+test("[P1] a missing workspace is an error, and the requested mode is that of new sessions", async (t) => {
   const world = await program(t);
   const missing = await world.acp({ args: ["--workspace", "6ba7b810-9dad-41d1-80b4-00c04fd430c8"] });
   await assert.rejects(missing.begin(), { message: /there is no workspace/ });

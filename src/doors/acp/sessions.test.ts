@@ -1,4 +1,4 @@
-/** Where sessions begin, go on, fork and are found again: devices, workspaces, other doors (W3, P2, P4). */
+/** How sessions begin, continue, fork and are found again: devices, workspaces, other doors (W3, P2, P4). */
 import assert from "node:assert/strict";
 import { mkdirSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -39,7 +39,7 @@ const texts = (updates: readonly SessionUpdate[]): string[] =>
       : [],
   );
 
-test("[W3] [P2] a device goes on where its workspace was, in a new session; an editor's new session is empty", async (t) => {
+test("[W3] [P2] a device continues where its workspace was, in a new session; an editor's new session is empty", async (t) => {
   const world = await acpTest(t);
   const connection = await world.connect();
   const first = await connection.begin(device("phone"));
@@ -58,7 +58,7 @@ test("[W3] [P2] a device goes on where its workspace was, in a new session; an e
   assert.doesNotMatch(historyOf(world), /remember heron/);
 });
 
-test("[W3] whoever asks begins empty, or goes on, whatever is usual", async (t) => {
+test("[W3] a client can request an empty session or to continue, whatever the default is", async (t) => {
   const world = await acpTest(t);
   const goesOn = async (meta: Record<string, unknown>, beginning: "fresh" | "continue" | null): Promise<boolean> => {
     const connection = await world.connect({ ports: { beginning } });
@@ -78,7 +78,7 @@ test("[W3] whoever asks begins empty, or goes on, whatever is usual", async (t) 
   }
 });
 
-test("[P2] the device is named in _meta or at the root of the request, as the seed has it", async (t) => {
+test("[P2] the device is named in _meta or at the root of the request, as older clients do", async (t) => {
   const { connect } = await acpTest(t);
   const connection = await connect();
   const root = await connection.begin({ device_id: "phone" } as never);
@@ -91,7 +91,7 @@ test("[P2] the device is named in _meta or at the root of the request, as the se
   assert.equal((await refused(connection.begin({ device_id: 7 } as never))).code, -32602);
 });
 
-test("[P2] [W2] a connection of a device is that device's: it names no other, and sees no other's sessions", async (t) => {
+test("[P2] [W2] a connection of a device belongs to it: it can name no other device, and sees no sessions of others", async (t) => {
   const { connect } = await acpTest(t);
   const editor = await connect();
   const theirs = await editor.begin();
@@ -122,7 +122,7 @@ test("[P1] folders are checked: relative, missing, a file, with a NUL; servers t
   writeFileSync(join(project, "file"), "");
   for (const [folder, reason] of [
     ["project", /is not an absolute path/],
-    [join(project, "missing"), /is not there/],
+    [join(project, "missing"), /does not exist/],
     [join(project, "file"), /is not a folder/],
     ["/a\u0000b", /has a NUL/],
   ] as const) {
@@ -136,7 +136,7 @@ test("[P1] folders are checked: relative, missing, a file, with a NUL; servers t
   assert.match((await refused(connection.begin({ mcpServers: [sse] }))).message, /"old" has the transport "sse"/);
 });
 
-test("[P1] a folder that is gone by the time of the prompt is said, and the session stays usable", async (t) => {
+test("[P1] a folder that was deleted before the prompt is an error, and the session stays usable", async (t) => {
   const { connect, project } = await acpTest(t);
   const connection = await connect();
   const cwd = join(project, "soon");
@@ -144,10 +144,10 @@ test("[P1] a folder that is gone by the time of the prompt is said, and the sess
   const { sessionId } = await connection.begin({ cwd });
   rmSync(cwd, { recursive: true });
   await connection.prompt(sessionId, "hi");
-  assert.equal(connection.said(sessionId), "answer 1");
+  assert.equal(connection.text(sessionId), "answer 1");
 });
 
-test("[P4] mode and model are remembered with the session, over connections", async (t) => {
+test("[P4] mode and model are stored with the session, across connections", async (t) => {
   const { connect, provider } = await acpTest(t, {
     aptove: {
       overrides: {
@@ -182,7 +182,7 @@ test("[P4] mode and model are remembered with the session, over connections", as
   assert.equal(provider.exchanges.at(-1)?.call.model, "scripted-1");
 });
 
-test("[P1] [T6] a fork goes on from the head, or from the turn that is named, and leaves its origin alone", async (t) => {
+test("[P1] [T6] a fork continues from the head, or from the named turn, and does not change its origin", async (t) => {
   const world = await acpTest(t);
   const connection = await world.connect();
   const { sessionId } = await connection.begin();
@@ -208,7 +208,7 @@ test("[P1] [T6] a fork goes on from the head, or from the turn that is named, an
   assert.equal((await refused(fork({ "aptove.dev/turnId": "no turn" }))).code, -32002);
 });
 
-test("[P4] a session of another door is listed, loaded and gone on with", async (t) => {
+test("[P4] a session of another door is listed, loaded and continued", async (t) => {
   const world = await acpTest(t);
   const { engine, caller } = await owner(world);
   const made = await engine.turns.run(caller, { instruction: "from the terminal" });
@@ -225,7 +225,7 @@ test("[P4] a session of another door is listed, loaded and gone on with", async 
   assert.match(historyOf(world), /from the terminal.*and from here/);
 });
 
-test("[P4] what other doors said in an open session is told before the next answer", async (t) => {
+test("[P4] turns of other doors in an open session are shown before the next answer", async (t) => {
   const world = await acpTest(t, { script: (_call, n) => (n === 3 ? "the fourth" : `answer ${n}`) });
   const { engine, caller } = await owner(world);
   const connection = await world.connect();
@@ -260,7 +260,7 @@ test("[T5] [P4] a prompt waits for a turn of another door, and can be cancelled 
   held.resolve();
   assert.equal((await other.finished).status, "completed");
   assert.equal((await waiting).stopReason, "end_turn");
-  assert.match(connection.said(sessionId), /after$/);
+  assert.match(connection.text(sessionId), /after$/);
 });
 
 test("[P4] prompts of one session are answered one after the other, and none is lost", async (t) => {
@@ -272,7 +272,7 @@ test("[P4] prompts of one session are answered one after the other, and none is 
     answers.map(({ stopReason }) => stopReason),
     ["end_turn", "end_turn", "end_turn"],
   );
-  assert.equal(connection.said(sessionId), "answer 1answer 2answer 3");
+  assert.equal(connection.text(sessionId), "answer 1answer 2answer 3");
 });
 
 test("[S7] a list is cut into pages that neither repeat nor skip", async (t) => {
@@ -291,23 +291,23 @@ test("[S7] a list is cut into pages that neither repeat nor skip", async (t) => 
   assert.equal(new Set(seen).size, 120);
 });
 
-test("[R5] a turn goes on when its client goes away, and can be loaded", async (t: TestContext) => {
+test("[R5] a turn continues when its client leaves, and can be loaded", async (t: TestContext) => {
   const held = Promise.withResolvers<void>();
   const world = await acpTest(t, { script: () => [{ says: ["one ", held.promise, "two"] }] });
   const first = await world.connect();
   const { sessionId } = await first.begin();
   const prompt = first.prompt(sessionId, "go").catch(() => "gone");
-  await first.until(() => first.said(sessionId) === "one ");
+  await first.until(() => first.text(sessionId) === "one ");
   const left = first.leave();
   assert.equal(await prompt, "gone");
   held.resolve();
   await left;
   const second = await world.connect();
   await second.load(sessionId);
-  assert.equal(second.said(sessionId), "one two");
+  assert.equal(second.text(sessionId), "one two");
 });
 
-test("[P1] a connection opens so many sessions and no more; one that is closed makes room", async (t) => {
+test("[P1] the number of open sessions of a connection is limited; closing one makes room", async (t) => {
   const connection = await (await acpTest(t)).connect();
   const ids: string[] = [];
   for (let n = 0; n < limits.acpSessionsMax; n += 1) ids.push((await connection.begin()).sessionId);

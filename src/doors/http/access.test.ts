@@ -1,4 +1,4 @@
-/** Who may come in: nothing is open by default (H4). Who may do what is in testing/access-matrix.test.ts. */
+/** Authentication and origins: nothing is open by default (H4). The rights of roles are in testing/access-matrix.test.ts. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { newId } from "../../domain/ids.ts";
@@ -12,7 +12,7 @@ async function withTurn(door: TestDoor): Promise<ExecuteAnswer> {
   return (await response.json()) as ExecuteAnswer;
 }
 
-test("[H4] without a key that is in use nothing is answered, on no route and on no path", async (t) => {
+test("[H4] without a valid key every route and every path refuses", async (t) => {
   const door = await testDoor(t);
   const ids = await withTurn(door);
   const { key } = door.admin;
@@ -41,7 +41,7 @@ test("[H4] without a key that is in use nothing is answered, on no route and on 
   assert.match(refusal.headers.get("www-authenticate") ?? "", /^Bearer/);
 });
 
-test("[H4] what is no id is not there", async (t) => {
+test("[H4] a text that is no id is not found", async (t) => {
   const door = await testDoor(t);
   const { sessionId } = await withTurn(door);
   for (const id of [newId(), "x", "..%2f..%2fetc", "%00", "%zz", "%", sessionId.toUpperCase()]) {
@@ -73,7 +73,7 @@ const hosts: [host: string, isTaken: boolean][] = [
 ];
 
 for (const [host, isTaken] of hosts) {
-  test(`[H4] the host ${JSON.stringify(host)} is ${isTaken ? "taken" : "refused, with a good key too"}`, async (t) => {
+  test(`[H4] the host ${JSON.stringify(host)} is ${isTaken ? "accepted" : "refused, with a valid key too"}`, async (t) => {
     const allowedHosts = ["aptove.example.org", "inside.example.org:8080"];
     const door = await testDoor(t, { door: { allowedHosts } });
     if (isTaken) await door.call("GET /api/me", { headers: { host } });
@@ -116,7 +116,7 @@ for (const [origin, host, isTaken] of origins) {
   });
 }
 
-test("[H4] a page cannot drive the server by a simple form: the key has to stand in a header", async (t) => {
+test("[H4] a page cannot use the server with a simple form: the key must be in a header", async (t) => {
   const door = await testDoor(t);
   const form = new URLSearchParams({ instruction: "x", authorization: `Bearer ${door.admin.key}` }).toString();
   for (const type of ["text/plain", "application/x-www-form-urlencoded", "multipart/form-data; boundary=x"]) {
@@ -128,7 +128,7 @@ test("[H4] a page cannot drive the server by a simple form: the key has to stand
   }
 });
 
-test("[H4] only an origin that is allowed by name may read answers, and no headers say so otherwise", async (t) => {
+test("[H4] only an allowed origin may read responses, and others get no headers for that", async (t) => {
   const door = await testDoor(t, { door: { allowedOrigins: ["https://app.example.org"] } });
   const origin = "https://app.example.org";
   const plain = await door.call("GET /api/me");

@@ -1,4 +1,4 @@
-/** docs/http.md says what is so: its routes are the table's, and its examples work as they stand. */
+/** docs/http.md is true: its routes are those of the table, and its examples work unchanged. */
 import assert from "node:assert/strict";
 import { spawn, spawnSync } from "node:child_process";
 import { readFileSync } from "node:fs";

@@ -1,4 +1,4 @@
-/** What the door refuses: too much, too often, too many at once, and what is not what it says (H5, H3). */
+/** What the HTTP door refuses: too much, too often, too many at once, and malformed requests (H5, H3). */
 import assert from "node:assert/strict";
 import { gzipSync } from "node:zlib";
 import { test } from "node:test";
@@ -11,7 +11,7 @@ import { RequestRates, RunSlots } from "./admission/quotas.ts";
 
 const execute = "/api/ai/agent/execute";
 
-/** `pieces` of a mebibyte each, counted as they are taken. */
+/** A body of `pieces` of one mebibyte each, counted as they are read. */
 function bigBody(pieces: number): { body: ReadableStream<Uint8Array>; taken: () => number } {
   let taken = 0;
   const pull = (controller: ReadableStreamDefaultController<Uint8Array>) => {
@@ -55,7 +55,7 @@ test("[H5] [X2] the number of active files is limited, whichever way they come",
   await refused("too_many_active_files", `POST ${execute}`, { body: form });
 });
 
-test("[H5] a user's requests are limited per minute, and the refusal says when to come back", async (t) => {
+test("[H5] a user's requests are limited per minute, and the refusal has the time to retry after", async (t) => {
   let now = 0;
   const limits = { requestsPerMinuteMax: 3 };
   const { call, refused, person, door } = await testDoor(t, { door: { limits, now: () => now } });
@@ -71,7 +71,7 @@ test("[H5] a user's requests are limited per minute, and the refusal says when t
   await refused("rate_limited", "GET /api/me", { as: one });
 });
 
-test("[H5] a user's running turns are limited; the slot is free when the turn ends, or was refused", async (t) => {
+test("[H5] a user's running turns are limited; the slot is free when the turn has ended or was refused", async (t) => {
   const held = Promise.withResolvers<void>();
   const script = (_call: unknown, n: number) => (n === 1 ? [{ waits: held.promise }, { says: "x" }] : "x");
   const options = { script, door: { limits: { concurrentRunsPerUserMax: 1 } } };
@@ -87,7 +87,7 @@ test("[H5] a user's running turns are limited; the slot is free when the turn en
   assert.equal(typeof door.fetch, "function");
 });
 
-test("[H5] rates refill evenly, never above a minute's worth, and forget who is idle", () => {
+test("[H5] rates refill evenly, never above the limit of a minute, and forget idle users", () => {
   let now = 0;
   const rates = new RequestRates(60, () => now);
   const takes = (count: number) => {
@@ -111,7 +111,7 @@ test("[H5] rates refill evenly, never above a minute's worth, and forget who is 
   rates.take("a");
 });
 
-test("[H5] a slot is freed once, however often it is said", () => {
+test("[H5] a slot is freed once, however often its function is called", () => {
   const slots = new RunSlots(2);
   const free = slots.take("a");
   slots.take("a");
@@ -240,7 +240,7 @@ test("[H1] [H3] queries are as strict as bodies", async (t) => {
   await refused("request_invalid", "GET /api/me?x=1");
 });
 
-test("[H1] [H3] a form is refused where it says things twice, or nothing", async (t) => {
+test("[H1] [H3] a form is refused if it has a field twice, or nothing", async (t) => {
   const { refused } = await testDoor(t);
   const form = (parts: [string, string | Blob, string?][]) => {
     const data = new FormData();
@@ -287,7 +287,7 @@ test("[H1] [H3] a form is refused where it says things twice, or nothing", async
   );
 });
 
-test("[H5] a body that breaks off is refused, and the server goes on", async (t) => {
+test("[H5] a body that breaks off is refused, and the server continues", async (t) => {
   const { refused, call } = await testDoor(t);
   const pull = (controller: ReadableStreamDefaultController<Uint8Array>) =>
     controller.error(new Error("connection lost"));
@@ -308,13 +308,13 @@ for (const code of Object.keys(errorCatalogue) as ErrorCode[]) {
       [answer.status, value.status, value.title, value.code, value.retryable],
       [status, status, title, code, retryable],
     );
-    // A fault of our own is for the log alone.
+    // An internal fault is described only in the log.
     assert.equal(value["turnId"], code === "internal" ? undefined : "t");
     assert.equal(reports.length, code === "internal" ? 1 : 0);
   });
 }
 
-test("[H3] [E8] what nobody meant to throw tells nothing of itself, and leaves a trace for the operator", async (t) => {
+test("[H3] [E8] an unexpected error shows nothing of itself, and is in the operator's log", async (t) => {
   const authenticate = () => Promise.reject(new RangeError("the password is swordfish"));
   const { refused, reports } = await testDoor(t, { door: { authenticate } });
   const value = await refused("internal", "GET /api/me");

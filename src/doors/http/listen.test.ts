@@ -1,4 +1,4 @@
-/** The door on a socket: what only a connection can do to it. */
+/** The HTTP door on a socket: what only a real connection can show. */
 import assert from "node:assert/strict";
 import { once } from "node:events";
 import { request as httpRequest } from "node:http";
@@ -23,7 +23,7 @@ async function served(context: TestContext, options: TestDoorOptions = {}): Prom
   return { ...tested, server, headers: { authorization: `Bearer ${tested.admin.key}` } };
 }
 
-/** Sends the very bytes and gives all that comes back until the server closes. */
+/** Sends these bytes, and returns everything that the server sends until it closes. */
 async function raw({ server }: Served, text: string): Promise<string> {
   const socket = connect(server.port, "127.0.0.1");
   const pieces: Buffer[] = [];
@@ -67,7 +67,7 @@ for (const [how, length, frame] of [
     (piece: Buffer) => [`${piece.length.toString(16)}\r\n`, piece, "\r\n"],
   ],
 ] as const) {
-  test(`[H5] a body ${how} gets its refusal, also when its client reads only once all is sent`, async (t) => {
+  test(`[H5] a body ${how} gets its refusal, even if its client reads only after it has sent everything`, async (t) => {
     const door = await served(t);
     const socket = connect(door.server.port, "127.0.0.1");
     const failed = new Promise<never>((_, reject) => socket.once("error", reject));
@@ -174,7 +174,7 @@ const oddities: [what: string, text: (key: string) => string, status: RegExp][] 
 ];
 
 for (const [what, text, status] of oddities) {
-  test(`[H3] [H4] ${what} is answered, and the server goes on`, async (t) => {
+  test(`[H3] [H4] ${what} is answered, and the server continues`, async (t) => {
     const door = await served(t);
     assert.match(await raw(door, text(door.admin.key)), status);
     await isServing(door);
@@ -182,7 +182,7 @@ for (const [what, text, status] of oddities) {
   });
 }
 
-test("[H5] a client that goes away in the middle of its body leaves nothing behind", async (t) => {
+test("[H5] a client that leaves in the middle of its body leaves nothing behind", async (t) => {
   const door = await served(t);
   const socket = connect(door.server.port, "127.0.0.1");
   const head = `POST ${execute} HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer ${door.admin.key}\r\nContent-Type: text/plain\r\nContent-Length: 1000\r\n\r\nhalf`;
@@ -212,7 +212,7 @@ async function start({ server, headers }: Served): Promise<ExecuteAccepted> {
   return (await response.json()) as ExecuteAccepted;
 }
 
-test("[R5] a client that reads nothing, and one that vanishes, hold nobody up", async (t) => {
+test("[R5] a client that reads nothing, and one that vanishes, delay no other client", async (t) => {
   const held = Promise.withResolvers<void>();
   const big = "x".repeat(100_000);
   const door = await served(t, { script: () => [{ says: [big, held.promise, ...Array<string>(100).fill(big)] }] });
@@ -224,7 +224,7 @@ test("[R5] a client that reads nothing, and one that vanishes, hold nobody up", 
   const messages = sseMessages(await quick.text());
   assert.match(messages.at(-1)?.data ?? "", /RUN_FINISHED/);
   await isServing(door);
-  // What was not read was not sent either: it is still to come, and whole.
+  // The unread events were not sent yet: they still arrive, and completely.
   const pieces: Buffer[] = [];
   stuck.on("data", (piece: Buffer) => {
     pieces.push(piece);
@@ -244,7 +244,7 @@ test("[R5] a client that reads nothing, and one that vanishes, hold nobody up", 
   assert.deepEqual(door.reports, []);
 });
 
-test("[R4] closing ends open streams after the time of grace, and frees the port", async (t) => {
+test("[R4] closing ends open streams after the grace time, and frees the port", async (t) => {
   const door = await served(t, { script: () => [{ waits: new Promise(() => undefined) }] });
   const { eventsUrl } = await start(door);
   const stream = await fetch(door.server.url + eventsUrl, { headers: door.headers });
@@ -255,7 +255,7 @@ test("[R4] closing ends open streams after the time of grace, and frees the port
   await again.close();
 });
 
-test("an address that is taken is said to be", async (t) => {
+test("an address in use is an error that names the cause", async (t) => {
   const { server, door } = await served(t);
   await assert.rejects(
     listen(door, { host: "127.0.0.1", port: server.port }),

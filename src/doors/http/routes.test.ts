@@ -1,4 +1,4 @@
-/** Every route but execute and the streams: what it gives, on the real engine (H2). */
+/** Every route except execute and the streams: its answers, on the real engine (H2). */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { setImmediate } from "node:timers/promises";
@@ -21,7 +21,7 @@ async function run({ call }: TestDoor, json: object = { instruction: "hello" }):
   return (await (await call(`POST ${execute}`, { json })).json()) as ExecuteAnswer;
 }
 
-test("[S1] [S2] [H2] a session is made, read and changed; a set name stays", async (t) => {
+test("[S1] [S2] [H2] a session is created, read and changed; a name that was set stays", async (t) => {
   const door = await testDoor(t);
   const start = { description: "about", labels: ["a", "b"], metadata: { deep: { n: [1, null] } }, repo: "shop" };
   const made = await door.call("POST /api/sessions", { json: start });
@@ -38,7 +38,7 @@ test("[S1] [S2] [H2] a session is made, read and changed; a set name stays", asy
   assert.equal((await get<WireSession>(door, `/api/sessions/${session.id}`)).name, "Mine");
 });
 
-test("[W3] a session that goes on in a workspace needs one that there is, and excludes a fork", async (t) => {
+test("[W3] a session that continues a workspace needs one that exists, and excludes a fork", async (t) => {
   const { refused } = await testDoor(t);
   const start = { continueWorkspace: true };
   await refused("request_invalid", "POST /api/sessions", { json: start });
@@ -48,7 +48,7 @@ test("[W3] a session that goes on in a workspace needs one that there is, and ex
   await refused("workspace_unknown", "POST /api/sessions", { json: { ...start, workspaceId: "default" } });
 });
 
-test("[S3] who owns a session is never taken from the body", async (t) => {
+test("[S3] the owner of a session never comes from the body", async (t) => {
   const { refused } = await testDoor(t);
   for (const field of ["userId", "orgId", "id", "headTurnId"]) {
     await refused("request_invalid", "POST /api/sessions", { json: { [field]: newId() } });
@@ -113,7 +113,7 @@ test("[S7] pages follow each other by a cursor, newest activity first, and filte
   assert.equal(detail, "limit: the query parameter takes a whole number from 1 to 200");
 });
 
-test("[T4] [H2] turns come newest first, as summaries; the last one is whole", async (t) => {
+test("[T4] [H2] turns are listed newest first, as summaries; the last one is complete", async (t) => {
   const door = await testDoor(t);
   const { sessionId } = await run(door);
   for (const instruction of ["two", "three"]) await run(door, { instruction, sessionId });
@@ -137,7 +137,7 @@ test("[T4] [H2] turns come newest first, as summaries; the last one is whole", a
   assert.deepEqual(await get(door, `/api/sessions/${empty.id}/turns`), { turns: [], nextBefore: null });
 });
 
-test("[T4] [E7] [D3] a turn tells what the model got and said, byte for byte", async (t) => {
+test("[T4] [E7] [D3] a turn has the model's input and output, byte for byte", async (t) => {
   const door = await testDoor(t);
   const content = "x".repeat(102_401);
   const activeFiles = [
@@ -182,7 +182,7 @@ test("[T4] [E7] [D3] a turn tells what the model got and said, byte for byte", a
   }
 });
 
-test("[H1] [H2] the answer and the instruction can be had again, as JSON and as text", async (t) => {
+test("[H1] [H2] the answer and the instruction can be read again, as JSON and as text", async (t) => {
   const door = await testDoor(t, { script: () => "größer\n" });
   const answer = await run(door, { instruction: "an\ninstruction \u{1f600}" });
   const at = `/api/turns/${answer.turnId}`;
@@ -200,7 +200,7 @@ test("[H1] [H2] the answer and the instruction can be had again, as JSON and as 
   });
 });
 
-test("[T10] [V4] interrupting by turn and by session, before anything was said, and once more", async (t) => {
+test("[T10] [V4] interrupting by turn and by session, before any text, and once more", async (t) => {
   const door = await testDoor(t, { script: () => [{ waits: new Promise(() => undefined) }] });
   for (const kind of ["turns", "sessions"]) {
     const started = await door.call(`POST ${execute}`, { json: { instruction: "x", transport: "stream" } });
@@ -215,7 +215,7 @@ test("[T10] [V4] interrupting by turn and by session, before anything was said, 
   }
 });
 
-test("[H4] keys are made, listed without their secret, used and revoked", async (t) => {
+test("[H4] keys are created, listed without their secret, used and revoked", async (t) => {
   const door = await testDoor(t);
   const made = await door.call("POST /api/keys", { json: { name: "phone", expiresAt: "2999-01-01T00:00:00Z" } });
   const { key, secret } = (await made.json()) as WireCreatedKey;
@@ -247,7 +247,7 @@ test("[H2] the open routes answer without a key; ready means ready", async (t) =
   await door.refused("shutting_down", `POST ${execute}`, { json: { instruction: "x" } });
 });
 
-test("[H2] what fails is named to admins only; a store that hangs is asked once, and waited for no longer than the limit", async (t) => {
+test("[H2] what fails is named to admins only; a store that hangs is called once, and waited for no longer than the limit", async (t) => {
   let late = new AbortController();
   let asked = 0;
   const hanging = Promise.withResolvers<null>();
@@ -284,7 +284,7 @@ test("[H2] what fails is named to admins only; a store that hangs is asked once,
   assert.equal((await door.call("GET /readyz", { as: null })).status, 200);
 });
 
-test("[H2] HEAD and OPTIONS work on what there is and leave nothing open, and other methods are named", async (t) => {
+test("[H2] HEAD and OPTIONS work on existing paths and leave nothing open, and other methods get the allowed ones", async (t) => {
   let streams = 0;
   const stream = () => {
     streams += 1;

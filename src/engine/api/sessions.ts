@@ -1,4 +1,5 @@
 /** Sessions, their trees and their mailboxes (S1, S5, S6, S7, S8, A2). */
+import type { Attachments } from "./attachments.ts";
 import type { SessionCursor, SessionPage, SessionQuery, TextHit } from "../../records/record-store.ts";
 import type { Turn } from "../../domain/turn.ts";
 import type { TranscriptMessage } from "../../domain/transcript.ts";
@@ -73,6 +74,8 @@ export interface Sessions {
    * that are running (A2). A turn request with `fire` delivers the waiting messages. Throws `not_found`.
    */
   mailbox(caller: Caller, sessionId: string, page?: MailboxRequest): Promise<Mailbox>;
+  /** Finds sessions that no list shows to the owner of the data folder, and attaches them again. */
+  readonly attachments: Attachments;
 }
 
 /** The sessions of a workspace. Each session continues the one before it (W3, W5). */

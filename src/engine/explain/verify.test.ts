@@ -6,7 +6,7 @@ import { test } from "node:test";
 import { alice, testEngine, testRunner, type TestEngine } from "../../../testing/engine.ts";
 import { temporaryFolder } from "../../../testing/temporary-folder.ts";
 import { replaceBlob } from "../../../testing/replace-blob.ts";
-import { compressed } from "../../blobs/compressed.ts";
+import { compressedBlobs } from "../../blobs/compressed-blobs.ts";
 import { fileBlobs } from "../../blobs/files/file-blobs.ts";
 import { AptoveError } from "../../domain/errors.ts";
 import { newId } from "../../domain/ids.ts";
@@ -88,7 +88,7 @@ test("[D2] [B3] every blob that is missing or changed is a fault of its turn, by
 test("[D2] a flipped byte in a file on the disk is found, whichever byte it is", async (t) => {
   const folder = mkdtempSync(join(tmpdir(), "aptove-verify-"));
   t.after(() => rmSync(folder, { recursive: true }));
-  const { ask, engine } = await testEngine(t, { blobs: compressed(fileBlobs({ folder })) });
+  const { ask, engine } = await testEngine(t, { blobs: compressedBlobs(fileBlobs({ folder })) });
   const turn = await ask("one");
   const files = readdirSync(folder, { recursive: true, encoding: "utf8" }).filter((name) => name.endsWith(".zst"));
   assert.equal(files.length, 4);

@@ -33,7 +33,7 @@ async function begin({ engine }: TestEngine, { folder, ...start }: Start): Promi
 
 /** What `find` says of a session: its causes, and whether it is certain; null if it does not give it. */
 async function causesOf({ engine }: TestEngine, session: Session, place = here): Promise<[string, boolean] | null> {
-  const found = (await engine.attachments.find(alice, place)).find((one) => one.session.id === session.id);
+  const found = (await engine.sessions.attachments.find(alice, place)).find((one) => one.session.id === session.id);
   return found === undefined ? null : [found.causes.join(), found.isCertain];
 }
 
@@ -42,7 +42,7 @@ test("[S7] sessions that lists of this folder have are not given", async (t) => 
   await begin(world, { folder: "/projects/shop", repo: "team/shop", workspaceId });
   await begin(world, { folder: "/projects/other", repo: "team/other" });
   await begin(world, { repo: "team/other", workspaceId: "a label" });
-  assert.deepEqual(await world.engine.attachments.find(alice, here), []);
+  assert.deepEqual(await world.engine.sessions.attachments.find(alice, here), []);
 });
 
 test("[S7] a moved folder and another name are found, and what is certain is marked", async (t) => {
@@ -72,7 +72,7 @@ test("[S7] attaching gives a session the folder, the name and a workspace that e
   const { engine } = world;
   const moved = await begin(world, { folder: "/projects/old", repo: "old", workspaceId: newId() });
   assert.deepEqual(await causesOf(world, moved), ["folder_moved,workspace_gone", false]);
-  const attached = await engine.attachments.attach(alice, moved.id, here);
+  const attached = await engine.sessions.attachments.attach(alice, moved.id, here);
   assert.deepEqual(
     [attached.metadata[folderKey], attached.repo, attached.workspaceId],
     ["/projects/shop", "team/shop", "default"],
@@ -81,13 +81,13 @@ test("[S7] attaching gives a session the folder, the name and a workspace that e
   const { sessions } = await engine.sessions.list(alice, { repo: "team/shop" });
   assert.deepEqual(sessions, [attached]);
   const labelled = await begin(world, { folder: "/projects/shop", workspaceId: "shop" });
-  assert.equal((await engine.attachments.attach(alice, labelled.id, here)).workspaceId, null);
+  assert.equal((await engine.sessions.attachments.attach(alice, labelled.id, here)).workspaceId, null);
   const outside = await begin(world, { folder: "/projects/old", repo: "old", workspaceId });
   const place = { ...outsideGit, workspaceState: here.workspaceState };
-  const { repo, workspaceId: kept } = await engine.attachments.attach(alice, outside.id, place);
+  const { repo, workspaceId: kept } = await engine.sessions.attachments.attach(alice, outside.id, place);
   assert.deepEqual([repo, kept], [null, workspaceId]);
-  await assert.rejects(engine.attachments.attach(alice, moved.id, here), { code: "not_found" });
-  await assert.rejects(engine.attachments.attach(alice, newId(), here), { code: "not_found" });
+  await assert.rejects(engine.sessions.attachments.attach(alice, moved.id, here), { code: "not_found" });
+  await assert.rejects(engine.sessions.attachments.attach(alice, newId(), here), { code: "not_found" });
 });
 
 test("[S7] [B2] sessions whose owner the records do not know are the owner's of the data folder", async (t) => {
@@ -98,7 +98,7 @@ test("[S7] [B2] sessions whose owner the records do not know are the owner's of 
     await deps.records.sessions.insert(session);
     await assert.rejects(engine.sessions.get(alice, session.id), { code: "not_found" });
     assert.deepEqual(await causesOf(world, session), ["owner_unknown", true]);
-    await engine.attachments.attach(alice, session.id, here);
+    await engine.sessions.attachments.attach(alice, session.id, here);
     const { userId, orgId } = await engine.sessions.get(alice, session.id);
     assert.deepEqual([userId, orgId], [alice.userId, alice.orgId]);
   }
@@ -117,13 +117,13 @@ test("[S7] [H4] another person's private session must be named, and nothing of a
   const shared = { ...bobs, id: newId(), isPublic: true, workspaceId: newId() };
   const eves = { ...base, id: newId(), orgId, userId: eve };
   for (const session of [bobs, shared, eves]) await deps.records.sessions.insert(session);
-  const found = await engine.attachments.find(alice, here);
+  const found = await engine.sessions.attachments.find(alice, here);
   assert.deepEqual(
     found.map(({ session, causes, ownerName, isCertain }) => [session.id, causes, ownerName, isCertain]),
     [[bobs.id, ["other_owner"], "Bob", false]],
   );
   for (const { id } of [shared, eves]) {
-    await assert.rejects(engine.attachments.attach(alice, id, here), { code: "not_found" });
+    await assert.rejects(engine.sessions.attachments.attach(alice, id, here), { code: "not_found" });
   }
   assert.deepEqual(await deps.records.sessions.get(eves.id), eves);
 });
@@ -146,10 +146,10 @@ test("[S7] [H4] only the owner of the data folder may find and attach, and the a
     { ...alice, deviceId: "phone", workspaceId },
   ];
   for (const caller of others) {
-    await assert.rejects(engine.attachments.find(caller, here), { code: "forbidden" });
-    await assert.rejects(engine.attachments.attach(caller, session.id, here), { code: "forbidden" });
+    await assert.rejects(engine.sessions.attachments.find(caller, here), { code: "forbidden" });
+    await assert.rejects(engine.sessions.attachments.attach(caller, session.id, here), { code: "forbidden" });
   }
-  await engine.attachments.attach(alice, session.id, here);
+  await engine.sessions.attachments.attach(alice, session.id, here);
   const { entries } = await engine.audit.list(alice, { action: "session.attach" });
   assert.ok(entries.every(({ targetId }) => targetId === session.id));
   assert.deepEqual(entries.map(({ outcome }) => outcome).toSorted(), ["done", "forbidden", "forbidden", "forbidden"]);

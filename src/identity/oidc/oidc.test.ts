@@ -1,4 +1,4 @@
-/** Tokens of an OpenID provider, by a provider in this process whose keys and clock are the test's (H4). */
+/** Tokens of an OpenID provider. The provider runs in this process; the test controls its keys and its clock (H4). */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { exportJWK, exportSPKI, generateKeyPair, SignJWT, type CryptoKey, type JWK, type JWTPayload } from "jose";
@@ -18,7 +18,7 @@ const orgId = newId();
 const ofAll = (id: string) => ({ id, claim: null, ids: {} });
 
 interface Published {
-  /** What the provider answers, and how often it was asked. */
+  /** What the provider answers, and how many requests it has received. */
   jwks: JWK[];
   status: number;
   asked: string[];
@@ -70,7 +70,7 @@ async function signed(claims: JWTPayload = good, key: typeof first = first, head
 const unsigned = (header: object, claims: object = good): string =>
   [header, claims].map((part) => Buffer.from(JSON.stringify(part)).toString("base64url")).join(".");
 
-test("[H4] a good token speaks of its user; the keys are where the provider's metadata say, and fetched once", async () => {
+test("[H4] a valid token names its user; the keys are at the address in the provider's metadata, and fetched once", async () => {
   const { identify, published } = provider();
   const expected = { orgId, by: { externalId: "ada" }, name: "ada", role: null, mayBeAdded: false };
   assert.deepEqual(await identify(await signed()), expected);
@@ -81,7 +81,7 @@ test("[H4] a good token speaks of its user; the keys are where the provider's me
   assert.deepEqual(published.asked, [`${issuer}/.well-known/openid-configuration`, `${issuer}/keys`]);
 });
 
-/** Each is wrong in one thing. The public key as a shared secret is the classic confusion of algorithms. */
+/** Each token has one fault. The public key as a shared secret is the classic confusion of algorithms. */
 const bad: [what: string, make: () => Promise<string>][] = [
   ["another issuer", () => signed({ ...good, iss: `${issuer}/` })],
   ["another audience", () => signed({ ...good, aud: "other" })],
@@ -89,11 +89,11 @@ const bad: [what: string, make: () => Promise<string>][] = [
   ["expired", () => signed({ ...good, exp: seconds - 31 })],
   ["never expiring", () => signed({ ...good, exp: undefined as never })],
   ["not valid yet", () => signed({ ...good, nbf: seconds + 31 })],
-  ["nobody", () => signed({ ...good, sub: undefined as never })],
+  ["no user", () => signed({ ...good, sub: undefined as never })],
   ["a user who is no text", () => signed({ ...good, sub: ["ada"] as never })],
   ["a user with a control character", () => signed({ ...good, sub: "ada\u0000" })],
   ["an unknown key", () => signed(good, { ...first, kid: "none" })],
-  ["somebody else's key under a known name", () => signed(good, foreign)],
+  ["a foreign key under a known key id", () => signed(good, foreign)],
   ["a key in the token itself", () => signed(good, foreign, { jwk: foreign.jwk, kid: undefined })],
   ["no signature", () => Promise.resolve(`${unsigned({ alg: "none" })}.`)],
   ["an algorithm that is not allowed", async () => signed(good, { ...(await keyPair("one", "RS512")), kid: "one" })],
@@ -118,7 +118,7 @@ const bad: [what: string, make: () => Promise<string>][] = [
 ];
 
 for (const [what, make] of bad) {
-  test(`[H4] a token with ${what} is not taken`, async () => {
+  test(`[H4] a token with ${what} is refused`, async () => {
     const { identify } = provider();
     assert.equal(await identify(await make()), null);
   });
@@ -130,7 +130,7 @@ test("[H4] clocks may be half a minute apart", async () => {
   assert.ok(await identify(await signed({ ...good, nbf: seconds + 29 })));
 });
 
-test("[H4] the provider changes its keys, and bad tokens do not make it be asked again and again", async (t) => {
+test("[H4] the provider changes its keys, and bad tokens do not cause repeated requests to it", async (t) => {
   t.mock.timers.enable({ apis: ["Date"], now: 1 });
   const { identify, published } = provider();
   assert.ok(await identify(await signed()));
@@ -145,7 +145,7 @@ test("[H4] the provider changes its keys, and bad tokens do not make it be asked
   assert.equal(published.asked.length, 3);
 });
 
-test("[H4] a provider that is away says nothing of a token, and is left alone for a while", async () => {
+test("[H4] an unreachable provider does not make a token invalid, and gets no request for a while", async () => {
   const { identify, published } = provider({ jwksUrl: `${issuer}/keys` });
   published.status = 503;
   const token = await signed();
@@ -174,7 +174,7 @@ test("[H4] org, role and address come from the claims that the configuration nam
   }
 });
 
-test("[H4] over HTTP a token comes in as the user it speaks of, and a bad one is a 401 like any other", async (t) => {
+test("[H4] over HTTP a token authenticates the user it names, and a bad one is a 401 like any other", async (t) => {
   let at = now;
   const { identify } = provider({ org: ofAll(localOrgId) });
   const adding = provider({ org: ofAll(localOrgId), mayBeAdded: true });
@@ -199,7 +199,7 @@ test("[H4] over HTTP a token comes in as the user it speaks of, and a bad one is
   t.after(door.engine.keys.watch({ secret: token, caller: user }, ended.resolve));
   at = now + 120_000;
   await door.refused("unauthenticated", "GET /api/me", { as });
-  // Whoever listens by a token is told when it ends.
+  // A listener with a token is notified when the token expires.
   await ended.promise;
   at = now;
   isAdding = true;
@@ -209,7 +209,7 @@ test("[H4] over HTTP a token comes in as the user it speaks of, and a bad one is
   assert.partialDeepStrictEqual(one, { name: "Grace", role: "reader" });
 });
 
-test("[H4] [W7] a section that leaves open whose tokens are taken, or for whom, is refused at the start", () => {
+test("[H4] [W7] a section without an issuer, an audience or an org is refused at the start", () => {
   const whole = { "oidc.issuer": issuer, "oidc.audience": "aptove", "oidc.org": orgId };
   const settled = (keys: object): OidcSettings => settleOidc(new MergedValues(new Map(Object.entries(keys))));
   checkOidc(settled({}));

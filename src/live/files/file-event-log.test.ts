@@ -37,13 +37,13 @@ function text(delta: string): TurnEvent {
   return { type: "text_delta", messageId: "m", delta };
 }
 
-/** The first events that the child `append-events.ts` appends. */
+/** Returns the first events that the child `append-events.ts` appends. */
 function firstEvents(count: number): SequencedEvent[] {
   return Array.from({ length: count }, (_, index) => ({ seq: index + 1, event: eventOfNumber(index + 1) }));
 }
 
 suite("the files of the live log", () => {
-  test("[V2] [B6] a running turn is one file of lines, 0600 in a folder 0700, and drop takes it away", async (context) => {
+  test("[V2] [B6] a running turn is one file of lines, 0600 in a folder 0700, and drop deletes it", async (context) => {
     const { folder, open } = await openFolder(context);
     const log = open();
     const turnId = newId();
@@ -57,7 +57,7 @@ suite("the files of the live log", () => {
     assert.deepEqual(await readdir(folder), []);
   });
 
-  test("[R1] a turn that another process has ended and dropped is not waited for without end, and not held on to", async (context) => {
+  test("[R1] a turn that another process ended and dropped is neither waited for without end nor kept open", async (context) => {
     const { open } = await openFolder(context);
     const [log, other] = [open(), open()];
     const turnId = newId();
@@ -72,7 +72,7 @@ suite("the files of the live log", () => {
     assert.deepEqual([await log.list(), await log.read(turnId, 0)], [[], null]);
   });
 
-  test("[R2] wherever a crash cut the file, what is read is an unbroken beginning, and a new process goes on behind it", async (context) => {
+  test("[R2] wherever a crash cut the file off, an unbroken beginning is read, and a new process continues after it", async (context) => {
     const { folder, open } = await openFolder(context);
     const events = [text("é\u2028"), text("two"), text("three")];
     const lines = events.map((event) => Buffer.from(`${JSON.stringify(event)}\n`));
@@ -95,7 +95,7 @@ suite("the files of the live log", () => {
     }
   });
 
-  test("[R2] what power loss may leave behind the last line is not there", async (context) => {
+  test("[R2] whatever power loss leaves after the last line is ignored", async (context) => {
     const { folder, open } = await openFolder(context);
     for (const rest of [
       "\0\0\0\0",
@@ -117,7 +117,7 @@ suite("the files of the live log", () => {
     }
   });
 
-  test("[R2] [B4] kill -9 of a process whose turn is followed: the follower has an unbroken beginning with all that was acknowledged", async (context) => {
+  test("[R2] [B4] after kill -9 of a process whose turn is followed, the follower has an unbroken beginning with everything that was acknowledged", async (context) => {
     const { folder, open } = await openFolder(context);
     for (const acksBeforeKill of [1, 30, 90]) {
       const turnId = newId();
@@ -146,7 +146,7 @@ suite("the files of the live log", () => {
     }
   });
 
-  test("[B1] a full disk is storage_full; the log stays unbroken and goes on when there is room", (context) =>
+  test("[B1] a full disk is storage_full; the log stays unbroken and continues when there is room", (context) =>
     runOnSmallDisk(context, child("fill-live-log.ts"), "size=500k"));
 
   test("[V2] a symbolic link is neither read nor written through", async (context) => {
@@ -162,7 +162,7 @@ suite("the files of the live log", () => {
     assert.equal(await readFile(target, "utf8"), "");
   });
 
-  test("[V2] a folder that cannot be is refused when the log is opened", async (context) => {
+  test("[V2] a folder that cannot be created is refused when the log is opened", async (context) => {
     const file = join(await temporaryFolder(context), "file");
     await writeFile(file, "");
     const isRefused = (error: unknown): boolean => error instanceof AptoveError && error.code === "storage_failed";

@@ -1,10 +1,10 @@
 /**
- * The live log in files, so that every process on a data folder can follow every turn (B4) and a crash of
- * the runner loses nothing that anybody saw (R2): `<folder>/<turn id>.ndjson`, one per running turn. Appends
- * are not synced: after power loss the turn has failed anyhow, and its finished steps are in the records.
+ * The live log in files. So every process on a data folder can follow every turn (B4), and a crash of the runner loses nothing
+ * that any listener saw (R2). The file is `<folder>/<turn id>.ndjson`, one per running turn. Appends are not synced: after power
+ * loss the turn has failed anyway, and its finished steps are in the records.
  *
- * Readers in the runner's process are woken by the append itself; those in others look every
- * `livePollMs`, and read only what was added.
+ * Readers in the runner's process are woken by the append itself. Those in other processes poll every `livePollMs`, and read
+ * only what was added.
  */
 import { constants, mkdirSync, unlinkSync } from "node:fs";
 import { open, readdir } from "node:fs/promises";
@@ -16,14 +16,14 @@ import { storageFault } from "../../domain/storage-fault.ts";
 import { noFollowFlag } from "../../system/read-files.ts";
 import { systemCode } from "../../system/system-error.ts";
 import { checkTurnId, type EventLog } from "../event-log.ts";
-import { Waiters } from "../waiters.ts";
-import { readLines } from "./lines.ts";
-import { OwnLog } from "./own-log.ts";
+import { TurnWaiters } from "../turn-waiters.ts";
+import { readEventLines } from "./event-lines.ts";
+import { OwnTurnFile } from "./own-turn-file.ts";
 
-/** Other processes' logs whose ends are remembered; one that is forgotten is read from its beginning. */
+/** The maximum number of other processes' logs whose ends are remembered. A forgotten one is read from its beginning. */
 const endsMax = 1_024;
 
-/** Opens the live logs of a folder; makes it where it is not there. Throws `storage_full` or `storage_failed`. */
+/** Opens the live logs of a folder. Creates the folder if it does not exist. Throws `storage_full` or `storage_failed`. */
 export function fileEventLog({ folder }: { folder: string }): EventLog {
   try {
     mkdirSync(folder, { recursive: true, mode: 0o700 });
@@ -35,11 +35,11 @@ export function fileEventLog({ folder }: { folder: string }): EventLog {
 
 class FileEventLog implements EventLog {
   readonly #folder: string;
-  /** The turns that this process appends to, until they are dropped: they bound the memory. */
-  readonly #own = new Map<string, OwnLog>();
-  /** How far other processes' logs were read: the number of the last event, and the bytes up to its end. */
+  /** The turns that this process appends to, until they are dropped. They bound the memory. */
+  readonly #own = new Map<string, OwnTurnFile>();
+  /** How far other processes' logs were read: the number of the last event, and the length in bytes up to its end. */
   readonly #ends = new Map<string, { seq: number; length: number }>();
-  readonly #waiters = new Waiters();
+  readonly #waiters = new TurnWaiters();
   #isClosed = false;
 
   constructor(folder: string) {
@@ -56,8 +56,8 @@ class FileEventLog implements EventLog {
     }
   }
 
-  #ownLog(turnId: string): OwnLog {
-    const log = this.#own.get(turnId) ?? new OwnLog(this.#pathOf(turnId));
+  #ownLog(turnId: string): OwnTurnFile {
+    const log = this.#own.get(turnId) ?? new OwnTurnFile(this.#pathOf(turnId));
     this.#own.set(turnId, log);
     return log;
   }
@@ -68,13 +68,13 @@ class FileEventLog implements EventLog {
     return own.events.slice(Math.max(0, afterSeq));
   }
 
-  /** Reads from the end that was reached before, where the caller has the events up to there. */
+  /** Reads from the end that was reached before, if the caller has the events up to there. */
   async #readFile(turnId: string, afterSeq: number): Promise<SequencedEvent[] | null> {
     const known = this.#ends.get(turnId);
     const start = known !== undefined && known.seq <= afterSeq ? known : { seq: 0, length: 0 };
     try {
       const bytes = await bytesFrom(this.#pathOf(turnId), start.length);
-      const found = readLines(bytes, start.seq);
+      const found = readEventLines(bytes, start.seq);
       this.#rememberEnd(turnId, { seq: start.seq + found.events.length, length: start.length + found.length });
       return found.events.filter(({ seq }) => seq > afterSeq);
     } catch (error) {
@@ -95,13 +95,13 @@ class FileEventLog implements EventLog {
     checkTurnId(turnId);
     const own = this.#own.get(turnId);
     if (own === undefined) return this.#waitForOthers(turnId, afterSeq, signal);
-    // From here to the waiting nothing else runs, so no append goes by unheard.
+    // Nothing runs between this check and the wait, so no append is missed.
     if (own.events.length > afterSeq) return;
-    // Not for ever: where this process lost the turn, another one ends it.
+    // The time is limited because another process ends the turn if this one lost it.
     await this.#waiters.wait(turnId, signal, limits.livePollWithWakeUpsMs);
   }
 
-  /** Looks until another process has appended or dropped, but not for ever: it may not have been able to drop. Where there is no log it looks once. */
+  /** Polls until another process has appended or dropped, for a limited time, because that process may have failed to drop. Polls once if there is no log. */
   async #waitForOthers(turnId: string, afterSeq: number, signal: AbortSignal): Promise<void> {
     const end = performance.now() + limits.livePollWithWakeUpsMs;
     let events: SequencedEvent[] | null;
@@ -117,7 +117,7 @@ class FileEventLog implements EventLog {
     try {
       const names = await readdir(this.#folder);
       const found = names.flatMap((name) => (name.endsWith(".ndjson") ? [name.slice(0, -".ndjson".length)] : []));
-      // Its own also where another process has taken the file away: they are held until they are dropped here.
+      // The own turns are listed too, even if another process has deleted the file: they are kept until they are dropped here.
       return [...new Set([...found.filter(isId), ...this.#own.keys()])];
     } catch (error) {
       throw storageFault(`the live logs in ${this.#folder} could not be listed`, error);
@@ -158,7 +158,7 @@ class FileEventLog implements EventLog {
   }
 }
 
-/** What a file holds from `start` to where it ends now. Throws ENOENT where there is none. */
+/** Returns the content of a file from `start` to its current end. Throws ENOENT if there is no file. */
 async function bytesFrom(path: string, start: number): Promise<Buffer> {
   const file = await open(path, constants.O_RDONLY | noFollowFlag);
   try {
@@ -167,7 +167,7 @@ async function bytesFrom(path: string, start: number): Promise<Buffer> {
     let read = 0;
     while (read < bytes.length) {
       const { bytesRead } = await file.read(bytes, read, bytes.length - read, start + read);
-      // Somebody cut a torn line off meanwhile.
+      // Another process has cut off a torn line in the meantime.
       if (bytesRead === 0) break;
       read += bytesRead;
     }

@@ -1,8 +1,8 @@
-/** The live log in memory: for tests, and for a process that shares its turns with no other. It ends with the process. */
+/** The live log in memory: for tests, and for a process that shares its turns with no other. It is lost when the process ends. */
 import type { SequencedEvent, TurnEvent } from "../../domain/events.ts";
 import { limits } from "../../domain/limits.ts";
 import { checkTurnId, type EventLog } from "../event-log.ts";
-import { Waiters } from "../waiters.ts";
+import { TurnWaiters } from "../turn-waiters.ts";
 
 export function memoryEventLog(): EventLog {
   return new MemoryEventLog();
@@ -10,7 +10,7 @@ export function memoryEventLog(): EventLog {
 
 class MemoryEventLog implements EventLog {
   readonly #logs = new Map<string, SequencedEvent[]>();
-  readonly #waiters = new Waiters();
+  readonly #waiters = new TurnWaiters();
 
   async append(turnId: string, events: readonly TurnEvent[]): Promise<void> {
     checkTurnId(turnId);

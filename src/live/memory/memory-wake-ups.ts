@@ -1,14 +1,14 @@
 /** Wake-ups in memory: for tests, and for engines that share one process. */
-import { checkTopic, Subscribers, type WakeUps } from "../wake-ups.ts";
+import { checkTopic, WakeUpSubscribers, type WakeUps } from "../wake-ups.ts";
 
 export function memoryWakeUps(): WakeUps {
-  const sleepers = new Subscribers();
+  const subscribers = new WakeUpSubscribers();
   return {
     send(topic) {
       checkTopic(topic);
-      queueMicrotask(() => sleepers.wake(topic));
+      queueMicrotask(() => subscribers.wake(topic));
     },
-    on: (topic, wake) => sleepers.add(topic, wake),
+    on: (topic, wake) => subscribers.add(topic, wake),
     isConnected: () => true,
   };
 }

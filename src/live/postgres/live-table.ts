@@ -1,30 +1,30 @@
 /**
- * The table of the live log and the statements on it. A row holds the events of one append of one turn, as a list of
- * JSON, under the number of its last event; a turn without events yet has the row 0.
+ * The table of the live log and the statements on it. A row holds the events of one append of one turn, as a JSON list, under
+ * the number of its last event. A turn without events yet has the row 0.
  *
- * A row goes in only behind the one before it. So what is there is an unbroken beginning whatever happens, a row that
- * is sent twice is there once, and a log that was dropped stays dropped though its writer had not heard of that.
+ * A row is inserted only if the row before it exists. So the table always has an unbroken beginning, a row that is sent twice
+ * is stored once, and a dropped log stays dropped even if its writer does not know of the drop yet.
  */
 import type { Pool } from "pg";
 import type { SequencedEvent, TurnEvent } from "../../domain/events.ts";
 
-export const newsChannel = "aptove_live";
-export const wakeChannel = "aptove_wake";
-/** Any number will do, as long as every process takes the same one. */
+export const postgresProgressChannel = "aptove_live";
+export const postgresWakeChannel = "aptove_wake";
+/** The key of the table lock. Its value does not matter, but every process must use the same one. */
 const tableLock = 4_711_260_021;
-/** A notification holds 8,000 bytes, and one of these 50. */
-const newsPerNotification = 150;
+/** The maximum number of entries in a notification. It holds 8,000 bytes, and an entry has 50. */
+const entriesPerNotification = 150;
 
 export interface LiveRow {
   turnId: string;
-  /** The row that it stands behind; 0: it is the first. */
+  /** The number of the row before it. 0 for the first row. */
   previousSeq: number;
   lastSeq: number;
-  /** JSON of a list. */
+  /** The events as a JSON list. */
   events: string;
 }
 
-export interface Place {
+export interface EventPosition {
   turnId: string;
   afterSeq: number;
 }
@@ -38,7 +38,7 @@ export class LiveTable {
     this.#name = name;
   }
 
-  /** Looks first: a user who may not make tables can use one that was made for them. */
+  /** Creates the table unless it exists. A user who may not create tables can use an existing one. */
   async make(): Promise<void> {
     const { rows } = await this.#pool.query("select to_regclass($1) is not null as exists", [this.#name]);
     if (rows[0]?.exists === true) return;
@@ -54,12 +54,12 @@ export class LiveTable {
       commit`);
   }
 
-  /** Adds rows of different turns, and tells every process. */
+  /** Inserts rows of different turns, and notifies every process. */
   async insert(rows: readonly LiveRow[]): Promise<void> {
     await this.#pool.query({
       name: "live-insert",
       text: `
-        with news as (
+        with progress as (
           insert into ${this.#name} (turn_id, last_seq, events)
           select turn_id, last_seq, events
           from unnest($1::text[], $2::integer[], $3::integer[], $4::text[]) as row (turn_id, previous_seq, last_seq, events)
@@ -68,9 +68,9 @@ export class LiveTable {
           on conflict do nothing
           returning turn_id, last_seq
         ), numbered as (
-          select turn_id || ':' || last_seq as news, (row_number() over () - 1) / ${newsPerNotification} as part from news
+          select turn_id || ':' || last_seq as progress, (row_number() over () - 1) / ${entriesPerNotification} as part from progress
         )
-        select pg_notify('${newsChannel}', string_agg(news, ',')) from numbered group by part`,
+        select pg_notify('${postgresProgressChannel}', string_agg(progress, ',')) from numbered group by part`,
       values: [
         rows.map(({ turnId }) => turnId),
         rows.map(({ previousSeq }) => previousSeq),
@@ -80,26 +80,26 @@ export class LiveTable {
     });
   }
 
-  /** For each place what comes behind it; null: the turn has no log. */
-  async read(places: readonly Place[]): Promise<(SequencedEvent[] | null)[]> {
-    const { rows } = await this.#pool.query<{ place: number; last_seq: number | null; events: string | null }>({
+  /** Returns, for each position, the events after it. Null if the turn has no log. */
+  async read(positions: readonly EventPosition[]): Promise<(SequencedEvent[] | null)[]> {
+    const { rows } = await this.#pool.query<{ position: number; last_seq: number | null; events: string | null }>({
       name: "live-read",
       text: `
-        select place::integer - 1 as place, found.last_seq, found.events
-        from unnest($1::text[], $2::bigint[]) with ordinality as wanted (turn_id, after_seq, place)
+        select position::integer - 1 as position, found.last_seq, found.events
+        from unnest($1::text[], $2::bigint[]) with ordinality as wanted (turn_id, after_seq, position)
         cross join lateral (
           select last_seq, events from ${this.#name} row where row.turn_id = wanted.turn_id and last_seq > after_seq
           union all
           (select null, null from ${this.#name} row where row.turn_id = wanted.turn_id limit 1)
         ) as found
-        order by place, last_seq nulls first`,
-      values: [places.map(({ turnId }) => turnId), places.map(({ afterSeq }) => afterSeq)],
+        order by position, last_seq nulls first`,
+      values: [positions.map(({ turnId }) => turnId), positions.map(({ afterSeq }) => afterSeq)],
     });
-    const read: (SequencedEvent[] | null)[] = places.map(() => null);
-    for (const { place, last_seq: lastSeq, events } of rows) {
-      const found = (read[place] ??= []);
+    const read: (SequencedEvent[] | null)[] = positions.map(() => null);
+    for (const { position, last_seq: lastSeq, events } of rows) {
+      const found = (read[position] ??= []);
       if (lastSeq === null || events === null) continue;
-      const afterSeq = places[place]?.afterSeq ?? 0;
+      const afterSeq = positions[position]?.afterSeq ?? 0;
       found.push(...numbered(JSON.parse(events) as TurnEvent[], lastSeq).filter(({ seq }) => seq > afterSeq));
     }
     return read;
@@ -115,17 +115,17 @@ export class LiveTable {
       name: "live-drop",
       text: `
         with gone as (delete from ${this.#name} where turn_id = any($1) returning turn_id), numbered as (
-          select turn_id || ':' as news, (row_number() over () - 1) / ${newsPerNotification} as part
+          select turn_id || ':' as progress, (row_number() over () - 1) / ${entriesPerNotification} as part
           from (select distinct turn_id from gone) as turns
         )
-        select pg_notify('${newsChannel}', string_agg(news, ',')) from numbered group by part`,
+        select pg_notify('${postgresProgressChannel}', string_agg(progress, ',')) from numbered group by part`,
       values: [turnIds],
     });
   }
 
-  /** Tells every process; what cannot be told is lost. */
+  /** Wakes every process. A notification that cannot be sent is lost. */
   async wake(topic: string): Promise<void> {
-    await this.#pool.query("select pg_notify($1, $2)", [wakeChannel, topic]);
+    await this.#pool.query("select pg_notify($1, $2)", [postgresWakeChannel, topic]);
   }
 }
 

@@ -1,52 +1,52 @@
-/** The live log in PostgreSQL, for several servers without Redis, and behind Redis where there is one. */
+/** The live log in PostgreSQL, for several servers without Redis, and behind Redis if there is one. */
 import type { SequencedEvent, TurnEvent } from "../../domain/events.ts";
 import { limits } from "../../domain/limits.ts";
 import { AptoveError } from "../../domain/errors.ts";
 import { storageFault } from "../../domain/storage-fault.ts";
 import { pause } from "../../system/abort.ts";
 import { systemCode } from "../../system/system-error.ts";
-import { Batches } from "../batches.ts";
+import { Batcher } from "../batcher.ts";
 import { checkTurnId, type EventLog } from "../event-log.ts";
-import type { News } from "../news.ts";
-import { Waiters } from "../waiters.ts";
-import type { LiveRow, LiveTable, Place } from "./live-table.ts";
-import { OwnLog } from "./own-log.ts";
+import type { TurnProgressTracker } from "../turn-progress.ts";
+import { TurnWaiters } from "../turn-waiters.ts";
+import type { LiveRow, LiveTable, EventPosition } from "./live-table.ts";
+import { OwnTurnRows } from "./own-turn-rows.ts";
 
 const batchMax = { countMax: 1_000, weightMax: 8_388_608 };
 
 export interface PostgresEventLogParts {
   table: LiveTable;
-  news: News;
-  /** What wakes who waits; it is started when somebody waits. */
-  listening: { readonly isConnected: boolean; start(): void };
-  /** Ends the connections. */
+  progress: TurnProgressTracker;
+  /** The listener that wakes waiting readers. It is started for the first one. */
+  listener: { readonly isConnected: boolean; start(): void };
+  /** Closes the connections. */
   close(): Promise<void>;
 }
 
 export class PostgresEventLog implements EventLog {
   readonly #parts: PostgresEventLogParts;
-  /** The turns that this process appends to, until they are dropped: they bound the memory. */
-  readonly #own = new Map<string, OwnLog>();
-  /** One append of a turn at a time. */
+  /** The turns that this process appends to, until they are dropped. They bound the memory. */
+  readonly #own = new Map<string, OwnTurnRows>();
+  /** The running append of each turn: one at a time. */
   readonly #appending = new Map<string, Promise<void>>();
-  readonly #waiters = new Waiters();
-  readonly #inserts: Batches<LiveRow, void>;
-  readonly #reads: Batches<Place, SequencedEvent[] | null>;
-  readonly #drops: Batches<string, void>;
+  readonly #waiters = new TurnWaiters();
+  readonly #inserts: Batcher<LiveRow, void>;
+  readonly #reads: Batcher<EventPosition, SequencedEvent[] | null>;
+  readonly #drops: Batcher<string, void>;
   readonly #closing = new AbortController();
   #closed: Promise<void> | null = null;
 
   constructor(parts: PostgresEventLogParts) {
     const { table } = parts;
     this.#parts = parts;
-    this.#inserts = new Batches(async (rows) => (await table.insert(rows), []), batchMax);
-    this.#reads = new Batches((places) => table.read(places), batchMax);
-    this.#drops = new Batches(async (turnIds) => (await table.drop(turnIds), []), batchMax);
+    this.#inserts = new Batcher(async (rows) => (await table.insert(rows), []), batchMax);
+    this.#reads = new Batcher((positions) => table.read(positions), batchMax);
+    this.#drops = new Batcher(async (turnIds) => (await table.drop(turnIds), []), batchMax);
   }
 
   async append(turnId: string, events: readonly TurnEvent[]): Promise<void> {
     checkTurnId(turnId);
-    const own = this.#own.get(turnId) ?? new OwnLog(turnId);
+    const own = this.#own.get(turnId) ?? new OwnTurnRows(turnId);
     this.#own.set(turnId, own);
     own.add(events);
     const before = this.#appending.get(turnId);
@@ -63,7 +63,7 @@ export class PostgresEventLog implements EventLog {
     }
   }
 
-  async #write(turnId: string, own: OwnLog): Promise<void> {
+  async #write(turnId: string, own: OwnTurnRows): Promise<void> {
     await this.#patiently(async () => {
       if (own.events === null) own.load(await this.#reads.add({ turnId, afterSeq: 0 }));
       for (let row = own.next(); row !== null; row = own.next()) {
@@ -73,7 +73,7 @@ export class PostgresEventLog implements EventLog {
     });
   }
 
-  /** Waits for a server that is away for a moment: turns run on meanwhile, and listeners are not cut off (R5). */
+  /** Retries while the server is unreachable, for a limited time: turns continue to run, and listeners are not cut off (R5). */
   async #patiently<T>(action: () => Promise<T>): Promise<T> {
     const { signal } = this.#closing;
     const end = performance.now() + limits.liveAwayMsMax;
@@ -81,7 +81,7 @@ export class PostgresEventLog implements EventLog {
       try {
         return await action();
       } catch (error) {
-        if (!isAway(error) || signal.aborted || performance.now() + pauseMs > end) throw error;
+        if (!isUnreachable(error) || signal.aborted || performance.now() + pauseMs > end) throw error;
         await pause(pauseMs, signal);
       }
     }
@@ -100,22 +100,22 @@ export class PostgresEventLog implements EventLog {
 
   async wait(turnId: string, afterSeq: number, signal: AbortSignal): Promise<void> {
     checkTurnId(turnId);
-    const { news, listening } = this.#parts;
+    const { progress, listener } = this.#parts;
     const own = this.#own.get(turnId);
     if (own !== undefined) {
-      // From here to the waiting nothing else runs, so no append goes by unheard.
+      // Nothing runs between this check and the wait, so no append is missed.
       if ((own.events?.length ?? 0) <= afterSeq) await this.#waiters.wait(turnId, signal, limits.livePollWithWakeUpsMs);
       return;
     }
     if (this.#closing.signal.aborted) return;
-    listening.start();
-    const ms = listening.isConnected ? limits.livePollWithWakeUpsMs : limits.livePollWithoutWakeUpsMs;
-    await news.wait(turnId, afterSeq, { signal, ms });
+    listener.start();
+    const ms = listener.isConnected ? limits.livePollWithWakeUpsMs : limits.livePollWithoutWakeUpsMs;
+    await progress.wait(turnId, afterSeq, { signal, ms });
   }
 
   async list(): Promise<string[]> {
     try {
-      // Its own also where another process has dropped the rows: they are held until they are dropped here.
+      // The own turns are listed too, even if another process has dropped the rows: they are kept until they are dropped here.
       return [...new Set([...(await this.#parts.table.list()), ...this.#own.keys()])];
     } catch (error) {
       throw fault("the live logs could not be listed", error);
@@ -124,7 +124,7 @@ export class PostgresEventLog implements EventLog {
 
   async drop(turnId: string): Promise<void> {
     checkTurnId(turnId);
-    // A first row that is still on its way would be a new log.
+    // A first row that is written after the drop would start a new log.
     await this.#appending.get(turnId);
     this.#own.delete(turnId);
     try {
@@ -133,7 +133,7 @@ export class PostgresEventLog implements EventLog {
       throw fault(`the live log of the turn ${turnId} could not be dropped`, error);
     } finally {
       this.#waiters.wake(turnId);
-      this.#parts.news.tellDropped(turnId);
+      this.#parts.progress.reportDropped(turnId);
     }
   }
 
@@ -145,20 +145,20 @@ export class PostgresEventLog implements EventLog {
     this.#closing.abort();
     this.#own.clear();
     this.#waiters.wakeAll();
-    this.#parts.news.tellMissed();
+    this.#parts.progress.reportMissed();
     await Promise.all([...this.#appending.values(), this.#reads.idle(), this.#drops.idle()]);
     await this.#parts.close();
   }
 }
 
-/** No room, by SQL's own number for it, or whatever else it is. */
+/** Returns the error as `storage_full`, by SQL's code for it, or as `storage_failed`. */
 function fault(what: string, cause: unknown): AptoveError {
   if (systemCode(cause) !== "53100") return storageFault(what, cause);
   return new AptoveError("storage_full", `${what}: ${(cause as Error).message}`, { cause });
 }
 
-/** The server is not there, or starts, or takes nobody in: what it says of the statement itself has another number. */
-function isAway(error: unknown): boolean {
+/** Returns whether the server is unreachable, starting or refusing connections. Errors of the statement itself have other codes. */
+function isUnreachable(error: unknown): boolean {
   const code = systemCode(error);
   return !/^[0-9A-Z]{5}$/.test(code) || /^(08|57P|53300|40|25006)/.test(code) || code === "EPIPE";
 }

@@ -19,7 +19,7 @@ import { openPostgresRecords } from "../../records/sql/postgres/postgres.ts";
 import type { EventLog } from "../event-log.ts";
 import { eventLogSuite } from "../event-log.suite.ts";
 import { wakeUpsSuite } from "../wake-ups.suite.ts";
-import type { Live } from "../wake-ups.ts";
+import type { LiveStore } from "../wake-ups.ts";
 import { openPostgresLive } from "./postgres-live.ts";
 
 let server: TestPostgres;
@@ -28,20 +28,20 @@ before(async () => {
 });
 after(() => server.stop());
 
-interface Place {
+interface TestSchema {
   admin: pg.Client;
   schema: string;
-  open(): Promise<Live>;
+  open(): Promise<LiveStore>;
 }
 
-/** A schema of its own for one test, and the reports of all that is opened there. */
-async function place(context: TestContext): Promise<Place> {
+/** Makes a schema for one test, and collects the reports of everything that is opened there. */
+async function makeSchema(context: TestContext): Promise<TestSchema> {
   const schema = `Live "${(schemas += 1)}"`;
   const admin = new pg.Client({ connectionString: server.url });
   await admin.connect();
   context.after(() => admin.end());
   await admin.query(`create schema ${pg.escapeIdentifier(schema)}`);
-  const open = async (): Promise<Live> => {
+  const open = async (): Promise<LiveStore> => {
     const live = await openPostgresLive({ url: server.url, schema, report: () => undefined });
     context.after(() => live.log.close());
     return live;
@@ -51,12 +51,12 @@ async function place(context: TestContext): Promise<Place> {
 let schemas = 0;
 
 eventLogSuite("the live log in PostgreSQL", async (context) => {
-  const { open } = await place(context);
+  const { open } = await makeSchema(context);
   return { log: (await open()).log, reopen: async () => (await open()).log };
 });
 
 wakeUpsSuite("wake-ups by PostgreSQL", async (context) => {
-  const { open } = await place(context);
+  const { open } = await makeSchema(context);
   const [here, there] = await Promise.all([open(), open()]);
   return [here.wakeUps, there.wakeUps];
 });
@@ -86,8 +86,8 @@ async function follow(log: EventLog, turnId: string): Promise<SequencedEvent[]> 
 }
 
 suite("the live log in PostgreSQL, when things go wrong", () => {
-  test("[V2] [B4] connections that the server ends in mid-stream lose nothing, twice nothing, and are opened again", async (context) => {
-    const { admin, open } = await place(context);
+  test("[V2] [B4] when the server ends connections in mid-stream, nothing is lost or doubled, and they are opened again", async (context) => {
+    const { admin, open } = await makeSchema(context);
     const [writer, reader] = await Promise.all([open(), open()]);
     const turnId = newId();
     const events = [...Array.from({ length: 60 }, (_, n) => text(`${n} `)), finish];
@@ -104,8 +104,8 @@ suite("the live log in PostgreSQL, when things go wrong", () => {
     assert.deepEqual(await writer.log.read(turnId, 0), numbered(events));
   });
 
-  test("[R2] a log that another process dropped is not begun anew in its middle by who still writes it", async (context) => {
-    const { open } = await place(context);
+  test("[R2] a log that another process dropped is not started again in its middle by its writer", async (context) => {
+    const { open } = await makeSchema(context);
     const [asleep, recovery] = await Promise.all([open(), open()]);
     const turnId = newId();
     await asleep.log.append(turnId, [text("one")]);
@@ -118,8 +118,8 @@ suite("the live log in PostgreSQL, when things go wrong", () => {
     assert.deepEqual(await asleep.log.list(), []);
   });
 
-  test("[B1] a full disk is storage_full; the events keep their place and are there when there is room", async (context) => {
-    const { admin, schema, open } = await place(context);
+  test("[B1] a full disk is storage_full; the events keep their order and are written when there is room", async (context) => {
+    const { admin, schema, open } = await makeSchema(context);
     const [writer, reader] = await Promise.all([open(), open()]);
     await admin.query(`set search_path to ${pg.escapeIdentifier(schema)}`);
     await admin.query(`
@@ -133,7 +133,7 @@ suite("the live log in PostgreSQL, when things go wrong", () => {
     assert.deepEqual(await reader.log.read(turnId, 0), numbered([text("one"), text("two")]));
   });
 
-  test("[B1] a server that cannot be reached is storage_failed, and no secret is told", async () => {
+  test("[B1] a server that cannot be reached is storage_failed, and the error shows no secret", async () => {
     const url = "postgres://me:s3cret@localhost/none?host=/nowhere";
     await assert.rejects(openPostgresLive({ url, report: () => undefined }), (error: Error & { code?: string }) => {
       assert.equal(error.code, "storage_failed");
@@ -143,9 +143,9 @@ suite("the live log in PostgreSQL, when things go wrong", () => {
   });
 });
 
-/** Two servers on one database, with the same blobs. */
+/** Opens two servers on one database, with the same blobs. */
 async function twoServers(context: TestContext, options: TestEngineOptions): Promise<[TestEngine, TestEngine]> {
-  const { schema, open } = await place(context);
+  const { schema, open } = await makeSchema(context);
   const blobs = memoryBlobs();
   const join = async (): Promise<TestEngine> => {
     const records = await openPostgresRecords({ url: server.url, schema });
@@ -156,7 +156,7 @@ async function twoServers(context: TestContext, options: TestEngineOptions): Pro
 }
 
 suite("two servers on one PostgreSQL", () => {
-  test("[V2] [B4] a turn that runs on one is read from the other at every split point, while it runs and after", async (context) => {
+  test("[V2] [B4] a turn that runs on one server is read from the other at every split point, while it runs and after", async (context) => {
     const gate = Promise.withResolvers<void>();
     const script = (): ScriptedAnswer => [
       { thinks: "let me see" },
@@ -186,7 +186,7 @@ suite("two servers on one PostgreSQL", () => {
     assert.deepEqual(await here.deps.log.list(), []);
   });
 
-  test("[R3] [V4] a turn that runs on one is steered and stopped from the other, without anybody looking by itself", async (context) => {
+  test("[R3] [V4] a turn that runs on one server is steered and stopped from the other, without polling", async (context) => {
     context.mock.timers.enable({ apis: ["setInterval"] });
     const never = new Promise<void>(() => undefined);
     const [here, there] = await twoServers(context, { script: () => [{ says: ["one ", never] }] });

@@ -1,36 +1,36 @@
 /**
  * The live log and the wake-ups of several servers on one PostgreSQL: a table for the events (docs/formats/live.md),
- * notifications for the news of them, and polling behind those. `pg` is loaded when it is opened.
+ * notifications for new events, and polling in case a notification is lost. `pg` is loaded when it is opened.
  *
- * Its connections are its own: a turn's events do not wait behind the queries of the records, nor they behind it.
+ * It has connections of its own: a turn's events do not wait for the queries of the records, nor the other way round.
  */
 import { storageFault } from "../../domain/storage-fault.ts";
 import { limits } from "../../domain/limits.ts";
 import { asLibpq } from "../../system/postgres-url.ts";
-import { News, readNews } from "../news.ts";
-import { checkTopic, Subscribers, type Live } from "../wake-ups.ts";
-import { Listening } from "./listening.ts";
-import { LiveTable, newsChannel, wakeChannel } from "./live-table.ts";
+import { TurnProgressTracker, readTurnProgress } from "../turn-progress.ts";
+import { checkTopic, WakeUpSubscribers, type LiveStore } from "../wake-ups.ts";
+import { PostgresListener } from "./postgres-listener.ts";
+import { LiveTable, postgresProgressChannel, postgresWakeChannel } from "./live-table.ts";
 import { PostgresEventLog } from "./postgres-event-log.ts";
 
 export interface PostgresLiveOptions {
-  /** As libpq takes it, `sslmode` and the files of certificates included. */
+  /** The connection URL in libpq's form, including `sslmode` and the certificate files. */
   url: string;
-  /** Where the table is; it must be there. Absent: where the user's search path says. */
+  /** The schema of the table; it must exist. Absent: the user's search path decides. */
   schema?: string;
-  /** Until when a connection must be had, and after what silence the system asks whether the other side is there. */
+  /** The timeout of a connection, and the silence after which the system checks the other side, in milliseconds. */
   connectMs?: number;
   keepAliveMs?: number;
-  /** What `pg_stat_activity` shows, with " live" behind it. */
+  /** The name in `pg_stat_activity`, where " live" is added to it. */
   applicationName?: string;
   report(message: string, error?: unknown): void;
 }
 
-/** One writes, one reads, and one for all else. */
+/** The maximum number of connections: one for writing, one for reading, and one for everything else. */
 const connectionsMax = 3;
 
-/** Makes the table where it is not there. Throws `storage_failed`. */
-export async function openPostgresLive({ url, schema, report, ...given }: PostgresLiveOptions): Promise<Live> {
+/** Opens the log and creates its table if it does not exist. Throws `storage_failed`. */
+export async function openPostgresLive({ url, schema, report, ...given }: PostgresLiveOptions): Promise<LiveStore> {
   const { default: pg } = await import("pg");
   const settings = {
     connectionString: asLibpq(url),
@@ -41,7 +41,7 @@ export async function openPostgresLive({ url, schema, report, ...given }: Postgr
     application_name: `${given.applicationName ?? "aptove"} live`,
   };
   const pool = new pg.Pool({ ...settings, max: connectionsMax });
-  // An idle connection broke: the pool has dropped it.
+  // An idle connection broke, and the pool has removed it.
   pool.on("error", () => undefined);
   const table = new LiveTable(
     pool,
@@ -53,38 +53,38 @@ export async function openPostgresLive({ url, schema, report, ...given }: Postgr
     await pool.end();
     throw storageFault("the live log in PostgreSQL could not be opened", error);
   }
-  const news = new News();
-  const sleepers = new Subscribers();
-  const listening = new Listening({
+  const progress = new TurnProgressTracker();
+  const subscribers = new WakeUpSubscribers();
+  const listener = new PostgresListener({
     settings,
-    channels: [newsChannel, wakeChannel],
+    channels: [postgresProgressChannel, postgresWakeChannel],
     onMessage: (channel, payload) => {
-      if (channel === wakeChannel) sleepers.wake(payload);
-      else news.tellAll(readNews(payload));
+      if (channel === postgresWakeChannel) subscribers.wake(payload);
+      else progress.reportAll(readTurnProgress(payload));
     },
     onMissed: () => {
-      news.tellMissed();
-      sleepers.wakeAll();
+      progress.reportMissed();
+      subscribers.wakeAll();
     },
     report,
   });
   const close = async (): Promise<void> => {
-    sleepers.clear();
-    await listening.close();
+    subscribers.clear();
+    await listener.close();
     await pool.end();
   };
   return {
-    log: new PostgresEventLog({ table, news, listening, close }),
+    log: new PostgresEventLog({ table, progress, listener, close }),
     wakeUps: {
       send(topic) {
         checkTopic(topic);
         table.wake(topic).catch(() => undefined);
       },
       on(topic, wake) {
-        listening.start();
-        return sleepers.add(topic, wake);
+        listener.start();
+        return subscribers.add(topic, wake);
       },
-      isConnected: () => listening.isConnected,
+      isConnected: () => listener.isConnected,
     },
   };
 }

@@ -1,32 +1,32 @@
 /**
- * The live log in Redis, with another one behind it. Redis has each event first, and tells it to every server; a moment
- * later it is in the log behind as well, many at a time. So Redis may be flushed, hang, or be gone at any time: readers
- * go on behind the place that they have in the other log, and the turn does not notice (R5).
+ * The live log in Redis, with another log behind it. Redis gets each event first and notifies every server. A moment later the
+ * log behind gets it too, many events at a time. So Redis may be flushed, hang, or be unreachable at any time: readers continue
+ * from their position in the other log, and the turn is not affected (R5).
  */
 import type { SequencedEvent, TurnEvent } from "../../domain/events.ts";
 import { limits } from "../../domain/limits.ts";
 import { checkTurnId, readAll, type EventLog } from "../event-log.ts";
-import type { News } from "../news.ts";
-import { Waiters } from "../waiters.ts";
-import type { Connection } from "./connection.ts";
-import { OwnTurn, type Left } from "./own-turn.ts";
-import type { Streams } from "./streams.ts";
+import type { TurnProgressTracker } from "../turn-progress.ts";
+import { TurnWaiters } from "../turn-waiters.ts";
+import type { RedisConnection } from "./redis-connection.ts";
+import { OwnTurnStream, type EarlierEvents } from "./own-turn-stream.ts";
+import type { TurnStreams } from "./turn-streams.ts";
 
 export interface RedisEventLogParts {
-  connection: Connection;
-  streams: Streams;
-  news: News;
+  connection: RedisConnection;
+  streams: TurnStreams;
+  progress: TurnProgressTracker;
   behind: EventLog;
   report(message: string, error?: unknown): void;
 }
 
 export class RedisEventLog implements EventLog {
   readonly #parts: RedisEventLogParts;
-  /** The turns that this process appends to, until they are dropped: they bound the memory. */
-  readonly #own = new Map<string, OwnTurn>();
-  readonly #waiters = new Waiters();
-  /** Turns with events that the log behind does not have. */
-  readonly #unwritten = new Set<OwnTurn>();
+  /** The turns that this process appends to, until they are dropped. They bound the memory. */
+  readonly #own = new Map<string, OwnTurnStream>();
+  readonly #waiters = new TurnWaiters();
+  /** Turns with events that the log behind does not have yet. */
+  readonly #unwritten = new Set<OwnTurnStream>();
   #timer: NodeJS.Timeout | null = null;
   #closed: Promise<void> | null = null;
 
@@ -36,7 +36,7 @@ export class RedisEventLog implements EventLog {
 
   async append(turnId: string, events: readonly TurnEvent[]): Promise<void> {
     checkTurnId(turnId);
-    const turn = this.#own.get(turnId) ?? new OwnTurn(turnId, { ...this.#parts, left: (id) => this.#left(id) });
+    const turn = this.#own.get(turnId) ?? new OwnTurnStream(turnId, { ...this.#parts, left: (id) => this.#left(id) });
     this.#own.set(turnId, turn);
     try {
       await turn.append(events);
@@ -46,22 +46,22 @@ export class RedisEventLog implements EventLog {
     }
   }
 
-  async #left(turnId: string): Promise<Left> {
+  async #left(turnId: string): Promise<EarlierEvents> {
     const [kept, all] = await Promise.all([readAll(this.#parts.behind, turnId), readAll(this, turnId)]);
     const isMore = (all?.length ?? 0) > (kept?.length ?? 0);
     return { events: (isMore ? all : kept) ?? [], given: kept?.length ?? null };
   }
 
-  #isDue(turn: OwnTurn): boolean {
+  #isDue(turn: OwnTurnStream): boolean {
     return !turn.isWritten && turn.readable !== null && this.#own.get(turn.turnId) === turn;
   }
 
-  #writeSoon(turn: OwnTurn): void {
+  #writeSoon(turn: OwnTurnStream): void {
     this.#unwritten.add(turn);
     this.#timer ??= setTimeout(() => void this.#writeAll(), limits.redisLagMs);
   }
 
-  /** All turns at once: the log behind makes one write of it. */
+  /** Writes all turns at once, so that the log behind combines them into one write. */
   async #writeAll(): Promise<void> {
     const turns = [...this.#unwritten];
     this.#unwritten.clear();
@@ -69,7 +69,7 @@ export class RedisEventLog implements EventLog {
     await Promise.all(turns.map((turn) => turn.write().catch((error: unknown) => faults.push(error))));
     if (faults.length > 0) this.#parts.report("events could not be written to the log behind Redis", faults[0]);
     this.#timer = null;
-    // And what came meanwhile.
+    // Events that arrived in the meantime are written next.
     for (const turn of [...turns, ...this.#unwritten]) if (this.#isDue(turn)) this.#writeSoon(turn);
   }
 
@@ -80,7 +80,7 @@ export class RedisEventLog implements EventLog {
     const { streams, behind } = this.#parts;
     const found = await streams.read(turnId, afterSeq).catch(() => null);
     if (found !== null && found.length > 0) return found;
-    // Nothing new, or Redis lacks it.
+    // Redis has nothing new, or lacks it.
     return (await behind.read(turnId, afterSeq)) ?? found;
   }
 
@@ -89,15 +89,15 @@ export class RedisEventLog implements EventLog {
     if (this.#closed !== null) return;
     const own = this.#own.get(turnId);
     if (own !== undefined) {
-      // From here to the waiting nothing else runs, so no append goes by unheard.
+      // Nothing runs between this check and the wait, so no append is missed.
       if ((own.readable ?? 0) <= afterSeq) await this.#waiters.wait(turnId, signal, limits.livePollWithWakeUpsMs);
       return;
     }
-    const { news, behind, connection } = this.#parts;
+    const { progress, behind, connection } = this.#parts;
     const over = new AbortController();
     const either = AbortSignal.any([signal, over.signal]);
     const ms = connection.isConnected ? limits.livePollWithWakeUpsMs : limits.livePollWithoutWakeUpsMs;
-    const waits = [news.wait(turnId, afterSeq, { signal: either, ms }), behind.wait(turnId, afterSeq, either)];
+    const waits = [progress.wait(turnId, afterSeq, { signal: either, ms }), behind.wait(turnId, afterSeq, either)];
     await Promise.race(waits);
     over.abort();
     await Promise.all(waits);
@@ -110,17 +110,17 @@ export class RedisEventLog implements EventLog {
   async drop(turnId: string): Promise<void> {
     checkTurnId(turnId);
     const own = this.#own.get(turnId);
-    const { streams, behind, news } = this.#parts;
-    // What is still on its way would be a new log.
+    const { streams, behind, progress } = this.#parts;
+    // An event that is written after the drop would start a new log.
     await own?.idle();
     this.#own.delete(turnId);
     if (own !== undefined) this.#unwritten.delete(own);
     try {
-      // Without Redis it goes by itself after a while.
+      // If Redis is unreachable, the stream expires by itself.
       await Promise.all([streams.drop(turnId).catch(() => undefined), behind.drop(turnId)]);
     } finally {
       this.#waiters.wake(turnId);
-      news.tellDropped(turnId);
+      progress.reportDropped(turnId);
     }
   }
 
@@ -129,13 +129,13 @@ export class RedisEventLog implements EventLog {
   }
 
   async #close(): Promise<void> {
-    const { connection, behind, news, report } = this.#parts;
+    const { connection, behind, progress, report } = this.#parts;
     const turns = [...this.#own.values()].filter((turn) => turn.readable !== null);
     this.#own.clear();
     this.#unwritten.clear();
     clearTimeout(this.#timer ?? undefined);
     this.#waiters.wakeAll();
-    news.tellMissed();
+    progress.reportMissed();
     const keep = (error: unknown): void => report("events could not be written to the log behind Redis", error);
     await Promise.all(turns.map((turn) => turn.write().catch(keep)));
     await connection.close();

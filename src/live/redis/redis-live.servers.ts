@@ -1,4 +1,4 @@
-/** The live log on a real Redis, before a real PostgreSQL: how it is kept, and what happens when Redis does not behave. */
+/** The live log on a real Redis in front of a real PostgreSQL: how it is stored, and what happens when Redis fails. */
 import assert from "node:assert/strict";
 import { join } from "node:path";
 import { after, before, suite, test, type TestContext } from "node:test";
@@ -18,9 +18,9 @@ import type { EventLog } from "../event-log.ts";
 import { eventLogSuite } from "../event-log.suite.ts";
 import { fileEventLog } from "../files/file-event-log.ts";
 import { openPostgresLive } from "../postgres/postgres-live.ts";
-import type { Live } from "../wake-ups.ts";
+import type { LiveStore } from "../wake-ups.ts";
 import { wakeUpsSuite } from "../wake-ups.suite.ts";
-import { redisFault } from "./ask-redis.ts";
+import { probeRedis } from "./probe-redis.ts";
 import { openRedisLive } from "./redis-live.ts";
 
 let redis: TestRedis;
@@ -32,21 +32,21 @@ after(() => Promise.all([redis.stop(), postgres.stop()]));
 
 const report = (): void => undefined;
 
-test("[B1] Redis says of an address whether it takes it", async () => {
-  assert.equal(await redisFault(redis.url), null);
+test("[B1] the check of a Redis address returns null, or why the server refuses it", async () => {
+  assert.equal(await probeRedis(redis.url), null);
   const { host } = new URL(redis.url);
-  assert.match((await redisFault(`redis://nobody:s3cret@${host}`)) ?? "", /WRONGPASS|AUTH/);
+  assert.match((await probeRedis(`redis://stranger:s3cret@${host}`)) ?? "", /WRONGPASS|AUTH/);
 });
 
-/** Until Redis is there: before, everything goes to the log behind it. */
-async function open(context: TestContext, behind: Parameters<typeof openRedisLive>[0]["behind"]): Promise<Live> {
+/** Opens the log and waits until Redis is connected. Before that, all events go to the log behind it. */
+async function open(context: TestContext, behind: Parameters<typeof openRedisLive>[0]["behind"]): Promise<LiveStore> {
   const live = openRedisLive({ url: redis.url, behind, report });
   context.after(() => live.log.close());
-  await untilHearing(live);
+  await untilConnected(live);
   return live;
 }
 
-async function untilHearing({ wakeUps }: Live): Promise<void> {
+async function untilConnected({ wakeUps }: LiveStore): Promise<void> {
   while (!wakeUps.isConnected()) await new Promise((resolve) => setTimeout(resolve, 1));
 }
 
@@ -61,14 +61,14 @@ wakeUpsSuite("wake-ups by Redis", async (context) => {
   return [(await open(context, await behind())).wakeUps, (await open(context, await behind())).wakeUps];
 });
 
-/** Two servers, on the same Redis and PostgreSQL, and what the log behind has by itself. */
-async function servers(context: TestContext): Promise<{ writer: Live; reader: Live; behind: EventLog }> {
+/** Opens two servers on the same Redis and PostgreSQL, and the log behind them alone. */
+async function servers(context: TestContext): Promise<{ writer: LiveStore; reader: LiveStore; behind: EventLog }> {
   const schema = `live_${(schemas += 1)}`;
   const admin = new pg.Client({ connectionString: postgres.url });
   await admin.connect();
   await admin.query(`create schema ${schema}`);
   await admin.end();
-  const openBehind = (): Promise<Live> => openPostgresLive({ url: postgres.url, schema, report });
+  const openBehind = (): Promise<LiveStore> => openPostgresLive({ url: postgres.url, schema, report });
   const { log: behind } = await openBehind();
   context.after(() => behind.close());
   return { writer: await open(context, await openBehind()), reader: await open(context, await openBehind()), behind };
@@ -127,7 +127,7 @@ suite("Redis that does not behave", () => {
     ],
   ];
   for (const [what, doTo] of faults) {
-    test(`[V2] [V3] [R5] Redis ${what} in mid-stream: listeners elsewhere get every event once, and nobody waits long`, async (context) => {
+    test(`[V2] [V3] [R5] Redis ${what} in mid-stream: listeners elsewhere get every event once, and no listener waits long`, async (context) => {
       const { writer, reader, behind } = await servers(context);
       const turnId = newId();
       const following = [follow(reader.log, turnId), follow(writer.log, turnId)];
@@ -137,7 +137,7 @@ suite("Redis that does not behave", () => {
         const begin = performance.now();
         await writer.log.append(turnId, [event]);
         longestMs = Math.max(longestMs, performance.now() - begin);
-        // What was acknowledged is readable from everywhere, whatever became of Redis.
+        // Acknowledged events are readable from every server, whatever happened to Redis.
         if (n === 59) assert.deepEqual(await reader.log.read(turnId, 55), numbered.slice(55, 60));
       }
       for (const got of await Promise.all(following)) assert.deepEqual(got, numbered);
@@ -159,26 +159,29 @@ suite("Redis that does not behave", () => {
       const behind = await openPostgresLive({ url: postgres.url, schema, report });
       const tell = (message: string): void => void reports.push(message);
       const live = openRedisLive({ url: redis.url, behind, report: tell });
-      await untilHearing(live);
+      await untilConnected(live);
       return await testEngine(context, { ...live, records, blobs, runner: testRunner(), script: () => [{ says }] });
     };
     const [here, there] = [await server(), await server()];
     const running = await here.start("count");
-    const heard: SequencedEvent[] = [];
+    const received: SequencedEvent[] = [];
     for await (const event of await there.engine.turns.events(alice, running.turnId, { afterSeq: 0 })) {
-      heard.push(event);
-      const { event: said } = event;
-      if (said.type !== "text_delta") continue;
-      if (said.delta === "two ") await redis.kill().then(gates[0]?.resolve);
-      if (said.delta === "three ") await redis.start().then(gates[1]?.resolve);
+      received.push(event);
+      const { event: payload } = event;
+      if (payload.type !== "text_delta") continue;
+      if (payload.delta === "two ") await redis.kill().then(gates[0]?.resolve);
+      if (payload.delta === "three ") await redis.start().then(gates[1]?.resolve);
     }
     assert.equal((await running.finished).status, "completed");
-    assert.deepEqual(heard, await all(running.events()));
-    assert.deepEqual([...new Set(reports)], ["Redis is away; until it is back events come from the log behind it"]);
+    assert.deepEqual(received, await all(running.events()));
+    assert.deepEqual(
+      [...new Set(reports)],
+      ["Redis is unreachable; until it is back, events are read from the log behind it"],
+    );
     assert.deepEqual(here.reports, []);
   });
 
-  test("[V2] [R2] what Redis has lost is in the log behind it a moment later, though the turn is silent", async (context) => {
+  test("[V2] [R2] events that Redis lost are in the log behind it a moment later, even if the turn is silent", async (context) => {
     const { writer, reader, behind } = await servers(context);
     const turnId = newId();
     await writer.log.append(turnId, events.slice(0, 3));
@@ -188,7 +191,7 @@ suite("Redis that does not behave", () => {
     assert.deepEqual(await behind.read(turnId, 0), numbered.slice(0, 3));
   });
 
-  test("[V3] a turn's stream in Redis has its events by their numbers, goes by itself after a while, and with the turn", async (context) => {
+  test("[V3] a turn's stream in Redis has its events by their numbers, and ends with the turn or expires", async (context) => {
     const { writer } = await servers(context);
     const turnId = newId();
     await writer.log.append(turnId, events.slice(0, 2));

@@ -1,51 +1,51 @@
 /**
- * The live log and the wake-ups of several servers on one Redis, before a log that keeps what Redis may lose
- * (docs/formats/live.md). `@redis/client` is loaded when it is opened. Opening waits for nothing: a server starts
- * without Redis, and takes it when it is there.
+ * The live log and the wake-ups of several servers on one Redis, in front of a log that keeps what Redis may lose
+ * (docs/formats/live.md). `@redis/client` is loaded when it is opened. Opening waits for nothing: a server starts without Redis,
+ * and uses it once it is reachable.
  */
 import type { EventLog } from "../event-log.ts";
-import { News, readNews } from "../news.ts";
-import { checkTopic, Subscribers, type Live, type WakeUps } from "../wake-ups.ts";
-import { Connection } from "./connection.ts";
+import { TurnProgressTracker, readTurnProgress } from "../turn-progress.ts";
+import { checkTopic, WakeUpSubscribers, type LiveStore, type WakeUps } from "../wake-ups.ts";
+import { RedisConnection } from "./redis-connection.ts";
 import { RedisEventLog } from "./redis-event-log.ts";
-import { newsChannel, Streams, wakeChannel } from "./streams.ts";
+import { redisProgressChannel, TurnStreams, redisWakeChannel } from "./turn-streams.ts";
 
 export interface RedisLiveOptions {
-  /** `redis://[user][:password]@host:port[/database]`, or `rediss://` with TLS. */
+  /** The address: `redis://[user][:password]@host:port[/database]`, or `rediss://` with TLS. */
   url: string;
-  /** Closed with it. */
+  /** The log and wake-ups behind Redis. They are closed together with it. */
   behind: { log: EventLog; wakeUps?: WakeUps };
   report(message: string, error?: unknown): void;
 }
 
-export function openRedisLive({ url, behind, report }: RedisLiveOptions): Live {
-  const news = new News();
-  const sleepers = new Subscribers();
-  const connection = new Connection({
+export function openRedisLive({ url, behind, report }: RedisLiveOptions): LiveStore {
+  const progress = new TurnProgressTracker();
+  const subscribers = new WakeUpSubscribers();
+  const connection = new RedisConnection({
     url,
-    channels: [newsChannel, wakeChannel],
+    channels: [redisProgressChannel, redisWakeChannel],
     onMessage: (channel, message) => {
-      if (channel === wakeChannel) sleepers.wake(message);
-      else news.tellAll(readNews(message));
+      if (channel === redisWakeChannel) subscribers.wake(message);
+      else progress.reportAll(readTurnProgress(message));
     },
     onMissed: () => {
-      news.tellMissed();
-      sleepers.wakeAll();
+      progress.reportMissed();
+      subscribers.wakeAll();
     },
     report,
   });
-  const streams = new Streams(connection);
+  const streams = new TurnStreams(connection);
   return {
-    log: new RedisEventLog({ connection, streams, news, behind: behind.log, report }),
+    log: new RedisEventLog({ connection, streams, progress, behind: behind.log, report }),
     wakeUps: {
-      // Both ways: either may be away, and a wake-up that comes twice does no harm.
+      // The wake-up is sent both ways: either may be unreachable, and a doubled wake-up does no harm.
       send(topic) {
         checkTopic(topic);
         behind.wakeUps?.send(topic);
         streams.wake(topic).catch(() => undefined);
       },
       on(topic, wake) {
-        const ends = [sleepers.add(topic, wake), behind.wakeUps?.on(topic, wake)];
+        const ends = [subscribers.add(topic, wake), behind.wakeUps?.on(topic, wake)];
         return () => {
           for (const end of ends) end?.();
         };

@@ -1,4 +1,4 @@
-/** Finished turns that are taken over, in memory. */
+/** Imports of sessions and finished turns, in memory. */
 import type { ImportedRecords, ImportedTurn, ImportRecords, ImportResult, SessionGrowth } from "../imports.ts";
 import type { Rows } from "./rows.ts";
 import { importMail } from "./subagents.ts";

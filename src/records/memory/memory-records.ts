@@ -1,6 +1,6 @@
 /**
- * Records in memory: the store for tests, and for a program that embeds aptove and needs no history after the
- * process. A method runs from its first to its last line without waiting, so each is a transaction by itself.
+ * Records in memory: the store for tests, and for a program that embeds aptove and needs no history after its process ends. A
+ * method runs from its first to its last line without waiting, so each is a transaction by itself.
  */
 import type { RecordStore } from "../record-store.ts";
 import { wrapMethods } from "../wrap-methods.ts";
@@ -21,7 +21,7 @@ import { storageRecords } from "./storage.ts";
 import { subagentRecords } from "./subagents.ts";
 import { turnRecords } from "./turns.ts";
 
-/** Makes an empty store. Its data ends with it. `now` is the clock by which leases expire (R1). */
+/** Makes an empty store. Its data is lost when the process ends. `now` is the clock by which leases expire (R1). */
 export function memoryRecords({ now = Date.now }: { now?: () => number } = {}): RecordStore {
   const rows = emptyRows();
   const isolated = withCopies({

@@ -13,7 +13,7 @@ import type { DeviceOwner, HeadMove, IdempotentRequest, Runner, TurnControl, Tur
 export interface Rows {
   sessions: Map<string, Session>;
   turns: Map<string, Turn>;
-  /** The ids of imported turns. Their authors do not take part in the session for them. */
+  /** The ids of imported turns. They do not make their authors participants of the session. */
   imported: Map<string, true>;
   /** The key is the session and the user. */
   participants: Map<string, { sessionId: string; userId: string }>;
@@ -32,7 +32,7 @@ export interface Rows {
   orgs: Map<string, Org>;
   users: Map<string, User>;
   keys: Map<string, ApiKey>;
-  /** The key is the id by which a device names itself. */
+  /** The key is the id that the device uses for itself. */
   devices: Map<string, DeviceOwner>;
   pairingCodes: Map<string, PairingCode>;
   storeFacts: Map<string, string>;
@@ -68,7 +68,7 @@ export function emptyRows(): Rows {
   };
 }
 
-/** A key made of two; JSON keeps `a`,`bc` apart from `ab`,`c`. */
+/** Returns a key that is made of two parts. JSON keeps `a`,`bc` apart from `ab`,`c`. */
 export function pairKey(first: string, second: string | number): string {
   return JSON.stringify([first, second]);
 }
@@ -79,10 +79,10 @@ export function insert<Row>(table: Map<string, Row>, key: string, row: Row): voi
 }
 
 export function assertFree(table: ReadonlyMap<string, unknown>, key: string): void {
-  if (table.has(key)) throw new AptoveError("storage_failed", `there is a row with the key ${key} already`);
+  if (table.has(key)) throw new AptoveError("storage_failed", `a row with the key ${key} exists already`);
 }
 
-/** Oldest first; equal times by id. */
+/** Compares two rows: the older one comes first, and equal times are ordered by id. */
 export function byAge(a: { createdAt: number; id: string }, b: { createdAt: number; id: string }): number {
   return a.createdAt - b.createdAt || (a.id < b.id ? -1 : 1);
 }

@@ -1,14 +1,14 @@
-/** Search in memory (S8): every text of every session that the caller sees. */
+/** Search in memory (S8): it reads every text of every session that the caller may see. */
 import type { Session } from "../../domain/session.ts";
 import type { SearchRecords, TextHit, TextQuery } from "../search.ts";
 import {
   excerptOf,
   foldedText,
   foldedWords,
-  placesToShow,
+  matchesToShow,
   storableText,
   wordsIn,
-  type MatchPlace,
+  type WordMatch,
 } from "../search-text.ts";
 import type { Rows } from "./rows.ts";
 import { isVisible, newestFirst } from "./sessions.ts";
@@ -29,7 +29,7 @@ function search(rows: Rows, query: TextQuery): TextHit[] {
     (session) => isVisible(rows, session, query) && (workspaceId === undefined || session.workspaceId === workspaceId),
   );
   const hits = visible.toSorted(newestFirst).flatMap((session): TextHit[] => {
-    const shown = placesToShow(placesIn(rows, session, words), words.length);
+    const shown = matchesToShow(matchesIn(rows, session, words), words.length);
     if (shown === null) return [];
     const matches = shown.map(({ where, turnId, text }) => ({ where, turnId, excerpt: excerptOf(text, words) }));
     return [{ session, matches }];
@@ -37,22 +37,22 @@ function search(rows: Rows, query: TextQuery): TextHit[] {
   return hits.slice(0, query.limit);
 }
 
-interface TextPlace extends MatchPlace {
+interface TextWordMatch extends WordMatch {
   turnId: string | null;
   text: string;
 }
 
-function placesIn(rows: Rows, session: Session, words: readonly string[]): TextPlace[] {
-  const place = (rest: Omit<TextPlace, "words">): TextPlace => {
+function matchesIn(rows: Rows, session: Session, words: readonly string[]): TextWordMatch[] {
+  const matchOf = (rest: Omit<TextWordMatch, "words">): TextWordMatch => {
     const text = storableText(rest.text);
     return { ...rest, text, words: wordsIn(foldedText(text), words) };
   };
-  const places = [place({ where: "name", sequence: Infinity, turnId: null, text: session.name })];
+  const found = [matchOf({ where: "name", sequence: Infinity, turnId: null, text: session.name })];
   for (const { id, sessionId, sequence } of rows.turns.values()) {
     const text = rows.texts.get(id);
     if (sessionId !== session.id || text === undefined) continue;
-    places.push(place({ where: "instruction", sequence, turnId: id, text: text.instruction }));
-    places.push(place({ where: "answer", sequence, turnId: id, text: text.answer }));
+    found.push(matchOf({ where: "instruction", sequence, turnId: id, text: text.instruction }));
+    found.push(matchOf({ where: "answer", sequence, turnId: id, text: text.answer }));
   }
-  return places.filter((each) => each.words !== 0);
+  return found.filter((each) => each.words !== 0);
 }

@@ -1,4 +1,4 @@
-/** Sessions in memory, and the tree that they form. */
+/** Sessions in memory, and the tree of their turns. */
 import type { Session } from "../../domain/session.ts";
 import { mayBeParent } from "../../domain/turn.ts";
 import { changedSession } from "../changed-session.ts";

@@ -30,7 +30,10 @@ function messagesOf(rows: Rows, sessionId: string): MailboxMessage[] {
   return [...rows.mailbox.values()].filter((message) => message.sessionId === sessionId);
 }
 
-export function besideRefusal(rows: Rows, { turn, subagent: bounds, mail = [] }: TurnOpening): OpenResult | null {
+export function subagentOrMailRefusal(
+  rows: Rows,
+  { turn, subagent: bounds, mail = [] }: TurnOpening,
+): OpenResult | null {
   if (turn.subagent !== undefined && bounds !== undefined) {
     const { id } = turn.subagent;
     const turns = subagentTurnsOf(rows, turn.sessionId);

@@ -4,7 +4,7 @@ import { mayBeParent, type PendingTurn } from "../../domain/turn.ts";
 import type { FinishResult, OpenResult, TurnFinish, TurnOpening, TurnRecords } from "../turns.ts";
 import { limitRefusal } from "./limits.ts";
 import { assertFree, insert, isParticipant, pairKey, runningTurn, type Rows } from "./rows.ts";
-import { besideRefusal, putMessage, settleMail, takeMail } from "./subagents.ts";
+import { subagentOrMailRefusal, putMessage, settleMail, takeMail } from "./subagents.ts";
 
 export function turnRecords(rows: Rows, now: () => number): TurnRecords {
   return {
@@ -58,7 +58,7 @@ function openTurn(rows: Rows, opening: TurnOpening, now: number): OpenResult {
   const { headTurnId } = session;
   const isElsewhere = draft.subagent === undefined && headTurnId !== expectedHead;
   if (isElsewhere || rows.turns.has(draft.id)) return { outcome: "head_moved", headTurnId };
-  const refusal = besideRefusal(rows, opening);
+  const refusal = subagentOrMailRefusal(rows, opening);
   if (refusal !== null) return refusal;
 
   const turn: PendingTurn = { ...draft, sequence: session.lastSequence + 1, leaseExpiresAt: now + leaseMs };
@@ -106,7 +106,7 @@ function finishTurn(rows: Rows, finish: TurnFinish): FinishResult {
   return { outcome: "finished" };
 }
 
-/** All of them, or none where one is there already. */
+/** Inserts all of the steps, or throws and inserts none if one of them exists already. */
 export function insertSteps(rows: Rows, steps: readonly Step[]): void {
   const keyed = steps.map((step) => [pairKey(step.turnId, step.index), step] as const);
   for (const [key] of keyed) assertFree(rows.steps, key);

@@ -1,8 +1,8 @@
-/** Many ids in few queries: an engine takes only so many parameters at once. */
+/** Queries for many ids, split into batches: a database accepts only a limited number of parameters per statement. */
 
 const batchSize = 1_000;
 
-/** Calls `ask` for each batch and returns all answers in one list. */
+/** Calls `ask` for each batch and returns all results in one list. */
 export async function inBatches<Id, Answer>(
   ids: readonly Id[],
   ask: (batch: Id[]) => Promise<Answer[]>,

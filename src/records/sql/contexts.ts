@@ -48,7 +48,7 @@ function versionsOf(db: Kysely<Tables>, { orgId, kind, id }: ContextName) {
   return db.selectFrom("context_versions").where("org_id", "=", orgId).where("kind", "=", kind).where("id", "=", id);
 }
 
-/** Whoever moves the pointer writes the version; a second one finds it moved. */
+/** Moves the pointer first. The process that moves it writes the version; any other process finds it moved and is refused. */
 async function put(tx: Transaction<Tables>, version: ContextVersion): Promise<ContextPut> {
   if (!(await movePointer(tx, version))) {
     const { orgId, kind, id } = version;

@@ -10,7 +10,7 @@ import type { PairingCodeRow, Tables } from "./tables.ts";
 export function deviceRecords(db: Kysely<Tables>, dialect: SqlDialect): DeviceRecords {
   return {
     async register(device) {
-      // Nearly always the device has an owner already, and a read does not take the lock for writing.
+      // Nearly always the device has an owner already, and a read does not need the write lock.
       return (await findOwner(db, device)) ?? (await db.transaction().execute((tx) => ownDevice(tx, device)));
     },
     insertCode: (code) =>
@@ -26,7 +26,7 @@ export function deviceRecords(db: Kysely<Tables>, dialect: SqlDialect): DeviceRe
   };
 }
 
-/** All open codes are held from the first line to the end, so guesses that come at once are counted one by one. */
+/** Locks all open codes for the whole transaction, so that simultaneous guesses are counted one by one. */
 async function claimCode(tx: Transaction<Tables>, dialect: SqlDialect, claim: PairingClaim): Promise<ClaimResult> {
   const open = await tx
     .selectFrom("pairing_codes")
@@ -35,7 +35,7 @@ async function claimCode(tx: Transaction<Tables>, dialect: SqlDialect, claim: Pa
     .where("tries_left", ">", 0)
     .where("expires_at", ">", claim.at)
     .orderBy("id")
-    .modifyEnd(dialect.hold("update"))
+    .modifyEnd(dialect.lockRows("update"))
     .execute();
   const code = open.find(({ hash }) => hash === claim.hash);
   if (code === undefined) {

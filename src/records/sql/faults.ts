@@ -1,4 +1,4 @@
-/** Classifies an engine's errors: the few that the store acts on, and the rest as catalogued errors. */
+/** Classifies a database engine's errors: the few that the store reacts to, and the rest as errors of the catalogue. */
 import { AptoveError } from "../../domain/errors.ts";
 import { storageFault } from "../../domain/storage-fault.ts";
 import { systemCode } from "../../system/system-error.ts";
@@ -8,7 +8,7 @@ const uniqueViolations = ["SQLITE_CONSTRAINT_UNIQUE", "SQLITE_CONSTRAINT_PRIMARY
 const fullDevice = ["SQLITE_FULL", "53100"];
 const undefinedTable = "42P01";
 
-/** Returns whether a unique index refused the row: another process was first. */
+/** Returns whether a unique index refused the row because another process was first. */
 export function isUniqueViolation(error: unknown): boolean {
   return uniqueViolations.includes(systemCode(error));
 }
@@ -18,13 +18,13 @@ export function isUndefinedTable(error: unknown): boolean {
   return systemCode(error) === undefinedTable;
 }
 
-/** Returns an engine's error as `storage_full` or `storage_failed`. `what` says what failed. */
+/** Returns an engine's error as `storage_full` or `storage_failed`. `what` names what failed. */
 export function recordsFault(what: string, error: unknown): AptoveError {
   if (!fullDevice.includes(systemCode(error))) return storageFault(what, error);
   return new AptoveError("storage_full", `${what}: there is no room left`, { cause: error });
 }
 
-/** Returns the same store. Its methods throw every error as a fault that names the method. */
+/** Returns the same store, whose methods throw every error as a storage error that names the method. */
 export function withRecordsFaults<T extends object>(store: T): T {
   return wrapMethods(store, (method, name) => async (...args) => {
     try {

@@ -1,4 +1,4 @@
-/** Finished turns that are taken over, in SQL: one transaction for all of them. */
+/** Imports of sessions and finished turns in SQL: one transaction for each import. */
 import type { Kysely, Transaction } from "kysely";
 import type { ImportedRecords, ImportedTurn, ImportRecords, ImportResult, SessionGrowth } from "../imports.ts";
 import { inBatches } from "./batches.ts";
@@ -12,7 +12,7 @@ import { textToRow } from "./rows/text-row.ts";
 import { turnToRow } from "./rows/turn-row.ts";
 import { latest } from "./turns.ts";
 
-/** Turns that are written with one statement for each table. */
+/** The number of turns that one statement per table inserts. */
 const turnsPerStatement = 50;
 
 export function importRecords(db: Kysely<Tables>, dialect: SqlDialect): ImportRecords {
@@ -28,7 +28,7 @@ export function importRecords(db: Kysely<Tables>, dialect: SqlDialect): ImportRe
   };
 }
 
-/** Looks first, and holds what it saw: after the first write only a unique index can still refuse. */
+/** Checks everything first and locks what it read: after the first write only a unique index can still refuse. */
 async function insertImported(
   tx: Transaction<Tables>,
   dialect: SqlDialect,
@@ -53,7 +53,7 @@ async function insertImported(
 async function holdParents(tx: Transaction<Tables>, dialect: SqlDialect, ids: readonly string[]): Promise<boolean> {
   const wanted = [...new Set(ids)];
   const held = await inBatches(wanted, (batch) =>
-    tx.selectFrom("turns").select("id").where("id", "in", batch).modifyEnd(dialect.hold("key share")).execute(),
+    tx.selectFrom("turns").select("id").where("id", "in", batch).modifyEnd(dialect.lockRows("key share")).execute(),
   );
   return held.length === wanted.length;
 }
@@ -71,7 +71,7 @@ async function isAsSeen(
     .where("head_turn_id", "is not distinct from", seen.headTurnId)
     .where("archived_at", "is", null)
     .where("deleted_at", "is", null)
-    .modifyEnd(dialect.hold("update"))
+    .modifyEnd(dialect.lockRows("update"))
     .executeTakeFirst();
   return session !== undefined;
 }

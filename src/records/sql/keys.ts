@@ -38,7 +38,7 @@ export function keyRecords(db: Kysely<Tables>): KeyRecords {
   };
 }
 
-/** One question for all that a request must know of its key: it is asked with every request. */
+/** Selects everything that a request must know about its key in one query, because this runs with every request. */
 function keyHolders(db: Kysely<Tables>) {
   return db
     .selectFrom("api_keys as k")

@@ -11,7 +11,7 @@ export function limitRecords(db: Kysely<Tables>, dialect: SqlDialect): LimitReco
     countRuns: (who) => countRuns(db, who),
     async takeRate({ scope, amount, windowMs }): Promise<RateTaken> {
       const slot = sql<number>`floor(${dialect.now()} / ${sql.lit(windowMs)})`;
-      // A clock that was set back does not bring an old window back.
+      // If the clock was set back, the current window stays.
       const row = await db
         .insertInto("rates")
         .values({ scope, slot, used: amount, previous: 0 })
@@ -40,9 +40,9 @@ export function limitRecords(db: Kysely<Tables>, dialect: SqlDialect): LimitReco
   };
 }
 
-type Who = { userId: string; orgId: string };
+type RunOwner = { userId: string; orgId: string };
 
-async function countRuns(db: Kysely<Tables>, { userId, orgId }: Who): Promise<{ user: number; org: number }> {
+async function countRuns(db: Kysely<Tables>, { userId, orgId }: RunOwner): Promise<{ user: number; org: number }> {
   const { user, org } = await db
     .selectNoFrom((eb) => [
       eb
@@ -64,8 +64,9 @@ async function countRuns(db: Kysely<Tables>, { userId, orgId }: Who): Promise<{ 
 }
 
 /**
- * Null: there is room. Whoever else would open a turn of the same user, or org, waits until the transaction ends, so that
- * two servers cannot both take the last place. Asked before anything is written or held.
+ * Returns why the turn may not open, or null if no limit is reached. Until the transaction ends, every other transaction
+ * that would open a turn of the same user, or org, waits, so two servers cannot both take the last free position. It
+ * must run before anything is written or locked.
  */
 export async function limitRefusal(
   tx: Transaction<Tables>,
@@ -75,7 +76,7 @@ export async function limitRefusal(
   if (runLimits === undefined) return null;
   const { orgId, perUser, perOrg } = runLimits;
   const userId = turn.createdBy;
-  const alone = dialect.alone(perOrg === null ? `runs of user ${userId}` : `runs of org ${orgId}`);
+  const alone = dialect.exclusiveLock(perOrg === null ? `runs of user ${userId}` : `runs of org ${orgId}`);
   if (alone !== null) await alone.execute(tx);
   const select = tx
     .selectFrom("turns")

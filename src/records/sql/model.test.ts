@@ -1,4 +1,4 @@
-/** The memory store is the obvious model of the contract: whatever is asked of both, SQL gives the same. */
+/** The memory store is the obvious model of the contract: for the same requests, SQL returns the same results. */
 import assert from "node:assert/strict";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -11,28 +11,28 @@ import type { PendingTurn } from "../../domain/turn.ts";
 import { memoryRecords } from "../memory/memory-records.ts";
 import type { RecordStore } from "../record-store.ts";
 import {
-  invite,
+  inviteUser,
   awkwardText,
-  completed,
+  completedSample,
   draftOf,
-  failed,
-  finishOf,
+  failedSample,
+  turnFinishOf,
   noon,
   openingOf,
-  parked,
+  parkedSample,
   requestOf,
-  runner,
+  sampleRunnerId,
   sessionOf,
   stepOf,
 } from "../suite/samples.ts";
 import { sqlRecords } from "./sql-records.ts";
 import { openDatabase, sqliteEngine } from "./sqlite/sqlite.ts";
 
-/** What is said; it has the words that are searched, and what an engine might take for something else. */
+/** The texts of turns. They contain the words that are searched, and characters that a database might interpret. */
 const texts = ["Grüße, 100% ÅRHUS", "ΟΔΥΣΣΕΥΣ snake_case", awkwardText, "İstanbul e\u0301", "plain words"];
 const words = ["GRÜßE", "%", "_", "οδυσσευς", "\u0000", "so'", "istanbul", "É", "words", "a"];
 
-/** One request. Which session, turn or person it is about are small numbers, so that requests meet. */
+/** One request. Sessions, turns and users are chosen by small numbers, so that requests often concern the same ones. */
 const command = fc.record({
   does: fc.constantFrom(
     ...(["open", "open", "open", "finish", "finish", "finish", "finish", "finish", "move", "move", "fork"] as const),
@@ -43,22 +43,22 @@ const command = fc.record({
   user: fc.constantFrom("user-ada", "user-bob"),
   text: fc.constantFrom(...texts),
   at: fc.nat({ max: 5 }).map((step) => noon + step * 700),
-  end: fc.constantFrom(completed, parked, failed),
+  end: fc.constantFrom(completedSample, parkedSample, failedSample),
   key: fc.option(fc.constantFrom("key-1", "key-2"), { freq: 3 }),
   isNew: fc.boolean(),
   isSubagent: fc.boolean(),
   movesHead: fc.boolean(),
-  /** Seldom: most requests should come through. */
+  /** Rarely true: most requests should succeed. */
   isWrong: fc.nat({ max: 4 }).map((dice) => dice === 0),
 });
 type Command = typeof command extends fc.Arbitrary<infer Each> ? Each : never;
 
-/** Asks both stores everything, in an org that nobody else uses. */
+/** Sends every request to both stores, in an org that no other test uses. */
 class Comparison {
   readonly #stores: readonly [RecordStore, RecordStore];
   readonly #org = `org-${newId()}`;
   readonly #sessions: Session[] = [];
-  /** Every turn that a store let in, newest first. */
+  /** Every turn that a store opened, newest first. */
   readonly #turns: PendingTurn[] = [];
 
   constructor(model: RecordStore, store: RecordStore) {
@@ -96,7 +96,7 @@ class Comparison {
     }
   }
 
-  /** Everything that can be read. */
+  /** Compares everything that can be read. */
   async compareAll(): Promise<void> {
     for (const { id } of this.#sessions) {
       await this.#same((store) => store.sessions.get(id));
@@ -125,7 +125,7 @@ class Comparison {
   }
 
   get #runner(): string {
-    return `${runner} of ${this.#org}`;
+    return `${sampleRunnerId} of ${this.#org}`;
   }
 
   #session({ session }: Command): Session {
@@ -147,10 +147,10 @@ class Comparison {
       isNew || parent !== undefined ? sessionOf({ orgId: this.#org, userId: user, originTurnId }) : null;
     const session = newSession ?? (await this.#stores[0].sessions.get(this.#session(request).id)) ?? sessionOf();
     const kind = isSubagent ? "async_subagent" : "agent";
-    const place = originTurnId === null ? {} : { parentId: originTurnId };
-    // Somebody who neither owns the session nor takes part in it opens nothing (S7).
-    if (!isWrong) await this.#same((store) => invite(store, session.id, user));
-    const turn = draftOf(session, { kind, createdBy: user, createdAt: at, runnerId: this.#runner, ...place });
+    const origin = originTurnId === null ? {} : { parentId: originTurnId };
+    // A user who neither owns the session nor takes part in it cannot open a turn (S7).
+    if (!isWrong) await this.#same((store) => inviteUser(store, session.id, user));
+    const turn = draftOf(session, { kind, createdBy: user, createdAt: at, runnerId: this.#runner, ...origin });
     const idempotency = key === null ? null : requestOf(turn, { userId: this.#org + user, key });
     const expectedHead = isWrong ? newId() : session.headTurnId;
     const opening = openingOf(turn, { newSession, expectedHead, idempotency, leaseMs: at - noon });
@@ -164,7 +164,7 @@ class Comparison {
     const { end, at, movesHead, isWrong, text } = request;
     const turn = this.#turn(request);
     if (turn === undefined) return;
-    const finish = finishOf(end(turn, { at }), {
+    const finish = turnFinishOf(end(turn, { at }), {
       runnerId: isWrong ? "a stranger" : this.#runner,
       head: movesHead ? { from: turn.parentId } : null,
       steps: [stepOf(turn.id, 1)],
@@ -181,7 +181,7 @@ class Comparison {
     );
   }
 
-  /** Its lease has run out where it was opened at the same time: the clock of the stores stands still. */
+  /** Takes over a turn whose lease expired. A lease that was given at the same time has not expired: the stores' clock stands still. */
   async #lose(request: Command): Promise<void> {
     const { id: turnId } = this.#turn(request) ?? { id: newId() };
     const deadRunnerIds = request.isWrong ? [this.#runner] : [];
@@ -235,11 +235,11 @@ class Comparison {
   }
 }
 
-test("[B2] SQL and memory answer every sequence of requests in the same way", async (context) => {
+test("[B2] SQL and memory give equal results for every sequence of requests", async (context) => {
   const folder = await mkdtemp(join(tmpdir(), "aptove-records-"));
   context.after(() => rm(folder, { recursive: true }));
   const database = openDatabase(join(folder, "records.db"));
-  // Thousands of writes, and none has to survive.
+  // The test writes thousands of rows, and none of them has to survive a crash.
   database.pragma("synchronous = off");
   const store = await sqlRecords(sqliteEngine(database, () => noon));
   context.after(() => store.close());

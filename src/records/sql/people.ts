@@ -28,7 +28,7 @@ function orgRecords(db: Kysely<Tables>, dialect: SqlDialect): OrgRecords {
     },
     updateOrg: (id, patch) =>
       db.transaction().execute(async (tx) => {
-        const held = tx.selectFrom("orgs").selectAll().where("id", "=", id).modifyEnd(dialect.hold("update"));
+        const held = tx.selectFrom("orgs").selectAll().where("id", "=", id).modifyEnd(dialect.lockRows("update"));
         const row = await held.executeTakeFirst();
         if (row === undefined) return null;
         const org = { ...rowToOrg(row), ...patch };
@@ -81,7 +81,7 @@ async function isTaken(db: Kysely<Tables>, { id, orgId, email, externalId }: Use
   return (await same.executeTakeFirst()) !== undefined;
 }
 
-/** All admins of the org are held, in one order, so that two who go at once are counted one after the other. */
+/** Locks all admins of the org, always in the same order, so that two simultaneous changes are counted one after the other. */
 async function updateUser(
   tx: Transaction<Tables>,
   dialect: SqlDialect,
@@ -93,7 +93,7 @@ async function updateUser(
     .where("org_id", "=", orgId)
     .where((eb) => eb.or([eb("id", "=", id), eb.and([eb("role", "=", "admin"), eb("disabled_at", "is", null)])]))
     .orderBy("id")
-    .modifyEnd(dialect.hold("update"))
+    .modifyEnd(dialect.lockRows("update"))
     .execute();
   const row = held.find((each) => each.id === id);
   if (row === undefined) return { outcome: "missing" };

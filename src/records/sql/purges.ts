@@ -3,7 +3,7 @@ import { sql, type Kysely, type Transaction } from "kysely";
 import { partBlobs } from "../../domain/turn.ts";
 import type { PurgeRecords } from "../purges.ts";
 import { inBatches } from "./batches.ts";
-import { findTurn } from "./rows/turn-row.ts";
+import { selectTurn } from "./rows/turn-row.ts";
 import type { SqlDialect } from "./sql-dialect.ts";
 import { listSteps } from "./steps.ts";
 import type { Tables } from "./tables.ts";
@@ -19,7 +19,7 @@ export function purgeRecords(db: Kysely<Tables>, dialect: SqlDialect): PurgeReco
         return rows.map(({ id }) => id);
       }),
     async blobKeysOf(turnId) {
-      const turn = await findTurn(db, turnId);
+      const turn = await selectTurn(db, turnId);
       if (turn === null) return [];
       const { opening, run, state } = turn.blobs;
       const requests = (await listSteps(db, turnId)).map((step) => step.request.blob);
@@ -28,7 +28,7 @@ export function purgeRecords(db: Kysely<Tables>, dialect: SqlDialect): PurgeReco
   };
 }
 
-/** Each of the session's turns is looked up twice by index; the walk up takes each shared turn once. */
+/** Finds the shared turns. Each turn of the session is looked up twice by index, and the walk up visits each shared turn once. */
 async function sharedTurnIds(db: Kysely<Tables>, sessionId: string): Promise<string[]> {
   const { rows } = await sql<{ id: string }>`
     with recursive shared (id, parent_id) as (
@@ -46,8 +46,8 @@ async function sharedTurnIds(db: Kysely<Tables>, sessionId: string): Promise<str
 }
 
 /**
- * Locks the session, then its turns: no process can open a turn in it, and a fork that locks one of its turns is
- * waited for and seen.
+ * Locks the session, then its turns: no other process can open a turn in it, and if a fork has locked one of its turns, the
+ * purge waits for the fork and sees it.
  */
 async function purgeSession(
   tx: Transaction<Tables>,
@@ -58,14 +58,14 @@ async function purgeSession(
     .selectFrom("sessions")
     .select("id")
     .where("id", "=", sessionId)
-    .modifyEnd(dialect.hold("update"))
+    .modifyEnd(dialect.lockRows("update"))
     .executeTakeFirst();
   if (session === undefined) return true;
   const turns = await tx
     .selectFrom("turns")
     .select(["id", "sequence", "status"])
     .where("session_id", "=", sessionId)
-    .modifyEnd(dialect.hold("update"))
+    .modifyEnd(dialect.lockRows("update"))
     .execute();
   if (turns.some((turn) => turn.status === "pending")) return false;
   const shared = await sharedTurnIds(tx, sessionId);

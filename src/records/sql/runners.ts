@@ -29,13 +29,13 @@ export function runnerRecords(db: Kysely<Tables>, dialect: SqlDialect): RunnerRe
     },
     renewLeases: (renewal) => inBatches(renewal.turnIds, (batch) => renew(db, dialect, { ...renewal, turnIds: batch })),
     async takeLostTurns(taking) {
-      // Every runner asks often and there is hardly ever any: looking must not take the lock for writing.
+      // Every runner asks often and there is rarely a lost turn, so this check must not take the write lock.
       const any = await lostTurns(db, dialect, { ...taking, limit: 1 }).executeTakeFirst();
       return any === undefined ? [] : await take(db, dialect, taking);
     },
     insertControl: (control) => db.transaction().execute((tx) => insertControl(tx, dialect, control)),
     async takeControls(runnerId) {
-      // Runners ask often and there is hardly ever anything: looking must not take the lock for writing.
+      // Runners ask often and there is rarely a control, so this check must not take the write lock.
       const any = await db.selectFrom("controls").select("id").limit(1).executeTakeFirst();
       return any === undefined ? [] : await takeControls(db, runnerId);
     },
@@ -51,7 +51,7 @@ async function renew(
   const rows = await db
     .updateTable("turns")
     .set((eb) => ({
-      // One that was sent earlier and comes later takes nothing back.
+      // A renewal that was sent earlier and arrives later must not shorten the lease.
       lease_expires_at: eb
         .case()
         .when("lease_expires_at", ">", until)
@@ -80,13 +80,13 @@ function lostTurns(db: Kysely<Tables>, dialect: SqlDialect, { deadRunnerIds, lim
   return select.orderBy("lease_expires_at").orderBy("id").limit(limit);
 }
 
-/** Skips turns that another runner is taking or that their own runner is ending. So each goes to one runner, and none waits. */
+/** Skips turns that another runner is taking or that their own runner is finishing. So each turn gets one runner, and no runner waits. */
 async function take(db: Kysely<Tables>, dialect: SqlDialect, taking: LostTurnsTaking): Promise<PendingTurn[]> {
   const rows = await db
     .with(
-      // Worked out once: else the engine may work it out, and lock, again for every row.
+      // It is materialized because the engine may otherwise evaluate it, and lock, again for every row.
       (cte) => cte("lost").materialized(),
-      (at) => lostTurns(at as Kysely<Tables>, dialect, taking).modifyEnd(dialect.hold("update skip locked")),
+      (at) => lostTurns(at as Kysely<Tables>, dialect, taking).modifyEnd(dialect.lockRows("update skip locked")),
     )
     .updateTable("turns")
     .set({ runner_id: taking.runnerId, lease_expires_at: sql<number>`${dialect.now()} + ${sql.lit(taking.leaseMs)}` })
@@ -101,13 +101,13 @@ async function insertControl(
   dialect: SqlDialect,
   { id, turnId, at, ...doc }: TurnControl,
 ): Promise<boolean> {
-  // Whoever finishes the turn comes before this, and then it is not pending; or after it, and then it finds the control.
+  // If another process finishes the turn before this, the turn is not pending. If after this, it finds the control.
   const running = await tx
     .selectFrom("turns")
     .select("id")
     .where("id", "=", turnId)
     .where("status", "=", pending)
-    .modifyEnd(dialect.hold("update"))
+    .modifyEnd(dialect.lockRows("update"))
     .executeTakeFirst();
   if (running === undefined) return false;
   await tx

@@ -1,10 +1,10 @@
 /**
- * Search in SQL (S8): a scan over the texts of the sessions that the caller sees. The engine tells which words each
- * text has; what to tell of a session is then decided as in every driver, and only those texts are read.
+ * Search in SQL (S8): a scan over the texts of the sessions that the caller may see. The database reports which words each
+ * text contains. The rule that all drivers share then selects the matches to show, and only their texts are read.
  */
 import { sql, type Expression, type Kysely, type RawBuilder } from "kysely";
 import type { SearchRecords, TextHit, TextMatch, TextQuery } from "../search.ts";
-import { excerptOf, foldedWords, placesToShow, storableText, type MatchPlace } from "../search-text.ts";
+import { excerptOf, foldedWords, matchesToShow, storableText, type WordMatch } from "../search-text.ts";
 import { inBatches } from "./batches.ts";
 import { rowToSession } from "./rows/session-row.ts";
 import { isVisible } from "./sessions.ts";
@@ -16,9 +16,9 @@ export function searchRecords(db: Kysely<Tables>, dialect: SqlDialect): SearchRe
     async find(query) {
       const words = foldedWords(query.words);
       if (words.length === 0) return [];
-      const shown = new Map<string, MatchPlace[]>();
-      for (const [sessionId, places] of await findPlaces(db, dialect, { ...query, words })) {
-        const best = shown.size < query.limit ? placesToShow(places, words.length) : null;
+      const shown = new Map<string, WordMatch[]>();
+      for (const [sessionId, matches] of await findMatches(db, dialect, { ...query, words })) {
+        const best = shown.size < query.limit ? matchesToShow(matches, words.length) : null;
         if (best !== null) shown.set(sessionId, best);
       }
       return await readHits(db, { ...query, words }, shown);
@@ -26,15 +26,16 @@ export function searchRecords(db: Kysely<Tables>, dialect: SqlDialect): SearchRe
   };
 }
 
-/** Every place that has any of the words, by session, newest activity first. */
-async function findPlaces(
+/** Returns every match of any of the words, by session, newest activity first. */
+async function findMatches(
   db: Kysely<Tables>,
   dialect: SqlDialect,
   query: TextQuery,
-): Promise<Map<string, MatchPlace[]>> {
+): Promise<Map<string, WordMatch[]>> {
   const has = (text: Expression<string>, folded: Expression<string | null>): RawBuilder<number> => {
     const bits = query.words.map(
-      (word, bit) => sql`case when ${dialect.has({ text, folded }, word)} then ${sql.lit(1 << bit)} else 0 end`,
+      (word, bit) =>
+        sql`case when ${dialect.containsWord({ text, folded }, word)} then ${sql.lit(1 << bit)} else 0 end`,
     );
     return sql<number>`${sql.join(bits, sql` + `)}`;
   };
@@ -58,30 +59,30 @@ async function findPlaces(
     ]);
   const rows = await db
     .with(
-      (places) => places("places").materialized(),
+      (matches) => matches("matches").materialized(),
       () => inNames.unionAll(inTexts),
     )
-    .selectFrom("places")
+    .selectFrom("matches")
     .selectAll()
     .where((eb) => eb.or([eb("first", ">", 0), eb("second", ">", 0)]))
     .orderBy("active_at", "desc")
     .orderBy("id", "desc")
     .execute();
-  const found = new Map<string, MatchPlace[]>();
+  const found = new Map<string, WordMatch[]>();
   for (const { id, sequence, first, second } of rows) {
-    const places = found.get(id) ?? [];
-    found.set(id, places);
-    if (sequence === null) places.push({ where: "name", sequence: Infinity, words: first });
+    const matches = found.get(id) ?? [];
+    found.set(id, matches);
+    if (sequence === null) matches.push({ where: "name", sequence: Infinity, words: first });
     else {
-      if (first > 0) places.push({ where: "instruction", sequence, words: first });
-      if (second > 0) places.push({ where: "answer", sequence, words: second });
+      if (first > 0) matches.push({ where: "instruction", sequence, words: first });
+      if (second > 0) matches.push({ where: "answer", sequence, words: second });
     }
   }
   return found;
 }
 
-/** The sessions in the order of `shown`; a session that was deleted or hidden meanwhile is left out. */
-async function readHits(db: Kysely<Tables>, query: TextQuery, shown: Map<string, MatchPlace[]>): Promise<TextHit[]> {
+/** Returns the sessions in the order of `shown`. A session that was deleted or hidden in the meantime is left out. */
+async function readHits(db: Kysely<Tables>, query: TextQuery, shown: Map<string, WordMatch[]>): Promise<TextHit[]> {
   const ids = [...shown.keys()];
   if (ids.length === 0) return [];
   const sessions = await db
@@ -105,10 +106,10 @@ async function readHits(db: Kysely<Tables>, query: TextQuery, shown: Map<string,
   return ids.flatMap((id) => hits.get(id) ?? []);
 }
 
-/** The texts of these places, by session and sequence number. */
-async function readTexts(db: Kysely<Tables>, shown: Map<string, MatchPlace[]>) {
-  const turns = [...shown].flatMap(([sessionId, places]) => {
-    const sequences = places.filter(({ where }) => where !== "name").map(({ sequence }) => sequence);
+/** Returns the texts of these matches, by session and sequence number. */
+async function readTexts(db: Kysely<Tables>, shown: Map<string, WordMatch[]>) {
+  const turns = [...shown].flatMap(([sessionId, matches]) => {
+    const sequences = matches.filter(({ where }) => where !== "name").map(({ sequence }) => sequence);
     return sequences.length === 0 ? [] : [{ sessionId, sequences }];
   });
   const rows = await inBatches(turns, (batch) =>

@@ -1,4 +1,4 @@
-/** Sessions in SQL: what people change of them, their lists, and the tree that they form. `turns.ts` has what turns change. */
+/** Sessions in SQL: changes by users, lists, and the tree of turns. `turns.ts` has the changes that turns make. */
 import { sql, type ExpressionBuilder, type Kysely, type Transaction } from "kysely";
 import { AptoveError } from "../../domain/errors.ts";
 import type { Session } from "../../domain/session.ts";
@@ -7,12 +7,12 @@ import { changedSession } from "../changed-session.ts";
 import type { HeadMove, MoveResult, SessionChange, SessionPage, SessionQuery, SessionRecords } from "../sessions.ts";
 import { inBatches } from "./batches.ts";
 import { rowToSession, sessionToRow } from "./rows/session-row.ts";
-import { findTurn } from "./rows/turn-row.ts";
+import { selectTurn } from "./rows/turn-row.ts";
 import type { SqlDialect } from "./sql-dialect.ts";
 import type { HeadMoveRow, SessionRow, Tables } from "./tables.ts";
 import { agent, pending } from "./turn-status.ts";
 
-/** Each lost race means that another writer succeeded, so this many in a row mean that something is wrong. */
+/** The maximum number of attempts. Each lost race means that another writer succeeded, so this many in a row indicate a fault. */
 const updateAttemptsMax = 50;
 
 export function sessionRecords(db: Kysely<Tables>, dialect: SqlDialect): SessionRecords {
@@ -82,7 +82,7 @@ async function updateSession(db: Kysely<Tables>, { id, change, at }: SessionUpda
     const row = await db.selectFrom("sessions").selectAll().where("id", "=", id).executeTakeFirst();
     if (row === undefined) return null;
     const { doc, is_public, folded_name } = sessionToRow(changedSession(rowToSession(row), change));
-    // The document is replaced only if it is still the one that was read: no change undoes another.
+    // The document is replaced only if it is still the one that was read, so no change overwrites another.
     const updated = await db
       .updateTable("sessions")
       .set({
@@ -140,7 +140,7 @@ async function listSessions(db: Kysely<Tables>, query: SessionQuery): Promise<Se
     .where(isVisible({ orgId, userId, workspaceId }))
     .orderBy("s.active_at", "desc")
     .orderBy("s.id", "desc")
-    // One more than the page, to know whether there is another.
+    // One row more than the page shows whether there is another page.
     .limit(limit + 1);
   if (after !== undefined) {
     select = select.where(({ eb, refTuple, tuple }) =>
@@ -188,13 +188,13 @@ export async function addParticipants(tx: Transaction<Tables>, sessionId: string
     .execute();
 }
 
-/** Whoever opens a turn writes the session first, so holding it keeps the answers below true to the end. */
+/** Locks the session for the whole transaction. A process that opens a turn writes the session first, so it has to wait. */
 async function moveHead(tx: Transaction<Tables>, dialect: SqlDialect, move: HeadMove): Promise<MoveResult> {
   const session = await tx
     .selectFrom("sessions")
     .select(["head_turn_id", "archived_at", "deleted_at"])
     .where("id", "=", move.sessionId)
-    .modifyEnd(dialect.hold("update"))
+    .modifyEnd(dialect.lockRows("update"))
     .executeTakeFirst();
   if (session === undefined || session.deleted_at !== null) return { outcome: "missing" };
   if (session.archived_at !== null) return { outcome: "archived" };
@@ -208,7 +208,7 @@ async function moveHead(tx: Transaction<Tables>, dialect: SqlDialect, move: Head
   if (running !== undefined) return { outcome: "busy", runningTurnId: running.id };
   const headTurnId = session.head_turn_id;
   if (headTurnId !== move.from) return { outcome: "head_moved", headTurnId };
-  const target = await findTurn(tx, move.to);
+  const target = await selectTurn(tx, move.to);
   if (target?.sessionId !== move.sessionId || !mayBeParent(target)) return { outcome: "missing" };
 
   await tx

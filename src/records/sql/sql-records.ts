@@ -1,4 +1,4 @@
-/** The record store over SQL: one code base for every engine (B2). An engine brings what differs between the two. */
+/** The record store over SQL: one code base for every database engine (B2). An engine provides the parts that differ. */
 import type { Kysely } from "kysely";
 import type { RecordStore } from "../record-store.ts";
 import { wrapMethods } from "../wrap-methods.ts";
@@ -28,16 +28,16 @@ export interface SqlEngine extends MigratableEngine {
   dialect: SqlDialect;
   /** Returns the name and version of the database. */
   product(): Promise<string>;
-  /** Tries again what failed and changed nothing, if that may succeed soon. Absent: never. */
-  again?<T>(work: () => Promise<T>): Promise<T>;
+  /** Retries work that failed and changed nothing, if that may succeed soon. Absent: it is never retried. */
+  retry?<T>(work: () => Promise<T>): Promise<T>;
 }
 
-/** Migrates the data if needed (B2). Closes the engine on failure. */
+/** Opens the store, after it migrated the data if needed (B2). Closes the engine on failure. */
 export async function sqlRecords(engine: SqlEngine, list: readonly Migration[] = migrations): Promise<RecordStore> {
-  const { again = (work) => work() } = engine;
-  const store = withRecordsFaults(withRetries(recordsOf(engine, list), again));
+  const { retry = (work) => work() } = engine;
+  const store = withRecordsFaults(withRetries(recordsOf(engine, list), retry));
   try {
-    await again(() => migrate(engine, list));
+    await retry(() => migrate(engine, list));
   } catch (error) {
     await store.close();
     throw recordsFault("the records could not be opened", error);
@@ -69,12 +69,12 @@ function recordsOf(engine: SqlEngine, list: readonly Migration[]): RecordStore {
   };
 }
 
-/** An import reads its turns only once. */
+/** The methods that are never retried. An import reads its turns only once. */
 const triedOnce = ["imports.insert", "close"];
 
-/** Each method is one transaction, or several that each may be repeated, so a failure that changed nothing is tried again. */
-function withRetries(store: RecordStore, again: NonNullable<SqlEngine["again"]>): RecordStore {
+/** Retries failures that changed nothing. Each method is one transaction, or several of which each may be repeated. */
+function withRetries(store: RecordStore, retry: NonNullable<SqlEngine["retry"]>): RecordStore {
   return wrapMethods(store, (method, name) =>
-    triedOnce.includes(name) ? method : (...args) => again(() => method(...args)),
+    triedOnce.includes(name) ? method : (...args) => retry(() => method(...args)),
   );
 }

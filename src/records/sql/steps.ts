@@ -5,7 +5,7 @@ import type { SqlDialect } from "./sql-dialect.ts";
 import type { StepRow, Tables } from "./tables.ts";
 import { pending } from "./turn-status.ts";
 
-/** Whoever ends the turn comes before this, and then it is not pending; or waits for it (R1, T2). */
+/** Inserts the step. If another process ends the turn before this, the turn is not pending; otherwise that process waits (R1, T2). */
 export async function insertStep(
   db: Kysely<Tables>,
   dialect: SqlDialect,
@@ -20,7 +20,7 @@ export async function insertStep(
         .where("id", "=", step.turnId)
         .where("status", "=", pending)
         .where("runner_id", "=", runnerId)
-        .modifyEnd(dialect.hold("update")),
+        .modifyEnd(dialect.lockRows("update")),
     )
     .insertInto("steps")
     .columns(["turn_id", "step", "doc"])

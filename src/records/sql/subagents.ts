@@ -30,17 +30,20 @@ export function subagentRecords(db: Kysely<Tables>): SubagentRecords {
   };
 }
 
-type Refusal = Extract<OpenResult, { outcome: "subagents_limited" | "subagent_moved" | "mail_taken" }>;
+type SubagentOrMailRefusal = Extract<OpenResult, { outcome: "subagents_limited" | "subagent_moved" | "mail_taken" }>;
 
-/** Why the session's subagents or its mailbox do not let the turn in; null: they do. */
-export async function besideRefusal(db: Kysely<Tables>, opening: TurnOpening): Promise<Refusal | null> {
+/** Returns why the session's subagents or its mailbox refuse the turn, or null if they do not. */
+export async function subagentOrMailRefusal(
+  db: Kysely<Tables>,
+  opening: TurnOpening,
+): Promise<SubagentOrMailRefusal | null> {
   return (await subagentRefusal(db, opening)) ?? (await mailRefusal(db, opening));
 }
 
 async function subagentRefusal(
   db: Kysely<Tables>,
   { turn, subagent: bounds }: TurnOpening,
-): Promise<Exclude<Refusal, { outcome: "mail_taken" }> | null> {
+): Promise<Exclude<SubagentOrMailRefusal, { outcome: "mail_taken" }> | null> {
   if (turn.subagent === undefined || bounds === undefined) return null;
   const ofSession = db
     .selectFrom("turns")
@@ -66,7 +69,7 @@ async function subagentRefusal(
 async function mailRefusal(
   db: Kysely<Tables>,
   { turn, mail = [] }: TurnOpening,
-): Promise<Extract<Refusal, { outcome: "mail_taken" }> | null> {
+): Promise<Extract<SubagentOrMailRefusal, { outcome: "mail_taken" }> | null> {
   const waiting = await inBatches([...new Set(mail)], (batch) =>
     db
       .selectFrom("mailbox")
@@ -79,7 +82,7 @@ async function mailRefusal(
   return waiting.length === new Set(mail).size ? null : { outcome: "mail_taken" };
 }
 
-/** The session's row is held: what was waiting still is. */
+/** Takes the messages. The caller has locked the session's row, so the messages that waited still wait. */
 export async function takeMail(tx: Transaction<Tables>, { turn, mail = [] }: TurnOpening): Promise<void> {
   await inBatches([...new Set(mail)], async (batch) => {
     await tx.updateTable("mailbox").set({ taken_by: turn.id }).where("turn_id", "in", batch).execute();

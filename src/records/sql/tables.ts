@@ -1,8 +1,8 @@
 /**
- * The tables as the query builder knows them; docs/formats/records.md describes them. Columns hold what is
- * queried. Everything else of a noun is JSON text in `doc`, which keeps any string exactly: JSON escapes the
- * NULs and lone surrogates that a text column of one engine or the other would refuse or change.
- * Times are epoch milliseconds and booleans 0 or 1, so a row looks the same in both engines.
+ * The tables as the query builder sees them; docs/formats/records.md describes them. Columns hold what is queried. All
+ * other fields of a row are JSON text in `doc`, which keeps any string exactly: JSON escapes the NULs and lone surrogates that a
+ * text column of one engine or the other would refuse or change. Times are epoch milliseconds and booleans 0 or 1, so a row
+ * looks the same in both engines.
  */
 import type { AuditAction } from "../../domain/audit.ts";
 import type { Role } from "../../domain/caller.ts";
@@ -67,7 +67,7 @@ export interface TurnRow {
   status: TurnStatus;
   created_by: string;
   created_at: number;
-  /** These two are set only for a pending turn. */
+  /** The next two columns are set only for a pending turn. */
   runner_id: string | null;
   lease_expires_at: number | null;
   /** Set only for a subagent's turn. */
@@ -116,7 +116,7 @@ export interface HeadMoveRow {
 }
 
 export interface DeviceRow {
-  /** The id by which the device names itself. */
+  /** The id that the device uses for itself. */
   id: string;
   org_id: string;
   user_id: string;
@@ -136,7 +136,7 @@ export interface PairingCodeRow {
   workspace_id: string | null;
 }
 
-/** Which version of a context counts: the newest. */
+/** The current version of a context: the newest. */
 export interface ContextRow {
   org_id: string;
   kind: ContextKind;
@@ -144,7 +144,7 @@ export interface ContextRow {
   version: number;
 }
 
-/** Rows never change. */
+/** One version of a context. Its row never changes. */
 export interface ContextVersionRow extends ContextRow {
   created_at: number;
   created_by: string;

@@ -1,4 +1,4 @@
-/** As literals, because an engine takes a partial index only where it reads the index's own condition. */
+/** Statuses as SQL literals, because an engine uses a partial index only if the query contains the index's own condition. */
 import { sql } from "kysely";
 
 export const pending = sql.lit<"pending">("pending");

@@ -1,6 +1,6 @@
 /**
- * Turns in SQL. Opening a turn writes first and asks later: the update of the session and the unique indexes
- * decide (T1, T5, T13), whatever other processes do in between. Only a refused opening reads why.
+ * Turns in SQL. Opening a turn writes first and checks later: the update of the session and the unique indexes decide
+ * (T1, T5, T13), whatever other processes do at the same time. Only a refused opening reads the reason.
  */
 import { sql, type Kysely, type RawBuilder, type Transaction } from "kysely";
 import { AptoveError } from "../../domain/errors.ts";
@@ -10,22 +10,22 @@ import { isUniqueViolation } from "./faults.ts";
 import { limitRefusal } from "./limits.ts";
 import { sessionToRow } from "./rows/session-row.ts";
 import { textToRow } from "./rows/text-row.ts";
-import { findTurn, rowToTurn, turnToRow } from "./rows/turn-row.ts";
+import { selectTurn, rowToTurn, turnToRow } from "./rows/turn-row.ts";
 import { addParticipants, isParticipant } from "./sessions.ts";
 import type { SqlDialect } from "./sql-dialect.ts";
 import { insertStep, listSteps, stepToRow } from "./steps.ts";
-import { besideRefusal, putMessage, settleMail, takeMail } from "./subagents.ts";
+import { subagentOrMailRefusal, putMessage, settleMail, takeMail } from "./subagents.ts";
 import type { Tables } from "./tables.ts";
 import { agent, pending } from "./turn-status.ts";
 
-/** Each lost race means that another turn got through, so this many in a row mean that something is wrong. */
+/** The maximum number of attempts. Each lost race means that another turn was opened, so this many in a row indicate a fault. */
 const openAttemptsMax = 50;
 
 export function turnRecords(db: Kysely<Tables>, dialect: SqlDialect): TurnRecords {
   return {
     open: (opening) => openTurn(db, dialect, opening),
     finish: (finish) => db.transaction().execute((tx) => finishTurn(tx, dialect, finish)),
-    get: (id) => findTurn(db, id),
+    get: (id) => selectTurn(db, id),
     async list(sessionId, { before, limit, kind }) {
       let select = db.selectFrom("turns").selectAll().where("session_id", "=", sessionId);
       if (kind !== undefined) select = select.where("kind", "=", kind);
@@ -69,29 +69,29 @@ async function openTurn(db: Kysely<Tables>, dialect: SqlDialect, opening: TurnOp
     if (tried?.outcome === "limited") return (await repeatOf(db, opening)) ?? tried;
     const refusal = await refusalOf(db, opening);
     if (refusal !== null) return refusal;
-    // The reason for the refusal is gone: try again.
+    // The reason for the refusal no longer holds, so the opening is tried again.
   }
   throw new AptoveError(
     "storage_failed",
-    `turn ${opening.turn.id} could not be opened, and nothing was found to refuse it`,
+    `turn ${opening.turn.id} could not be opened, and the reason could not be found`,
   );
 }
 
-type Tried = Extract<OpenResult, { outcome: "opened" | "limited" }>;
+type OpenAttempt = Extract<OpenResult, { outcome: "opened" | "limited" }>;
 
 /** Returns null if the session or a unique index refused the turn. Then, or over a limit, nothing was written. */
-async function tryToOpen(db: Kysely<Tables>, dialect: SqlDialect, opening: TurnOpening): Promise<Tried | null> {
+async function tryToOpen(db: Kysely<Tables>, dialect: SqlDialect, opening: TurnOpening): Promise<OpenAttempt | null> {
   try {
-    return await db.transaction().execute(async (tx): Promise<Tried | null> => {
+    return await db.transaction().execute(async (tx): Promise<OpenAttempt | null> => {
       const limited = await limitRefusal(tx, dialect, opening);
       if (limited !== null) return limited;
       if (opening.newSession !== null && !(await holdParent(tx, dialect, opening))) return null;
-      if (!(await fitsBeside(tx, dialect, opening))) return null;
-      const place = opening.newSession === null ? await takePlace(tx, opening) : await makePlace(tx, opening);
-      if (place === null) return null;
-      const turn = await insertTurn(tx, dialect, { ...opening, sequence: place.sequence });
+      if (!(await passesSubagentAndMailChecks(tx, dialect, opening))) return null;
+      const position = opening.newSession === null ? await takePosition(tx, opening) : await insertSession(tx, opening);
+      if (position === null) return null;
+      const turn = await insertTurn(tx, dialect, { ...opening, sequence: position.sequence });
       // Every other author takes part already, or was dismissed a moment ago.
-      if (place.ownerId === turn.createdBy) await addParticipants(tx, turn.sessionId, [turn.createdBy]);
+      if (position.ownerId === turn.createdBy) await addParticipants(tx, turn.sessionId, [turn.createdBy]);
       await takeMail(tx, opening);
       if (opening.idempotency !== null) {
         const { userId, key, requestHash, turnId } = opening.idempotency;
@@ -120,32 +120,39 @@ async function insertTurn(
   return { ...turn, sequence, leaseExpiresAt: lease_expires_at ?? 0 };
 }
 
-/** Whether the turn that a new session starts from is there; no purge takes it before this transaction ends (S6). */
+/** Returns whether the turn from which a new session starts exists. No purge deletes it before this transaction ends (S6). */
 async function holdParent(tx: Transaction<Tables>, dialect: SqlDialect, { turn }: TurnOpening): Promise<boolean> {
   if (turn.parentId === null) return true;
   const select = tx.selectFrom("turns").select("id").where("id", "=", turn.parentId);
-  return (await select.modifyEnd(dialect.hold("key share")).executeTakeFirst()) !== undefined;
+  return (await select.modifyEnd(dialect.lockRows("key share")).executeTakeFirst()) !== undefined;
 }
 
-/** Locks the session first if the answer depends on it: another process that opens a turn in it waits, so the answer stays true. */
-async function fitsBeside(tx: Transaction<Tables>, dialect: SqlDialect, opening: TurnOpening): Promise<boolean> {
+/** Checks the subagent bounds and the mailbox. Locks the session first, so that another process that opens a turn in it waits. */
+async function passesSubagentAndMailChecks(
+  tx: Transaction<Tables>,
+  dialect: SqlDialect,
+  opening: TurnOpening,
+): Promise<boolean> {
   if (opening.subagent === undefined && opening.mail === undefined) return true;
   const session = tx.selectFrom("sessions").select("id").where("id", "=", opening.turn.sessionId);
-  await session.modifyEnd(dialect.hold("update")).executeTakeFirst();
-  return (await besideRefusal(tx, opening)) === null;
+  await session.modifyEnd(dialect.lockRows("update")).executeTakeFirst();
+  return (await subagentOrMailRefusal(tx, opening)) === null;
 }
 
 /** The position of a turn in its session. */
-interface TurnPlace {
+interface TurnPosition {
   sequence: number;
   ownerId: string;
 }
 
 /**
- * The next sequence number of a session that is open for turns of this person, and has the expected head (T1, S5, S7).
- * As text: this and the growth at a turn's end are long, run with every turn, and cost more to build than to carry out.
+ * Takes the next sequence number of a session that is open for turns of this user and has the expected head (T1, S5, S7).
+ * It is plain SQL text because it is long and runs with every turn: building it would cost more than executing it.
  */
-async function takePlace(tx: Transaction<Tables>, { turn, expectedHead }: TurnOpening): Promise<TurnPlace | null> {
+async function takePosition(
+  tx: Transaction<Tables>,
+  { turn, expectedHead }: TurnOpening,
+): Promise<TurnPosition | null> {
   const { sessionId, createdBy: userId, createdAt, status } = turn;
   const atHead = turn.subagent === undefined ? sql`and head_turn_id is not distinct from ${expectedHead}` : sql``;
   const { rows } = await sql<{ last_sequence: number; user_id: string }>`
@@ -162,11 +169,11 @@ async function takePlace(tx: Transaction<Tables>, { turn, expectedHead }: TurnOp
   return session === undefined ? null : { sequence: session.last_sequence, ownerId: session.user_id };
 }
 
-/** Inserts the new session with its first turn counted in. */
-async function makePlace(
+/** Inserts the new session, in which its first turn is already counted. */
+async function insertSession(
   tx: Transaction<Tables>,
   { turn, newSession, expectedHead }: TurnOpening,
-): Promise<TurnPlace | null> {
+): Promise<TurnPosition | null> {
   if (newSession === null || newSession.headTurnId !== expectedHead) return null;
   const sequence = newSession.lastSequence + 1;
   const row = sessionToRow({
@@ -180,10 +187,10 @@ async function makePlace(
   return { sequence, ownerId: newSession.userId };
 }
 
-/** Why a turn may not be opened; null when nothing speaks against it any more. */
+/** Returns why a turn may not be opened. Null if the reason no longer holds. */
 async function refusalOf(db: Kysely<Tables>, opening: TurnOpening): Promise<OpenResult | null> {
   const refusal = await refusalBySession(db, opening);
-  // Read last: a twin of this request that opened in the meantime is then seen as itself, not as `busy` (T13).
+  // This is read last: if the same request opened a turn in the meantime, the result is that turn, not `busy` (T13).
   return (await repeatOf(db, opening)) ?? refusal;
 }
 
@@ -195,7 +202,7 @@ async function repeatOf(db: Kysely<Tables>, { idempotency }: TurnOpening): Promi
 async function refusalBySession(db: Kysely<Tables>, opening: TurnOpening): Promise<OpenResult | null> {
   const { turn, newSession, expectedHead } = opening;
   if (newSession !== null) {
-    if (turn.parentId !== null && (await findTurn(db, turn.parentId)) === null) return { outcome: "missing" };
+    if (turn.parentId !== null && (await selectTurn(db, turn.parentId)) === null) return { outcome: "missing" };
     const { headTurnId } = newSession;
     return headTurnId === expectedHead ? null : { outcome: "head_moved", headTurnId };
   }
@@ -213,10 +220,10 @@ async function refusalBySession(db: Kysely<Tables>, opening: TurnOpening): Promi
   if (session.archived_at !== null) return { outcome: "archived" };
   if (turn.kind === "agent" && session.running_id !== null)
     return { outcome: "busy", runningTurnId: session.running_id };
-  const isTaken = async (): Promise<boolean> => (await findTurn(db, turn.id)) !== null;
+  const isTaken = async (): Promise<boolean> => (await selectTurn(db, turn.id)) !== null;
   const isElsewhere = turn.subagent === undefined && session.head_turn_id !== expectedHead;
   if (isElsewhere || (await isTaken())) return { outcome: "head_moved", headTurnId: session.head_turn_id };
-  return await besideRefusal(db, opening);
+  return await subagentOrMailRefusal(db, opening);
 }
 
 async function finishTurn(tx: Transaction<Tables>, dialect: SqlDialect, finish: TurnFinish): Promise<FinishResult> {
@@ -228,9 +235,9 @@ async function finishTurn(tx: Transaction<Tables>, dialect: SqlDialect, finish: 
     .where("id", "=", turn.id)
     .where("status", "=", pending)
     .where("runner_id", "=", runnerId)
-    .modifyEnd(dialect.hold("update"))
+    .modifyEnd(dialect.lockRows("update"))
     .executeTakeFirst();
-  if (own === undefined) return { outcome: "refused", turn: await findTurn(tx, turn.id) };
+  if (own === undefined) return { outcome: "refused", turn: await selectTurn(tx, turn.id) };
   const isControlled = await tx.selectFrom("controls").select("id").where("turn_id", "=", turn.id).executeTakeFirst();
   if (isControlled !== undefined && finish.controls === "take first") return { outcome: "controlled" };
   if (isControlled !== undefined) await tx.deleteFrom("controls").where("turn_id", "=", turn.id).execute();
@@ -268,7 +275,7 @@ async function growSession(tx: Transaction<Tables>, { turn, head }: TurnFinish):
     where id = ${turn.sessionId}`.execute(tx);
 }
 
-/** The later of the session's `active_at` and a time that is new: activity never goes back (S7). */
+/** Returns the later of the session's `active_at` and the new time: activity never goes back (S7). */
 export function latest(at: number): RawBuilder<number> {
   return sql<number>`case when active_at < ${at} then ${at} else active_at end`;
 }

@@ -1,14 +1,14 @@
-/** What a store must do so that sessions which no list shows are found, and attached again. */
+/** What a store must do to find sessions that no list shows, and to attach them again. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { newId } from "../../domain/ids.ts";
-import { ada, noon, org, read, startSession, type OpenForTest } from "./samples.ts";
+import { ada, noon, sampleOrgId, readSession, startSession, type OpenRecordsForTest } from "./samples.ts";
 
 /** The parts that these tests need. */
 type Parts = "attachments" | "sessions";
 
-export function attachmentTests(open: OpenForTest<Parts>): void {
-  test("[S7] every session of every owner is found by pages, deleted ones too", async (context) => {
+export function attachmentTests(open: OpenRecordsForTest<Parts>): void {
+  test("[S7] every session of every owner is found page by page, deleted ones too", async (context) => {
     const { store } = await open(context);
     const owners = [{}, { userId: newId() }, { orgId: newId() }, { deletedAt: noon }];
     const sessions = [];
@@ -20,14 +20,14 @@ export function attachmentTests(open: OpenForTest<Parts>): void {
     assert.deepEqual([...first, ...rest], expected);
   });
 
-  test("[S7] an attached session is in the lists of where it belongs now, with all else as it was", async (context) => {
+  test("[S7] an attached session is in the lists of its new owner and repository, and its other fields are unchanged", async (context) => {
     const { store } = await open(context);
     const session = await startSession(store, { orgId: newId(), userId: newId(), workspaceId: newId(), repo: "old" });
-    const attachment = { orgId: org, userId: ada, workspaceId: null, repo: "team/shop" };
+    const attachment = { orgId: sampleOrgId, userId: ada, workspaceId: null, repo: "team/shop" };
     const attached = await store.attachments.attach(session.id, attachment, noon + 9);
     assert.deepEqual(attached, { ...session, ...attachment, updatedAt: noon + 9 });
-    assert.deepEqual(await read(store, session.id), attached);
-    const { sessions } = await store.sessions.list({ orgId: org, userId: ada, repo: "team/shop", limit: 10 });
+    assert.deepEqual(await readSession(store, session.id), attached);
+    const { sessions } = await store.sessions.list({ orgId: sampleOrgId, userId: ada, repo: "team/shop", limit: 10 });
     assert.deepEqual(sessions, [attached]);
     assert.equal(await store.attachments.attach(newId(), attachment, noon), null);
   });

@@ -1,11 +1,20 @@
-/** What a store must do with devices and the codes by which they are paired (P3). */
+/** What a store must do with devices and the codes that pair them (P3). */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { ApiKey } from "../../domain/caller.ts";
 import type { PairingCode } from "../../domain/device.ts";
 import { newId } from "../../domain/ids.ts";
 import type { ClaimResult, PairingClaim } from "../record-store.ts";
-import { ada, awkwardText, noon, openTwice, org, userOf, type OpenForTest, type RecordsWith } from "./samples.ts";
+import {
+  ada,
+  awkwardText,
+  noon,
+  openTwice,
+  sampleOrgId,
+  userOf,
+  type OpenRecordsForTest,
+  type RecordsWith,
+} from "./samples.ts";
 
 /** The parts that these tests need. */
 type Parts = "people" | "keys" | "devices";
@@ -24,7 +33,7 @@ function codeOf(hash: string, over: Partial<PairingCode> = {}): PairingCode {
   const times = { createdAt: noon, expiresAt: noon + life, claimedAt: null };
   return {
     id: newId(),
-    orgId: org,
+    orgId: sampleOrgId,
     userId: ada,
     hash,
     triesLeft: 5,
@@ -54,13 +63,13 @@ async function triesLeft(store: Records, { id }: PairingCode): Promise<number | 
 
 const outcomes = (results: readonly ClaimResult[]): string[] => results.map(({ outcome }) => outcome).toSorted();
 
-export function deviceTests(open: OpenForTest<Parts>): void {
+export function deviceTests(open: OpenRecordsForTest<Parts>): void {
   codeTests(open);
   guessTests(open);
   deviceIdTests(open);
 }
 
-function codeTests(open: OpenForTest<Parts>): void {
+function codeTests(open: OpenRecordsForTest<Parts>): void {
   test("[P3] a code gives one device a token of the user who made it", async (context) => {
     const { store } = await open(context);
     await withPeople(store);
@@ -72,12 +81,12 @@ function codeTests(open: OpenForTest<Parts>): void {
     assert.equal(result.outcome, "claimed");
     const { key, workspaceId } = result;
     assert.equal(workspaceId, "default");
-    assert.deepEqual(key, { ...claim.key, orgId: org, userId: bob, deviceId: "phone" });
+    assert.deepEqual(key, { ...claim.key, orgId: sampleOrgId, userId: bob, deviceId: "phone" });
     assert.deepEqual((await store.keys.find([key.hash]))[0]?.key, key);
     assert.deepEqual(await store.devices.getCode(code.id), { ...code, claimedAt: claim.at, keyId: key.id });
   });
 
-  test("[P3] a code is used once, and not after its time", async (context) => {
+  test("[P3] a code works once, and not after its expiry", async (context) => {
     const { store } = await open(context);
     await withPeople(store);
     await store.devices.insertCode(codeOf("used"));
@@ -91,7 +100,7 @@ function codeTests(open: OpenForTest<Parts>): void {
     await claimed(store, claimOf("late", { at: noon + life - 1 }));
   });
 
-  test("[P3] codes that expired are forgotten when a new one is made", async (context) => {
+  test("[P3] expired codes are deleted when a new one is made", async (context) => {
     const { store } = await open(context);
     await withPeople(store);
     const [old, newer, newest] = [codeOf("a"), codeOf("b", { expiresAt: noon + life + 1 }), codeOf("c")];
@@ -102,18 +111,18 @@ function codeTests(open: OpenForTest<Parts>): void {
     assert.equal(await store.devices.getCode("no code"), null);
   });
 
-  test("[P3] of many who claim a code at once one gets a token", async (context) => {
+  test("[P3] when many claim a code at once, one gets a token", async (context) => {
     const { store } = await open(context);
     await withPeople(store);
     await store.devices.insertCode(codeOf("right"));
     const results = await Promise.all([1, 2, 3, 4].map(() => store.devices.claimCode(claimOf("right"))));
     assert.deepEqual(outcomes(results), ["claimed", "refused", "refused", "refused"]);
-    assert.equal((await store.keys.list({ orgId: org, limit: 9 })).length, 1);
+    assert.equal((await store.keys.list({ orgId: sampleOrgId, limit: 9 })).length, 1);
   });
 }
 
-function guessTests(open: OpenForTest<Parts>): void {
-  test("[P3] a wrong guess costs every open code a try, and no other; the last try is the end of it", async (context) => {
+function guessTests(open: OpenRecordsForTest<Parts>): void {
+  test("[P3] a wrong guess costs every open code a try and no other code; after the last try a code no longer works", async (context) => {
     const { store } = await open(context);
     await withPeople(store);
     const [first, second] = [codeOf("first"), codeOf("second", { userId: bob, triesLeft: 2 })];
@@ -128,7 +137,7 @@ function guessTests(open: OpenForTest<Parts>): void {
     await claimed(store, claimOf("first"));
   });
 
-  test("[P3] [B4] guesses that come at once, through two processes, are counted one by one", async (context) => {
+  test("[P3] [B4] simultaneous guesses through two processes are counted one by one", async (context) => {
     const stores = await openTwice(context, open);
     if (stores === null) return;
     const [here, there] = stores;
@@ -146,11 +155,11 @@ function guessTests(open: OpenForTest<Parts>): void {
   });
 }
 
-function deviceIdTests(open: OpenForTest<Parts>): void {
-  test("[P3] [W2] a device id belongs to the first who is named with it, for ever", async (context) => {
+function deviceIdTests(open: OpenRecordsForTest<Parts>): void {
+  test("[P3] [W2] a device id belongs to its first owner permanently", async (context) => {
     const { store } = await open(context);
     await withPeople(store);
-    const first = { deviceId: "laptop", orgId: org, userId: ada, at: noon };
+    const first = { deviceId: "laptop", orgId: sampleOrgId, userId: ada, at: noon };
     assert.deepEqual(await store.devices.register(first), first);
     assert.deepEqual(await store.devices.register({ ...first, at: noon + 1 }), first);
     assert.deepEqual(await store.devices.register({ ...first, userId: bob }), first);
@@ -160,7 +169,7 @@ function deviceIdTests(open: OpenForTest<Parts>): void {
     assert.equal(new Set(others.map(({ userId }) => userId)).size, 1);
   });
 
-  test("[P3] a device gets the first id that is nobody else's, and its former token ends", async (context) => {
+  test("[P3] a device gets the first id that no other user owns, and its former token is revoked", async (context) => {
     const { store } = await open(context);
     await withPeople(store);
     const pair = async (userId: string, deviceIds: string[]): Promise<ApiKey> => {
@@ -175,7 +184,7 @@ function deviceIdTests(open: OpenForTest<Parts>): void {
     assert.equal(again.deviceId, "phone");
     assert.equal((await store.keys.get(former.id))?.revokedAt, noon + 2);
     assert.equal((await store.keys.get(foreign.id))?.revokedAt, null);
-    // Revoked or not, it is not up for grabs.
+    // A device id stays with its owner even after its token was revoked.
     assert.equal((await pair(bob, ["phone", "bobs-other"])).deviceId, "bobs-other");
   });
 }

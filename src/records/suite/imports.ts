@@ -1,4 +1,4 @@
-/** What a store must do with turns that are taken over: keep them as they are, all of them or none. */
+/** What a store must do with imported turns: keep them unchanged, all of them or none. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { newId } from "../../domain/ids.ts";
@@ -6,23 +6,23 @@ import { archiveTurn, type FinishedTurn, type PendingTurn } from "../../domain/t
 import type { ImportedRecords, ImportedTurn, SessionGrowth } from "../record-store.ts";
 import {
   ada,
-  completed,
+  completedSample,
   draftOf,
-  failed,
+  failedSample,
   noon,
-  open as opened,
+  openSampleTurn,
   openingOf,
-  org,
-  parked,
+  sampleOrgId,
+  parkedSample,
   pendingOf,
-  read,
-  runTurn,
+  readSession,
+  runSampleTurn,
   sessionOf,
   startSession,
   stepOf,
-  type OpenForTest,
+  type OpenRecordsForTest,
   type RecordsWith,
-  invite,
+  inviteUser,
 } from "./samples.ts";
 
 /** The parts that these tests need. */
@@ -48,7 +48,7 @@ function imported(turn: ImportedTurn["turn"], over: Partial<ImportedTurn> = {}):
   };
 }
 
-/** A session with a turn of every kind, as an export has them. */
+/** Returns a session with a turn of every kind, as in an export. */
 function sample() {
   const session = {
     ...sessionOf({ userId: eve }),
@@ -58,10 +58,10 @@ function sample() {
   };
   const end = (sequence: number, way: (turn: PendingTurn) => FinishedTurn, parent: string | null): FinishedTurn =>
     way(pendingOf(draftOf(session, { parentId: parent, createdBy: ada }), sequence));
-  const first = end(1, completed, null);
-  const second = end(2, parked, first.id);
-  const away = archiveTurn(end(3, completed, first.id), noon + 5);
-  const last = end(4, failed, second.id);
+  const first = end(1, completedSample, null);
+  const second = end(2, parkedSample, first.id);
+  const away = archiveTurn(end(3, completedSample, first.id), noon + 5);
+  const last = end(4, failedSample, second.id);
   return { session: { ...session, headTurnId: second.id }, turns: [first, second, away, last] };
 }
 
@@ -69,51 +69,51 @@ async function unchanged(store: Records, attempt: ImportedRecords): Promise<void
   assert.deepEqual(await store.imports.insert(attempt), { outcome: "changed" });
 }
 
-export function importTests(open: OpenForTest<Parts>): void {
-  test("[T3] [B1] imported turns are given back as they were given, with their steps", async (context) => {
+export function importTests(open: OpenRecordsForTest<Parts>): void {
+  test("[T3] [B1] imported turns come back as they were imported, with their steps", async (context) => {
     const { store } = await open(context);
     const { session, turns } = sample();
     const all = turns.map((turn) => imported(turn));
     const result = await store.imports.insert(importOf(each(all), { sessions: [session] }));
     assert.deepEqual(result, { outcome: "imported" });
-    assert.deepEqual(await read(store, session.id), session);
+    assert.deepEqual(await readSession(store, session.id), session);
     assert.deepEqual(await store.turns.list(session.id, { limit: 10 }), turns.toReversed());
     for (const { turn, steps } of all) assert.deepEqual(await store.turns.listSteps(turn.id), steps);
   });
 
-  test("[T1] a session goes on after an import where it ended", async (context) => {
+  test("[T1] after an import a session continues where it ended", async (context) => {
     const { store } = await open(context);
     const { session, turns } = sample();
     await store.imports.insert(importOf(each(turns.map((turn) => imported(turn))), { sessions: [session] }));
-    const next = await runTurn(store, session.id);
+    const next = await runSampleTurn(store, session.id);
     assert.deepEqual([next.sequence, next.parentId], [5, session.headTurnId]);
   });
 
-  test("[S7] [S8] imported turns are found by their texts, and give nobody but the owner the session", async (context) => {
+  test("[S7] [S8] imported turns are found by their texts, and make only the owner a participant of the session", async (context) => {
     const { store } = await open(context);
     const { session, turns } = sample();
     const text = { instruction: "Where is the needle?", answer: "In the haystack." };
     const all = turns.map((turn, index) => imported(turn, index === 1 ? { text } : {}));
     await store.imports.insert(importOf(each(all), { sessions: [session] }));
     const find = async (userId: string) =>
-      await store.search.find({ orgId: org, userId, words: ["needle"], limit: 10 });
+      await store.search.find({ orgId: sampleOrgId, userId, words: ["needle"], limit: 10 });
     assert.deepEqual(
       (await find(eve)).map((hit) => [hit.session.id, hit.matches[0]?.turnId]),
       [[session.id, turns[1]?.id]],
     );
     assert.deepEqual(await find(ada), []);
     assert.equal(await store.sessions.isParticipant(session.id, ada), false);
-    assert.deepEqual((await store.sessions.list({ orgId: org, userId: ada, limit: 10 })).sessions, []);
-    await invite(store, session.id, ada);
+    assert.deepEqual((await store.sessions.list({ orgId: sampleOrgId, userId: ada, limit: 10 })).sessions, []);
+    await inviteUser(store, session.id, ada);
     assert.equal(await store.sessions.isParticipant(session.id, ada), true);
   });
 
-  test("[B1] many turns come in one after the other and are all there", async (context) => {
+  test("[B1] many turns that are imported one after the other are all stored", async (context) => {
     const { store } = await open(context);
     const session = { ...sessionOf(), lastSequence: 230 };
     async function* many(): AsyncGenerator<ImportedTurn> {
       for (let sequence = 1; sequence <= 230; sequence += 1)
-        yield imported(completed(pendingOf(draftOf(session), sequence)));
+        yield imported(completedSample(pendingOf(draftOf(session), sequence)));
     }
     await store.imports.insert(importOf(many(), { sessions: [session] }));
     const sequences = (await store.turns.list(session.id, { limit: 300 })).map((turn) => turn.sequence);
@@ -123,7 +123,7 @@ export function importTests(open: OpenForTest<Parts>): void {
     );
   });
 
-  test("[B1] an error on the way, or a turn that is there twice, undoes all of it", async (context) => {
+  test("[B1] an error while importing, or a duplicate turn, undoes the whole import", async (context) => {
     const { store } = await open(context);
     const { session, turns } = sample();
     const all = turns.map((turn) => imported(turn));
@@ -133,7 +133,7 @@ export function importTests(open: OpenForTest<Parts>): void {
     }
     await assert.rejects(store.imports.insert(importOf(broken(), { sessions: [session] })));
     const [first = assert.fail()] = all;
-    const other = await runTurn(store, (await startSession(store)).id);
+    const other = await runSampleTurn(store, (await startSession(store)).id);
     await unchanged(store, importOf(each([...all, imported({ ...other, sequence: 9 })]), { sessions: [session] }));
     const sameNumber = { ...first.turn, id: newId(), sessionId: other.sessionId, sequence: other.sequence };
     await unchanged(store, importOf(each([...all, imported(sameNumber)]), { sessions: [session] }));
@@ -145,12 +145,12 @@ export function importTests(open: OpenForTest<Parts>): void {
     await unchanged(store, importOf(each([]), { sessions: [session] }));
   });
 
-  test("[S5] a session that is there grows only from what was seen of it", async (context) => {
+  test("[S5] an existing session is extended only if it is unchanged since the caller saw it", async (context) => {
     const { store } = await open(context);
     const session = await startSession(store);
-    const first = await runTurn(store, session.id);
-    const here = await read(store, session.id);
-    const turn = completed(pendingOf(draftOf(here, { createdAt: noon + 10 }), 2));
+    const first = await runSampleTurn(store, session.id);
+    const here = await readSession(store, session.id);
+    const turn = completedSample(pendingOf(draftOf(here, { createdAt: noon + 10 }), 2));
     const growth: SessionGrowth = {
       sessionId: session.id,
       seen: { lastSequence: 1, headTurnId: first.id },
@@ -172,22 +172,25 @@ export function importTests(open: OpenForTest<Parts>): void {
     await store.sessions.update(session.id, { archivedAt: null, deletedAt: noon }, here.updatedAt);
     await unchanged(store, attempt({}));
     await store.sessions.update(session.id, { deletedAt: null }, here.updatedAt);
-    assert.deepEqual(await read(store, session.id), here);
+    assert.deepEqual(await readSession(store, session.id), here);
 
     assert.deepEqual(await store.imports.insert(attempt({})), { outcome: "imported" });
     const { lastTurnAt } = growth;
     const sums = { tokensTotal: here.tokensTotal + 40, costUsd: here.costUsd + 0.25 };
     const after = { headTurnId: turn.id, lastSequence: 2, lastTurnAt, ...sums };
-    assert.deepEqual(await read(store, session.id), { ...here, ...after });
+    assert.deepEqual(await readSession(store, session.id), { ...here, ...after });
   });
 
-  test("[S6] imported turns are purged like others, but for what sessions rest on", async (context) => {
+  test("[S6] imported turns are purged like others, except those that other sessions need", async (context) => {
     const { store } = await open(context);
     const { session, turns } = sample();
     await store.imports.insert(importOf(each(turns.map((turn) => imported(turn))), { sessions: [session] }));
     const [first = assert.fail(), second = assert.fail()] = turns;
     const fork = sessionOf({ originTurnId: second.id });
-    await opened(store, openingOf(draftOf(fork, { parentId: second.id }), { newSession: fork, expectedHead: null }));
+    await openSampleTurn(
+      store,
+      openingOf(draftOf(fork, { parentId: second.id }), { newSession: fork, expectedHead: null }),
+    );
     assert.deepEqual((await store.purges.sharedTurnIds(session.id)).toSorted(), [first.id, second.id].toSorted());
     assert.equal(await store.purges.purgeSession(session.id, [first.id, second.id]), true);
     assert.deepEqual(

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { ApiKey } from "../../domain/caller.ts";
-import { ada, awkwardText, noon, org, orgOf, userOf, type OpenForTest } from "./samples.ts";
+import { ada, awkwardText, noon, sampleOrgId, orgOf, userOf, type OpenRecordsForTest } from "./samples.ts";
 
 /** The parts that these tests need. */
 type Parts = "people" | "keys";
@@ -17,7 +17,7 @@ const user = userOf({
 function keyOf(id: string, over: Partial<ApiKey> = {}): ApiKey {
   return {
     id,
-    orgId: org,
+    orgId: sampleOrgId,
     userId: ada,
     name: awkwardText,
     prefix: "apt_12",
@@ -31,8 +31,8 @@ function keyOf(id: string, over: Partial<ApiKey> = {}): ApiKey {
   };
 }
 
-export function keyTests(open: OpenForTest<Parts>): void {
-  test("[H4] a key is found by its hash with whose it is, and listed from the oldest, by org, by user, by kind", async (context) => {
+export function keyTests(open: OpenRecordsForTest<Parts>): void {
+  test("[H4] a key is found by its hash together with its owner, and keys are listed from the oldest, by org, by user, by kind", async (context) => {
     const { store } = await open(context);
     await store.people.insertOrg(orgOf());
     const bob = userOf({ id: "user-bob", orgId: "org-2" });
@@ -49,7 +49,7 @@ export function keyTests(open: OpenForTest<Parts>): void {
     assert.deepEqual(await store.keys.find([]), []);
     assert.deepEqual([await store.keys.find(["no hash"]), await store.keys.get("no key")], [[], null]);
     assert.deepEqual(await store.keys.get(full.id), full);
-    const page = { orgId: org, limit: 9 };
+    const page = { orgId: sampleOrgId, limit: 9 };
     assert.deepEqual(await store.keys.list(page), [plain, full]);
     assert.deepEqual(await store.keys.list({ ...page, limit: 1 }), [plain]);
     assert.deepEqual(await store.keys.list({ ...page, after: plain }), [full]);
@@ -59,7 +59,7 @@ export function keyTests(open: OpenForTest<Parts>): void {
     assert.deepEqual(await store.keys.list({ ...page, unrevoked: true }), [plain]);
   });
 
-  test("[H4] a key is revoked once, whoever else tries at the same time, and only by its own org", async (context) => {
+  test("[H4] a key is revoked only once, even if several try at the same time, and only by its own org", async (context) => {
     const { store } = await open(context);
     await store.people.insertUser(user);
     const key = keyOf("key-1");
@@ -70,17 +70,17 @@ export function keyTests(open: OpenForTest<Parts>): void {
     assert.deepEqual(await store.keys.get(key.id), key);
     const results = await Promise.all([1, 2, 3, 4, 5].map(() => revoke(key, noon + 2)));
     assert.equal(results.filter((isRevoked) => isRevoked).length, 1);
-    assert.equal(await revoke({ orgId: org, id: "key-2" }, noon + 4), false);
+    assert.equal(await revoke({ orgId: sampleOrgId, id: "key-2" }, noon + 4), false);
     assert.deepEqual(await store.keys.get(key.id), { ...key, revokedAt: noon + 2 });
   });
 
-  test("[H4] a key tells when it was last used", async (context) => {
+  test("[H4] a key has the time when it was last used", async (context) => {
     const { store } = await open(context);
     await store.people.insertUser(user);
     const key = keyOf("key-1");
     await store.keys.insert(key);
     assert.equal(await store.keys.update(key, { lastUsedAt: noon + 5 }), true);
-    assert.equal(await store.keys.update({ orgId: org, id: "key-2" }, { lastUsedAt: noon + 6 }), false);
+    assert.equal(await store.keys.update({ orgId: sampleOrgId, id: "key-2" }, { lastUsedAt: noon + 6 }), false);
     assert.deepEqual(await store.keys.get(key.id), { ...key, lastUsedAt: noon + 5 });
     assert.equal(await store.keys.update(key, { revokedAt: noon + 7 }), true);
     assert.equal(await store.keys.update(key, { lastUsedAt: noon + 8, revokedAt: noon + 8 }), false);

@@ -1,16 +1,16 @@
-/** What a store must do about limits: count what all processes do together, and admit no turn between the count and the write. */
+/** What a store must do about limits: count across all processes, and open no turn between the count and the write. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { newId } from "../../domain/ids.ts";
 import type { OpenResult, TurnOpening } from "../record-store.ts";
 import {
-  completed,
+  completedSample,
   draftOf,
-  finish,
+  finishSampleTurn,
   openingOf,
-  org,
+  sampleOrgId,
   sessionOf,
-  type OpenForTest,
+  type OpenRecordsForTest,
   type RecordsWith,
 } from "./samples.ts";
 
@@ -21,14 +21,14 @@ type Records = RecordsWith<Parts>;
 const ada = "user-ada";
 const bob = "user-bob";
 
-export function limitTests(open: OpenForTest<Parts>): void {
-  test("[H5] of many openings at once, through every store on the records, as many get in as there is room for", async (context) => {
+export function limitTests(open: OpenRecordsForTest<Parts>): void {
+  test("[H5] when many turns open at once, through every store on the records, only as many open as the limit allows", async (context) => {
     const { store, reopen } = await open(context);
     const other = reopen === null ? store : await reopen();
     if (reopen !== null) context.after(() => other.close());
     const opening = (user: string, limits: { perUser?: number; perOrg?: number }): TurnOpening => {
       const session = sessionOf({ userId: user });
-      const runLimits = { orgId: org, perUser: limits.perUser ?? null, perOrg: limits.perOrg ?? null };
+      const runLimits = { orgId: sampleOrgId, perUser: limits.perUser ?? null, perOrg: limits.perOrg ?? null };
       return { ...openingOf(draftOf(session, { createdBy: user }), { newSession: session }), runLimits };
     };
     const openAll = (openings: TurnOpening[]): Promise<OpenResult[]> =>
@@ -43,26 +43,26 @@ export function limitTests(open: OpenForTest<Parts>): void {
       assert.deepEqual(result, { outcome: "limited", of: "user", running: 3, limit: 3 });
       assert.equal(await store.sessions.get(tried[n]?.turn.sessionId ?? ""), null);
     }
-    assert.deepEqual(await other.limits.countRuns({ userId: ada, orgId: org }), { user: 3, org: 3 });
+    assert.deepEqual(await other.limits.countRuns({ userId: ada, orgId: sampleOrgId }), { user: 3, org: 3 });
 
     const ofOrg = await openAll(Array.from({ length: 6 }, () => opening(bob, { perUser: 4, perOrg: 5 })));
     assert.equal(ofOrg.filter(({ outcome }) => outcome === "opened").length, 2);
     const refusal = ofOrg.find(({ outcome }) => outcome !== "opened");
     assert.deepEqual(refusal, { outcome: "limited", of: "org", running: 5, limit: 5 });
-    assert.deepEqual(await store.limits.countRuns({ userId: bob, orgId: org }), { user: 2, org: 5 });
+    assert.deepEqual(await store.limits.countRuns({ userId: bob, orgId: sampleOrgId }), { user: 2, org: 5 });
     assert.deepEqual(await store.limits.countRuns({ userId: newId(), orgId: newId() }), { user: 0, org: 0 });
 
     const [first] = opened;
     assert.ok(first !== undefined);
-    await finish(store, completed(first));
+    await finishSampleTurn(store, completedSample(first));
     const again = await openAll([opening(ada, { perUser: 3, perOrg: 5 }), opening(ada, { perUser: 3, perOrg: 5 })]);
     assert.deepEqual(again.map(({ outcome }) => outcome).toSorted(), ["limited", "opened"]);
   });
 
-  test("[H5] [T13] over the limit a repeat is still known as one", async (context) => {
+  test("[H5] [T13] above the limit a repeated request is still recognised", async (context) => {
     const { store } = await open(context);
     const session = sessionOf();
-    const runLimits = { orgId: org, perUser: 1, perOrg: null };
+    const runLimits = { orgId: sampleOrgId, perUser: 1, perOrg: null };
     const draft = draftOf(session);
     const idempotency = { userId: ada, key: "k", requestHash: "h", turnId: draft.id };
     const opening = { ...openingOf(draft, { newSession: session, idempotency }), runLimits };
@@ -72,11 +72,11 @@ export function limitTests(open: OpenForTest<Parts>): void {
     assert.deepEqual(await store.turns.open(twin), { outcome: "idempotent", earlier: idempotency });
   });
 
-  test("[H5] what is taken of a window adds up over all stores, and scopes are apart", async (context) => {
+  test("[H5] the counter of a window adds up over all stores, and scopes are independent", async (context) => {
     const { store, reopen } = await open(context);
     const other = reopen === null ? store : await reopen();
     if (reopen !== null) context.after(() => other.close());
-    // Long enough for no window to end meanwhile, whenever this runs.
+    // The window is so long that none ends during the test, whenever it runs.
     const windowMs = 1_000 * 365 * 24 * 3_600_000;
     const take = (from: Records, scope: string, amount: number) => from.limits.takeRate({ scope, amount, windowMs });
     await Promise.all(Array.from({ length: 10 }, (_, n) => take(n % 2 === 0 ? store : other, "a", 2)));

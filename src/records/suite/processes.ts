@@ -1,30 +1,30 @@
-/** What a store must do over the life of a process, and beside others on the same records. */
+/** What a store must do across restarts of a process, and beside other processes on the same records. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import {
-  completed,
-  finishOf,
+  completedSample,
+  turnFinishOf,
   draftOf,
-  failed,
-  finish,
+  failedSample,
+  finishSampleTurn,
   needsReopen,
-  open as opened,
+  openSampleTurn,
   openingOf,
   openTwice,
-  read,
-  runTurn,
+  readSession,
+  runSampleTurn,
   startSession,
-  type OpenForTest,
+  type OpenRecordsForTest,
 } from "./samples.ts";
 
-export function processTests(open: OpenForTest): void {
-  test("[B3] what was acknowledged is there after the store was closed", async (context) => {
+export function processTests(open: OpenRecordsForTest): void {
+  test("[B3] an acknowledged write is there after the store was closed", async (context) => {
     const { store, reopen } = await open(context);
     if (reopen === null) return context.skip(needsReopen);
     const session = await startSession(store);
-    const head = await runTurn(store, session.id);
-    const pending = await opened(store, openingOf(draftOf(await read(store, session.id))));
-    const asItWas = await read(store, session.id);
+    const head = await runSampleTurn(store, session.id);
+    const pending = await openSampleTurn(store, openingOf(draftOf(await readSession(store, session.id))));
+    const asItWas = await readSession(store, session.id);
     await store.close();
 
     const again = await reopen();
@@ -33,18 +33,18 @@ export function processTests(open: OpenForTest): void {
     assert.deepEqual(await again.turns.list(session.id, { limit: 10 }), [pending, head]);
   });
 
-  test("[B4] what one process wrote another one sees", async (context) => {
+  test("[B4] another process sees what one process wrote", async (context) => {
     const stores = await openTwice(context, open);
     if (stores === null) return;
     const [here, there] = stores;
     const session = await startSession(here);
     assert.deepEqual(await there.sessions.get(session.id), session);
-    const turn = await runTurn(there, session.id);
+    const turn = await runSampleTurn(there, session.id);
     assert.deepEqual(await here.turns.get(turn.id), turn);
-    assert.equal((await read(here, session.id)).headTurnId, turn.id);
+    assert.equal((await readSession(here, session.id)).headTurnId, turn.id);
   });
 
-  test("[T5] [B4] over two processes too, one turn of a session runs", async (context) => {
+  test("[T5] [B4] only one turn of a session runs, also across two processes", async (context) => {
     const stores = await openTwice(context, open);
     if (stores === null) return;
     const [here, there] = stores;
@@ -57,17 +57,17 @@ export function processTests(open: OpenForTest): void {
         turns.map((turn) => turn.sequence),
         [round],
       );
-      for (const turn of turns) await finish(there, failed(turn));
+      for (const turn of turns) await finishSampleTurn(there, failedSample(turn));
     }
   });
 
-  test("[T2] [B4] over two processes too, a turn ends once", async (context) => {
+  test("[T2] [B4] a turn ends once, also across two processes", async (context) => {
     const stores = await openTwice(context, open);
     if (stores === null) return;
     const session = await startSession(stores[0]);
-    const turn = await opened(stores[0], openingOf(draftOf(session)));
-    const results = await Promise.all(stores.map((store) => store.turns.finish(finishOf(completed(turn)))));
+    const turn = await openSampleTurn(stores[0], openingOf(draftOf(session)));
+    const results = await Promise.all(stores.map((store) => store.turns.finish(turnFinishOf(completedSample(turn)))));
     assert.deepEqual(results.map((result) => result.outcome).toSorted(), ["finished", "refused"]);
-    assert.equal((await read(stores[0], session.id)).tokensTotal, 500);
+    assert.equal((await readSession(stores[0], session.id)).tokensTotal, 500);
   });
 }

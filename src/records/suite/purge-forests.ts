@@ -1,7 +1,7 @@
 /**
- * Random forests of sessions that fork from each other, beside a naive model in which every turn holds a copy of
- * its whole history: whatever is purged, and in whatever order, each turn that is left has its history, and
- * nothing is left that no session needs (S6).
+ * Random forests of sessions that fork from each other, compared with a naive model in which every turn holds a copy of its
+ * whole history. Whatever is purged, and in whatever order, each turn that is left has its history, and nothing is left
+ * that no session needs (S6).
  */
 import assert from "node:assert/strict";
 import { test } from "node:test";
@@ -9,17 +9,17 @@ import * as fc from "fast-check";
 import { mayBeParent, type FinishedTurn } from "../../domain/turn.ts";
 import {
   ada,
-  completed,
+  completedSample,
   draftOf,
-  failed,
-  finish,
+  failedSample,
+  finishSampleTurn,
   forkOf,
   noon,
-  open as opened,
+  openSampleTurn,
   openingOf,
-  read,
+  readSession,
   startSession,
-  type OpenForTest,
+  type OpenRecordsForTest,
   type RecordsWith,
 } from "./samples.ts";
 
@@ -29,13 +29,13 @@ type Records = RecordsWith<Parts>;
 
 const command = fc.record({
   does: fc.constantFrom("start", "go on", "go on", "fail", "fork", "fork", "fork empty", "go back", "purge"),
-  /** Which of the sessions, or of the turns, that there are. */
+  /** The index of the session or turn, modulo their number. */
   pick: fc.nat({ max: 1_000 }),
 });
 type Command = typeof command extends fc.Arbitrary<infer Each> ? Each : never;
 
-export function purgeForestTests(open: OpenForTest<Parts>): void {
-  test("[S6] in any forest of forks a purge takes what no other session needs, and nothing else", async (context) => {
+export function purgeForestTests(open: OpenRecordsForTest<Parts>): void {
+  test("[S6] in any forest of forks a purge deletes what no other session needs, and nothing else", async (context) => {
     const { store } = await open(context);
     const property = fc.asyncProperty(fc.array(command, { minLength: 5, maxLength: 25 }), async (commands) => {
       const forest = new Forest(store);
@@ -49,12 +49,12 @@ export function purgeForestTests(open: OpenForTest<Parts>): void {
 
 interface Copy {
   turn: FinishedTurn;
-  /** Ids of the turns that it came from, its own the last. */
+  /** The ids of the turn's ancestors, then its own. */
   history: string[];
 }
 interface Tree {
   id: string;
-  /** The history at the turn that it was forked from. */
+  /** The history of the turn from which the session was forked. */
   origin: string[];
   isPurged: boolean;
 }
@@ -63,7 +63,7 @@ class Forest {
   readonly #store: Records;
   readonly #copies = new Map<string, Copy>();
   readonly #trees = new Map<string, Tree>();
-  /** Ids of all turns that there ever were. */
+  /** The ids of all turns that ever existed. */
   readonly #all: string[] = [];
 
   constructor(store: Records) {
@@ -81,14 +81,14 @@ class Forest {
     else await this.#goOn(tree, does === "fail");
   }
 
-  /** Compares everything that there ever was with the model. */
+  /** Compares every turn that ever existed with the model. */
   async check(): Promise<void> {
     for (const id of this.#all) assert.deepEqual(await this.#store.turns.get(id), this.#copies.get(id)?.turn ?? null);
     for (const { turn, history } of this.#copies.values()) assert.deepEqual(await this.#walk(turn), history);
-    for (const { id } of this.#trees.values()) await read(this.#store, id);
+    for (const { id } of this.#trees.values()) await readSession(this.#store, id);
   }
 
-  /** With all sessions purged, in whatever order, nothing is left. */
+  /** Purges all sessions in a random order. Afterwards nothing is left. */
   async purgeAll(): Promise<void> {
     while (this.#trees.size > 0) {
       const before = this.#copies.size + this.#trees.size;
@@ -114,21 +114,21 @@ class Forest {
   }
 
   async #goOn(tree: Tree, fails: boolean): Promise<void> {
-    const session = await read(this.#store, tree.id);
+    const session = await readSession(this.#store, tree.id);
     const parent = this.#copies.get(session.headTurnId ?? tree.origin.at(-1) ?? "");
     const place = { parentId: parent?.turn.id ?? null, depth: (parent?.turn.depth ?? 0) + 1 };
     const opening = openingOf(draftOf(session, place), { expectedHead: session.headTurnId });
-    const turn = await opened(this.#store, opening);
-    const end = fails ? failed(turn) : completed(turn);
-    await finish(this.#store, end, { head: { from: session.headTurnId } });
+    const turn = await openSampleTurn(this.#store, opening);
+    const end = fails ? failedSample(turn) : completedSample(turn);
+    await finishSampleTurn(this.#store, end, { head: { from: session.headTurnId } });
     this.#remember(end, parent?.history ?? []);
   }
 
   async #fork(origin: Copy): Promise<void> {
     const opening = forkOf(origin.turn);
     this.#trees.set(opening.newSession.id, { id: opening.newSession.id, origin: origin.history, isPurged: false });
-    const end = completed(await opened(this.#store, opening));
-    await finish(this.#store, end, { head: { from: null } });
+    const end = completedSample(await openSampleTurn(this.#store, opening));
+    await finishSampleTurn(this.#store, end, { head: { from: null } });
     this.#remember(end, origin.history);
   }
 
@@ -143,7 +143,7 @@ class Forest {
       pick,
     );
     if (to === undefined) return;
-    const { headTurnId } = await read(this.#store, tree.id);
+    const { headTurnId } = await readSession(this.#store, tree.id);
     const move = { sessionId: tree.id, from: headTurnId, to: to.turn.id, userId: ada, at: noon };
     assert.deepEqual(await this.#store.sessions.moveHead(move), { outcome: "moved" });
   }
@@ -171,7 +171,7 @@ class Forest {
     this.#all.push(turn.id);
   }
 
-  /** The ids from the root to the turn, as the store has them. */
+  /** Returns the ids from the root to the turn, as the store has them. */
   async #walk(turn: FinishedTurn): Promise<string[]> {
     const ids = [turn.id];
     for (let parent = turn.parentId; parent !== null;) {

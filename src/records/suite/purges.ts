@@ -6,27 +6,27 @@ import type { CompletedTurn } from "../../domain/turn.ts";
 import { purgeForestTests } from "./purge-forests.ts";
 import {
   ada,
-  completed,
+  completedSample,
   draftOf,
-  failed,
-  finish,
+  failedSample,
+  finishSampleTurn,
   forkOf,
   noon,
-  open as opened,
+  openSampleTurn,
   openingOf,
   openTwice,
-  org,
-  read,
+  sampleOrgId,
+  readSession,
   requestOf,
-  runFork,
-  runner,
-  runTurn,
+  runSampleFork,
+  sampleRunnerId,
+  runSampleTurn,
   sessionOf,
   startSession,
   stepOf,
-  type OpenForTest,
+  type OpenRecordsForTest,
   type RecordsWith,
-  invite,
+  inviteUser,
 } from "./samples.ts";
 
 /** The parts that these tests need. */
@@ -37,7 +37,7 @@ type Records = RecordsWith<Parts>;
 async function startLine(store: Records, length: number): Promise<CompletedTurn[]> {
   const { id } = await startSession(store);
   const turns: CompletedTurn[] = [];
-  for (let count = 0; count < length; count += 1) turns.push(await runTurn(store, id));
+  for (let count = 0; count < length; count += 1) turns.push(await runSampleTurn(store, id));
   return turns;
 }
 
@@ -54,53 +54,56 @@ async function hasOnly(store: Records, line: readonly CompletedTurn[], left: rea
   for (const turn of line) assert.deepEqual(await store.turns.get(turn.id), left.includes(turn) ? turn : null);
 }
 
-export function purgeTests(open: OpenForTest<Parts>): void {
+export function purgeTests(open: OpenRecordsForTest<Parts>): void {
   purgeForestTests(open);
 
-  test("[S6] a purge that nobody shares takes everything of the session, and nothing of another", async (context) => {
+  test("[S6] a purge of an unshared session deletes everything of it, and nothing of another", async (context) => {
     const { store } = await open(context);
     const [other] = await startLine(store, 2);
     const line = await startLine(store, 2);
     const sessionId = line[0]?.sessionId ?? "";
-    await invite(store, sessionId, "user-bob");
-    const draft = draftOf(await read(store, sessionId), { createdBy: "user-bob" });
+    await inviteUser(store, sessionId, "user-bob");
+    const draft = draftOf(await readSession(store, sessionId), { createdBy: "user-bob" });
     const request = requestOf(draft);
-    const last = await opened(store, openingOf(draft, { idempotency: request }));
-    await store.turns.insertStep(stepOf(last.id, 1), runner);
-    await finish(store, completed(last), { steps: [stepOf(last.id, 2)], text: { instruction: "plum", answer: "" } });
+    const last = await openSampleTurn(store, openingOf(draft, { idempotency: request }));
+    await store.turns.insertStep(stepOf(last.id, 1), sampleRunnerId);
+    await finishSampleTurn(store, completedSample(last), {
+      steps: [stepOf(last.id, 2)],
+      text: { instruction: "plum", answer: "" },
+    });
     await store.sessions.moveHead({ sessionId, from: last.id, to: line[0]?.id ?? "", userId: ada, at: noon });
 
     assert.equal(await store.purges.purgeSession(sessionId, []), true);
     assert.equal(await store.sessions.get(sessionId), null);
-    await hasOnly(store, [...line, completed(last)], []);
+    await hasOnly(store, [...line, completedSample(last)], []);
     assert.deepEqual(await store.turns.list(sessionId, { limit: 10 }), []);
     assert.deepEqual(await store.turns.listSteps(last.id), []);
     assert.deepEqual(await store.sessions.listHeadMoves(sessionId), []);
     assert.equal(await store.turns.findIdempotent(request.userId, request.key), null);
     assert.equal(await store.sessions.isParticipant(sessionId, "user-bob"), false);
-    assert.deepEqual(await store.search.find({ orgId: org, userId: ada, words: ["plum"], limit: 10 }), []);
+    assert.deepEqual(await store.search.find({ orgId: sampleOrgId, userId: ada, words: ["plum"], limit: 10 }), []);
     assert.deepEqual(await store.turns.get(other?.id ?? ""), other);
     assert.equal(await store.purges.purgeSession(sessionId, []), true);
-    // The ids are free again, as if it had never been: an import brings it back.
+    // The ids are free again, so an import can restore the session.
     await store.sessions.insert(sessionOf({ id: sessionId }));
   });
 
-  test("[S6] a fork keeps what it shares with a purged session, and goes on", async (context) => {
+  test("[S6] a fork keeps what it shares with a purged session, and continues", async (context) => {
     const { store } = await open(context);
     const line = await startLine(store, 5);
     const [root, second, third] = line;
     assert.ok(root !== undefined && second !== undefined && third !== undefined);
     const { sessionId } = root;
-    const [fork, earlier] = [await runFork(store, third), await runFork(store, second)];
+    const [fork, earlier] = [await runSampleFork(store, third), await runSampleFork(store, second)];
     assert.deepEqual(await shared(store, sessionId), idsOf([root, second, third]));
     assert.deepEqual(await store.purges.sharedTurnIds(fork.sessionId), []);
 
     assert.equal(await store.purges.purgeSession(sessionId, await shared(store, sessionId)), true);
     await hasOnly(store, line, [root, second, third]);
     assert.deepEqual(await store.turns.list(sessionId, { limit: 10 }), [third, second, root]);
-    const rest = await read(store, sessionId);
+    const rest = await readSession(store, sessionId);
     assert.deepEqual([rest.headTurnId, rest.lastSequence], [null, 5]);
-    const next = await runTurn(store, fork.sessionId);
+    const next = await runSampleTurn(store, fork.sessionId);
     assert.equal(next.parentId, fork.id);
 
     assert.equal(await store.purges.purgeSession(fork.sessionId, []), true);
@@ -111,20 +114,20 @@ export function purgeTests(open: OpenForTest<Parts>): void {
     assert.equal(await store.sessions.get(sessionId), null);
   });
 
-  test("[S6] a head that is kept stays the head; numbers that were given are not given again", async (context) => {
+  test("[S6] a head that is kept stays the head; sequence numbers are not used again", async (context) => {
     const { store } = await open(context);
     const [root, second] = await startLine(store, 2);
     assert.ok(root !== undefined && second !== undefined);
     const { sessionId } = root;
-    await runFork(store, root);
+    await runSampleFork(store, root);
     await store.sessions.moveHead({ sessionId, from: second.id, to: root.id, userId: ada, at: noon });
     assert.equal(await store.purges.purgeSession(sessionId, [root.id]), true);
-    assert.equal((await read(store, sessionId)).headTurnId, root.id);
-    const next = await runTurn(store, sessionId);
+    assert.equal((await readSession(store, sessionId)).headTurnId, root.id);
+    const next = await runSampleTurn(store, sessionId);
     assert.deepEqual([next.parentId, next.sequence], [root.id, 3]);
   });
 
-  test("[S6] other sessions rest on origins and on parents of any turn, by way of turns of this session only", async (context) => {
+  test("[S6] other sessions need origins and parents of any turn, and their ancestors in this session only", async (context) => {
     const { store } = await open(context);
     const line = await startLine(store, 6);
     const [root, second, third, fourth] = line;
@@ -132,47 +135,47 @@ export function purgeTests(open: OpenForTest<Parts>): void {
     assert.deepEqual(await store.purges.sharedTurnIds(root.sessionId), []);
     await startSession(store, { originTurnId: second.id });
     assert.deepEqual(await shared(store, root.sessionId), idsOf([root, second]));
-    const broken = await opened(store, forkOf(third));
+    const broken = await openSampleTurn(store, forkOf(third));
     assert.deepEqual(await shared(store, root.sessionId), idsOf([root, second, third]));
-    await finish(store, failed(broken));
-    const grandchild = await runFork(store, await runFork(store, fourth));
+    await finishSampleTurn(store, failedSample(broken));
+    const grandchild = await runSampleFork(store, await runSampleFork(store, fourth));
     assert.deepEqual(await shared(store, root.sessionId), idsOf([root, second, third, fourth]));
     assert.deepEqual(await shared(store, grandchild.parentId ?? ""), [grandchild.parentId]);
     assert.deepEqual(await store.purges.sharedTurnIds(newId()), []);
   });
 
-  test("[S6] nothing is purged while a turn runs, be it a subagent's, or where a shared turn is not kept", async (context) => {
+  test("[S6] nothing is purged while a turn runs, also a subagent's, or if a shared turn is not kept", async (context) => {
     const { store } = await open(context);
     const line = await startLine(store, 3);
     const [root, second] = line;
     assert.ok(root !== undefined && second !== undefined);
     const { sessionId } = root;
     for (const kind of ["agent", "async_subagent"] as const) {
-      const running = await opened(store, openingOf(draftOf(await read(store, sessionId), { kind })));
+      const running = await openSampleTurn(store, openingOf(draftOf(await readSession(store, sessionId), { kind })));
       assert.equal(await store.purges.purgeSession(sessionId, []), false);
       assert.deepEqual(await store.turns.get(running.id), running);
-      await finish(store, failed(running));
+      await finishSampleTurn(store, failedSample(running));
     }
-    await runFork(store, second);
-    const before = await read(store, sessionId);
+    await runSampleFork(store, second);
+    const before = await readSession(store, sessionId);
     for (const kept of [[], [second.id], [root.id]])
       assert.equal(await store.purges.purgeSession(sessionId, kept), false);
-    assert.deepEqual(await read(store, sessionId), before);
+    assert.deepEqual(await readSession(store, sessionId), before);
     await hasOnly(store, line, line);
     assert.equal(await store.purges.purgeSession(sessionId, [root.id, second.id]), true);
   });
 
-  test("[S6] of a purge and a fork at once one is refused: no fork loses its history", async (context) => {
+  test("[S6] when a purge and a fork happen at once, one is refused: no fork loses its history", async (context) => {
     const { store } = await open(context);
     await racePurgesAndForks([store, store]);
   });
 
-  test("[S6] [B4] over two processes too, no fork loses its history to a purge", async (context) => {
+  test("[S6] [B4] no fork loses its history to a purge, also across two processes", async (context) => {
     const stores = await openTwice(context, open);
     if (stores !== null) await racePurgesAndForks(stores);
   });
 
-  test("[K4] of many ids the store tells those that a turn has", async (context) => {
+  test("[K4] the store returns which of many ids belong to a turn", async (context) => {
     const { store } = await open(context);
     const turns = [...(await startLine(store, 2)), ...(await startLine(store, 1))];
     const unknown = Array.from({ length: 2_500 }, newId);
@@ -181,16 +184,16 @@ export function purgeTests(open: OpenForTest<Parts>): void {
     assert.deepEqual(await store.purges.existingTurnIds([]), []);
   });
 
-  test("[K4] the store tells every blob that a turn and its steps name, each once", async (context) => {
+  test("[K4] the store returns every blob that a turn and its steps name, each once", async (context) => {
     const { store } = await open(context);
     const session = await startSession(store);
-    const turn = await opened(store, openingOf(draftOf(session)));
+    const turn = await openSampleTurn(store, openingOf(draftOf(session)));
     const { opening } = turn.blobs;
     assert.deepEqual(await store.purges.blobKeysOf(turn.id), [opening]);
     const request = (blob: string) => ({ request: { blob, bytes: 1, sha256: "s" } });
-    await store.turns.insertStep(stepOf(turn.id, 1, request(opening)), runner);
+    await store.turns.insertStep(stepOf(turn.id, 1, request(opening)), sampleRunnerId);
     const steps = [stepOf(turn.id, 2, request(`turns/${turn.id}/request-2.json`))];
-    await finish(store, completed(turn), { steps });
+    await finishSampleTurn(store, completedSample(turn), { steps });
     const names = ["opening.json", "run.json", "state.json", "request-2.json"];
     const keys = names.map((name) => `turns/${turn.id}/${name}`).toSorted();
     assert.deepEqual((await store.purges.blobKeysOf(turn.id)).toSorted(), keys);
@@ -203,7 +206,7 @@ async function racePurgesAndForks([one, other]: [Records, Records]): Promise<voi
     const line = await startLine(one, 2);
     const { sessionId } = line[0] ?? assert.fail("there is no turn");
     const opening = forkOf(line[1] ?? assert.fail("there is no second turn"));
-    // Who asks first changes from round to round.
+    // The request that is sent first changes from round to round.
     const early = round % 2 === 0 ? one.purges.purgeSession(sessionId, []) : null;
     const opens = other.turns.open(opening);
     const [fork, isPurged] = await Promise.all([opens, early ?? one.purges.purgeSession(sessionId, [])]);

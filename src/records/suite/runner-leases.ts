@@ -1,23 +1,23 @@
-/** What a store must do with leases: its own clock decides, and a turn that is lost goes to one taker (R1, R2). */
+/** What a store must do with leases: its own clock decides, and a lost turn gets one new runner (R1, R2). */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { newId } from "../../domain/ids.ts";
 import type { PendingTurn } from "../../domain/turn.ts";
 import type { LostTurnsTaking } from "../record-store.ts";
 import {
-  completed,
+  completedSample,
   draftOf,
-  failed,
-  finish,
-  finishOf,
-  open as opened,
+  failedSample,
+  finishSampleTurn,
+  turnFinishOf,
+  openSampleTurn,
   openingOf,
   openTwice,
-  runner,
-  runTurn,
+  sampleRunnerId,
+  runSampleTurn,
   startSession,
   stepOf,
-  type OpenForTest,
+  type OpenRecordsForTest,
   type RecordsWith,
 } from "./samples.ts";
 
@@ -25,57 +25,62 @@ import {
 type Parts = "sessions" | "turns" | "runners";
 type Records = RecordsWith<Parts>;
 
-/** Long enough for any test; zero has run out as soon as it is given. */
+/** A lease that lasts longer than any test. A lease of zero expires at once. */
 const leaseMs = 600_000;
 
-async function startTurn(store: Records, lease: number, runnerId = runner): Promise<PendingTurn> {
+async function startTurn(store: Records, lease: number, runnerId = sampleRunnerId): Promise<PendingTurn> {
   const session = await startSession(store);
-  return await opened(store, openingOf(draftOf(session, { runnerId }), { leaseMs: lease }));
+  return await openSampleTurn(store, openingOf(draftOf(session, { runnerId }), { leaseMs: lease }));
 }
 
 function takingOf(over: Partial<LostTurnsTaking> = {}): LostTurnsTaking {
   return { runnerId: "rescuer", leaseMs, deadRunnerIds: [], limit: 10, ...over };
 }
 
-export function runnerLeaseTests(open: OpenForTest<Parts>): void {
-  test("[R1] a lease is counted by the store's clock, whatever the times in a turn say", async (context) => {
+export function runnerLeaseTests(open: OpenRecordsForTest<Parts>): void {
+  test("[R1] a lease is measured by the store's clock, whatever the times in a turn are", async (context) => {
     const { store } = await open(context);
     const session = await startSession(store);
     const inAnHour = Date.now() + 3_600_000;
-    const turn = await opened(store, openingOf(draftOf(session, { createdAt: inAnHour }), { leaseMs }));
-    // No machine that runs these tests is an hour wrong.
+    const turn = await openSampleTurn(store, openingOf(draftOf(session, { createdAt: inAnHour }), { leaseMs }));
+    // The clock of no machine that runs these tests is wrong by half an hour.
     assert.ok(Math.abs(turn.leaseExpiresAt - leaseMs - Date.now()) < 1_800_000);
     assert.deepEqual(await store.runners.takeLostTurns(takingOf()), []);
   });
 
-  test("[R1] renewing gives the named turns of the runner a new lease, and tells which those are", async (context) => {
+  test("[R1] renewing gives the named turns of the runner a new lease, and returns which turns those are", async (context) => {
     const { store } = await open(context);
     const mine = await startTurn(store, 0);
     const session = await startSession(store);
-    const subagent = await opened(store, openingOf(draftOf(session, { kind: "async_subagent" }), { leaseMs: 0 }));
+    const subagent = await openSampleTurn(
+      store,
+      openingOf(draftOf(session, { kind: "async_subagent" }), { leaseMs: 0 }),
+    );
     const unnamed = await startTurn(store, 0);
     const theirs = await startTurn(store, 0, "runner-2");
-    const ended = await runTurn(store, (await startSession(store)).id);
+    const ended = await runSampleTurn(store, (await startSession(store)).id);
 
     const turnIds = [mine.id, subagent.id, theirs.id, ended.id, newId()];
-    const renewed = await store.runners.renewLeases({ runnerId: runner, turnIds, leaseMs });
+    const renewed = await store.runners.renewLeases({ runnerId: sampleRunnerId, turnIds, leaseMs });
     assert.deepEqual(renewed.toSorted(), [mine.id, subagent.id].toSorted());
     const after = await store.turns.get(mine.id);
     assert.ok(after?.status === "pending" && after.leaseExpiresAt >= mine.leaseExpiresAt + leaseMs);
     assert.deepEqual(after, { ...mine, leaseExpiresAt: after.leaseExpiresAt });
     for (const turn of [unnamed, theirs, ended]) assert.deepEqual(await store.turns.get(turn.id), turn);
-    // One that was sent earlier and comes later takes nothing back.
-    assert.deepEqual(await store.runners.renewLeases({ runnerId: runner, turnIds: [mine.id], leaseMs: 0 }), [mine.id]);
+    // A renewal that was sent earlier and arrives later does not shorten the lease.
+    assert.deepEqual(await store.runners.renewLeases({ runnerId: sampleRunnerId, turnIds: [mine.id], leaseMs: 0 }), [
+      mine.id,
+    ]);
     assert.deepEqual(await store.turns.get(mine.id), after);
-    assert.deepEqual(await store.runners.renewLeases({ runnerId: runner, turnIds: [], leaseMs }), []);
+    assert.deepEqual(await store.runners.renewLeases({ runnerId: sampleRunnerId, turnIds: [], leaseMs }), []);
   });
 
-  test("[R1] [R2] a lost turn is handed over, and its former runner cannot write any more", async (context) => {
+  test("[R1] [R2] a lost turn gets a new runner, and its former runner cannot write to it any more", async (context) => {
     const { store } = await open(context);
     const lost = await startTurn(store, 0);
     const held = await startTurn(store, leaseMs);
     const ended = await startTurn(store, 0);
-    await finish(store, failed(ended));
+    await finishSampleTurn(store, failedSample(ended));
 
     const taken = await store.runners.takeLostTurns(takingOf());
     const now = await store.turns.get(lost.id);
@@ -85,17 +90,17 @@ export function runnerLeaseTests(open: OpenForTest<Parts>): void {
     assert.deepEqual(await store.turns.get(held.id), held);
     assert.deepEqual(await store.runners.takeLostTurns(takingOf()), [], "it has a new lease");
 
-    assert.deepEqual(await store.turns.finish(finishOf(completed(lost))), { outcome: "refused", turn: now });
-    assert.equal(await store.turns.insertStep(stepOf(lost.id, 1), runner), false);
-    assert.deepEqual(await store.runners.renewLeases({ runnerId: runner, turnIds: [lost.id], leaseMs }), []);
+    assert.deepEqual(await store.turns.finish(turnFinishOf(completedSample(lost))), { outcome: "refused", turn: now });
+    assert.equal(await store.turns.insertStep(stepOf(lost.id, 1), sampleRunnerId), false);
+    assert.deepEqual(await store.runners.renewLeases({ runnerId: sampleRunnerId, turnIds: [lost.id], leaseMs }), []);
     assert.deepEqual(await store.turns.listSteps(lost.id), []);
     assert.equal(await store.turns.insertStep(stepOf(lost.id, 1), "rescuer"), true);
-    await finish(store, failed(lost), { runnerId: "rescuer" });
+    await finishSampleTurn(store, failedSample(lost), { runnerId: "rescuer" });
     assert.equal(await store.turns.insertStep(stepOf(lost.id, 2), "rescuer"), false, "it has ended (T2)");
     assert.equal(await store.turns.insertStep(stepOf(newId(), 1), "rescuer"), false);
   });
 
-  test("[R2] of a runner that is known to be dead the turns are lost at once; one turn can be asked for", async (context) => {
+  test("[R2] turns of a runner that is known to be dead are lost at once; a single turn can be requested", async (context) => {
     const { store } = await open(context);
     const turns = [await startTurn(store, leaseMs, "dead"), await startTurn(store, leaseMs, "dead")];
     const other = await startTurn(store, leaseMs);
@@ -111,7 +116,7 @@ export function runnerLeaseTests(open: OpenForTest<Parts>): void {
     assert.deepEqual(await store.turns.get(other.id), other);
   });
 
-  test("[R2] [B4] several that take at once share the lost turns, as many as each asked for", async (context) => {
+  test("[R2] [B4] several runners that take lost turns at once share them, each as many as it requested", async (context) => {
     const stores = await openTwice(context, open);
     if (stores === null) return;
     const [store] = stores;

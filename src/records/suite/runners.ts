@@ -1,4 +1,4 @@
-/** What a store must do with runners and controls, and by another file with leases. */
+/** What a store must do with runners and controls. Leases have a file of their own. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { newId } from "../../domain/ids.ts";
@@ -8,24 +8,24 @@ import {
   ada,
   awkwardText,
   draftOf,
-  failed,
-  finish,
-  finishOf,
+  failedSample,
+  finishSampleTurn,
+  turnFinishOf,
   noon,
-  open as opened,
+  openSampleTurn,
   openingOf,
-  runner,
+  sampleRunnerId,
   startSession,
-  type OpenForTest,
+  type OpenRecordsForTest,
 } from "./samples.ts";
 
 /** The parts that these tests need. */
 type Parts = "sessions" | "turns" | "runners";
 
-export function runnerTests(open: OpenForTest<Parts>): void {
+export function runnerTests(open: OpenRecordsForTest<Parts>): void {
   runnerLeaseTests(open);
 
-  test("[R1] runners are kept until they are deleted, and listed from the oldest", async (context) => {
+  test("[R1] runners are stored until they are deleted, and listed oldest first", async (context) => {
     const { store } = await open(context);
     const runnerOf = (id: string, startedAt: number): Runner => {
       return { id, host: awkwardText, bootId: "b", pid: 2 ** 31, processStart: "", startedAt };
@@ -44,10 +44,13 @@ export function runnerTests(open: OpenForTest<Parts>): void {
   test("[R3] a control is taken exactly once, by the runner of its turn, oldest first", async (context) => {
     const { store } = await open(context);
     const session = await startSession(store);
-    const mine = await opened(store, openingOf(draftOf(session)));
-    const subagent = await opened(store, openingOf(draftOf(session, { kind: "async_subagent" })));
-    const elsewhere = await opened(store, openingOf(draftOf(await startSession(store), { runnerId: "runner-2" })));
-    assert.deepEqual(await store.runners.takeControls(runner), []);
+    const mine = await openSampleTurn(store, openingOf(draftOf(session)));
+    const subagent = await openSampleTurn(store, openingOf(draftOf(session, { kind: "async_subagent" })));
+    const elsewhere = await openSampleTurn(
+      store,
+      openingOf(draftOf(await startSession(store), { runnerId: "runner-2" })),
+    );
+    assert.deepEqual(await store.runners.takeControls(sampleRunnerId), []);
     const [late, early, same, theirs] = [
       controlOf(mine.id, { at: noon + 2 }),
       controlOf(subagent.id, { at: noon + 1, kind: "steer", text: awkwardText }),
@@ -56,60 +59,62 @@ export function runnerTests(open: OpenForTest<Parts>): void {
     ];
     for (const control of [late, early, theirs, same]) await store.runners.insertControl(control);
     const lates = [late, same].toSorted((a, b) => (a.id < b.id ? -1 : 1));
-    assert.deepEqual(await store.runners.takeControls(runner), [early, ...lates]);
-    assert.deepEqual(await store.runners.takeControls(runner), []);
+    assert.deepEqual(await store.runners.takeControls(sampleRunnerId), [early, ...lates]);
+    assert.deepEqual(await store.runners.takeControls(sampleRunnerId), []);
     assert.deepEqual(await store.runners.takeControls("runner-2"), [theirs]);
   });
 
-  test("[R3] a control of a turn that is finished or unknown reaches nobody, and does not stay", async (context) => {
+  test("[R3] a control of a finished or unknown turn is not delivered, and is not stored", async (context) => {
     const { store } = await open(context);
     const before = controlOf(newId(), {});
-    const turn = await opened(store, openingOf(draftOf(await startSession(store))));
+    const turn = await openSampleTurn(store, openingOf(draftOf(await startSession(store))));
     const during = controlOf(turn.id, {});
     assert.equal(await store.runners.insertControl(before), false);
     assert.equal(await store.runners.insertControl(during), true);
-    await finish(store, failed(turn));
-    assert.deepEqual(await store.runners.takeControls(runner), []);
+    await finishSampleTurn(store, failedSample(turn));
+    assert.deepEqual(await store.runners.takeControls(sampleRunnerId), []);
     assert.equal(await store.runners.insertControl(during), false);
-    assert.deepEqual(await store.runners.takeControls(runner), []);
+    assert.deepEqual(await store.runners.takeControls(sampleRunnerId), []);
   });
 
-  test("[R3] a turn that is told to take its controls first does not end before it did", async (context) => {
+  test("[R3] a turn that must take its controls first does not finish before it has", async (context) => {
     const { store } = await open(context);
-    const turn = await opened(store, openingOf(draftOf(await startSession(store))));
-    const end = finishOf(failed(turn), { controls: "take first" });
+    const turn = await openSampleTurn(store, openingOf(draftOf(await startSession(store))));
+    const end = turnFinishOf(failedSample(turn), { controls: "take first" });
     const control = controlOf(turn.id, {});
     assert.equal(await store.runners.insertControl(control), true);
     assert.deepEqual(await store.turns.finish(end), { outcome: "controlled" });
     assert.deepEqual(await store.turns.finish({ ...end, runnerId: "runner-2" }), { outcome: "refused", turn });
     assert.deepEqual(await store.turns.get(turn.id), turn);
-    assert.deepEqual(await store.runners.takeControls(runner), [control]);
+    assert.deepEqual(await store.runners.takeControls(sampleRunnerId), [control]);
     assert.deepEqual(await store.turns.finish(end), { outcome: "finished" });
   });
 
-  test("[R3] of a control and the end of its turn at once, the control is taken, or its sender is told", async (context) => {
+  test("[R3] when a control and the end of its turn happen at once, the control is taken or its sender is refused", async (context) => {
     const { store, reopen } = await open(context);
     const other = (await reopen?.()) ?? store;
     if (other !== store) context.after(() => other.close());
     for (let round = 0; round < 10; round += 1) {
-      const turn = await opened(store, openingOf(draftOf(await startSession(store))));
+      const turn = await openSampleTurn(store, openingOf(draftOf(await startSession(store))));
       const [isSent, ended] = await Promise.all([
         other.runners.insertControl(controlOf(turn.id, {})),
-        store.turns.finish(finishOf(failed(turn), { controls: "take first" })),
+        store.turns.finish(turnFinishOf(failedSample(turn), { controls: "take first" })),
       ]);
       assert.equal(isSent, ended.outcome === "controlled", JSON.stringify({ isSent, ended }));
     }
   });
 
-  test("[R3] two takers at once share the controls: none is lost, none is given twice", async (context) => {
+  test("[R3] two takers at once share the controls: none is lost, none is delivered twice", async (context) => {
     const { store, reopen } = await open(context);
     const other = (await reopen?.()) ?? store;
     if (other !== store) context.after(() => other.close());
-    const turn = await opened(store, openingOf(draftOf(await startSession(store))));
+    const turn = await openSampleTurn(store, openingOf(draftOf(await startSession(store))));
     for (let round = 0; round < 10; round += 1) {
       const controls = Array.from({ length: 5 }, () => controlOf(turn.id, {}));
       await Promise.all(controls.map((control) => store.runners.insertControl(control)));
-      const taken = await Promise.all([store, other, store, other].map((taker) => taker.runners.takeControls(runner)));
+      const taken = await Promise.all(
+        [store, other, store, other].map((taker) => taker.runners.takeControls(sampleRunnerId)),
+      );
       const ids = taken.flat().map(({ id }) => id);
       assert.deepEqual(ids.toSorted(), controls.map(({ id }) => id).toSorted());
     }

@@ -1,4 +1,4 @@
-/** Sessions and turns to put into a store: plain ones, with whatever a test is about laid over them. */
+/** Sample sessions and turns for tests: plain ones, in which a test replaces the fields that it is about. */
 import assert from "node:assert/strict";
 import type { TestContext } from "node:test";
 import type { Org, User } from "../../domain/caller.ts";
@@ -26,7 +26,7 @@ import type { IdempotentRequest, OpenResult, RecordStore, TurnFinish, TurnOpenin
 
 /** The name of a part of a store. */
 export type RecordPart = Exclude<keyof RecordStore, "close">;
-/** A store of which only these parts are needed. */
+/** A store of which the test uses only these parts. */
 export type RecordsWith<Part extends RecordPart> = Pick<RecordStore, Part | "close">;
 
 export interface OpenRecords<Part extends RecordPart = RecordPart> {
@@ -36,7 +36,7 @@ export interface OpenRecords<Part extends RecordPart = RecordPart> {
   reopen: (() => Promise<RecordsWith<Part>>) | null;
 }
 /** Opens a store for one test, and registers with `context.after` whatever must be closed and deleted. */
-export type OpenForTest<Part extends RecordPart = RecordPart> = (
+export type OpenRecordsForTest<Part extends RecordPart = RecordPart> = (
   context: TestContext,
 ) => OpenRecords<Part> | Promise<OpenRecords<Part>>;
 
@@ -45,7 +45,7 @@ export const needsReopen = "these records live in this process only";
 /** Opens two stores on the same records. Skips the test and returns null if that is not possible. */
 export async function openTwice<Part extends RecordPart>(
   context: TestContext,
-  make: OpenForTest<Part>,
+  make: OpenRecordsForTest<Part>,
 ): Promise<[RecordsWith<Part>, RecordsWith<Part>] | null> {
   const { store, reopen } = await make(context);
   if (reopen === null) {
@@ -57,29 +57,29 @@ export async function openTwice<Part extends RecordPart>(
   return [store, second];
 }
 
-/** A time, and ids of people, that tests agree on. */
+/** A time and ids that all tests share. */
 export const noon = 1_800_000_000_000;
-export const org = "org-1";
+export const sampleOrgId = "org-1";
 export const ada = "user-ada";
-export const runner = "runner-1";
+export const sampleRunnerId = "runner-1";
 
 export function orgOf(over: Partial<Org> = {}): Org {
-  return { id: org, name: "Analytical Engines", createdAt: noon, suspendedAt: null, ...over };
+  return { id: sampleOrgId, name: "Analytical Engines", createdAt: noon, suspendedAt: null, ...over };
 }
 
 export function userOf(over: Partial<User> = {}): User {
   const unknown = { email: null, externalId: null, disabledAt: null };
-  return { id: ada, orgId: org, name: "Ada", role: "member", createdAt: noon, ...unknown, ...over };
+  return { id: ada, orgId: sampleOrgId, name: "Ada", role: "member", createdAt: noon, ...unknown, ...over };
 }
 
-/** Text that some database, JSON reader or query builder would take for something else. */
+/** Text that a database, JSON parser or query builder might misinterpret. */
 export const awkwardText = `it's "so' \\ {"x": [1]} %_? $1 :id 🙂 é\u0301 \u0000 \ud800 \r\n\u2028 end`;
 
-/** The id of a session is its first turn's (S4). */
+/** Returns a session. Its id is the id of its first turn (S4). */
 export function sessionOf(over: Partial<Session> = {}): Session {
   return {
     id: newId(),
-    orgId: org,
+    orgId: sampleOrgId,
     userId: ada,
     name: "A question",
     nameIsSet: false,
@@ -124,7 +124,7 @@ export const plainManifest: ContextManifest = {
   historyTurns: 0,
 };
 
-/** A turn that would continue the session from its head. */
+/** Returns a turn that continues the session from its head. */
 export function draftOf(session: Session, over: Partial<TurnDraft> = {}): TurnDraft {
   const id = over.id ?? newId();
   return {
@@ -147,17 +147,17 @@ export function draftOf(session: Session, over: Partial<TurnDraft> = {}): TurnDr
     status: "pending",
     blobs: { opening: `turns/${id}/opening.json`, run: null, state: null },
     warnings: [],
-    runnerId: runner,
+    runnerId: sampleRunnerId,
     ...over,
   };
 }
 
-/** The turn as a store might have opened it. */
+/** Returns the turn as a store might have opened it. */
 export function pendingOf(draft: TurnDraft, sequence: number): PendingTurn {
   return { ...draft, sequence, leaseExpiresAt: noon + 15_000 };
 }
 
-/** Opens the turn on the parent that it names. */
+/** Returns an opening of the turn that expects its parent as the head. */
 export function openingOf(turn: TurnDraft, over: Partial<TurnOpening> = {}): TurnOpening {
   return { turn, newSession: null, expectedHead: turn.parentId, idempotency: null, leaseMs: 15_000, ...over };
 }
@@ -166,7 +166,7 @@ export function requestOf(turn: TurnDraft, over: Partial<IdempotentRequest> = {}
   return { userId: turn.createdBy, key: "key-1", requestHash: "hash-1", turnId: turn.id, ...over };
 }
 
-export function endOf(turn: PendingTurn, over: Partial<RunEnd> = {}): RunEnd {
+export function runEndOf(turn: PendingTurn, over: Partial<RunEnd> = {}): RunEnd {
   const usage = { input: 400, output: 100, cached: 0, reasoning: 0, total: 500 };
   return {
     at: turn.createdAt + 1_000,
@@ -180,42 +180,42 @@ export function endOf(turn: PendingTurn, over: Partial<RunEnd> = {}): RunEnd {
   };
 }
 
-export function completed(turn: PendingTurn, over: Partial<RunEnd> = {}): CompletedTurn {
-  return completeTurn(turn, { stopReason: "stop", answer: "Yes.", lastMessage: "Yes." }, endOf(turn, over));
+export function completedSample(turn: PendingTurn, over: Partial<RunEnd> = {}): CompletedTurn {
+  return completeTurn(turn, { stopReason: "stop", answer: "Yes.", lastMessage: "Yes." }, runEndOf(turn, over));
 }
 
-export function parked(turn: PendingTurn, over: Partial<RunEnd> = {}): AwaitingTurn {
+export function parkedSample(turn: PendingTurn, over: Partial<RunEnd> = {}): AwaitingTurn {
   const deferredCalls = [{ callId: "call-1", name: "run", arguments: `{"a":`, waitsFor: "client" as const }];
   const output = { stopReason: "tool_calls" as const, answer: "", lastMessage: "", deferredCalls };
-  return parkTurn(turn, output, endOf(turn, over));
+  return parkTurn(turn, output, runEndOf(turn, over));
 }
 
-export function failed(turn: PendingTurn, over: Partial<RunEnd> = {}): FailedTurn {
-  return failTurn(turn, failure("provider_unavailable", "nobody answers"), endOf(turn, over));
+export function failedSample(turn: PendingTurn, over: Partial<RunEnd> = {}): FailedTurn {
+  return failTurn(turn, failure("provider_unavailable", "the provider does not respond"), runEndOf(turn, over));
 }
 
-export async function open(store: Pick<RecordStore, "turns">, opening: TurnOpening): Promise<PendingTurn> {
+export async function openSampleTurn(store: Pick<RecordStore, "turns">, opening: TurnOpening): Promise<PendingTurn> {
   const result = await store.turns.open(opening);
   assert.equal(result.outcome, "opened", JSON.stringify(result));
   return (result as Extract<OpenResult, { outcome: "opened" }>).turn;
 }
 
-/** Finishes as the engine does: a continue takes the head over from its parent. */
-export function finishOf(turn: FinishedTurn, over: Partial<TurnFinish> = {}): TurnFinish {
+/** Returns how the engine finishes the turn: the head moves from the turn's parent to the turn. */
+export function turnFinishOf(turn: FinishedTurn, over: Partial<TurnFinish> = {}): TurnFinish {
   const head = mayBeParent(turn) ? { from: turn.parentId } : null;
-  return { turn, steps: [], text: null, runnerId: runner, head, controls: "drop", ...over };
+  return { turn, steps: [], text: null, runnerId: sampleRunnerId, head, controls: "drop", ...over };
 }
 
-export async function finish(
+export async function finishSampleTurn(
   store: Pick<RecordStore, "turns">,
   turn: FinishedTurn,
   over: Partial<TurnFinish> = {},
 ): Promise<void> {
-  const result = await store.turns.finish(finishOf(turn, over));
+  const result = await store.turns.finish(turnFinishOf(turn, over));
   assert.equal(result.outcome, "finished");
 }
 
-/** A session that is stored, without a turn. */
+/** Stores a session without a turn. */
 export async function startSession(
   store: Pick<RecordStore, "sessions">,
   over: Partial<Session> = {},
@@ -226,23 +226,27 @@ export async function startSession(
 }
 
 /** Lets a user who is not the owner run turns in the session. */
-export async function invite(store: Pick<RecordStore, "sessions">, sessionId: string, userId: string): Promise<void> {
+export async function inviteUser(
+  store: Pick<RecordStore, "sessions">,
+  sessionId: string,
+  userId: string,
+): Promise<void> {
   await store.sessions.changeParticipants(sessionId, { invited: [userId], dismissed: [] });
 }
 
 /** Opens and completes a turn on the session's head. */
-export async function runTurn(
+export async function runSampleTurn(
   store: Pick<RecordStore, "sessions" | "turns">,
   sessionId: string,
   over: Partial<TurnDraft> = {},
 ): Promise<CompletedTurn> {
-  const turn = await open(store, openingOf(draftOf(await read(store, sessionId), over)));
-  const end = completed(turn);
-  await finish(store, end);
+  const turn = await openSampleTurn(store, openingOf(draftOf(await readSession(store, sessionId), over)));
+  const end = completedSample(turn);
+  await finishSampleTurn(store, end);
   return end;
 }
 
-/** A first turn below any turn, in a session of its own. */
+/** Returns the opening of a first turn in a new session, whose parent is any turn. */
 export function forkOf(origin: Turn, over: Partial<TurnDraft> = {}): TurnOpening & { newSession: Session } {
   const newSession = sessionOf({ originTurnId: origin.id });
   const place = { id: newSession.id, parentId: origin.id, depth: origin.depth + 1 };
@@ -250,9 +254,9 @@ export function forkOf(origin: Turn, over: Partial<TurnDraft> = {}): TurnOpening
 }
 
 /** Opens and completes the first turn of a fork. */
-export async function runFork(store: Pick<RecordStore, "turns">, origin: Turn): Promise<CompletedTurn> {
-  const end = completed(await open(store, forkOf(origin)));
-  await finish(store, end, { head: { from: null } });
+export async function runSampleFork(store: Pick<RecordStore, "turns">, origin: Turn): Promise<CompletedTurn> {
+  const end = completedSample(await openSampleTurn(store, forkOf(origin)));
+  await finishSampleTurn(store, end, { head: { from: null } });
   return end;
 }
 
@@ -273,8 +277,8 @@ export function stepOf(turnId: string, index: number, over: Partial<Step> = {}):
   };
 }
 
-/** The session as it is stored now; it must be there. */
-export async function read(store: Pick<RecordStore, "sessions">, sessionId: string): Promise<Session> {
+/** Returns the session as it is stored now. It must exist. */
+export async function readSession(store: Pick<RecordStore, "sessions">, sessionId: string): Promise<Session> {
   const session = await store.sessions.get(sessionId);
   assert.ok(session !== null, `session ${sessionId} is not stored`);
   return session;

@@ -5,19 +5,19 @@ import type { TextHit, TextQuery, TurnText } from "../record-store.ts";
 import {
   ada,
   awkwardText,
-  completed,
+  completedSample,
   draftOf,
-  failed,
-  finish,
+  failedSample,
+  finishSampleTurn,
   noon,
-  open as opened,
+  openSampleTurn,
   openingOf,
-  org,
-  read,
+  sampleOrgId,
+  readSession,
   startSession,
-  type OpenForTest,
+  type OpenRecordsForTest,
   type RecordsWith,
-  invite,
+  inviteUser,
 } from "./samples.ts";
 
 /** The parts that these tests need. */
@@ -27,28 +27,28 @@ type Records = RecordsWith<Parts>;
 const bob = "user-bob";
 
 async function search(store: Records, words: string[], over: Partial<TextQuery> = {}): Promise<TextHit[]> {
-  return await store.search.find({ orgId: org, userId: ada, words, limit: 10, ...over });
+  return await store.search.find({ orgId: sampleOrgId, userId: ada, words, limit: 10, ...over });
 }
 
-/** The names of the sessions that were found. */
+/** Returns the names of the sessions that were found. */
 async function found(store: Records, words: string[], over: Partial<TextQuery> = {}): Promise<string[]> {
   return (await search(store, words, over)).map(({ session }) => session.name);
 }
 
-/** Opens a turn on the head and finishes it with these texts; gives back its id. */
+/** Opens a turn on the head, finishes it with these texts, and returns its id. */
 async function say(store: Records, sessionId: string, text: Partial<TurnText>): Promise<string> {
-  const turn = await opened(store, openingOf(draftOf(await read(store, sessionId))));
-  await finish(store, completed(turn), { text: { instruction: "", answer: "", ...text } });
+  const turn = await openSampleTurn(store, openingOf(draftOf(await readSession(store, sessionId))));
+  await finishSampleTurn(store, completedSample(turn), { text: { instruction: "", answer: "", ...text } });
   return turn.id;
 }
 
-export function searchTests(open: OpenForTest<Parts>): void {
-  test("[S8] words are found in names, instructions and answers, and each hit says where", async (context) => {
+export function searchTests(open: OpenRecordsForTest<Parts>): void {
+  test("[S8] words are found in names, instructions and answers, and each hit names the field", async (context) => {
     const { store } = await open(context);
     const session = await startSession(store, { name: "About plums" });
     const asked = await say(store, session.id, { instruction: "Where do pears grow?" });
     const answered = await say(store, session.id, { answer: "Apples grow on trees." });
-    const stored = await read(store, session.id);
+    const stored = await readSession(store, session.id);
     const only = (where: string, turnId: string | null, excerpt: string) => [
       { session: stored, matches: [{ where, turnId, excerpt }] },
     ];
@@ -58,7 +58,7 @@ export function searchTests(open: OpenForTest<Parts>): void {
     assert.deepEqual(await search(store, ["cherries"]), []);
   });
 
-  test("[S8] all words count, and may be spread over the name and any turns", async (context) => {
+  test("[S8] a session must contain all words, spread over its name and any turns", async (context) => {
     const { store } = await open(context);
     const session = await startSession(store, { name: "plum" });
     const first = await say(store, session.id, { instruction: "a pear", answer: "an apple" });
@@ -78,7 +78,7 @@ export function searchTests(open: OpenForTest<Parts>): void {
     assert.deepEqual(await found(store, ["plum", "cherry"]), []);
   });
 
-  test("[S8] of many places a few are told: the newest of each word, the name first", async (context) => {
+  test("[S8] of many matches a few are returned: the newest of each word, the name first", async (context) => {
     const { store } = await open(context);
     const session = await startSession(store, { name: "plum" });
     const rare = await say(store, session.id, { answer: "a plum and a pear" });
@@ -90,7 +90,7 @@ export function searchTests(open: OpenForTest<Parts>): void {
     assert.deepEqual(await placesOf(["pear", "plum"]), ["name", turns[0], rare]);
   });
 
-  test("[S8] what another language would read as a sign is plain text", async (context) => {
+  test("[S8] characters that have a meaning in SQL or patterns are plain text", async (context) => {
     const { store } = await open(context);
     const texts = [
       "100% sure",
@@ -128,7 +128,7 @@ export function searchTests(open: OpenForTest<Parts>): void {
     assert.deepEqual(await found(store, ["%sure"]), []);
   });
 
-  test("[S8] case does not count, beyond ASCII too, and letters may be composed in either way", async (context) => {
+  test("[S8] case does not count, beyond ASCII too, and letters may be composed in either form", async (context) => {
     const { store } = await open(context);
     const pairs: [text: string, word: string][] = [
       ["Grüße aus ÅRHUS", "GRÜßE"],
@@ -165,12 +165,12 @@ export function searchTests(open: OpenForTest<Parts>): void {
     await say(store, session.id, { instruction: awkwardText, answer: awkwardText });
     for (const word of ["so'", "🙂", "\u0000", "\ud800", "É", "end"]) {
       const [hit] = await search(store, [word]);
-      assert.deepEqual(hit?.session, await read(store, session.id));
+      assert.deepEqual(hit?.session, await readSession(store, session.id));
       assert.equal(hit?.matches.length, 3, JSON.stringify(word));
     }
   });
 
-  test("[S8] an excerpt is the text around the first word in it, on one line", async (context) => {
+  test("[S8] an excerpt is the text around its first word, on one line", async (context) => {
     const { store } = await open(context);
     const session = await startSession(store);
     const far = "🙂".repeat(400);
@@ -190,7 +190,7 @@ export function searchTests(open: OpenForTest<Parts>): void {
     assert.deepEqual(await found(store, ["x".repeat(200_001)]), []);
   });
 
-  test("[S8] [S7] what cannot be listed is not found", async (context) => {
+  test("[S8] [S7] sessions that a user cannot list are not found", async (context) => {
     const { store } = await open(context);
     await startSession(store, { name: "plum, own" });
     await startSession(store, { name: "plum, own, archived", archivedAt: noon });
@@ -199,9 +199,9 @@ export function searchTests(open: OpenForTest<Parts>): void {
     await startSession(store, { name: "plum, elsewhere", orgId: "org-2" });
     await startSession(store, { name: "plum, public, elsewhere", orgId: "org-2", isPublic: true });
     const shared = await startSession(store, { name: "plum, bob's, shared", userId: bob });
-    await invite(store, shared.id, ada);
-    const turn = await opened(store, openingOf(draftOf(shared, { createdBy: ada })));
-    await finish(store, completed(turn), { text: { instruction: "cherry", answer: "" } });
+    await inviteUser(store, shared.id, ada);
+    const turn = await openSampleTurn(store, openingOf(draftOf(shared, { createdBy: ada })));
+    await finishSampleTurn(store, completedSample(turn), { text: { instruction: "cherry", answer: "" } });
     const deleted = await startSession(store, { name: "plum, deleted" });
     await say(store, deleted.id, { answer: "cherry" });
     await store.sessions.update(deleted.id, { deletedAt: noon }, noon);
@@ -237,9 +237,9 @@ export function searchTests(open: OpenForTest<Parts>): void {
     const { store } = await open(context);
     const session = await startSession(store, { name: "plum" });
     await store.sessions.update(session.id, { name: "PÊCHE" }, noon);
-    const turn = await opened(store, openingOf(draftOf(session)));
+    const turn = await openSampleTurn(store, openingOf(draftOf(session)));
     assert.deepEqual(await found(store, ["a question"]), []);
-    await finish(store, failed(turn), { text: { instruction: "a question", answer: "half an ans" } });
+    await finishSampleTurn(store, failedSample(turn), { text: { instruction: "a question", answer: "half an ans" } });
     assert.deepEqual(await found(store, ["plum"]), []);
     assert.deepEqual(await found(store, ["pêche", "half", "question"]), ["PÊCHE"]);
   });

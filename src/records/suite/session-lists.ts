@@ -1,4 +1,4 @@
-/** What a store must do when it lists sessions and those who take part (S6, S7). */
+/** What a store must do when it lists sessions and their participants (S6, S7). */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import * as fc from "fast-check";
@@ -7,15 +7,15 @@ import type { SessionQuery } from "../record-store.ts";
 import {
   ada,
   noon,
-  org,
-  runTurn,
+  sampleOrgId,
+  runSampleTurn,
   sessionOf,
   startSession,
-  type OpenForTest,
+  type OpenRecordsForTest,
   type RecordsWith,
-  invite,
+  inviteUser,
   openingOf,
-  read,
+  readSession,
   draftOf,
 } from "./samples.ts";
 
@@ -26,12 +26,12 @@ type Records = RecordsWith<Parts>;
 const bob = "user-bob";
 
 async function namesSeen(store: Records, query: Partial<SessionQuery> = {}): Promise<string[]> {
-  const { sessions } = await store.sessions.list({ orgId: org, userId: ada, limit: 100, ...query });
+  const { sessions } = await store.sessions.list({ orgId: sampleOrgId, userId: ada, limit: 100, ...query });
   return sessions.map((session) => session.name);
 }
 
-export function sessionListTests(open: OpenForTest<Parts>): void {
-  test("[S6] deleted sessions are listed to their owner alone, latest deletion first, until restored", async (context) => {
+export function sessionListTests(open: OpenRecordsForTest<Parts>): void {
+  test("[S6] deleted sessions are listed only for their owner, latest deletion first, until they are restored", async (context) => {
     const { store } = await open(context);
     const mine = (over = {}) => startSession(store, { name: "mine", ...over });
     const deleted = [
@@ -44,7 +44,7 @@ export function sessionListTests(open: OpenForTest<Parts>): void {
     await mine();
     await mine({ deletedAt: noon, orgId: "org-2" });
     const theirs = await mine({ deletedAt: noon, userId: "user-bob", isPublic: true });
-    const query = { orgId: org, userId: ada, limit: 10 };
+    const query = { orgId: sampleOrgId, userId: ada, limit: 10 };
     assert.deepEqual(await store.sessions.listDeleted(query), deleted);
     assert.deepEqual(await store.sessions.listDeleted({ ...query, limit: 2 }), deleted.slice(0, 2));
     assert.deepEqual(await store.sessions.listDeleted({ ...query, userId: "user-bob" }), [theirs]);
@@ -56,27 +56,27 @@ export function sessionListTests(open: OpenForTest<Parts>): void {
     assert.ok((await store.sessions.list(query)).sessions.some(({ id }) => id === first.id));
   });
 
-  test("[S7] who is invited takes part and finds the session; who is dismissed does not", async (context) => {
+  test("[S7] an invited user takes part and finds the session; a dismissed user does not", async (context) => {
     const { store } = await open(context);
-    const session = await startSession(store, { orgId: org });
+    const session = await startSession(store, { orgId: sampleOrgId });
     const change = async (invited: string[], dismissed: string[], id = session.id): Promise<string[]> => {
       await store.sessions.changeParticipants(id, { invited, dismissed });
       return await store.sessions.listParticipants(session.id);
     };
     assert.deepEqual(await change(["user-c", "user-b"], []), ["user-b", "user-c"]);
     assert.deepEqual(await change(["user-b"], ["user-d"]), ["user-b", "user-c"]);
-    const found = await store.sessions.list({ orgId: org, userId: "user-b", limit: 9 });
+    const found = await store.sessions.list({ orgId: sampleOrgId, userId: "user-b", limit: 9 });
     assert.deepEqual(found.sessions, [session]);
     assert.equal(await store.sessions.isParticipant(session.id, "user-b"), true);
     assert.deepEqual(await change([], ["user-b"]), ["user-c"]);
-    assert.deepEqual(await store.sessions.list({ orgId: org, userId: "user-b", limit: 9 }), {
+    assert.deepEqual(await store.sessions.list({ orgId: sampleOrgId, userId: "user-b", limit: 9 }), {
       sessions: [],
       next: null,
     });
     assert.deepEqual(await change(["user-b"], [], "no session"), ["user-c"]);
   });
 
-  test("[S7] a list has what one owns, took part in, or what is public in the org; never another org's", async (context) => {
+  test("[S7] a list has the sessions that a user owns, took part in, or that are public in the org; never another org's", async (context) => {
     const { store } = await open(context);
     await startSession(store, { name: "own" });
     await startSession(store, { name: "bob's", userId: bob });
@@ -86,10 +86,10 @@ export function sessionListTests(open: OpenForTest<Parts>): void {
     const former = await startSession(store, { name: "own, elsewhere", orgId: "org-2" });
     await startSession(store, { name: "own, deleted", deletedAt: noon });
     await startSession(store, { name: "public, deleted", userId: bob, isPublic: true, deletedAt: noon });
-    await invite(store, shared.id, ada);
-    await runTurn(store, shared.id, { createdBy: ada });
-    await runTurn(store, shared.id, { createdBy: ada });
-    await runTurn(store, former.id, { createdBy: ada });
+    await inviteUser(store, shared.id, ada);
+    await runSampleTurn(store, shared.id, { createdBy: ada });
+    await runSampleTurn(store, shared.id, { createdBy: ada });
+    await runSampleTurn(store, former.id, { createdBy: ada });
 
     assert.deepEqual((await namesSeen(store)).toSorted(), ["bob's, public", "bob's, shared", "own"]);
     const bobsOwn = ["bob's", "bob's, public", "bob's, shared"];
@@ -98,20 +98,21 @@ export function sessionListTests(open: OpenForTest<Parts>): void {
     assert.deepEqual((await namesSeen(store, { ownerId: bob })).toSorted(), ["bob's, public", "bob's, shared"]);
   });
 
-  test("[S7] the owner takes part with the first turn, others by an invitation; who is dismissed runs none, and is not back by trying", async (context) => {
+  test("[S7] the owner takes part from the first turn, others by an invitation; a dismissed user opens no turn, and does not return by trying", async (context) => {
     const { store } = await open(context);
     const session = await startSession(store);
     const other = await startSession(store);
     assert.equal(await store.sessions.isParticipant(session.id, ada), false);
-    const turnOf = async (over: { createdBy: string }) => openingOf(draftOf(await read(store, session.id), over));
+    const turnOf = async (over: { createdBy: string }) =>
+      openingOf(draftOf(await readSession(store, session.id), over));
     assert.deepEqual(await store.turns.open(await turnOf({ createdBy: bob })), { outcome: "missing" });
-    await invite(store, session.id, bob);
-    await runTurn(store, session.id);
-    await runTurn(store, session.id, { createdBy: bob });
+    await inviteUser(store, session.id, bob);
+    await runSampleTurn(store, session.id);
+    await runSampleTurn(store, session.id, { createdBy: bob });
     assert.equal(await store.sessions.isParticipant(session.id, ada), true);
     assert.equal(await store.sessions.isParticipant(session.id, bob), true);
     await store.sessions.changeParticipants(session.id, { invited: [], dismissed: [bob] });
-    // As one whose turn was being prepared when they were dismissed.
+    // The dismissal may happen while a turn is being prepared.
     assert.deepEqual(await store.turns.open(await turnOf({ createdBy: bob })), { outcome: "missing" });
     assert.equal(await store.sessions.isParticipant(session.id, bob), false);
     assert.equal(await store.sessions.isParticipant(session.id, "user-eve"), false);
@@ -124,13 +125,13 @@ export function sessionListTests(open: OpenForTest<Parts>): void {
     await startSession(store, { name: "third", activeAt: noon + 20 });
     await startSession(store, { name: "second", activeAt: noon + 10 });
     assert.deepEqual(await namesSeen(store), ["third", "second", "first"]);
-    await runTurn(store, first.id, { createdAt: noon + 30 });
+    await runSampleTurn(store, first.id, { createdAt: noon + 30 });
     assert.deepEqual(await namesSeen(store), ["first", "third", "second"]);
     await store.sessions.update(first.id, { name: "renamed" }, noon + 99);
     assert.deepEqual(await namesSeen(store), ["renamed", "third", "second"]);
   });
 
-  test("[S6] [S7] a list can be of what is archived, or of what is not, or of both", async (context) => {
+  test("[S6] [S7] a list can select archived sessions, the others, or both", async (context) => {
     const { store } = await open(context);
     await startSession(store, { name: "live", activeAt: noon + 1 });
     await startSession(store, { name: "archived", archivedAt: noon });
@@ -139,7 +140,7 @@ export function sessionListTests(open: OpenForTest<Parts>): void {
     assert.deepEqual(await namesSeen(store, { archived: true }), ["archived"]);
   });
 
-  test("[S7] a list can be of one repository or workspace", async (context) => {
+  test("[S7] a list can select one repository or workspace", async (context) => {
     const { store } = await open(context);
     await startSession(store, { name: "a", repo: "it's", workspaceId: "w1", activeAt: noon + 2 });
     await startSession(store, { name: "b", repo: "it's", workspaceId: "w2", activeAt: noon + 1 });
@@ -149,9 +150,9 @@ export function sessionListTests(open: OpenForTest<Parts>): void {
     assert.deepEqual(await namesSeen(store, { workspaceId: "w3" }), []);
   });
 
-  test("[S7] the last page says so, also when it is full", async (context) => {
+  test("[S7] the last page has no cursor, also when it is full", async (context) => {
     const { store } = await open(context);
-    const query = { orgId: org, userId: ada, limit: 2 };
+    const query = { orgId: sampleOrgId, userId: ada, limit: 2 };
     assert.deepEqual(await store.sessions.list(query), { sessions: [], next: null });
     const sessions = [4, 3, 2, 1].map((at) => sessionOf({ activeAt: noon + at }));
     for (const session of sessions) await store.sessions.insert(session);
@@ -161,7 +162,7 @@ export function sessionListTests(open: OpenForTest<Parts>): void {
     assert.deepEqual(second, { sessions: sessions.slice(2), next: null });
   });
 
-  test("[S7] paging shows everything that rests exactly once, and nothing twice, whatever happens meanwhile", async (context) => {
+  test("[S7] paging shows every unchanged session exactly once, and none twice, whatever happens in between", async (context) => {
     const { store } = await open(context);
     await fc.assert(
       fc.asyncProperty(activity, (plan) => checkPaging(store, plan)),
@@ -170,7 +171,7 @@ export function sessionListTests(open: OpenForTest<Parts>): void {
   });
 }
 
-/** Times are few, so that many are equal. Between two pages the next of `events` happens. */
+/** Only five times are used, so that many sessions have equal times. Between two pages the next of `events` happens. */
 const time = fc.integer({ min: 0, max: 4 }).map((step) => noon + step);
 const activity = fc.record({
   startTimes: fc.array(time, { minLength: 1, maxLength: 12 }),
@@ -187,7 +188,7 @@ type Activity = typeof activity extends fc.Arbitrary<infer Plan> ? Plan : never;
 
 let runs = 0;
 
-/** Each plan has an org of its own, so that one store serves them all. */
+/** Runs one plan in an org of its own, so that one store serves all plans. */
 async function checkPaging(store: Records, { startTimes, limit, events }: Activity): Promise<void> {
   const orgId = `org-of-plan-${(runs += 1)}`;
   const atStart = startTimes.map((activeAt) => sessionOf({ orgId, activeAt, createdAt: activeAt }));
@@ -207,7 +208,7 @@ async function checkPaging(store: Records, { startTimes, limit, events }: Activi
     if (event?.kind === "turn") {
       const session = atStart[event.session % atStart.length] ?? assert.fail("there is no session");
       disturbed.add(session.id);
-      await runTurn(store, session.id, { createdAt: event.at });
+      await runSampleTurn(store, session.id, { createdAt: event.at });
     }
   }
 

@@ -1,4 +1,4 @@
-/** What a store must do when a person moves a head, and when a turn takes it over from another than its parent. */
+/** What a store must do when a user moves a head, and when a turn replaces a head that is not its parent. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { newId } from "../../domain/ids.ts";
@@ -6,22 +6,22 @@ import type { FinishedTurn, Turn } from "../../domain/turn.ts";
 import type { HeadMove } from "../record-store.ts";
 import {
   ada,
-  completed,
+  completedSample,
   draftOf,
-  failed,
-  finish,
-  finishOf,
+  failedSample,
+  finishSampleTurn,
+  turnFinishOf,
   forkOf,
   noon,
-  open as opened,
+  openSampleTurn,
   openingOf,
   openTwice,
-  parked,
-  read,
-  runFork,
-  runTurn,
+  parkedSample,
+  readSession,
+  runSampleFork,
+  runSampleTurn,
   startSession,
-  type OpenForTest,
+  type OpenRecordsForTest,
   type RecordsWith,
 } from "./samples.ts";
 
@@ -35,30 +35,30 @@ interface Line {
   head: FinishedTurn;
 }
 
-/** A session with two turns. */
+/** Creates a session with two turns. */
 async function startLine(store: Records): Promise<Line> {
   const { id } = await startSession(store);
-  return { sessionId: id, older: await runTurn(store, id), head: await runTurn(store, id) };
+  return { sessionId: id, older: await runSampleTurn(store, id), head: await runSampleTurn(store, id) };
 }
 
 function moveOf({ sessionId, head }: Line, to: Turn, over: Partial<HeadMove> = {}): HeadMove {
   return { sessionId, from: head.id, to: to.id, userId: ada, at: noon + 60_000, ...over };
 }
 
-export function sessionTreeTests(open: OpenForTest<Parts>): void {
-  test("[S5] [T6] the head moves to another turn of its session; each move is noted, in order", async (context) => {
+export function sessionTreeTests(open: OpenRecordsForTest<Parts>): void {
+  test("[S5] [T6] the head moves to another turn of its session; each move is recorded, in order", async (context) => {
     const { store } = await open(context);
     const line = await startLine(store);
     const { sessionId, older, head } = line;
-    await runFork(store, head);
-    const before = await read(store, sessionId);
+    await runSampleFork(store, head);
+    const before = await readSession(store, sessionId);
     const back = moveOf(line, older, { userId: "user-bob" });
-    // At the same moment: the order is that of the moves.
+    // Both moves have the same time, so their order is that of the moves.
     const forth = moveOf(line, head, { from: older.id });
     assert.deepEqual(await store.sessions.moveHead(back), { outcome: "moved" });
-    assert.deepEqual(await read(store, sessionId), { ...before, headTurnId: older.id, updatedAt: back.at });
+    assert.deepEqual(await readSession(store, sessionId), { ...before, headTurnId: older.id, updatedAt: back.at });
     assert.deepEqual(await store.sessions.moveHead(forth), { outcome: "moved" });
-    assert.deepEqual(await read(store, sessionId), { ...before, updatedAt: forth.at });
+    assert.deepEqual(await readSession(store, sessionId), { ...before, updatedAt: forth.at });
     assert.deepEqual(await store.sessions.listHeadMoves(sessionId), [back, forth]);
     assert.deepEqual(await store.sessions.listHeadMoves(newId()), []);
     assert.deepEqual(await store.turns.list(sessionId, { limit: 10 }), [head, older]);
@@ -67,57 +67,57 @@ export function sessionTreeTests(open: OpenForTest<Parts>): void {
   test("[S5] a session without a head gets one", async (context) => {
     const { store } = await open(context);
     const session = await startSession(store);
-    const turn = completed(await opened(store, openingOf(draftOf(session))));
-    await finish(store, turn, { head: null });
+    const turn = completedSample(await openSampleTurn(store, openingOf(draftOf(session))));
+    await finishSampleTurn(store, turn, { head: null });
     const move = { sessionId: session.id, from: null, to: turn.id, userId: ada, at: noon };
     assert.deepEqual(await store.sessions.moveHead(move), { outcome: "moved" });
-    assert.equal((await read(store, session.id)).headTurnId, turn.id);
+    assert.equal((await readSession(store, session.id)).headTurnId, turn.id);
     assert.deepEqual(await store.sessions.listHeadMoves(session.id), [move]);
   });
 
-  test("[S5] the head moves only from the value last seen; the refused is told the head", async (context) => {
+  test("[S5] the head moves only from the value last seen; a refused caller gets the current head", async (context) => {
     const { store } = await open(context);
     const line = await startLine(store);
-    const before = await read(store, line.sessionId);
+    const before = await readSession(store, line.sessionId);
     for (const from of [null, line.older.id, newId()]) {
       const result = await store.sessions.moveHead(moveOf(line, line.older, { from }));
       assert.deepEqual(result, { outcome: "head_moved", headTurnId: line.head.id });
     }
-    assert.deepEqual(await read(store, line.sessionId), before);
+    assert.deepEqual(await readSession(store, line.sessionId), before);
     assert.deepEqual(await store.sessions.listHeadMoves(line.sessionId), []);
   });
 
-  test("[S5] a head is a turn of the session's own, an agent's, that completed or waits", async (context) => {
+  test("[S5] a head is an agent turn of the same session that completed or waits", async (context) => {
     const { store } = await open(context);
     const line = await startLine(store);
-    const session = await read(store, line.sessionId);
-    const below = (over = {}) => opened(store, openingOf(draftOf(session, over)));
-    const broken = failed(await below());
-    await finish(store, broken);
-    const subagent = completed(await below({ kind: "async_subagent" }));
-    await finish(store, subagent, { head: null });
-    const foreign = await runFork(store, line.older);
+    const session = await readSession(store, line.sessionId);
+    const below = (over = {}) => openSampleTurn(store, openingOf(draftOf(session, over)));
+    const broken = failedSample(await below());
+    await finishSampleTurn(store, broken);
+    const subagent = completedSample(await below({ kind: "async_subagent" }));
+    await finishSampleTurn(store, subagent, { head: null });
+    const foreign = await runSampleFork(store, line.older);
     for (const to of [broken.id, subagent.id, foreign.id, newId()]) {
       assert.deepEqual(await store.sessions.moveHead({ ...moveOf(line, line.older), to }), { outcome: "missing" });
     }
-    assert.equal((await read(store, session.id)).headTurnId, line.head.id);
+    assert.equal((await readSession(store, session.id)).headTurnId, line.head.id);
     assert.deepEqual(await store.sessions.listHeadMoves(session.id), []);
 
-    const waiting = parked(await below());
-    await finish(store, waiting, { head: null });
+    const waiting = parkedSample(await below());
+    await finishSampleTurn(store, waiting, { head: null });
     assert.deepEqual(await store.sessions.moveHead(moveOf(line, waiting)), { outcome: "moved" });
   });
 
-  test("[S5] while a turn runs its session's head stays; a subagent's turn does not hold it", async (context) => {
+  test("[S5] the head stays while a turn of its session runs; a subagent's turn does not prevent a move", async (context) => {
     const { store } = await open(context);
     const line = await startLine(store);
-    const session = await read(store, line.sessionId);
-    await opened(store, openingOf(draftOf(session, { kind: "async_subagent" })));
-    const running = await opened(store, openingOf(draftOf(session)));
+    const session = await readSession(store, line.sessionId);
+    await openSampleTurn(store, openingOf(draftOf(session, { kind: "async_subagent" })));
+    const running = await openSampleTurn(store, openingOf(draftOf(session)));
     const busy = { outcome: "busy", runningTurnId: running.id };
     assert.deepEqual(await store.sessions.moveHead(moveOf(line, line.older)), busy);
-    assert.equal((await read(store, session.id)).headTurnId, line.head.id);
-    await finish(store, failed(running));
+    assert.equal((await readSession(store, session.id)).headTurnId, line.head.id);
+    await finishSampleTurn(store, failedSample(running));
     assert.deepEqual(await store.sessions.moveHead(moveOf(line, line.older)), { outcome: "moved" });
   });
 
@@ -132,14 +132,14 @@ export function sessionTreeTests(open: OpenForTest<Parts>): void {
     assert.deepEqual(await store.sessions.moveHead(moveOf(line, line.older, { sessionId: newId() })), {
       outcome: "missing",
     });
-    assert.equal((await read(store, sessionId)).headTurnId, line.head.id);
+    assert.equal((await readSession(store, sessionId)).headTurnId, line.head.id);
   });
 
-  test("[S5] of moves at once from the same head one wins, and the others are told the winner", async (context) => {
+  test("[S5] when several moves start from the same head at once, one succeeds, and the others get the new head", async (context) => {
     const { store } = await open(context);
     const { id: sessionId } = await startSession(store);
     const targets: FinishedTurn[] = [];
-    for (let count = 0; count < 6; count += 1) targets.push(await runTurn(store, sessionId));
+    for (let count = 0; count < 6; count += 1) targets.push(await runSampleTurn(store, sessionId));
     const [head, ...others] = targets.toReversed();
     assert.ok(head !== undefined);
     const moves = others.map((to) => moveOf({ sessionId, older: to, head }, to));
@@ -151,70 +151,74 @@ export function sessionTreeTests(open: OpenForTest<Parts>): void {
     for (const result of lost) assert.deepEqual(result, { outcome: "head_moved", headTurnId: winners[0]?.to });
   });
 
-  test("[S5] [T5] of a turn that opens and a head that moves at once, one is refused", async (context) => {
+  test("[S5] [T5] when a turn opens and the head moves at once, one of them is refused", async (context) => {
     const { store } = await open(context);
     await raceOpeningAndMoves([store, store]);
   });
 
-  test("[S5] [B4] over two processes too, a head does not move under a turn that opens", async (context) => {
+  test("[S5] [B4] a head does not move while a turn opens on it, also across two processes", async (context) => {
     const stores = await openTwice(context, open);
     if (stores !== null) await raceOpeningAndMoves(stores);
   });
 
-  test("[S5] a head that is moved while the turn ends is either busy or too late", async (context) => {
+  test("[S5] a head move while a turn ends is refused as busy or as too late", async (context) => {
     const { store } = await open(context);
     for (let round = 0; round < 20; round += 1) {
       const line = await startLine(store);
-      const end = completed(await opened(store, openingOf(draftOf(await read(store, line.sessionId)))));
+      const end = completedSample(
+        await openSampleTurn(store, openingOf(draftOf(await readSession(store, line.sessionId)))),
+      );
       const [finished, moved] = await Promise.all([
-        store.turns.finish(finishOf(end)),
+        store.turns.finish(turnFinishOf(end)),
         store.sessions.moveHead(moveOf(line, line.older)),
       ]);
       assert.equal(finished.outcome, "finished");
       assert.ok(moved.outcome === "busy" || moved.outcome === "head_moved", moved.outcome);
-      assert.equal((await read(store, line.sessionId)).headTurnId, end.id);
+      assert.equal((await readSession(store, line.sessionId)).headTurnId, end.id);
     }
   });
 
-  test("[T7] a rerun of the head takes its place; the old turn stays as it was", async (context) => {
+  test("[T7] a rerun of the head becomes the head; the old turn stays unchanged", async (context) => {
     const { store } = await open(context);
     const { sessionId, older, head } = await startLine(store);
-    const session = await read(store, sessionId);
+    const session = await readSession(store, sessionId);
     const place = { parentId: older.id, depth: head.depth, rerunOf: head.id };
-    const rerun = completed(await opened(store, openingOf(draftOf(session, place), { expectedHead: head.id })));
+    const rerun = completedSample(
+      await openSampleTurn(store, openingOf(draftOf(session, place), { expectedHead: head.id })),
+    );
     assert.equal(rerun.sequence, 3);
-    await finish(store, rerun, { head: { from: head.id } });
-    assert.equal((await read(store, sessionId)).headTurnId, rerun.id);
+    await finishSampleTurn(store, rerun, { head: { from: head.id } });
+    assert.equal((await readSession(store, sessionId)).headTurnId, rerun.id);
     assert.deepEqual(await store.turns.get(rerun.id), rerun);
     assert.deepEqual(await store.turns.get(head.id), head);
   });
 
-  test("[T7] a rerun of a turn that is not the head leaves the head alone", async (context) => {
+  test("[T7] a rerun of a turn that is not the head leaves the head unchanged", async (context) => {
     const { store } = await open(context);
     const { sessionId, older, head } = await startLine(store);
     const place = { parentId: null, depth: 1, rerunOf: older.id };
-    const draft = draftOf(await read(store, sessionId), place);
-    const rerun = completed(await opened(store, openingOf(draft, { expectedHead: head.id })));
-    await finish(store, rerun, { head: { from: older.id } });
-    assert.equal((await read(store, sessionId)).headTurnId, head.id);
+    const draft = draftOf(await readSession(store, sessionId), place);
+    const rerun = completedSample(await openSampleTurn(store, openingOf(draft, { expectedHead: head.id })));
+    await finishSampleTurn(store, rerun, { head: { from: older.id } });
+    assert.equal((await readSession(store, sessionId)).headTurnId, head.id);
     assert.deepEqual(await store.turns.get(rerun.id), rerun);
   });
 
-  test("[T6] a fork begins below any turn of another session, and changes nothing there", async (context) => {
+  test("[T6] a fork can start from any turn of another session, and changes nothing there", async (context) => {
     const { store } = await open(context);
     const line = await startLine(store);
-    const before = await read(store, line.sessionId);
-    const fork = await runFork(store, line.older);
+    const before = await readSession(store, line.sessionId);
+    const fork = await runSampleFork(store, line.older);
     assert.deepEqual([fork.parentId, fork.sequence, fork.depth], [line.older.id, 1, 2]);
-    const session = await read(store, fork.sessionId);
+    const session = await readSession(store, fork.sessionId);
     assert.deepEqual([session.originTurnId, session.headTurnId], [line.older.id, fork.id]);
-    const next = await runTurn(store, fork.sessionId);
+    const next = await runSampleTurn(store, fork.sessionId);
     assert.deepEqual([next.parentId, next.sequence], [fork.id, 2]);
-    assert.deepEqual(await read(store, line.sessionId), before);
+    assert.deepEqual(await readSession(store, line.sessionId), before);
     assert.deepEqual(await store.turns.list(line.sessionId, { limit: 10 }), [line.head, line.older]);
   });
 
-  test("[T6] nothing can be forked from a turn that is gone", async (context) => {
+  test("[T6] a turn that is gone cannot be forked", async (context) => {
     const { store } = await open(context);
     const { older } = await startLine(store);
     const opening = forkOf({ ...older, id: newId() });
@@ -244,15 +248,15 @@ async function raceOpeningAndMoves([one, other]: [Records, Records]): Promise<vo
   const line = await startLine(one);
   const { sessionId, older, head } = line;
   for (let round = 0; round < 30; round += 1) {
-    const opening = openingOf(draftOf(await read(one, sessionId)));
-    // Who asks first changes from round to round.
+    const opening = openingOf(draftOf(await readSession(one, sessionId)));
+    // The request that is sent first changes from round to round.
     const early = round % 2 === 0 ? other.sessions.moveHead(moveOf(line, older)) : null;
     const opens = one.turns.open(opening);
     const [turn, moved] = await Promise.all([opens, early ?? other.sessions.moveHead(moveOf(line, older))]);
     const outcomes = `${turn.outcome} and ${moved.outcome}`;
     assert.ok(["opened and busy", "head_moved and moved"].includes(outcomes), outcomes);
-    if (turn.outcome === "opened") await finish(one, failed(turn.turn));
+    if (turn.outcome === "opened") await finishSampleTurn(one, failedSample(turn.turn));
     else await one.sessions.moveHead(moveOf(line, head, { from: older.id }));
-    assert.equal((await read(one, sessionId)).headTurnId, head.id);
+    assert.equal((await readSession(one, sessionId)).headTurnId, head.id);
   }
 }

@@ -1,4 +1,4 @@
-/** What a store must do with sessions: their rows, and by other files their lists and their tree. */
+/** What a store must do with the rows of sessions. Lists and the tree of turns have files of their own. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { AptoveError } from "../../domain/errors.ts";
@@ -9,44 +9,44 @@ import {
   ada,
   draftOf,
   openingOf,
-  org,
-  runTurn,
+  sampleOrgId,
+  runSampleTurn,
   awkwardText,
   noon,
-  read,
+  readSession,
   sessionOf,
   startSession,
-  type OpenForTest,
+  type OpenRecordsForTest,
 } from "./samples.ts";
 
 /** The parts that these tests need. */
 type Parts = "sessions" | "turns";
 
-export function sessionTests(open: OpenForTest<Parts>): void {
+export function sessionTests(open: OpenRecordsForTest<Parts>): void {
   sessionRowTests(open);
   sessionListTests(open);
   sessionTreeTests(open);
 }
 
-function sessionRowTests(open: OpenForTest<Parts>): void {
-  test("[S6] a session is archived and brought back, and is listed as what it is", async (context) => {
+function sessionRowTests(open: OpenRecordsForTest<Parts>): void {
+  test("[S6] a session is archived and restored, and lists show its current state", async (context) => {
     const { store } = await open(context);
     const session = await startSession(store);
     const listed = async (archived: boolean): Promise<number> =>
-      (await store.sessions.list({ orgId: org, userId: ada, limit: 10, archived })).sessions.length;
+      (await store.sessions.list({ orgId: sampleOrgId, userId: ada, limit: 10, archived })).sessions.length;
     const archived = await store.sessions.update(session.id, { archivedAt: noon + 5 }, noon + 5);
     assert.deepEqual(archived, { ...session, archivedAt: noon + 5, updatedAt: noon + 5 });
-    assert.deepEqual(await read(store, session.id), archived);
+    assert.deepEqual(await readSession(store, session.id), archived);
     assert.deepEqual([await listed(true), await listed(false)], [1, 0]);
     assert.deepEqual(await store.turns.open(openingOf(draftOf(session))), { outcome: "archived" });
     await store.sessions.update(session.id, { archivedAt: null }, noon + 6);
-    assert.deepEqual(await read(store, session.id), { ...session, updatedAt: noon + 6 });
+    assert.deepEqual(await readSession(store, session.id), { ...session, updatedAt: noon + 6 });
     assert.deepEqual([await listed(true), await listed(false)], [0, 1]);
-    await runTurn(store, session.id);
+    await runSampleTurn(store, session.id);
     assert.equal(await store.sessions.update(newId(), { archivedAt: noon }, noon), null);
   });
 
-  test("[S6] marking changes the times that it names and no other", async (context) => {
+  test("[S6] archiving and deleting change the times that they set and no other", async (context) => {
     const { store } = await open(context);
     const session = await startSession(store, { archivedAt: noon + 1, deletedAt: noon + 2 });
     const marked = await store.sessions.update(session.id, { deletedAt: null }, noon + 3);
@@ -59,14 +59,14 @@ function sessionRowTests(open: OpenForTest<Parts>): void {
     const session = await startSession(store, { name: "Untitled", nameIsSet: false });
     const proposed = await store.sessions.update(session.id, { proposedName: "First line" }, null);
     assert.deepEqual(proposed, { ...session, name: "First line" });
-    assert.deepEqual(await read(store, session.id), proposed);
+    assert.deepEqual(await readSession(store, session.id), proposed);
     await store.sessions.update(session.id, { name: "mine" }, noon);
     await store.sessions.update(session.id, { proposedName: "other" }, null);
-    assert.equal((await read(store, session.id)).name, "mine");
+    assert.equal((await readSession(store, session.id)).name, "mine");
     assert.equal(await store.sessions.update("no-such-session", { proposedName: "nothing" }, null), null);
   });
 
-  test("[B1] a session comes back as it was put in, with every field said or unsaid", async (context) => {
+  test("[B1] a session comes back as it was stored, with every field set or absent", async (context) => {
     const { store } = await open(context);
     const bare = sessionOf();
     const rich = sessionOf({
@@ -103,7 +103,7 @@ function sessionRowTests(open: OpenForTest<Parts>): void {
     }
   });
 
-  test("[B1] nothing under an id is null; a deleted session is still there", async (context) => {
+  test("[B1] an unknown id is null; a deleted session is still there", async (context) => {
     const { store } = await open(context);
     const deleted = await startSession(store, { deletedAt: noon });
     assert.equal(await store.sessions.get(newId()), null);
@@ -122,7 +122,7 @@ function sessionRowTests(open: OpenForTest<Parts>): void {
     assert.deepEqual(await store.sessions.get(session.id), asItWas);
   });
 
-  test("[B1] an id that is taken is a fault, and the first row stays", async (context) => {
+  test("[B1] inserting an existing id is an error, and the first row stays", async (context) => {
     const { store } = await open(context);
     const session = await startSession(store, { name: "first" });
     const second = { ...session, name: "second" };
@@ -150,7 +150,7 @@ function sessionRowTests(open: OpenForTest<Parts>): void {
     assert.equal(await store.sessions.update(newId(), { name: "x" }, noon), null);
   });
 
-  test("[S2] a name that is given is marked as set; other changes leave name and mark alone", async (context) => {
+  test("[S2] a given name is marked as set; other changes leave the name and the mark unchanged", async (context) => {
     const { store } = await open(context);
     const session = await startSession(store, { name: "from the instruction" });
     const described = await store.sessions.update(session.id, { description: "d" }, noon + 1);
@@ -161,7 +161,7 @@ function sessionRowTests(open: OpenForTest<Parts>): void {
     assert.deepEqual([again?.name, again?.nameIsSet], ["mine", true]);
   });
 
-  test("[S1] of changes at once none undoes another", async (context) => {
+  test("[S1] simultaneous changes do not undo each other", async (context) => {
     const { store } = await open(context);
     const session = await startSession(store);
     const patches = [{ name: "n" }, { key: "k" }, { description: "d" }, { labels: ["l"] }, { isPublic: true }];

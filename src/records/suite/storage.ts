@@ -1,13 +1,13 @@
 /** What a store must do with the id of its blob store. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { openTwice, type OpenForTest } from "./samples.ts";
+import { openTwice, type OpenRecordsForTest } from "./samples.ts";
 
 /** The parts that these tests need. */
 type Parts = "storage";
 
-export function storageTests(open: OpenForTest<Parts>): void {
-  test("[B4] the blob store that was claimed first stays the records', whoever comes later", async (context) => {
+export function storageTests(open: OpenRecordsForTest<Parts>): void {
+  test("[B4] the first blob store that was claimed stays the records' own, whatever another process claims later", async (context) => {
     const stores = await openTwice(context, open);
     if (stores === null) return;
     const [here, there] = stores;

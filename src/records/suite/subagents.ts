@@ -9,22 +9,22 @@ import { messageOf, type FinishedTurn, type PendingTurn, type TurnDraft } from "
 import type { TurnOpening } from "../record-store.ts";
 import {
   awkwardText,
-  completed,
+  completedSample,
   draftOf,
-  failed,
-  finish,
-  finishOf,
+  failedSample,
+  finishSampleTurn,
+  turnFinishOf,
   noon,
-  open as opened,
+  openSampleTurn,
   openingOf,
   openTwice,
-  parked,
+  parkedSample,
   plainManifest,
-  read,
-  runTurn,
+  readSession,
+  runSampleTurn,
   sessionOf,
   startSession,
-  type OpenForTest,
+  type OpenRecordsForTest,
   type RecordsWith,
 } from "./samples.ts";
 
@@ -34,31 +34,31 @@ type Records = RecordsWith<Parts>;
 
 const bounds = { runningMax: 3, turnsMax: 5 };
 
-/** An opening of a subagent's next turn; of a new subagent where none is given. */
+/** Returns an opening of the subagent's next turn; of a new subagent if no last turn is given. */
 function subagentOpening(session: Session, over: Partial<TurnDraft> = {}, last?: FinishedTurn): TurnOpening {
   const id = newId();
   const fresh: SubagentRef = { id, name: awkwardText, owner: null, level: 1, tools: ["read"] };
   const place = { id, parentId: last?.id ?? null, depth: (last?.depth ?? 0) + 1, subagent: last?.subagent ?? fresh };
   const turn = draftOf(session, { kind: "async_subagent", spawnedBy: session.id, ...place, ...over });
   const subagent = { ...bounds, seenTurnId: last?.id ?? null };
-  // The head that was seen does not count.
+  // The expected head is ignored.
   return openingOf(turn, { expectedHead: newId(), subagent });
 }
 
 /** Ends a subagent's turn as the engine does: with its message. */
 async function end(store: Records, turn: FinishedTurn): Promise<void> {
-  await finish(store, turn, { head: null, message: messageOf(turn) ?? assert.fail("it is no subagent's") });
+  await finishSampleTurn(store, turn, { head: null, message: messageOf(turn) ?? assert.fail("it is no subagent's") });
 }
 
-/** A session with a head and so many messages in its mailbox. */
+/** Creates a session with a head and this many messages in its mailbox. */
 async function sessionWithMail(store: Records, count: number): Promise<{ session: Session; mail: string[] }> {
   const { id } = await startSession(store);
-  await runTurn(store, id);
-  const session = await read(store, id);
+  await runSampleTurn(store, id);
+  const session = await readSession(store, id);
   const mail: string[] = [];
   for (let index = 0; index < count; index += 1) {
-    const turn = await opened(store, subagentOpening(session));
-    await end(store, index % 2 === 0 ? completed(turn) : failed(turn));
+    const turn = await openSampleTurn(store, subagentOpening(session));
+    await end(store, index % 2 === 0 ? completedSample(turn) : failedSample(turn));
     mail.push(turn.id);
   }
   return { session, mail };
@@ -79,20 +79,20 @@ async function waiting(store: Records, { id }: Session): Promise<string[]> {
   return messages.map(({ turnId }) => turnId);
 }
 
-export function subagentTests(open: OpenForTest<Parts>): void {
+export function subagentTests(open: OpenRecordsForTest<Parts>): void {
   subagentTurnTests(open);
   deliveryTests(open);
 }
 
-function subagentTurnTests(open: OpenForTest<Parts>): void {
-  test("[A1] a subagent's turns are kept with what they say of it, whatever the head is meanwhile", async (context) => {
+function subagentTurnTests(open: OpenRecordsForTest<Parts>): void {
+  test("[A1] a subagent's turns are stored with their subagent, wherever the head is", async (context) => {
     const { store } = await open(context);
     const session = await startSession(store);
-    const first = completed(await opened(store, subagentOpening(session)));
+    const first = completedSample(await openSampleTurn(store, subagentOpening(session)));
     await end(store, first);
-    const second = await opened(store, subagentOpening(session, {}, first));
-    const other = await opened(store, subagentOpening(session));
-    const agent = await opened(store, openingOf(draftOf(session)));
+    const second = await openSampleTurn(store, subagentOpening(session, {}, first));
+    const other = await openSampleTurn(store, subagentOpening(session));
+    const agent = await openSampleTurn(store, openingOf(draftOf(session)));
     const page = { limit: 10 };
     assert.deepEqual(await store.subagents.listTurns(session.id, page), [other, second, first]);
     assert.deepEqual(await store.subagents.listTurns(session.id, { ...page, subagentId: first.id }), [second, first]);
@@ -101,11 +101,11 @@ function subagentTurnTests(open: OpenForTest<Parts>): void {
     assert.deepEqual(await store.turns.list(session.id, { ...page, kind: "agent" }), [agent]);
   });
 
-  test("[A1] a subagent goes on from its newest turn, and while that runs not at all", async (context) => {
+  test("[A1] a subagent continues from its newest turn, but not while that one runs", async (context) => {
     const { store } = await open(context);
     const session = await startSession(store);
     const unseen = subagentOpening(session);
-    const first = completed(await opened(store, unseen));
+    const first = completedSample(await openSampleTurn(store, unseen));
     const next = subagentOpening(session, {}, first);
     assert.deepEqual(await store.turns.open(next), { outcome: "subagent_moved" });
     await end(store, first);
@@ -115,7 +115,7 @@ function subagentTurnTests(open: OpenForTest<Parts>): void {
     assert.deepEqual(await store.turns.open(twin), { outcome: "subagent_moved" });
   });
 
-  test("[A1] of many subagents at once no more begin than may run, and than a session may have in all", async (context) => {
+  test("[A1] when many subagents start at once, the limits on running ones and on all of a session hold", async (context) => {
     const { store } = await open(context);
     const session = await startSession(store);
     const results = await Promise.all(Array.from({ length: 8 }, () => store.turns.open(subagentOpening(session))));
@@ -124,16 +124,16 @@ function subagentTurnTests(open: OpenForTest<Parts>): void {
     for (const result of results.filter(({ outcome }) => outcome !== "opened")) {
       assert.deepEqual(result, { outcome: "subagents_limited", bound: "runningMax" });
     }
-    for (const turn of running) await end(store, completed(turn));
+    for (const turn of running) await end(store, completedSample(turn));
     for (let count = running.length; count < bounds.turnsMax; count += 1) {
-      await end(store, failed(await opened(store, subagentOpening(session))));
+      await end(store, failedSample(await openSampleTurn(store, subagentOpening(session))));
     }
     const late = await store.turns.open(subagentOpening(session));
     assert.deepEqual(late, { outcome: "subagents_limited", bound: "turnsMax" });
-    await opened(store, subagentOpening(await startSession(store)));
+    await openSampleTurn(store, subagentOpening(await startSession(store)));
   });
 
-  test("[A1] [S6] an archived session begins no subagents, and a purged one has no mailbox", async (context) => {
+  test("[A1] [S6] an archived session starts no subagents, and a purged one has no mailbox", async (context) => {
     const { store } = await open(context);
     const { session } = await sessionWithMail(store, 2);
     await store.sessions.update(session.id, { archivedAt: noon }, noon);
@@ -143,16 +143,16 @@ function subagentTurnTests(open: OpenForTest<Parts>): void {
   });
 }
 
-function deliveryTests(open: OpenForTest<Parts>): void {
-  test("[A2] the end of a subagent's turn and its message are one: in order, once, and none for a refused end", async (context) => {
+function deliveryTests(open: OpenRecordsForTest<Parts>): void {
+  test("[A2] the end of a subagent's turn and its message are one write: in order, once, and none for a refused end", async (context) => {
     const { store } = await open(context);
     const session = await startSession(store);
     const turns: PendingTurn[] = [];
-    for (let count = 0; count < 3; count += 1) turns.push(await opened(store, subagentOpening(session)));
+    for (let count = 0; count < 3; count += 1) turns.push(await openSampleTurn(store, subagentOpening(session)));
     const ends = [
-      completed(turns[2] as PendingTurn),
-      failed(turns[0] as PendingTurn),
-      completed(turns[1] as PendingTurn),
+      completedSample(turns[2] as PendingTurn),
+      failedSample(turns[0] as PendingTurn),
+      completedSample(turns[1] as PendingTurn),
     ];
     for (const turn of ends) await end(store, turn);
     const expected = ends.map((turn, index): MailboxMessage => ({
@@ -164,24 +164,24 @@ function deliveryTests(open: OpenForTest<Parts>): void {
     assert.deepEqual(await store.subagents.listMail(session.id, { limit: 10 }), expected);
     assert.deepEqual(await store.subagents.listMail(session.id, { after: 1, limit: 1 }), expected.slice(1, 2));
     for (const turn of ends) {
-      const again = finishOf(turn, { head: null, message: messageOf(turn) ?? assert.fail() });
+      const again = turnFinishOf(turn, { head: null, message: messageOf(turn) ?? assert.fail() });
       assert.equal((await store.turns.finish(again)).outcome, "refused");
     }
     assert.equal((await store.subagents.listMail(session.id, { limit: 10 })).length, 3);
   });
 
-  test("[A2] a turn takes messages, a good end delivers them, and a bad one gives them back in their places", async (context) => {
+  test("[A2] a turn takes messages, a good end delivers them, and a bad end returns them to their positions", async (context) => {
     const { store } = await open(context);
     const { session, mail } = await sessionWithMail(store, 3);
-    const bad = await opened(store, taking(session, mail.slice(0, 2)));
+    const bad = await openSampleTurn(store, taking(session, mail.slice(0, 2)));
     assert.deepEqual(await waiting(store, session), mail.slice(2));
-    await finish(store, failed(bad));
+    await finishSampleTurn(store, failedSample(bad));
     assert.deepEqual(await waiting(store, session), mail);
 
-    const good = completed(await opened(store, taking(session, mail.slice(0, 2))));
-    await finish(store, good);
-    const parting = await read(store, session.id);
-    await finish(store, parked(await opened(store, taking(parting, mail.slice(2)))));
+    const good = completedSample(await openSampleTurn(store, taking(session, mail.slice(0, 2))));
+    await finishSampleTurn(store, good);
+    const parting = await readSession(store, session.id);
+    await finishSampleTurn(store, parkedSample(await openSampleTurn(store, taking(parting, mail.slice(2)))));
     const messages = await store.subagents.listMail(session.id, { limit: 10 });
     assert.deepEqual(
       messages.map(({ takenBy, deliveredAt }) => [takenBy === good.id, deliveredAt === good.statusAt]),
@@ -191,15 +191,19 @@ function deliveryTests(open: OpenForTest<Parts>): void {
         [false, true],
       ],
     );
-    const over = await read(store, session.id);
+    const over = await readSession(store, session.id);
     for (const taken of [mail, mail.slice(1, 2), [newId()]]) {
       assert.deepEqual(await store.turns.open(taking(over, taken)), { outcome: "mail_taken" });
     }
     assert.deepEqual(await store.turns.open(taking(await startSession(store), mail)), { outcome: "mail_taken" });
-    assert.equal((await read(store, session.id)).lastSequence, over.lastSequence, "a refused opening leaves nothing");
+    assert.equal(
+      (await readSession(store, session.id)).lastSequence,
+      over.lastSequence,
+      "a refused opening leaves nothing",
+    );
   });
 
-  test("[A2] over two processes too, of many who want the mailbox each message goes to one, once", async (context) => {
+  test("[A2] when many turns take from a mailbox, each message goes to one of them, once, also across two processes", async (context) => {
     const stores = await openTwice(context, open);
     if (stores === null) return;
     const [here, there] = stores;
@@ -208,20 +212,20 @@ function deliveryTests(open: OpenForTest<Parts>): void {
     for (let round = 1; delivered.length < mail.length; round += 1) {
       assert.ok(round <= mail.length + 1, "every round delivers one, but the one that fails");
       const want = mail.slice(delivered.length, delivered.length + 1);
-      const now = await read(here, session.id);
+      const now = await readSession(here, session.id);
       const both = [here, there, here, there, here, there];
       const results = await Promise.all(both.map((store) => store.turns.open(taking(now, want))));
       const turns = results.flatMap((result) => (result.outcome === "opened" ? [result.turn] : []));
       assert.equal(turns.length, 1);
-      // A process that dies between taking and the end: the process that recovers the turn gives its messages back.
+      // If a process dies between taking and the end, the process that recovers the turn returns its messages.
       const lost = round === 2;
-      for (const turn of turns) await finish(there, lost ? failed(turn) : completed(turn));
+      for (const turn of turns) await finishSampleTurn(there, lost ? failedSample(turn) : completedSample(turn));
       if (!lost) delivered.push(...want);
     }
     assert.deepEqual(await waiting(there, session), []);
   });
 
-  test("[A2] what is imported stands behind what is there, and only ever adds that it was delivered", async (context) => {
+  test("[A2] imported messages follow the existing ones, and of an existing message only its delivery is imported", async (context) => {
     const { store } = await open(context);
     const { session, mail } = await sessionWithMail(store, 2);
     const [first, second] = await store.subagents.listMail(session.id, { limit: 2 });
@@ -229,8 +233,8 @@ function deliveryTests(open: OpenForTest<Parts>): void {
     const taker = session.headTurnId ?? assert.fail("there is no head");
     const known = { ...first, takenBy: taker, deliveredAt: noon };
     const elsewhere = sessionOf();
-    const nobody = { async *[Symbol.asyncIterator]() {} };
-    const plan = { sessions: [elsewhere], growths: [], parents: [], turns: nobody };
+    const noTurns = { async *[Symbol.asyncIterator]() {} };
+    const plan = { sessions: [elsewhere], growths: [], parents: [], turns: noTurns };
     assert.deepEqual(await store.imports.insert({ ...plan, mail: [known, second] }), { outcome: "imported" });
     assert.deepEqual(await store.subagents.listMail(session.id, { limit: 10 }), [known, second]);
     assert.deepEqual(await waiting(store, session), mail.slice(1));

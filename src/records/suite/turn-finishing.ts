@@ -1,25 +1,25 @@
-/** What a store must do when a turn ends: one finisher, one head, and a session that adds up. */
+/** What a store must do when a turn ends: one finisher, one head, and a session with the right sums. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { PendingTurn } from "../../domain/turn.ts";
 import {
-  completed,
+  completedSample,
   draftOf,
-  endOf,
-  failed,
-  finish,
-  finishOf,
+  runEndOf,
+  failedSample,
+  finishSampleTurn,
+  turnFinishOf,
   noon,
-  open as opened,
+  openSampleTurn,
   openingOf,
-  parked,
+  parkedSample,
   pendingOf,
-  read,
-  runner,
-  runTurn,
+  readSession,
+  sampleRunnerId,
+  runSampleTurn,
   startSession,
   stepOf,
-  type OpenForTest,
+  type OpenRecordsForTest,
   type RecordsWith,
 } from "./samples.ts";
 
@@ -28,160 +28,177 @@ type Parts = "sessions" | "turns";
 type Records = RecordsWith<Parts>;
 
 async function startTurn(store: Records): Promise<PendingTurn> {
-  return await opened(store, openingOf(draftOf(await startSession(store))));
+  return await openSampleTurn(store, openingOf(draftOf(await startSession(store))));
 }
 
-export function turnFinishingTests(open: OpenForTest<Parts>): void {
+export function turnFinishingTests(open: OpenRecordsForTest<Parts>): void {
   test("[T2] the second of two finishers changes nothing", async (context) => {
     const { store } = await open(context);
     const turn = await startTurn(store);
-    const first = completed(turn);
-    await finish(store, first);
-    const session = await read(store, turn.sessionId);
-    for (const late of [failed(turn), completed(turn, { at: noon + 9_000 })]) {
-      const result = await store.turns.finish(finishOf(late));
+    const first = completedSample(turn);
+    await finishSampleTurn(store, first);
+    const session = await readSession(store, turn.sessionId);
+    for (const late of [failedSample(turn), completedSample(turn, { at: noon + 9_000 })]) {
+      const result = await store.turns.finish(turnFinishOf(late));
       assert.deepEqual(result, { outcome: "refused", turn: first });
     }
     assert.deepEqual(await store.turns.get(turn.id), first);
-    assert.deepEqual(await read(store, turn.sessionId), session);
+    assert.deepEqual(await readSession(store, turn.sessionId), session);
   });
 
-  test("[T2] of many finishers at once one writes, and the others see what it wrote", async (context) => {
+  test("[T2] when many finish a turn at once, one writes, and the others see what it wrote", async (context) => {
     const { store } = await open(context);
     const turn = await startTurn(store);
-    const ends = Array.from({ length: 10 }, (_, index) => failed(turn, { at: noon + index }));
-    const results = await Promise.all(ends.map((end) => store.turns.finish(finishOf(end))));
+    const ends = Array.from({ length: 10 }, (_, index) => failedSample(turn, { at: noon + index }));
+    const results = await Promise.all(ends.map((end) => store.turns.finish(turnFinishOf(end))));
     const winners = ends.filter((_, index) => results[index]?.outcome === "finished");
     assert.equal(winners.length, 1);
     const refusals = results.filter((result) => result.outcome === "refused");
     for (const refusal of refusals) assert.deepEqual(refusal.turn, winners[0]);
     assert.deepEqual(await store.turns.get(turn.id), winners[0]);
-    assert.equal((await read(store, turn.sessionId)).tokensTotal, 500);
+    assert.equal((await readSession(store, turn.sessionId)).tokensTotal, 500);
   });
 
   test("[T2] a turn that does not exist cannot be finished", async (context) => {
     const { store } = await open(context);
     const session = await startSession(store);
     const never = pendingOf(draftOf(session), 1);
-    const result = await store.turns.finish(finishOf(completed(never)));
+    const result = await store.turns.finish(turnFinishOf(completedSample(never)));
     assert.deepEqual(result, { outcome: "refused", turn: null });
-    assert.deepEqual(await read(store, session.id), session);
+    assert.deepEqual(await readSession(store, session.id), session);
   });
 
   test("[R1] a runner that does not hold the turn cannot write it", async (context) => {
     const { store } = await open(context);
     const turn = await startTurn(store);
-    const session = await read(store, turn.sessionId);
+    const session = await readSession(store, turn.sessionId);
     for (const runnerId of ["runner-2", ""]) {
-      const result = await store.turns.finish(finishOf(completed(turn), { runnerId }));
+      const result = await store.turns.finish(turnFinishOf(completedSample(turn), { runnerId }));
       assert.deepEqual(result, { outcome: "refused", turn });
     }
     assert.deepEqual(await store.turns.get(turn.id), turn);
-    assert.deepEqual(await read(store, turn.sessionId), session);
+    assert.deepEqual(await readSession(store, turn.sessionId), session);
   });
 
   test("[S5] the head moves to a turn that completed or waits, and stays where one failed", async (context) => {
     const { store } = await open(context);
     const turn = await startTurn(store);
     const { sessionId } = turn;
-    await finish(store, completed(turn));
-    assert.equal((await read(store, sessionId)).headTurnId, turn.id);
+    await finishSampleTurn(store, completedSample(turn));
+    assert.equal((await readSession(store, sessionId)).headTurnId, turn.id);
 
-    const waiting = await opened(store, openingOf(draftOf(await read(store, sessionId))));
-    await finish(store, parked(waiting));
-    assert.equal((await read(store, sessionId)).headTurnId, waiting.id);
+    const waiting = await openSampleTurn(store, openingOf(draftOf(await readSession(store, sessionId))));
+    await finishSampleTurn(store, parkedSample(waiting));
+    assert.equal((await readSession(store, sessionId)).headTurnId, waiting.id);
 
-    const broken = await opened(store, openingOf(draftOf(await read(store, sessionId))));
-    await finish(store, failed(broken), { head: { from: waiting.id } });
-    assert.equal((await read(store, sessionId)).headTurnId, waiting.id);
+    const broken = await openSampleTurn(store, openingOf(draftOf(await readSession(store, sessionId))));
+    await finishSampleTurn(store, failedSample(broken), { head: { from: waiting.id } });
+    assert.equal((await readSession(store, sessionId)).headTurnId, waiting.id);
   });
 
-  test("[S5] the head moves only from the turn's parent, and only where it is asked to", async (context) => {
+  test("[S5] the head moves only from the turn's parent, and only if that is requested", async (context) => {
     const { store } = await open(context);
     const session = await startSession(store);
-    const root = await runTurn(store, session.id);
-    const head = await runTurn(store, session.id);
+    const root = await runSampleTurn(store, session.id);
+    const head = await runSampleTurn(store, session.id);
 
     const beside = draftOf(session, { parentId: root.id, depth: 2 });
-    const turn = await opened(store, openingOf(beside, { expectedHead: head.id }));
-    await finish(store, completed(turn));
-    assert.equal((await read(store, session.id)).headTurnId, head.id);
+    const turn = await openSampleTurn(store, openingOf(beside, { expectedHead: head.id }));
+    await finishSampleTurn(store, completedSample(turn));
+    assert.equal((await readSession(store, session.id)).headTurnId, head.id);
     assert.equal((await store.turns.get(turn.id))?.status, "completed");
 
-    const quiet = await opened(store, openingOf(draftOf(await read(store, session.id))));
-    await finish(store, completed(quiet), { head: null });
-    assert.equal((await read(store, session.id)).headTurnId, head.id);
+    const quiet = await openSampleTurn(store, openingOf(draftOf(await readSession(store, session.id))));
+    await finishSampleTurn(store, completedSample(quiet), { head: null });
+    assert.equal((await readSession(store, session.id)).headTurnId, head.id);
   });
 
-  test("[S5] a fork's first turn moves the head from the turn that the fork started at", async (context) => {
+  test("[S5] a fork's first turn moves the head from the turn at which the fork started", async (context) => {
     const { store } = await open(context);
-    const origin = await runTurn(store, (await startSession(store)).id);
+    const origin = await runSampleTurn(store, (await startSession(store)).id);
     const fork = await startSession(store, { originTurnId: origin.id, headTurnId: origin.id });
-    const turn = await runTurn(store, fork.id);
+    const turn = await runSampleTurn(store, fork.id);
     assert.equal(turn.parentId, origin.id);
     assert.equal(turn.sequence, 1);
-    assert.equal((await read(store, fork.id)).headTurnId, turn.id);
-    assert.equal((await read(store, origin.sessionId)).headTurnId, origin.id);
+    assert.equal((await readSession(store, fork.id)).headTurnId, turn.id);
+    assert.equal((await readSession(store, origin.sessionId)).headTurnId, origin.id);
   });
 
   test("[S5] a subagent's turn never becomes the head", async (context) => {
     const { store } = await open(context);
     const session = await startSession(store);
-    const subagent = await opened(store, openingOf(draftOf(session, { kind: "async_subagent" })));
-    await finish(store, completed(subagent), { head: { from: null } });
-    assert.equal((await read(store, session.id)).headTurnId, null);
+    const subagent = await openSampleTurn(store, openingOf(draftOf(session, { kind: "async_subagent" })));
+    await finishSampleTurn(store, completedSample(subagent), { head: { from: null } });
+    assert.equal((await readSession(store, session.id)).headTurnId, null);
   });
 
-  test("[R2] [T2] the steps of the end come in with it, behind those that were stored; a refused end brings none", async (context) => {
+  test("[R2] [T2] the last steps are stored together with the end of the turn; a refused end stores none", async (context) => {
     const { store } = await open(context);
     const turn = await startTurn(store);
     const [first, second, third] = [stepOf(turn.id, 1), stepOf(turn.id, 2), stepOf(turn.id, 3)];
-    await store.turns.insertStep(first, runner);
+    await store.turns.insertStep(first, sampleRunnerId);
     const steps = [second, third];
     const text = { instruction: "plum", answer: "" };
-    const refused = await store.turns.finish(finishOf(completed(turn), { steps, text, runnerId: "runner-2" }));
+    const refused = await store.turns.finish(
+      turnFinishOf(completedSample(turn), { steps, text, runnerId: "runner-2" }),
+    );
     assert.equal(refused.outcome, "refused");
     assert.deepEqual(await store.turns.listSteps(turn.id), [first]);
-    await finish(store, completed(turn), { steps, text });
+    await finishSampleTurn(store, completedSample(turn), { steps, text });
     assert.deepEqual(await store.turns.listSteps(turn.id), [first, second, third]);
   });
 
-  test("[B1] where a step of the end is stored already, nothing of the end is", async (context) => {
+  test("[B1] if one of the last steps is stored already, nothing of the end is stored", async (context) => {
     const { store } = await open(context);
     const turn = await startTurn(store);
-    await store.turns.insertStep(stepOf(turn.id, 2), runner);
-    const before = await read(store, turn.sessionId);
+    await store.turns.insertStep(stepOf(turn.id, 2), sampleRunnerId);
+    const before = await readSession(store, turn.sessionId);
     const steps = [stepOf(turn.id, 1), stepOf(turn.id, 2)];
-    await assert.rejects(store.turns.finish(finishOf(completed(turn), { steps })), { code: "storage_failed" });
+    await assert.rejects(store.turns.finish(turnFinishOf(completedSample(turn), { steps })), {
+      code: "storage_failed",
+    });
     assert.deepEqual(await store.turns.get(turn.id), turn);
     assert.deepEqual(await store.turns.listSteps(turn.id), [stepOf(turn.id, 2)]);
-    assert.deepEqual(await read(store, turn.sessionId), before);
+    assert.deepEqual(await readSession(store, turn.sessionId), before);
   });
 
-  test("[S7] a session adds up the tokens of its turns and tells how the newest one is", async (context) => {
+  test("[S7] a session adds up the tokens of its turns and has the status of the newest one", async (context) => {
     const { store } = await open(context);
     const session = await startSession(store);
-    const older = await opened(store, openingOf(draftOf(session, { kind: "async_subagent", createdAt: noon + 10 })));
-    const newest = await opened(store, openingOf(draftOf(session, { createdAt: noon + 20 })));
-    await finish(store, failed(newest, { at: noon + 30 }));
+    const older = await openSampleTurn(
+      store,
+      openingOf(draftOf(session, { kind: "async_subagent", createdAt: noon + 10 })),
+    );
+    const newest = await openSampleTurn(store, openingOf(draftOf(session, { createdAt: noon + 20 })));
+    await finishSampleTurn(store, failedSample(newest, { at: noon + 30 }));
     const sums = { lastSequence: 2, lastTurnStatus: "failed", lastTurnAt: noon + 30 };
-    assert.deepEqual(await read(store, session.id), { ...session, ...sums, activeAt: noon + 30, tokensTotal: 500 });
-    await finish(store, completed(older, { at: noon + 40 }));
-    assert.deepEqual(await read(store, session.id), { ...session, ...sums, activeAt: noon + 40, tokensTotal: 1_000 });
+    assert.deepEqual(await readSession(store, session.id), {
+      ...session,
+      ...sums,
+      activeAt: noon + 30,
+      tokensTotal: 500,
+    });
+    await finishSampleTurn(store, completedSample(older, { at: noon + 40 }));
+    assert.deepEqual(await readSession(store, session.id), {
+      ...session,
+      ...sums,
+      activeAt: noon + 40,
+      tokensTotal: 1_000,
+    });
   });
 
-  test("[T4] [S7] a session adds up what its turns cost; a turn without a known price adds nothing", async (context) => {
+  test("[T4] [S7] a session adds up the costs of its turns; a turn without a known price adds nothing", async (context) => {
     const { store } = await open(context);
     const session = await startSession(store);
     const costs: number[] = [];
     for (const costUsd of [undefined, 0.1, 0.2, undefined, 1e-7]) {
-      const turn = await opened(store, openingOf(draftOf(await read(store, session.id))));
-      const { run } = endOf(turn);
+      const turn = await openSampleTurn(store, openingOf(draftOf(await readSession(store, session.id))));
+      const { run } = runEndOf(turn);
       const usage = { ...run.usage, ...(costUsd === undefined ? {} : { costUsd }) };
-      const end = completed(turn, { run: { ...run, usage, byModel: { [turn.model]: usage } } });
-      await finish(store, end);
+      const end = completedSample(turn, { run: { ...run, usage, byModel: { [turn.model]: usage } } });
+      await finishSampleTurn(store, end);
       assert.deepEqual(await store.turns.get(turn.id), end);
-      costs.push((await read(store, session.id)).costUsd);
+      costs.push((await readSession(store, session.id)).costUsd);
     }
     assert.deepEqual(costs, [0, 0.1, 0.1 + 0.2, 0.1 + 0.2, 0.1 + 0.2 + 1e-7]);
   });

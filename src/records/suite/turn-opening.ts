@@ -1,23 +1,23 @@
-/** What a store must do when a turn is opened: let one in, or refuse it and leave nothing behind. */
+/** What a store must do when a turn is opened: open it, or refuse it and change nothing. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { newId } from "../../domain/ids.ts";
 import type { OpenResult, TurnOpening } from "../record-store.ts";
 import {
   draftOf,
-  finish,
-  failed,
+  finishSampleTurn,
+  failedSample,
   noon,
-  open as opened,
+  openSampleTurn,
   openingOf,
-  read,
+  readSession,
   requestOf,
-  runTurn,
+  runSampleTurn,
   sessionOf,
   startSession,
-  type OpenForTest,
+  type OpenRecordsForTest,
   type RecordsWith,
-  invite,
+  inviteUser,
 } from "./samples.ts";
 
 /** The parts that these tests need. */
@@ -26,7 +26,7 @@ type Records = RecordsWith<Parts>;
 
 const bob = "user-bob";
 
-/** Opens all at once, and gives the one turn that was opened and how the others were refused. */
+/** Opens all turns at once. Returns the turn that was opened, and how the others were refused. */
 async function race(store: Records, openings: TurnOpening[]): Promise<{ winner: string; refusals: OpenResult[] }> {
   const results = await Promise.all(openings.map((opening) => store.turns.open(opening)));
   const winners = results.flatMap((result) => (result.outcome === "opened" ? [result.turn.id] : []));
@@ -34,7 +34,7 @@ async function race(store: Records, openings: TurnOpening[]): Promise<{ winner: 
   return { winner: winners[0] ?? "", refusals: results.filter((result) => result.outcome !== "opened") };
 }
 
-/** Runs the opening, and proves that neither the session nor its turns were touched. */
+/** Runs the opening, and checks that neither the session nor its turns changed. */
 async function refused(store: Records, opening: TurnOpening): Promise<OpenResult> {
   const { sessionId } = opening.turn;
   const look = async (): Promise<unknown> => [
@@ -49,22 +49,22 @@ async function refused(store: Records, opening: TurnOpening): Promise<OpenResult
   return result;
 }
 
-export function turnOpeningTests(open: OpenForTest<Parts>): void {
+export function turnOpeningTests(open: OpenRecordsForTest<Parts>): void {
   test("[T1] sequence numbers count up by one, through failures and subagents", async (context) => {
     const { store } = await open(context);
     const session = await startSession(store);
-    const first = await opened(store, openingOf(draftOf(session)));
-    const subagent = await opened(store, openingOf(draftOf(session, { kind: "async_subagent" })));
-    await finish(store, failed(first));
-    const third = await opened(store, openingOf(draftOf(session)));
+    const first = await openSampleTurn(store, openingOf(draftOf(session)));
+    const subagent = await openSampleTurn(store, openingOf(draftOf(session, { kind: "async_subagent" })));
+    await finishSampleTurn(store, failedSample(first));
+    const third = await openSampleTurn(store, openingOf(draftOf(session)));
     assert.deepEqual([first.sequence, subagent.sequence, third.sequence], [1, 2, 3]);
-    assert.equal((await read(store, session.id)).lastSequence, 3);
+    assert.equal((await readSession(store, session.id)).lastSequence, 3);
   });
 
-  test("[S4] a new session is stored together with its first turn, which counts", async (context) => {
+  test("[S4] a new session is stored together with its first turn, and the turn is counted", async (context) => {
     const { store } = await open(context);
     const newSession = sessionOf();
-    const turn = await opened(
+    const turn = await openSampleTurn(
       store,
       openingOf(draftOf(newSession, { id: newSession.id, createdAt: noon + 7 }), { newSession }),
     );
@@ -74,17 +74,17 @@ export function turnOpeningTests(open: OpenForTest<Parts>): void {
     assert.deepEqual(await store.sessions.get(newSession.id), { ...newSession, ...counted });
   });
 
-  test("[S7] an open turn is the session's newest activity; an older clock takes nothing back", async (context) => {
+  test("[S7] opening a turn is activity of the session; an older clock does not set the time back", async (context) => {
     const { store } = await open(context);
     const session = await startSession(store);
-    await runTurn(store, session.id, { createdAt: noon + 5_000 });
-    const before = await read(store, session.id);
-    await opened(store, openingOf(draftOf(before, { createdAt: noon + 10 })));
+    await runSampleTurn(store, session.id, { createdAt: noon + 5_000 });
+    const before = await readSession(store, session.id);
+    await openSampleTurn(store, openingOf(draftOf(before, { createdAt: noon + 10 })));
     const counted = { lastSequence: 2, lastTurnStatus: "pending", lastTurnAt: noon + 10 };
-    assert.deepEqual(await read(store, session.id), { ...before, ...counted });
+    assert.deepEqual(await readSession(store, session.id), { ...before, ...counted });
   });
 
-  test("[T5] of many turns opened at once one runs; the others learn which, and leave nothing", async (context) => {
+  test("[T5] when many turns open at once, one runs; the others get its id, and write nothing", async (context) => {
     const { store } = await open(context);
     const session = await startSession(store);
     const openings = Array.from({ length: 20 }, () => openingOf(draftOf(session)));
@@ -95,65 +95,65 @@ export function turnOpeningTests(open: OpenForTest<Parts>): void {
       turns.map(({ id, sequence }) => ({ id, sequence })),
       [{ id: winner, sequence: 1 }],
     );
-    assert.equal((await read(store, session.id)).lastSequence, 1);
+    assert.equal((await readSession(store, session.id)).lastSequence, 1);
   });
 
-  test("[T5] a turn that comes while another runs is refused, and may come again after it", async (context) => {
+  test("[T5] a turn that opens while another runs is refused, and may open after it", async (context) => {
     const { store } = await open(context);
     const session = await startSession(store);
-    const running = await opened(store, openingOf(draftOf(session)));
-    await invite(store, session.id, bob);
+    const running = await openSampleTurn(store, openingOf(draftOf(session)));
+    await inviteUser(store, session.id, bob);
     const late = openingOf(draftOf(session, { createdBy: bob }));
     assert.deepEqual(await refused(store, late), { outcome: "busy", runningTurnId: running.id });
-    await finish(store, failed(running));
-    assert.equal((await opened(store, late)).sequence, 2);
+    await finishSampleTurn(store, failedSample(running));
+    assert.equal((await openSampleTurn(store, late)).sequence, 2);
   });
 
-  test("[T5] subagents run beside the turn and beside each other, and keep no turn out", async (context) => {
+  test("[T5] subagents run beside the turn and beside each other, and block no turn", async (context) => {
     const { store } = await open(context);
     const session = await startSession(store);
-    const running = await opened(store, openingOf(draftOf(session)));
+    const running = await openSampleTurn(store, openingOf(draftOf(session)));
     const subagents = Array.from({ length: 5 }, () => draftOf(session, { kind: "async_subagent" }));
     const results = await Promise.all(subagents.map((draft) => store.turns.open(openingOf(draft))));
     const sequences = results.map((result) => (result.outcome === "opened" ? result.turn.sequence : result.outcome));
     assert.deepEqual(sequences.toSorted(), [2, 3, 4, 5, 6]);
-    await finish(store, failed(running));
-    await opened(store, openingOf(draftOf(session)));
+    await finishSampleTurn(store, failedSample(running));
+    await openSampleTurn(store, openingOf(draftOf(session)));
   });
 
-  test("[S5] a turn is refused when the head is not where its caller saw it", async (context) => {
+  test("[S5] a turn is refused if the head is not the one that its caller saw", async (context) => {
     const { store } = await open(context);
     const session = await startSession(store);
     const missed = newId();
     const early = openingOf(draftOf(session), { expectedHead: missed });
     assert.deepEqual(await refused(store, early), { outcome: "head_moved", headTurnId: null });
-    const head = await runTurn(store, session.id);
+    const head = await runSampleTurn(store, session.id);
     for (const expectedHead of [null, missed]) {
       const result = await refused(store, openingOf(draftOf(session), { expectedHead }));
       assert.deepEqual(result, { outcome: "head_moved", headTurnId: head.id });
     }
-    await opened(store, openingOf(draftOf(session), { expectedHead: head.id }));
+    await openSampleTurn(store, openingOf(draftOf(session), { expectedHead: head.id }));
   });
 
-  test("[S4] of two first turns of a session, the one that comes when the other has failed is refused", async (context) => {
+  test("[S4] when two first turns are opened for a session and the first one has failed, the second is refused", async (context) => {
     const { store } = await open(context);
     const session = await startSession(store);
     const first = openingOf(draftOf(session, { id: session.id }));
-    await finish(store, failed(await opened(store, first)));
+    await finishSampleTurn(store, failedSample(await openSampleTurn(store, first)));
     assert.deepEqual(await refused(store, first), { outcome: "head_moved", headTurnId: null });
-    assert.equal((await opened(store, openingOf(draftOf(session)))).sequence, 2);
+    assert.equal((await openSampleTurn(store, openingOf(draftOf(session)))).sequence, 2);
   });
 
-  test("[S5] a refused first turn leaves no session behind", async (context) => {
+  test("[S5] a refused first turn leaves no session", async (context) => {
     const { store } = await open(context);
-    const origin = await runTurn(store, (await startSession(store)).id);
+    const origin = await runSampleTurn(store, (await startSession(store)).id);
     const newSession = sessionOf({ headTurnId: origin.id, originTurnId: origin.id });
     const result = await store.turns.open(openingOf(draftOf(newSession), { newSession, expectedHead: null }));
     assert.deepEqual(result, { outcome: "head_moved", headTurnId: newSession.headTurnId });
     assert.equal(await store.sessions.get(newSession.id), null);
   });
 
-  test("[S6] an archived or deleted session takes no turns", async (context) => {
+  test("[S6] an archived or deleted session opens no turns", async (context) => {
     const { store } = await open(context);
     const archived = await startSession(store, { archivedAt: noon });
     const deleted = await startSession(store, { deletedAt: noon });
@@ -165,20 +165,20 @@ export function turnOpeningTests(open: OpenForTest<Parts>): void {
   idempotencyTests(open);
 }
 
-function idempotencyTests(open: OpenForTest<Parts>): void {
-  test("[T13] a key that was used gives the earlier request, while its turn runs and ever after", async (context) => {
+function idempotencyTests(open: OpenRecordsForTest<Parts>): void {
+  test("[T13] a key that was used returns the earlier request, while its turn runs and ever after", async (context) => {
     const { store } = await open(context);
     const session = await startSession(store);
     const draft = draftOf(session);
     const earlier = requestOf(draft);
     assert.equal(await store.turns.findIdempotent(earlier.userId, earlier.key), null);
-    const turn = await opened(store, openingOf(draft, { idempotency: earlier }));
+    const turn = await openSampleTurn(store, openingOf(draft, { idempotency: earlier }));
     assert.deepEqual(await store.turns.findIdempotent(earlier.userId, earlier.key), earlier);
 
     const again = draftOf(session);
     const repeated = openingOf(again, { idempotency: requestOf(again, { requestHash: "other" }) });
     assert.deepEqual(await refused(store, repeated), { outcome: "idempotent", earlier });
-    await finish(store, failed(turn));
+    await finishSampleTurn(store, failedSample(turn));
     assert.deepEqual(await refused(store, repeated), { outcome: "idempotent", earlier });
     const elsewhere = { ...repeated, turn: draftOf(await startSession(store, { archivedAt: noon })) };
     assert.deepEqual(await refused(store, elsewhere), { outcome: "idempotent", earlier });
@@ -196,26 +196,26 @@ function idempotencyTests(open: OpenForTest<Parts>): void {
     ] as const) {
       const session = await startSession(store);
       const draft = draftOf(session);
-      const turn = await opened(store, openingOf(draft, { idempotency: requestOf(draft, { userId, key }) }));
+      const turn = await openSampleTurn(store, openingOf(draft, { idempotency: requestOf(draft, { userId, key }) }));
       assert.equal((await store.turns.findIdempotent(userId, key))?.turnId, turn.id);
       turnIds.push(turn.id);
     }
     assert.equal(new Set(turnIds).size, 5);
   });
 
-  test("[T13] a refused opening does not use its key up", async (context) => {
+  test("[T13] a refused opening does not use its key", async (context) => {
     const { store } = await open(context);
     const session = await startSession(store);
-    const running = await opened(store, openingOf(draftOf(session)));
+    const running = await openSampleTurn(store, openingOf(draftOf(session)));
     const draft = draftOf(session);
     const opening = openingOf(draft, { idempotency: requestOf(draft) });
     assert.equal((await store.turns.open(opening)).outcome, "busy");
     assert.equal(await store.turns.findIdempotent(draft.createdBy, "key-1"), null);
-    await finish(store, failed(running));
-    await opened(store, opening);
+    await finishSampleTurn(store, failedSample(running));
+    await openSampleTurn(store, opening);
   });
 
-  test("[T13] of many with one key at once one opens; the others get its turn and leave no session", async (context) => {
+  test("[T13] when many open with one key at once, one opens; the others get its turn and leave no session", async (context) => {
     const { store } = await open(context);
     const openings = Array.from({ length: 20 }, () => {
       const newSession = sessionOf();
@@ -232,7 +232,7 @@ function idempotencyTests(open: OpenForTest<Parts>): void {
     }
   });
 
-  test("[T5] [T13] on one session at once, twins of the running turn are told apart from strangers", async (context) => {
+  test("[T5] [T13] when requests reach one session at once, a repeat of the running turn is distinguished from other requests", async (context) => {
     const { store } = await open(context);
     const session = await startSession(store);
     const openings = Array.from({ length: 20 }, (_, index) => {

@@ -1,4 +1,4 @@
-/** What a store must do when turns and steps are read; by other files, when turns open and finish. */
+/** What a store must do when turns and steps are read. Opening and finishing turns have files of their own. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { failure } from "../../domain/errors.ts";
@@ -7,23 +7,23 @@ import type { FinishedTurn, PendingTurn, TurnDraft } from "../../domain/turn.ts"
 import type { Session } from "../../domain/session.ts";
 import {
   awkwardText,
-  completed,
+  completedSample,
   draftOf,
-  endOf,
-  failed,
-  finish,
+  runEndOf,
+  failedSample,
+  finishSampleTurn,
   noon,
-  open as opened,
+  openSampleTurn,
   openingOf,
-  parked,
+  parkedSample,
   pendingOf,
   plainManifest,
-  runTurn,
-  runner,
+  runSampleTurn,
+  sampleRunnerId,
   startSession,
   stepOf,
-  type OpenForTest,
-  invite,
+  type OpenRecordsForTest,
+  inviteUser,
 } from "./samples.ts";
 import { turnFinishingTests } from "./turn-finishing.ts";
 import { turnOpeningTests } from "./turn-opening.ts";
@@ -31,7 +31,7 @@ import { turnOpeningTests } from "./turn-opening.ts";
 /** The parts that these tests need. */
 type Parts = "sessions" | "turns";
 
-/** A turn with something in every field. */
+/** Returns a turn with a value in every field. */
 function richDraft(session: Session): TurnDraft {
   const warning = { code: "chain_rebuilt", message: awkwardText } as const;
   return draftOf(session, {
@@ -90,51 +90,51 @@ const richEnd = {
   chain: { account: "acc", responseId: awkwardText, previousResponseId: "", expiresAt: noon * 2 },
 };
 
-/** Every way to end, once with little to say and once with much. */
+/** Returns one turn for every way to end, plain and with every field set. */
 function endsOf(turn: PendingTurn): FinishedTurn[] {
   const call = { callId: awkwardText, name: "edit", arguments: awkwardText, waitsFor: "approval" } as const;
-  const said = { answerSummary: awkwardText, finalMessage: awkwardText };
+  const texts = { answerSummary: awkwardText, finalMessage: awkwardText };
   const failures: [ReturnType<typeof failure>] = [failure("provider_answer_invalid", awkwardText)];
   return [
-    completed(turn),
-    { ...completed(turn, richEnd), ...said, stopReason: "interrupted" },
-    { ...parked(turn), deferredCalls: [] },
-    { ...parked(turn, richEnd), ...said, deferredCalls: [call, call] },
-    failed(turn),
-    { ...failed(turn, richEnd), failures: [...failures, ...failures] },
+    completedSample(turn),
+    { ...completedSample(turn, richEnd), ...texts, stopReason: "interrupted" },
+    { ...parkedSample(turn), deferredCalls: [] },
+    { ...parkedSample(turn, richEnd), ...texts, deferredCalls: [call, call] },
+    failedSample(turn),
+    { ...failedSample(turn, richEnd), failures: [...failures, ...failures] },
   ];
 }
 
-export function turnTests(open: OpenForTest<Parts>): void {
+export function turnTests(open: OpenRecordsForTest<Parts>): void {
   turnOpeningTests(open);
   turnFinishingTests(open);
 
   test("[R2] the steps of a turn come back in order, while it runs", async (context) => {
     const { store } = await open(context);
     const session = await startSession(store);
-    const turn = await opened(store, openingOf(draftOf(session)));
-    const other = await opened(store, openingOf(draftOf(session, { kind: "async_subagent" })));
+    const turn = await openSampleTurn(store, openingOf(draftOf(session)));
+    const other = await openSampleTurn(store, openingOf(draftOf(session, { kind: "async_subagent" })));
     const broken = stepOf(turn.id, 1, {
       outcome: { status: "failed", failure: failure("provider_stream_cut", awkwardText) },
       previousResponseId: awkwardText,
       responseId: "r",
     });
     const steps = [broken, stepOf(turn.id, 2), stepOf(turn.id, 10)];
-    for (const step of [...steps.toReversed(), stepOf(other.id, 1)]) await store.turns.insertStep(step, runner);
+    for (const step of [...steps.toReversed(), stepOf(other.id, 1)]) await store.turns.insertStep(step, sampleRunnerId);
     assert.deepEqual(await store.turns.listSteps(turn.id), steps);
     assert.deepEqual(await store.turns.listSteps(newId()), []);
-    await assert.rejects(store.turns.insertStep(stepOf(turn.id, 2, { model: "another" }), runner), {
+    await assert.rejects(store.turns.insertStep(stepOf(turn.id, 2, { model: "another" }), sampleRunnerId), {
       code: "storage_failed",
     });
     assert.deepEqual(await store.turns.listSteps(turn.id), steps);
   });
 
-  test("[T3] a pending turn comes back as it was opened, plain or rich", async (context) => {
+  test("[T3] a pending turn comes back as it was opened, plain or with every field set", async (context) => {
     const { store } = await open(context);
     const session = await startSession(store);
-    await invite(store, session.id, richDraft(session).createdBy);
+    await inviteUser(store, session.id, richDraft(session).createdBy);
     for (const draft of [draftOf(session), richDraft(session)]) {
-      const turn = await opened(store, openingOf(draft, { expectedHead: null }));
+      const turn = await openSampleTurn(store, openingOf(draft, { expectedHead: null }));
       assert.deepEqual(turn, { ...draft, sequence: turn.sequence, leaseExpiresAt: turn.leaseExpiresAt });
       assert.deepEqual(await store.turns.get(turn.id), turn);
     }
@@ -143,17 +143,17 @@ export function turnTests(open: OpenForTest<Parts>): void {
   test("[T3] a finished turn comes back as it ended, whichever way it ended", async (context) => {
     const { store } = await open(context);
     const session = await startSession(store);
-    await invite(store, session.id, richDraft(session).createdBy);
+    await inviteUser(store, session.id, richDraft(session).createdBy);
     for (const way of endsOf(pendingOf(draftOf(session), 1)).keys()) {
-      const turn = await opened(store, openingOf(richDraft(session), { expectedHead: null }));
+      const turn = await openSampleTurn(store, openingOf(richDraft(session), { expectedHead: null }));
       const end = endsOf(turn)[way] ?? assert.fail("there is no such end");
-      await finish(store, end);
+      await finishSampleTurn(store, end);
       assert.deepEqual(await store.turns.get(turn.id), end);
     }
     const plain = draftOf(session, { manifest: { ...plainManifest, history: "replay" } });
-    const turn = await opened(store, openingOf(plain));
-    await finish(store, completed(turn, endOf(turn, { answeredAt: null })));
-    assert.deepEqual(await store.turns.get(turn.id), completed(turn, { answeredAt: null }));
+    const turn = await openSampleTurn(store, openingOf(plain));
+    await finishSampleTurn(store, completedSample(turn, runEndOf(turn, { answeredAt: null })));
+    assert.deepEqual(await store.turns.get(turn.id), completedSample(turn, { answeredAt: null }));
   });
 
   test("[B1] an unknown turn is null, and a session without turns has none", async (context) => {
@@ -170,8 +170,8 @@ export function turnTests(open: OpenForTest<Parts>): void {
     const { store } = await open(context);
     const session = await startSession(store);
     const turns: FinishedTurn[] = [];
-    for (let count = 0; count < 5; count += 1) turns.unshift(await runTurn(store, session.id));
-    await runTurn(store, (await startSession(store)).id);
+    for (let count = 0; count < 5; count += 1) turns.unshift(await runSampleTurn(store, session.id));
+    await runSampleTurn(store, (await startSession(store)).id);
     assert.deepEqual(await store.turns.list(session.id, { limit: 10 }), turns);
     assert.deepEqual(await store.turns.list(session.id, { limit: 2 }), turns.slice(0, 2));
     assert.deepEqual(await store.turns.list(session.id, { before: 4, limit: 2 }), turns.slice(2, 4));
@@ -182,12 +182,12 @@ export function turnTests(open: OpenForTest<Parts>): void {
   test("[R2] the pending agent turn of a session is found", async (context) => {
     const { store } = await open(context);
     const [first, second] = [await startSession(store), await startSession(store)];
-    await opened(store, openingOf(draftOf(first, { kind: "async_subagent" })));
+    await openSampleTurn(store, openingOf(draftOf(first, { kind: "async_subagent" })));
     assert.equal(await store.turns.findPending(first.id), null);
-    const turn = await opened(store, openingOf(draftOf(first)));
-    await opened(store, openingOf(draftOf(second)));
+    const turn = await openSampleTurn(store, openingOf(draftOf(first)));
+    await openSampleTurn(store, openingOf(draftOf(second)));
     assert.deepEqual(await store.turns.findPending(first.id), turn);
-    await finish(store, completed(turn));
+    await finishSampleTurn(store, completedSample(turn));
     assert.equal(await store.turns.findPending(first.id), null);
   });
 }

@@ -4,15 +4,15 @@ import fc from "fast-check";
 import { languageOf } from "../../domain/language.ts";
 import { limits } from "../../domain/limits.ts";
 import { chunkFile, type ChunkPiece } from "./chunk-file.ts";
-import type { Section, Syntax } from "./section.ts";
-import { loadSyntax } from "./syntax.ts";
+import type { SourceSection, LanguageSyntax } from "./section.ts";
+import { loadSyntax } from "./language-syntax.ts";
 
 async function chunk(path: string, text: string): Promise<ChunkPiece[]> {
   const language = languageOf(path);
   return chunkFile({ text, language }, await loadSyntax(language));
 }
 
-/** What Q1 says of every cut, whatever the text and the outline. */
+/** Asserts what must hold for every cut, whatever the text and the outline (Q1). */
 function assertCovers(text: string, pieces: ChunkPiece[]): void {
   const lines = text.split("\n");
   const pieceOf = new Map<number, ChunkPiece>();
@@ -40,8 +40,8 @@ const texts = fc
   )
   .map((lines) => lines.join("\n"));
 
-/** An outline as a faulty grammar might give it: overlapping, nested, empty. */
-const outlines: fc.Arbitrary<(lineCount: number) => Section[]> = fc
+/** Outlines as a faulty grammar might return them: overlapping, nested, empty. */
+const outlines: fc.Arbitrary<(lineCount: number) => SourceSection[]> = fc
   .array(fc.record({ start: fc.nat(400), length: fc.nat(200), parts: fc.nat(5) }), { maxLength: 20 })
   .map((items) => (lineCount: number) => {
     const inside = (line: number): number => Math.min(line, lineCount);
@@ -50,9 +50,9 @@ const outlines: fc.Arbitrary<(lineCount: number) => Section[]> = fc
       .map(({ start, length, parts }, at) => {
         const [startLine, endLine] = [inside(start + 1), inside(start + 1 + length)];
         const step = Math.max(1, Math.ceil((endLine - startLine + 1) / (parts + 1)));
-        const partAt = (_: unknown, place: number): Section => {
-          const from = Math.min(endLine, startLine + place * step);
-          return { startLine: from, endLine: Math.min(endLine, from + step), symbol: `s${at}.p${place}` };
+        const partAt = (_: unknown, index: number): SourceSection => {
+          const from = Math.min(endLine, startLine + index * step);
+          return { startLine: from, endLine: Math.min(endLine, from + step), symbol: `s${at}.p${index}` };
         };
         return { startLine, endLine, symbol: `s${at}`, parts: () => Array.from({ length: parts }, partAt) };
       });
@@ -69,7 +69,7 @@ test("[Q1] every line that is not blank is in exactly one chunk, whose text is e
 test("[Q1] the same holds for any outline, however wrong", () => {
   fc.assert(
     fc.property(texts, outlines, (text, outline) => {
-      const syntax: Syntax = { read: (_, use) => use(outline(text.split("\n").length)) };
+      const syntax: LanguageSyntax = { read: (_, use) => use(outline(text.split("\n").length)) };
       assertCovers(text, chunkFile({ text, language: "typescript" }, syntax));
     }),
   );
@@ -125,10 +125,10 @@ for (const path of [
   });
 }
 
-/** A function too long to be put together with a neighbour. */
+/** Returns a function body that is too long to be merged with a neighbour. */
 const body = (indent: string): string => `${indent}step("${"x".repeat(60)}");\n`.repeat(30);
 
-test("[Q1] code is cut at functions, and a comment or decorator above belongs to what it stands on", async () => {
+test("[Q1] code is cut at functions, and a comment or decorator above a definition belongs to it", async () => {
   const one = `/** Says what it does. */\nfunction one() {\n${body("  ")}}`;
   const two = `// First line.\n// Second line.\nexport const two = async () => {\n${body("  ")}};`;
   const three = `@sealed()\nexport class Three {\n${body("  ").replaceAll("step", "x = step")}}`;
@@ -143,7 +143,7 @@ test("[Q1] code is cut at functions, and a comment or decorator above belongs to
   );
 });
 
-test("[Q1] a comment that stands alone belongs to nobody", async () => {
+test("[Q1] a comment that is separate belongs to no definition", async () => {
   const pieces = await chunk("a.ts", `// ${"A banner. ".repeat(150)}\n\nfunction one() {\n${body("  ")}}\n`);
   assert.deepEqual(
     pieces.map(({ symbol, startLine }) => [symbol, startLine]),
@@ -171,7 +171,7 @@ test("[Q1] small neighbours are one chunk with all their names", async () => {
   assert.deepEqual([only?.symbol, more], ["A, b, c", []]);
 });
 
-test("[Q1] a function that is too long is cut between its statements, at blank lines where there are some", async () => {
+test("[Q1] a function that is too long is cut between its statements, preferably at blank lines", async () => {
   const block = `${body("  ")}\n`;
   const text = `function long() {\n${block}${block}${block}${block}}\n`;
   const pieces = await chunk("a.ts", text);
@@ -218,13 +218,13 @@ const definitions: Record<string, [source: string, symbols: string]> = {
 };
 
 for (const [path, [source, symbols]] of Object.entries(definitions)) {
-  test(`[Q1] the grammar of ${path} is known by its definitions`, async () => {
+  test(`[Q1] the grammar of ${path} finds its definitions`, async () => {
     const [only, ...more] = await chunk(path, source);
     assert.deepEqual([only?.symbol, more], [symbols, []]);
   });
 }
 
-test("[Q1] Markdown is cut at its headings, named by those above; a heading in a code fence is none", async () => {
+test("[Q1] Markdown is cut at its headings, named by those above; a heading in a code fence is ignored", async () => {
   const filler = `${"Some words of prose. ".repeat(90)}\n`;
   const text = `---\ntitle: x\n---\n# Guide\n${filler}## Install\n\`\`\`sh\n# not a heading\n\`\`\`\n${filler}# End #\n${filler}`;
   const pieces = await chunk("a.md", text);
@@ -244,13 +244,13 @@ test("[Q1] a pathological file ends in time, and is cut by lines", async () => {
   const minified = `x=${"f(1),".repeat(150_000)}0`;
   const crowded = `${Array.from({ length: 50_000 }, (_, at) => `function f${at}(){}`).join("")}${"\n".repeat(900)}`;
   for (const text of [nested, minified, crowded, "(".repeat(500_000), "`${".repeat(100_000)]) {
-    // Where the limit on parsing did not hold, the runner would end the test.
+    // If the parsing limit failed, the test would time out.
     assertCovers(text, await chunk("a.ts", text));
   }
   assert.equal((await chunk("a.ts", "function after() {}"))[0]?.symbol, "after", "the parser still works");
 });
 
-test("[Q1] the parser gives up at its time and the text is read as without a grammar", async (context) => {
+test("[Q1] the parser stops at its time limit, and the text is read as without a grammar", async (context) => {
   let now = 0;
   context.mock.method(performance, "now", () => (now += limits.parseMsMax + 1));
   const text = `function one() {\n${body("  ")}}\n`.repeat(40);
@@ -259,7 +259,7 @@ test("[Q1] the parser gives up at its time and the text is read as without a gra
   assert.ok(pieces.every(({ symbol }) => symbol === null));
 });
 
-test("[Q1] carriage returns and marks of byte order stay where they are", async () => {
+test("[Q1] carriage returns and byte order marks stay unchanged", async () => {
   const text = "\uFEFFfunction a() {}\r\n\r\nfunction b() {}\r\n";
   assertCovers(text, await chunk("a.ts", text));
 });

@@ -1,14 +1,14 @@
 /**
- * Cuts a file into the pieces that are found and sent (Q1): at functions, classes and methods where a grammar
- * can tell them, at headings in Markdown, else at blank lines. Small neighbours stay together, and what is too
- * long is cut at the best line. Pure: the same text and outline give the same pieces.
+ * Cuts a file into the pieces that are found and sent (Q1): at functions, classes and methods if a grammar finds them, at
+ * headings in Markdown, else at blank lines. Small neighbours stay together, and a piece that is too long is cut at the best
+ * line. It is pure: the same text and outline give the same pieces.
  *
- * Every line that is not blank is in exactly one piece, a blank one in at most one. A piece exceeds the limits
- * of characters only where a single line does.
+ * Every line that is not blank is in exactly one piece, a blank one in at most one. A piece exceeds the limit of characters only
+ * if a single line does.
  */
 import { limits } from "../../domain/limits.ts";
-import { markdownSections, paragraphs } from "./prose.ts";
-import type { Section, Syntax } from "./section.ts";
+import { markdownSections, paragraphs } from "./prose-sections.ts";
+import type { SourceSection, LanguageSyntax } from "./section.ts";
 import { SourceLines } from "./source-lines.ts";
 
 export interface ChunkPiece {
@@ -24,26 +24,26 @@ interface Span {
   symbols: string[];
 }
 
-/** Nesting beyond this is data or an attack; it is cut by lines. */
+/** The maximum depth of nesting. Deeper nesting is data or an attack, and is cut by lines. */
 const depthMax = 64;
 const lineCharactersMeanMax = 1_000;
 const symbolsPerPieceMax = 32;
 const symbolCharactersMax = 400;
 
-/** `syntax` is null for languages without a grammar. */
-export function chunkFile(file: { text: string; language: string }, syntax: Syntax | null): ChunkPiece[] {
+/** Returns the pieces in order. `syntax` is null for languages without a grammar. */
+export function chunkFile(file: { text: string; language: string }, syntax: LanguageSyntax | null): ChunkPiece[] {
   const lines = new SourceLines(file.text);
   if (file.language === "markdown") return cut(lines, markdownSections(lines));
   if (syntax === null || isGenerated(lines)) return cut(lines, paragraphs(lines, wholeOf(lines)));
   return syntax.read(file.text, (sections) => cut(lines, sections ?? paragraphs(lines, wholeOf(lines))));
 }
 
-/** Lines this long are written by programs: costly to parse, and no grammar could cut inside a line. */
+/** Returns whether a program wrote the text, by its line length. Such lines are costly to parse, and no grammar could cut inside a line. */
 function isGenerated(lines: SourceLines): boolean {
   return lines.text.length / lines.count > lineCharactersMeanMax;
 }
 
-function cut(lines: SourceLines, sections: Section[]): ChunkPiece[] {
+function cut(lines: SourceLines, sections: SourceSection[]): ChunkPiece[] {
   const whole = { ...wholeOf(lines), parts: () => sections };
   const spans = disjoint(cover(lines, whole, 0))
     .flatMap((span) => trim(lines, span))
@@ -56,12 +56,12 @@ function cut(lines: SourceLines, sections: Section[]): ChunkPiece[] {
   }));
 }
 
-function wholeOf(lines: SourceLines): Section {
+function wholeOf(lines: SourceLines): SourceSection {
   return { startLine: 1, endLine: lines.count, symbol: null };
 }
 
-/** Spans that cover a whole section: its parts, they too refined where they are too long, and what lies between. */
-function* cover(lines: SourceLines, whole: Section, depth: number): Generator<Span> {
+/** Yields spans that cover a whole section: its parts, refined if they are too long, and the lines between them. */
+function* cover(lines: SourceLines, whole: SourceSection, depth: number): Generator<Span> {
   const parts = depth < depthMax ? (whole.parts?.() ?? []) : [];
   if (parts.length === 0) {
     yield spanOf(whole);
@@ -77,7 +77,7 @@ function* cover(lines: SourceLines, whole: Section, depth: number): Generator<Sp
   if (nextLine <= whole.endLine) yield spanOf({ ...whole, startLine: nextLine });
 }
 
-function spanOf(section: Section): Span {
+function spanOf(section: SourceSection): Span {
   return {
     startLine: section.startLine,
     endLine: section.endLine,
@@ -85,7 +85,7 @@ function spanOf(section: Section): Span {
   };
 }
 
-/** Two sections on one line cannot be told apart by lines: they become one span. */
+/** Joins spans that share a line, because lines cannot separate them. */
 function disjoint(spans: Iterable<Span>): Span[] {
   const result: Span[] = [];
   for (const span of spans) {
@@ -102,7 +102,7 @@ function extend(span: Span, next: Span): void {
   span.symbols = [...new Set([...span.symbols, ...next.symbols])];
 }
 
-/** The span without blank lines at its ends; nothing at all if it has only such. */
+/** Returns the span without blank lines at its ends, or nothing if it has only blank lines. */
 function trim(lines: SourceLines, span: Span): Span[] {
   let { startLine, endLine } = span;
   while (startLine <= endLine && lines.isBlank(startLine)) startLine += 1;
@@ -128,7 +128,7 @@ function splitByLines(lines: SourceLines, span: Span): Span[] {
   return pieces;
 }
 
-/** The line to begin the next piece at: the best boundary in the second half of what fits, the later of two equals. */
+/** Returns the line at which the next piece begins: the best boundary in the second half of what fits, the later of two equal ones. */
 function bestCut(lines: SourceLines, span: Span): number {
   let last = span.startLine;
   while (last < span.endLine && fits(lines, span.startLine, last + 1)) last += 1;
@@ -144,7 +144,7 @@ function bestCut(lines: SourceLines, span: Span): number {
   return best;
 }
 
-/** How well a piece may begin at a line: after a blank line, and the less indented the better. */
+/** Returns how good a line is as the beginning of a piece: best after a blank line, and the less indented the better. */
 function boundaryStrength(lines: SourceLines, line: number, endLine: number): number {
   if (line > endLine) return 0;
   const indentation = lines.indentation(line);
@@ -153,7 +153,7 @@ function boundaryStrength(lines: SourceLines, line: number, endLine: number): nu
   return lines.isBlank(line - 1) ? 2 + shallow : shallow;
 }
 
-/** Puts small neighbours together, and what has no word in it (a closing brace) to what it closes. */
+/** Merges small neighbours, and joins a span without words (a closing brace) to the span before it. */
 function merge(lines: SourceLines, spans: Span[]): Span[] {
   const merged: Span[] = [];
   for (const span of spans) {

@@ -1,9 +1,9 @@
 import { sha256 } from "../../domain/ids.ts";
 
 /**
- * The id of a chunk: a name-based UUID (version 8, from a SHA-256) of what the chunk is, not of where it
- * stands, so that it survives lines that come and go above it, and is the same in every index (Q2). `copy`
- * counts the same symbol and text in one file from 0.
+ * Returns the id of a chunk: a name-based UUID (version 8, from a SHA-256) of the chunk's content, not of its position. So it
+ * survives changed lines above it, and is the same in every index (Q2). `copy` counts the chunks with the same symbol and
+ * text in one file, from 0.
  */
 export function chunkId(chunk: {
   repo: string;

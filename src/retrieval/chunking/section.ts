@@ -1,16 +1,16 @@
-/** What the cutter asks of whoever knows a language. */
+/** The contract between the cutter and the parsers of languages. */
 
-/** A stretch of a file that belongs together. Lines count from 1 and include both ends. */
-export interface Section {
+/** A range of lines that belong together. Lines count from 1 and include both ends. */
+export interface SourceSection {
   startLine: number;
   endLine: number;
-  /** What is defined here, qualified by what it stands in: `RecordStore.openTurn`. */
+  /** The name of the definition, qualified by what contains it: `RecordStore.openTurn`. */
   symbol: string | null;
-  /** Finer sections of the same stretch, in order; asked for only when it is too long. */
-  parts?: () => Section[];
+  /** Returns finer sections of the same range, in order. It is called only if the section is too long. */
+  parts?: () => SourceSection[];
 }
 
-/** Reads the sections of a text and lends them to `use`; null where the text cannot be parsed. */
-export interface Syntax {
-  read<T>(text: string, use: (sections: Section[] | null) => T): T;
+/** Reads the sections of a text and passes them to `use`, which may use them only during the call. Null if the text cannot be parsed. */
+export interface LanguageSyntax {
+  read<T>(text: string, use: (sections: SourceSection[] | null) => T): T;
 }

@@ -1,8 +1,8 @@
-/** A text by its lines, which count from 1, end at "\n" and include both ends of a range. */
+/** The lines of a text. They count from 1, end at "\n", and a range includes both ends. */
 export class SourceLines {
   readonly text: string;
   readonly count: number;
-  /** Where each line begins in the text; one entry more for the end. */
+  /** The position at which each line begins; one more entry is the end. */
   readonly #starts: number[] = [0];
 
   constructor(text: string) {
@@ -12,12 +12,12 @@ export class SourceLines {
     this.#starts.push(text.length + 1);
   }
 
-  /** Exactly those lines, without the line end of the last one. */
+  /** Returns exactly these lines, without the line end of the last one. */
   slice(startLine: number, endLine: number): string {
     return this.text.slice(this.#startOf(startLine), this.#startOf(endLine + 1) - 1);
   }
 
-  /** Characters of a range with the line ends inside it. */
+  /** Returns the number of characters of a range, with the line ends inside it. */
   characters(startLine: number, endLine: number): number {
     return this.#startOf(endLine + 1) - 1 - this.#startOf(startLine);
   }
@@ -26,7 +26,7 @@ export class SourceLines {
     return this.slice(line, line).trim() === "";
   }
 
-  /** Columns before the first character; -1 for a blank line. */
+  /** Returns the number of columns before the first character, or -1 for a blank line. */
   indentation(line: number): number {
     return this.slice(line, line).search(/\S/);
   }

@@ -1,7 +1,7 @@
-/** What a syntax node defines, by the node types and fields of the grammars that we load. */
+/** The symbols that syntax nodes define, by the node types and fields of the grammars that we load. */
 import type { Node } from "web-tree-sitter";
 
-/** Nodes whose field `name` is the symbol. */
+/** Node types whose field `name` is the symbol. */
 const named = new Set(
   `function_declaration generator_function_declaration function_signature class_declaration abstract_class_declaration
 interface_declaration enum_declaration type_alias_declaration internal_module module method_definition method_signature
@@ -13,7 +13,7 @@ constructor_declaration class method singleton_method trait_declaration namespac
 file_scoped_namespace_declaration struct_declaration delegate_declaration`.split(/\s+/),
 );
 
-/** Nodes that only stand around a definition: the definition is in this field, or in the first child that has a name. */
+/** Node types that only wrap a definition: the definition is in this field, or is the first child with a name. */
 const wrappers: Record<string, string | null> = {
   export_statement: "declaration",
   ambient_declaration: null,
@@ -25,7 +25,7 @@ const wrappers: Record<string, string | null> = {
   var_declaration: null,
 };
 
-/** The definition inside a wrapper such as `export …`; any other node itself. */
+/** Returns the definition inside a wrapper such as `export …`, or the node itself if it is no wrapper. */
 export function unwrap(node: Node): Node {
   const field = wrappers[node.type];
   if (field === undefined) return node;
@@ -38,11 +38,11 @@ function onlyDefinition(node: Node): Node | null {
   return definitions.length === 1 ? (definitions[0] ?? null) : null;
 }
 
-/** The qualified symbol, or null when the node defines nothing. `scope` is the symbol that it stands in. */
+/** Returns the qualified symbol, or null if the node defines nothing. `scope` is the symbol that contains it. */
 export function symbolOf(node: Node, scope: string | null): string | null {
   const name = ownName(unwrap(node)) ?? variableName(unwrap(node), scope);
   if (name === null || scope === null) return name;
-  // `const Store = class Store {…}` is one thing with one name.
+  // `const Store = class Store {…}` is one definition with one name.
   return scope === name || scope.endsWith(`.${name}`) ? scope : `${scope}.${name}`;
 }
 
@@ -64,14 +64,14 @@ function ownName(node: Node): string | null {
   }
 }
 
-/** `Turn.` for a method of `*Turn`: Go writes methods beside their type, not in it. */
+/** Returns `Turn.` for a method of `*Turn`. Go writes methods beside their type, not in it. */
 function goReceiver(node: Node): string {
   const receiver = node.type === "method_declaration" ? node.childForFieldName("receiver") : null;
   const type = /([\p{L}\p{N}_]+)(?:\[.*\])?\s*\)$/u.exec(receiver?.text ?? "")?.[1];
   return type === undefined ? "" : `${type}.`;
 }
 
-/** C and C++ wrap the name in declarators: `int *Session::head(void)`. */
+/** Returns the name of a C or C++ definition, which is wrapped in declarators: `int *Session::head(void)`. */
 function declaratorName(node: Node): string | null {
   let at = node.childForFieldName("declarator");
   for (let depth = 0; at !== null && depth < 16; depth += 1) {
@@ -82,7 +82,7 @@ function declaratorName(node: Node): string | null {
   return null;
 }
 
-/** Variables count as symbols at the top of a file, and elsewhere only if they hold a function or a class. */
+/** Returns the name of a variable. Variables are symbols at the top of a file, and elsewhere only if they hold a function or a class. */
 function variableName(node: Node, scope: string | null): string | null {
   if (/^(lexical|variable)_declaration$/.test(node.type)) {
     const declarator = node.namedChildren.find((child) => child.type === "variable_declarator");
@@ -97,7 +97,7 @@ function variableName(node: Node, scope: string | null): string | null {
   return identifier(assignment?.childForFieldName("left") ?? null);
 }
 
-/** A name, or a short path of names; a pattern or a computed target is none. */
+/** Returns a name, or a short path of names. Null for a pattern or a computed target. */
 function identifier(node: Node | null): string | null {
   if (node === null) return null;
   const text = node.text;

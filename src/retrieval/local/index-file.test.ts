@@ -16,7 +16,7 @@ import { openLocalRetriever } from "./local-retriever.ts";
 
 const halfway = fileURLToPath(new URL("../../../testing/children/index-halfway.ts", import.meta.url));
 
-interface Place {
+interface TestIndex {
   folder: string;
   file: string;
   repository: SampleRepository;
@@ -24,7 +24,7 @@ interface Place {
   open(): Promise<Retriever>;
 }
 
-async function place(context: TestContext, files: Record<string, string>): Promise<Place> {
+async function setUpIndex(context: TestContext, files: Record<string, string>): Promise<TestIndex> {
   const folder = join(await temporaryFolder(context), "index");
   const repository = sampleRepository(files);
   const opened: Retriever[] = [];
@@ -57,7 +57,7 @@ function hasCode(code: string, words: RegExp) {
 }
 
 test("[B6] the folder is 0700 and every file in it 0600", async (context) => {
-  const { folder, job, open } = await place(context, { "a.md": "A lighthouse.\n" });
+  const { folder, job, open } = await setUpIndex(context, { "a.md": "A lighthouse.\n" });
   const retriever = await open();
   assert.deepEqual(await retriever.list("org"), []);
   await retriever.index(job);
@@ -67,8 +67,8 @@ test("[B6] the folder is 0700 and every file in it 0600", async (context) => {
   for (const name of names) assert.equal(statSync(join(folder, name)).mode & 0o777, 0o600, name);
 });
 
-test("[Q2] [B4] a run that is killed leaves the former index whole, and does not stand in the way of the next", async (context) => {
-  const { folder, job, repository, open } = await place(context, { "a.md": "A lighthouse.\n" });
+test("[Q2] [B4] a run that is killed leaves the former index unchanged, and does not block the next run", async (context) => {
+  const { folder, job, repository, open } = await setUpIndex(context, { "a.md": "A lighthouse.\n" });
   const retriever = await open();
   await retriever.index(job);
   const before = await retriever.search(question);
@@ -90,7 +90,7 @@ test("[Q2] [B4] a run that is killed leaves the former index whole, and does not
 });
 
 test("[B4] two runs at once wait for each other, and a search waits for none", async (context) => {
-  const { job, open } = await place(context, { "a.md": "A lighthouse.\n" });
+  const { job, open } = await setUpIndex(context, { "a.md": "A lighthouse.\n" });
   const [one, two] = [await open(), await open()];
   const [first, second] = await Promise.all([one.index(job), two.index(job)]);
   assert.deepEqual([first.chunksWritten, second.chunksWritten].toSorted(), [0, 1]);
@@ -98,7 +98,7 @@ test("[B4] two runs at once wait for each other, and a search waits for none", a
 });
 
 test("[B4] a run that waits for another process can be aborted", async (context) => {
-  const { file, job, open } = await place(context, { "a.md": "A lighthouse.\n" });
+  const { file, job, open } = await setUpIndex(context, { "a.md": "A lighthouse.\n" });
   const retriever = await open();
   await retriever.index(job);
   const other = new Database(file);
@@ -112,8 +112,8 @@ test("[B4] a run that waits for another process can be aborted", async (context)
   assert.equal((await retriever.index(job)).filesChanged, 0);
 });
 
-test("[Q2] closing ends a run that waits, and throws away what it has not finished", async (context) => {
-  const { folder, job, open } = await place(context, { "a.md": "A lighthouse.\n" });
+test("[Q2] closing ends a waiting run, and discards an unfinished one", async (context) => {
+  const { folder, job, open } = await setUpIndex(context, { "a.md": "A lighthouse.\n" });
   const { model, dimension } = lexicalEmbedder();
   const started = Promise.withResolvers<void>();
   const embed = (_texts: readonly string[], signal?: AbortSignal): Promise<Float32Array[]> =>
@@ -129,8 +129,8 @@ test("[Q2] closing ends a run that waits, and throws away what it has not finish
   await assert.rejects((await open()).search(question), hasCode("index_missing", /not indexed/));
 });
 
-test("[Q2] an index of an older format is refused with the fix, and built anew by the next run", async (context) => {
-  const { file, job, open } = await place(context, { "a.md": "A lighthouse.\n" });
+test("[Q2] an index of an older format is refused with the fix, and the next run builds it again", async (context) => {
+  const { file, job, open } = await setUpIndex(context, { "a.md": "A lighthouse.\n" });
   const retriever = await open();
   await retriever.index(job);
   // No program wrote such a number yet, and 0 is a file without tables.
@@ -146,8 +146,8 @@ test("[Q2] an index of an older format is refused with the fix, and built anew b
   assert.equal((await retriever.search(question)).length, 1);
 });
 
-test("[Q5] a damaged index is an error that names the file and the mend, never an empty answer", async (context) => {
-  const { folder, file, job, open } = await place(context, { "a.md": "A lighthouse.\n".repeat(2_000) });
+test("[Q5] a damaged index is an error that names the file and the fix, never an empty result", async (context) => {
+  const { folder, file, job, open } = await setUpIndex(context, { "a.md": "A lighthouse.\n".repeat(2_000) });
   const retriever = await open();
   await retriever.index(job);
   await retriever.close();
@@ -162,17 +162,17 @@ test("[Q5] a damaged index is an error that names the file and the mend, never a
   );
 });
 
-test("[Q2] a file that changes again within the tick of its clock is noticed", async (context) => {
-  const { job, repository, open } = await place(context, { "a.md": "A lighthouse.\n" });
+test("[Q2] a file that changes again within the tick of its clock is detected", async (context) => {
+  const { job, repository, open } = await setUpIndex(context, { "a.md": "A lighthouse.\n" });
   const retriever = await open();
   await retriever.index(job);
-  // The same size; its times may even be the same, where the file system's clock ticks slowly.
+  // The size stays the same. The times may be the same too, if the file system's clock ticks slowly.
   writeFileSync(join(repository.root, "a.md"), "Two lanterns..\n");
   assert.equal((await retriever.index(job)).filesChanged, 1);
 });
 
-test("[Q1] the tables hold no workspace", async (context) => {
-  const { file, job, open } = await place(context, { "a.md": "A lighthouse.\n" });
+test("[Q1] the tables contain no workspace", async (context) => {
+  const { file, job, open } = await setUpIndex(context, { "a.md": "A lighthouse.\n" });
   await (await open()).index(job);
   const database = new Database(file, { readonly: true });
   const schema = database.prepare<[], string>("SELECT group_concat(sql) FROM sqlite_schema").pluck().get();

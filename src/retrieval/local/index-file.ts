@@ -1,8 +1,7 @@
 /**
- * The file of the local index: `<folder>/index.db`, SQLite in WAL mode, used by several processes at once
- * (B4). Everything in it is derived from working copies and can be made again, so a file of an older format is
- * emptied by the next `index` instead of being migrated. One of a newer format is refused and stays as it is (B2).
- * docs/formats/index.md describes the tables.
+ * The file of the local index: `<folder>/index.db`, SQLite in WAL mode, used by several processes at once (B4). All its content
+ * is derived from working copies and can be built again. So the next `index` empties a file of an older format instead of
+ * migrating it. A file of a newer format is refused and stays unchanged (B2). docs/formats/index.md describes the tables.
  */
 import { closeSync, mkdirSync, openSync } from "node:fs";
 import { join } from "node:path";
@@ -16,7 +15,7 @@ import { systemCode } from "../../system/system-error.ts";
 
 export type IndexDatabase = Database.Database;
 
-/** Counts up when the tables change, and when chunks or terms come about in another way: old ones would lie. */
+/** The version of the format. It increases when the tables change, or when chunks or terms are made differently, because old ones would be wrong. */
 export const formatVersion = 1;
 
 const tables = `
@@ -61,16 +60,16 @@ const tables = `
     vector BLOB NOT NULL
   ) STRICT;`;
 
-/** Makes the folder (0700) and the file (0600) where they are not there. The tables come with the first run. */
+/** Opens the file. Creates the folder (mode 0700) and the file (0600) if they do not exist. The first run creates the tables. */
 export function openIndexFile(folder: string): IndexDatabase {
   const file = join(folder, "index.db");
   try {
     mkdirSync(folder, { recursive: true, mode: 0o700 });
-    // SQLite would make it readable for everybody; its -wal and -shm files take over the mode (B6).
+    // SQLite would make the file readable for every user; its -wal and -shm files copy the mode (B6).
     closeSync(openSync(file, "a", 0o600));
     const database = new Database(file, { timeout: limits.indexBusyMsMax });
     database.pragma("journal_mode = wal");
-    // A power cut may take the last run with it, never the index: it is derived data.
+    // A power cut may lose the last run, but never the whole index. It is derived data.
     database.pragma("synchronous = normal");
     database.pragma(`journal_size_limit = ${limits.indexJournalBytesMax}`);
     database.pragma("cache_size = -65536");
@@ -92,30 +91,29 @@ export function formatOf(database: IndexDatabase): number {
 }
 
 /**
- * Begins the one transaction of a run: whoever reads sees the former index until it is committed, and for ever
- * if it is not (Q2). Waits while another run, of this or another process, has the index; without blocking
- * this process.
+ * Begins the single transaction of a run. Readers see the former index until it is committed, and still afterwards if it is
+ * not (Q2). Waits while another run, of this or another process, writes the index, without blocking this process.
  */
 export async function beginRun(database: IndexDatabase, signal: AbortSignal): Promise<void> {
   database.pragma("busy_timeout = 0");
-  // Tables of another format are dropped in no particular order; inside a transaction it would be too late to say so.
+  // Tables of another format are dropped in no particular order, and the pragma has no effect inside a transaction.
   if (formatOf(database) !== formatVersion) database.pragma("foreign_keys = off");
   for (const deadline = Date.now() + limits.indexWaitMsMax; ;) {
     signal.throwIfAborted();
     if (beginIfFree(database)) break;
     if (Date.now() > deadline) {
-      throw new AptoveError("retrieval_failed", "another run has been writing the index; try again when it has ended");
+      throw new AptoveError("retrieval_failed", "another run is writing the index; try again when it has ended");
     }
     await delay(50);
   }
   if (formatOf(database) !== formatVersion) recreate(database);
 }
 
-/** Inside the transaction, so that a failed first run leaves even an index of another format whole. */
+/** Creates the tables again. It runs inside the transaction, so that a failed first run leaves even an index of another format unchanged. */
 function recreate(database: IndexDatabase): void {
   const names = (condition: string): string[] =>
     database.prepare<[], string>(`SELECT name FROM sqlite_schema WHERE type = 'table' AND ${condition}`).pluck().all();
-  // A virtual table takes its hidden tables with it; they cannot be dropped by themselves.
+  // Dropping a virtual table also drops its hidden tables, which cannot be dropped by themselves.
   for (const name of names("sql LIKE 'CREATE VIRTUAL TABLE%'")) database.exec(`DROP TABLE "${name}"`);
   for (const name of names("name NOT LIKE 'sqlite_%'")) database.exec(`DROP TABLE "${name}"`);
   database.exec(tables);
@@ -123,14 +121,14 @@ function recreate(database: IndexDatabase): void {
 }
 
 /**
- * The terms of one repository's chunks, by FTS5. A table for each, so that the weight of a rare word does not
- * depend on what else is indexed here. Terms are made by terms.ts; the tokenizer only takes them apart again.
+ * Returns the name of the table with the terms of one repository's chunks, by FTS5. Each repository has its own, so that the
+ * weight of a rare word does not depend on other repositories. terms.ts makes the terms; the tokenizer only splits them again.
  */
 export function termsTable(repositoryId: number): string {
   return `terms_${repositoryId}`;
 }
 
-/** How many chunks have a term: FTS5's own view of the table above. */
+/** Returns the name of FTS5's own view of that table, which counts the chunks that have a term. */
 export function vocabularyTable(repositoryId: number): string {
   return `vocabulary_${repositoryId}`;
 }
@@ -152,7 +150,7 @@ export interface RepositoryRow {
   commit_id: string | null;
   model: string;
   dimension: number;
-  /** Another one after every run that added or removed chunks. */
+  /** An id that changes with every run that added or removed chunks. */
   generation: string;
   indexed_at: number;
 }
@@ -167,7 +165,7 @@ export function repositoryRow(
   return select.get(orgId, repo) ?? null;
 }
 
-/** A fault of SQLite or of the disk, as the catalogue names it; an AptoveError stays what it is. */
+/** Returns an error of SQLite or of the disk as an error of the catalogue. An AptoveError stays unchanged. */
 export function indexFault(file: string, error: unknown): AptoveError {
   if (error instanceof AptoveError) return error;
   const code = systemCode(error);
@@ -176,8 +174,8 @@ export function indexFault(file: string, error: unknown): AptoveError {
     return new AptoveError("storage_full", `the index ${file} could not be written: ${message}`, { cause: error });
   }
   if (code === "SQLITE_NOTADB" || code.startsWith("SQLITE_CORRUPT")) {
-    const mend = "it holds nothing that cannot be made again: delete it and run `aptove index`";
-    return new AptoveError("storage_failed", `the index ${file} is damaged (${message}); ${mend}`, { cause: error });
+    const fix = "its content can be built again: delete it and run `aptove index`";
+    return new AptoveError("storage_failed", `the index ${file} is damaged (${message}); ${fix}`, { cause: error });
   }
   return storageFault(`the index ${file} failed`, error);
 }

@@ -1,6 +1,6 @@
 /**
- * One run of the indexer (Q1, Q2): what does git track, which of it changed, cut that into chunks, embed the
- * new ones, write. It works inside one transaction that the caller begins, commits or rolls back.
+ * One run of the indexer (Q1, Q2): it lists what git tracks, finds what changed, cuts that into chunks, embeds the new ones, and
+ * writes them. It works inside one transaction that the caller begins, commits or rolls back.
  */
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { decodeText } from "../../domain/active-file.ts";
@@ -10,32 +10,30 @@ import { limits } from "../../domain/limits.ts";
 import { filesOf } from "../commit-files.ts";
 import type { Embedder } from "../embedding.ts";
 import { embeddedText, fileChunks } from "../file-chunks.ts";
-import { mismatch, wrongDimension } from "../refusals.ts";
+import { embeddingMismatch, wrongDimension } from "../index-errors.ts";
 import type { FileFacts, RepositoryFiles } from "../repository-files.ts";
 import type { IndexJob, IndexProgress, IndexSummary } from "../retriever.ts";
-import { repositoryRow } from "./index-file.ts";
-import type { IndexDatabase } from "./index-file.ts";
-import { IndexWriter } from "./index-writer.ts";
-import type { ChunkRow, FileRow } from "./index-writer.ts";
+import { repositoryRow, type IndexDatabase } from "./index-file.ts";
+import { IndexWriter, type ChunkRow, type FileRow } from "./index-writer.ts";
 
-/** A file that was changed this shortly before it was looked at may change again under the same stamp. */
+/** A file that was changed this shortly before it was checked may change again under the same stamp. */
 const stampTrustMs = 2_000;
 const filesPerSlice = 256;
 const chunksPerBatch = 256;
 const chunksPerSlice = 32;
 
-export interface RunContext {
+export interface LocalRunContext {
   database: IndexDatabase;
   embedder: Embedder;
   job: IndexJob;
   signal: AbortSignal;
 }
 
-export async function runIndex(context: RunContext): Promise<IndexSummary> {
+export async function runLocalIndex(context: LocalRunContext): Promise<IndexSummary> {
   const { database, embedder, job, signal } = context;
   const row = repositoryRow(database, job);
   const known = row === null || job.rebuild === true ? null : { ...row, repo: row.name };
-  const refusal = known === null ? null : mismatch(known, embedder);
+  const refusal = known === null ? null : embeddingMismatch(known, embedder);
   if (refusal !== null) throw refusal;
   const files = await filesOf(job, signal);
   try {
@@ -45,7 +43,7 @@ export async function runIndex(context: RunContext): Promise<IndexSummary> {
   }
 }
 
-async function indexFiles(context: RunContext, files: RepositoryFiles): Promise<IndexSummary> {
+async function indexFiles(context: LocalRunContext, files: RepositoryFiles): Promise<IndexSummary> {
   const { database, embedder, job } = context;
   const startedAt = performance.now();
   const { model, dimension } = embedder;
@@ -78,16 +76,16 @@ class IndexRun {
     chunksWritten: 0,
     bytesRead: 0,
   };
-  readonly #context: RunContext;
+  readonly #context: LocalRunContext;
   readonly #writer: IndexWriter;
   readonly #files: RepositoryFiles;
   readonly #changed: ChangedFile[] = [];
-  /** New chunks that wait for their vectors. */
+  /** New chunks that have no vectors yet. */
   #batch: ChunkRow[] = [];
   #filesDone = 0;
   #filesTotal = 0;
 
-  constructor(context: RunContext, writer: IndexWriter, files: RepositoryFiles) {
+  constructor(context: LocalRunContext, writer: IndexWriter, files: RepositoryFiles) {
     this.#context = context;
     this.#writer = writer;
     this.#files = files;
@@ -103,14 +101,14 @@ class IndexRun {
     });
   }
 
-  /** Looks at every tracked file, removes what is gone from the index, and notes what has to be read. */
+  /** Checks every tracked file, removes deleted ones from the index, and collects those that have to be read. */
   async compare(): Promise<void> {
     const known = this.#writer.files();
     this.#filesTotal = this.#files.paths.length;
     for (const path of this.#files.paths) {
       if (this.#filesDone % filesPerSlice === 0) await this.#pause("listing");
       this.#filesDone += 1;
-      const disk = this.#files.look(path);
+      const disk = this.#files.stat(path);
       if (disk === null) continue;
       if (disk.sizeBytes > limits.indexedFileBytesMax) {
         this.counts.skippedLarge += 1;
@@ -136,7 +134,7 @@ class IndexRun {
     await this.#writeBatch();
   }
 
-  /** Lets the process do something else, and stops here when the run was aborted. */
+  /** Lets other work of the process run, and throws if the run was aborted. */
   async #pause(phase: IndexProgress["phase"]): Promise<void> {
     await nextTurn();
     this.#context.signal.throwIfAborted();
@@ -176,7 +174,7 @@ class IndexRun {
     await this.#writeChunks({ id: fileId, path: disk.path, language, text: text ?? "" });
   }
 
-  /** Holds the chunks of a file against those of its former version: the same ones only move (Q2). */
+  /** Compares the chunks of a file with those of its former version. Equal ones only get new lines (Q2). */
   async #writeChunks(file: { id: number; path: string; language: string; text: string }): Promise<void> {
     const former = this.#writer.chunksOf(file.id);
     for (const chunk of await fileChunks({ ...file, repo: this.#context.job.repo })) {

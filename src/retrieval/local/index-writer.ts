@@ -1,9 +1,8 @@
-/** The rows of one repository while a run writes them: everything happens inside the run's transaction. */
+/** The rows of one repository while a run writes them. Everything happens inside the run's transaction. */
 import { newId } from "../../domain/ids.ts";
 import { termsOf } from "../terms.ts";
 import { searchedPart, type FileChunk } from "../file-chunks.ts";
-import { createTermsTable, repositoryRow, termsTable } from "./index-file.ts";
-import type { IndexDatabase } from "./index-file.ts";
+import { createTermsTable, repositoryRow, termsTable, type IndexDatabase } from "./index-file.ts";
 
 export interface FileRow {
   id: number;
@@ -32,7 +31,7 @@ export class IndexWriter {
   readonly #database: IndexDatabase;
   readonly #repositoryId: number;
   readonly #statements: ReturnType<typeof prepare>;
-  /** True once a chunk came or went; then readers have to load their vectors again. */
+  /** True once a chunk was added or removed. Then readers have to load their vectors again. */
   #hasChanged = false;
 
   constructor(database: IndexDatabase, facts: RepositoryFacts) {
@@ -41,7 +40,7 @@ export class IndexWriter {
     this.#statements = prepare(database, this.#repositoryId);
   }
 
-  /** Forgets every file and chunk of the repository. */
+  /** Deletes every file and chunk of the repository. */
   clear(): void {
     const id = this.#repositoryId;
     const terms = termsTable(id);
@@ -58,7 +57,7 @@ export class IndexWriter {
     return new Map(this.#statements.files.all(this.#repositoryId).map((row) => [row.path, row]));
   }
 
-  /** Gives the id of the file. */
+  /** Inserts a file and returns its id. */
   insertFile(file: Omit<FileRow, "id">): number {
     const { path, language, is_text, hash, stamp, looked_at } = file;
     const facts = [this.#repositoryId, path, language, is_text, hash, stamp, looked_at];
@@ -75,15 +74,15 @@ export class IndexWriter {
     this.#statements.removeFile.run(id);
   }
 
-  /** Chunk ids of a file with the numbers of their rows. */
+  /** Returns the row numbers of a file's chunks by chunk id. */
   chunksOf(fileId: number): Map<string, number> {
     return new Map(this.#statements.chunksOf.all(fileId).map(({ id, number }) => [id, number]));
   }
 
   insertChunk(chunk: ChunkRow, vector: Float32Array): void {
     const { fileId, id, startLine, endLine, symbol, text, hash } = chunk;
-    const place = [this.#repositoryId, fileId, id, startLine, endLine];
-    const inserted = this.#statements.insertChunk.run(...place, symbol, text, hash);
+    const columns = [this.#repositoryId, fileId, id, startLine, endLine];
+    const inserted = this.#statements.insertChunk.run(...columns, symbol, text, hash);
     const number = inserted.lastInsertRowid;
     this.#statements.insertVector.run(number, bytesOf(vector));
     const terms = [chunk.path, symbol ?? "", searchedPart(text)].map((field) => termsOf(field).join(" "));
@@ -91,7 +90,7 @@ export class IndexWriter {
     this.#hasChanged = true;
   }
 
-  /** The same chunk at other lines: neither its vector nor its terms change. */
+  /** Moves an unchanged chunk to other lines. Neither its vector nor its terms change. */
   moveChunk(number: number, startLine: number, endLine: number): void {
     this.#statements.moveChunk.run(startLine, endLine, number);
   }
@@ -103,12 +102,12 @@ export class IndexWriter {
     this.#hasChanged = true;
   }
 
-  /** Files with chunks, and chunks. */
+  /** Returns the number of files with chunks, and the number of chunks. */
   counts(): { files: number; chunks: number } {
     return this.#statements.counts.get(this.#repositoryId, this.#repositoryId) ?? { files: 0, chunks: 0 };
   }
 
-  /** Writes what the run knows of the repository. */
+  /** Writes the facts about the repository at the end of the run. */
   finish(facts: RepositoryFacts, indexedAt: number): void {
     const { root, commit, model, dimension } = facts;
     this.#statements.finish.run(root, commit, model, dimension, indexedAt, this.#repositoryId);
@@ -131,7 +130,7 @@ function prepare(database: IndexDatabase, repositoryId: number) {
   const terms = termsTable(repositoryId);
   return {
     files: database.prepare<[number], FileRow>("SELECT * FROM files WHERE repository_id = ?"),
-    // Not one statement for both: where a statement can fail half-way, FTS5 writes out what it has collected.
+    // These are separate statements, because FTS5 writes out what it has collected before a statement that can fail half-way.
     insertFile: database.prepare<(string | number)[]>(
       `INSERT INTO files (repository_id, path, language, is_text, hash, stamp, looked_at)
        VALUES (?, ?, ?, ?, ?, ?, ?)`,
@@ -168,7 +167,7 @@ function prepare(database: IndexDatabase, repositoryId: number) {
   };
 }
 
-/** Little-endian, as on every platform that Node runs on. */
+/** Returns the bytes of a vector. They are little-endian, as on every platform that Node runs on. */
 function bytesOf(vector: Float32Array): Uint8Array {
   return new Uint8Array(vector.buffer, vector.byteOffset, vector.byteLength);
 }

@@ -1,23 +1,31 @@
 /**
- * Retrieval from an index on this machine: one SQLite file per data folder, built-in or configured embeddings,
- * no server (Q1–Q6). Several processes may use one folder: each has a connection for reading that never waits,
- * and opens another for each run.
+ * Retrieval from an index on this machine: one SQLite file per data folder, built-in or configured embeddings, no server
+ * (Q1–Q6). Several processes may use one folder: each has a connection for reading that never waits, and opens another for
+ * each run.
  */
 import { join } from "node:path";
 import { AptoveError } from "../../domain/errors.ts";
 import { anySignal } from "../../system/abort.ts";
 import type { Embedder } from "../embedding.ts";
-import { cutQuestion } from "../question.ts";
-import { mismatch, notIndexed } from "../refusals.ts";
+import { cutQuestion } from "../cut-question.ts";
+import { embeddingMismatch, notIndexed } from "../index-errors.ts";
 import type { IndexInfo, IndexJob, IndexSummary, RetrievalQuery, RetrievedChunk, Retriever } from "../retriever.ts";
-import { beginRun, formatOf, formatVersion, indexFault, openIndexFile, repositoryRow } from "./index-file.ts";
-import type { IndexDatabase, RepositoryRow } from "./index-file.ts";
-import { runIndex } from "./index-run.ts";
+import {
+  beginRun,
+  formatOf,
+  formatVersion,
+  indexFault,
+  openIndexFile,
+  repositoryRow,
+  type IndexDatabase,
+  type RepositoryRow,
+} from "./index-file.ts";
+import { runLocalIndex } from "./index-run.ts";
 import { definitionHits, fuse, lexicalHits, readChunks } from "./search.ts";
 import { testCodeWeight } from "../test-code.ts";
 import { VectorCache } from "./vectors.ts";
 
-/** Opens the index of a folder, which is made where it is not there. Throws `storage_full` or `storage_failed`. */
+/** Opens the index of a folder. Creates the folder if it does not exist. Throws `storage_full` or `storage_failed`. */
 export function openLocalRetriever(options: { folder: string; embedder: Embedder }): Promise<Retriever> {
   return Promise.resolve().then(() => new LocalRetriever(options.folder, options.embedder));
 }
@@ -54,11 +62,11 @@ class LocalRetriever implements Retriever {
     if (question.trim() === "") return [];
     const [vector] = await this.#embedder.embed([question]);
     const set = await this.#vectors.get(repository);
-    const lets = set.filter(query);
-    // Deeper than what is asked for: a chunk low in both lists can be better than one high in a single list.
+    const accepts = set.filter(query);
+    // The rankings are longer than the result: a chunk low in both can be better than one high in a single ranking.
     const count = 2 * query.candidates;
-    const near = vector === undefined ? [] : await set.nearest(vector, { count, lets });
-    const byWords = { question, count, lets };
+    const near = vector === undefined ? [] : await set.nearest(vector, { count, accepts });
+    const byWords = { question, count, accepts };
     const rankings = [
       { hits: lexicalHits(this.#reader, repository, byWords), weight: 1 },
       { hits: definitionHits(this.#reader, repository, byWords), weight: 1 },
@@ -80,7 +88,7 @@ class LocalRetriever implements Retriever {
     }
     const row = format === 0 ? null : repositoryRow(this.#reader, query);
     if (row === null) throw notIndexed(query.repo);
-    const refusal = mismatch({ ...row, repo: row.name }, this.#embedder);
+    const refusal = embeddingMismatch({ ...row, repo: row.name }, this.#embedder);
     if (refusal !== null) throw refusal;
     return row;
   }
@@ -99,7 +107,7 @@ class LocalRetriever implements Retriever {
       signal.throwIfAborted();
       writer = openIndexFile(this.#folder);
       await beginRun(writer, signal);
-      const summary = await runIndex({ database: writer, embedder: this.#embedder, job, signal });
+      const summary = await runLocalIndex({ database: writer, embedder: this.#embedder, job, signal });
       signal.throwIfAborted();
       writer.exec("COMMIT");
       return summary;
@@ -107,7 +115,7 @@ class LocalRetriever implements Retriever {
       signal.throwIfAborted();
       throw indexFault(this.#file, error);
     } finally {
-      // Closing rolls back what was not committed.
+      // Closing rolls back an open transaction.
       writer?.close();
     }
   }
@@ -122,7 +130,7 @@ class LocalRetriever implements Retriever {
     });
   }
 
-  /** Aborts the runs that it has, and waits for them. */
+  /** Aborts the runs of this retriever, and waits for them. */
   async close(): Promise<void> {
     this.#closing.abort(new AptoveError("shutting_down", "the index is being closed"));
     await Promise.allSettled(this.#runs);

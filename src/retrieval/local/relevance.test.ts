@@ -1,6 +1,6 @@
 /**
- * Whether the right code is found, tried on our own: the domain and the contracts, which change little. The
- * questions are those of a person who does not know the names.
+ * Tests that the right code is found, in our own source: the domain and the contracts, which change little. The questions are
+ * those of a user who does not know the names.
  */
 import assert from "node:assert/strict";
 import { readdirSync, readFileSync } from "node:fs";
@@ -80,7 +80,7 @@ suite("what is found in our own source", () => {
   }
 
   for (const [question, path] of Object.entries(names)) {
-    test(`[Q3] first of all where it is defined: ${question}`, async () => {
+    test(`[Q3] the definition comes first: ${question}`, async () => {
       const [first] = await ask(question);
       assert.equal(first?.path, path, `${first?.path}: ${first?.symbol}`);
     });

@@ -1,71 +1,70 @@
 /**
- * The search of the local index (Q3): BM25 over terms and exact search over vectors, with the same filters,
- * fused by reciprocal rank.
+ * The search of the local index (Q3): BM25 over terms and exact search over vectors, with the same filters, fused by reciprocal
+ * rank.
  */
 import type { RetrievedChunk } from "../retriever.ts";
 import { identifierTerms, questionTerms } from "../terms.ts";
-import { termsTable, vocabularyTable } from "./index-file.ts";
-import type { IndexDatabase, RepositoryRow } from "./index-file.ts";
-import type { Hit } from "./vectors.ts";
+import { termsTable, vocabularyTable, type IndexDatabase, type RepositoryRow } from "./index-file.ts";
+import type { ChunkHit } from "./vectors.ts";
 
-/** How fast a place lower down loses weight; 60 is what the method was published with. */
+/** How fast lower ranks lose weight. 60 is the value that the method was published with. */
 const rankConstant = 60;
 const questionTermsMax = 32;
 /**
- * The rarest words of a question come first, and no more once this many places in the index have to be scored:
- * a word that half of the chunks have costs most and tells least.
+ * The maximum number of matches to score. The rarest words of a question come first, and further words are dropped when this
+ * many matches are reached: a word that is in half of the chunks costs most and distinguishes least.
  */
-const scoredPlacesMax = 20_000;
+const scoredMatchesMax = 20_000;
 
 export interface LexicalQuestion {
   question: string;
   count: number;
-  /** The filter; null lets everything through. */
-  lets: ((number: number) => boolean) | null;
+  /** The filter. Null accepts every chunk. */
+  accepts: ((number: number) => boolean) | null;
 }
 
-/** The `count` best chunks by BM25, best first, equal ones by number. */
-export function lexicalHits(database: IndexDatabase, repository: RepositoryRow, query: LexicalQuestion): Hit[] {
+/** Returns the `count` best chunks by BM25, best first, equal ones by number. */
+export function lexicalHits(database: IndexDatabase, repository: RepositoryRow, query: LexicalQuestion): ChunkHit[] {
   const table = termsTable(repository.id);
   const terms = tellingTerms(database, repository, questionTerms(query.question));
-  // Each column by itself: as one text, a symbol's single mention would drown in a long body's many.
+  // Each column is scored by itself. In one text, a symbol's single mention would not count beside the many in a long body.
   const body = `bm25(${table}, 0, 0, 1)`;
   const symbol = `bm25(${table}, 0, 2, 0)`;
   const path = `bm25(${table}, 1, 0, 0)`;
   return rank(database, { ...query, table, match: anyOf(terms), score: `${body} + ${symbol} + 0.5 * ${path}` });
 }
 
-/** Chunks that define an identifier which the question names: someone who writes `moveHead` wants to see it. */
-export function definitionHits(database: IndexDatabase, repository: RepositoryRow, query: LexicalQuestion): Hit[] {
+/** Returns chunks that define an identifier which the question names: a user who writes `moveHead` wants to see it. */
+export function definitionHits(database: IndexDatabase, repository: RepositoryRow, query: LexicalQuestion): ChunkHit[] {
   const table = termsTable(repository.id);
   const terms = tellingTerms(database, repository, identifierTerms(query.question));
   const match = terms.length === 0 ? "" : `symbol : (${anyOf(terms)})`;
   return rank(database, { ...query, table, match, score: `bm25(${table}, 0, 1, 0)` });
 }
 
-/** Terms are letters and digits only; in quotes none of them can be an operator of the query language. */
+/** Returns the query for any of the terms. Terms are letters and digits only, and in quotes none can be an operator of the query language. */
 function anyOf(terms: string[]): string {
   return terms.map((term) => `"${term}"`).join(" OR ");
 }
 
-/** `score` is an expression in SQL of which less is better, as FTS5 has it. */
+/** Returns the best chunks. `score` is an SQL expression for which less is better, as FTS5 defines it. */
 function rank(
   database: IndexDatabase,
-  { table, match, score, count, lets }: LexicalQuestion & { table: string; match: string; score: string },
-): Hit[] {
+  { table, match, score, count, accepts }: LexicalQuestion & { table: string; match: string; score: string },
+): ChunkHit[] {
   if (match === "") return [];
   const select = `SELECT rowid AS number, -(${score}) AS score FROM ${table}
     WHERE ${table} MATCH ? ORDER BY score DESC, rowid`;
-  if (lets === null) return database.prepare<[string, number], Hit>(`${select} LIMIT ?`).all(match, count);
-  const hits: Hit[] = [];
-  for (const hit of database.prepare<[string], Hit>(select).iterate(match)) {
-    if (lets(hit.number)) hits.push(hit);
+  if (accepts === null) return database.prepare<[string, number], ChunkHit>(`${select} LIMIT ?`).all(match, count);
+  const hits: ChunkHit[] = [];
+  for (const hit of database.prepare<[string], ChunkHit>(select).iterate(match)) {
+    if (accepts(hit.number)) hits.push(hit);
     if (hits.length === count) break;
   }
   return hits;
 }
 
-/** The terms that are in the index, rarest first, as many as may be scored in good time, at least one. */
+/** Returns the terms that are in the index, rarest first: as many as can be scored in time, but at least one. */
 function tellingTerms(database: IndexDatabase, repository: RepositoryRow, terms: string[]): string[] {
   const chunksWith = database
     .prepare<[string], number>(`SELECT doc FROM ${vocabularyTable(repository.id)} WHERE term = ?`)
@@ -74,22 +73,22 @@ function tellingTerms(database: IndexDatabase, repository: RepositoryRow, terms:
     .map((term) => ({ term, chunks: (chunksWith.get(term) as number | undefined) ?? 0 }))
     .filter(({ chunks }) => chunks > 0)
     .toSorted((a, b) => a.chunks - b.chunks);
-  let places = 0;
+  let scoredMatches = 0;
   return known
     .filter(({ chunks }, at) => {
-      places += chunks;
-      return at === 0 || (places <= scoredPlacesMax && at < questionTermsMax);
+      scoredMatches += chunks;
+      return at === 0 || (scoredMatches <= scoredMatchesMax && at < questionTermsMax);
     })
     .map(({ term }) => term);
 }
 
 export interface Ranking {
-  hits: Hit[];
+  hits: ChunkHit[];
   weight: number;
 }
 
-/** Reciprocal rank fusion: a hit counts by its places in the rankings, not by scores that cannot be compared. */
-export function fuse(rankings: Ranking[], count: number): Hit[] {
+/** Fuses rankings by reciprocal rank: a hit counts by its ranks, not by scores that cannot be compared. */
+export function fuse(rankings: Ranking[], count: number): ChunkHit[] {
   const scores = new Map<number, number>();
   for (const { hits, weight } of rankings) {
     hits.forEach(({ number }, at) => {
@@ -102,8 +101,8 @@ export function fuse(rankings: Ranking[], count: number): Hit[] {
     .slice(0, count);
 }
 
-/** The chunks of the hits, in their order. A chunk that a run has removed since is left out. */
-export function readChunks(database: IndexDatabase, repository: RepositoryRow, hits: Hit[]): RetrievedChunk[] {
+/** Returns the chunks of the hits, in their order. A chunk that a run has removed in the meantime is left out. */
+export function readChunks(database: IndexDatabase, repository: RepositoryRow, hits: ChunkHit[]): RetrievedChunk[] {
   const select = database.prepare<[number], Omit<RetrievedChunk, "repo" | "commit" | "score">>(
     `SELECT c.id, f.path, c.start_line AS startLine, c.end_line AS endLine, f.language, c.symbol, c.text, c.hash
      FROM chunks c JOIN files f ON f.id = c.file_id WHERE c.number = ?`,

@@ -1,13 +1,12 @@
 /**
- * The vectors of a repository in memory, and the exact search in them: one dot product per chunk. At 100,000
- * chunks that is some 20 ms, so there is no index to build, to tune or to be wrong (Q3).
+ * The vectors of a repository in memory, and the exact search in them: one dot product per chunk. For 100,000 chunks this takes
+ * about 20 ms, so no approximate index is needed, which would have to be built and tuned and could be wrong (Q3).
  */
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { limits } from "../../domain/limits.ts";
-import { repositoryRow } from "./index-file.ts";
-import type { IndexDatabase, RepositoryRow } from "./index-file.ts";
+import { repositoryRow, type IndexDatabase, type RepositoryRow } from "./index-file.ts";
 
-/** Rows that are read, and that are compared, before other work of the process gets its turn. */
+/** The number of rows that are read, and that are compared, before other work of the process runs. */
 const rowsPerPage = 1_024;
 const rowsPerSlice = 16_384;
 
@@ -16,28 +15,28 @@ export interface ChunkFilter {
   pathPrefixes?: string[];
 }
 
-/** A chunk's row and how well it fits; higher is better. */
-export interface Hit {
+/** The row number of a chunk and its score. Higher is better. */
+export interface ChunkHit {
   number: number;
   score: number;
 }
 
 /**
- * Vectors in blocks of this many rows, and in a block number by number: the first of each vector, then the second
- * of each. So a question's zeros cost nothing, and most of a short question's numbers are zero where embeddings
- * are hashed words; for dense questions it costs the same as row by row.
+ * The number of rows in a block of vectors. A block stores the first number of each vector, then the second of each, and so on.
+ * So zeros in a question cost nothing, and where embeddings are hashed words most numbers of a short question are zero. For
+ * dense questions it costs the same as row by row.
  */
 const blockRows = 1_024;
 
-/** Numbers of the question that are taken in one pass over a block. */
+/** How many numbers of the question are processed in one pass over a block. */
 const lanes = 4;
 
 export class VectorSet {
   readonly generation: string;
   readonly #dimension: number;
-  /** Row numbers of chunks, ascending. */
+  /** The row numbers of the chunks, ascending. */
   readonly #numbers: Float64Array;
-  /** For each row, the place of its file in `#files`. */
+  /** The index of each row's file in `#files`. */
   readonly #fileOf: Uint32Array;
   readonly #files: { path: string; language: string }[];
   readonly #blocks: Float32Array;
@@ -56,35 +55,35 @@ export class VectorSet {
     return this.#blocks.byteLength;
   }
 
-  /** Rows come with ascending numbers. */
+  /** Adds a row. Rows must be added with ascending numbers. */
   add(row: { number: number; file: number; vector: Float32Array }): void {
     const at = this.#rows;
     this.#numbers[at] = row.number;
     this.#fileOf[at] = row.file;
-    let place = Math.floor(at / blockRows) * blockRows * this.#dimension + (at % blockRows);
+    let position = Math.floor(at / blockRows) * blockRows * this.#dimension + (at % blockRows);
     for (const value of row.vector) {
-      this.#blocks[place] = value;
-      place += blockRows;
+      this.#blocks[position] = value;
+      position += blockRows;
     }
     this.#rows += 1;
   }
 
-  /** The rows that a filter lets through, as a test; null when it lets everything through. */
+  /** Returns a test for the rows that a filter accepts. Null if it accepts every row. */
   filter(filter: ChunkFilter): ((number: number) => boolean) | null {
     if (filter.language === undefined && filter.pathPrefixes === undefined) return null;
-    const lets = this.#files.map((file) => isWithin(file, filter));
+    const accepts = this.#files.map((file) => isWithin(file, filter));
     return (number) => {
       const at = indexOf(this.#numbers.subarray(0, this.#rows), number);
-      return at !== -1 && lets[this.#fileOf[at] ?? 0] === true;
+      return at !== -1 && accepts[this.#fileOf[at] ?? 0] === true;
     };
   }
 
-  /** The `count` nearest rows, best first, equal ones by number. Rows that have nothing in common are none. */
+  /** Returns the `count` nearest rows, best first, equal ones by number. Rows without similarity are left out. */
   async nearest(
     question: Float32Array,
-    { count, lets }: { count: number; lets: ((number: number) => boolean) | null },
-  ): Promise<Hit[]> {
-    const best: Hit[] = [];
+    { count, accepts }: { count: number; accepts: ((number: number) => boolean) | null },
+  ): Promise<ChunkHit[]> {
+    const best: ChunkHit[] = [];
     const passes = passesOf(question);
     const scores = new Float32Array(blockRows);
     for (let from = 0; from < this.#rows; from += blockRows) {
@@ -95,7 +94,7 @@ export class VectorSet {
         const score = scores[row] ?? 0;
         if (score <= (best.length < count ? 0 : (best[count - 1]?.score ?? 0))) continue;
         const number = this.#numbers[from + row] ?? 0;
-        if (lets === null || lets(number)) insertHit(best, { number, score }, count);
+        if (accepts === null || accepts(number)) insertHit(best, { number, score }, count);
       }
     }
     return best;
@@ -103,9 +102,9 @@ export class VectorSet {
 
   #scoreBlock(passes: Pass[], from: number, scores: Float32Array): void {
     scores.fill(0);
-    for (const { places, values } of passes) {
-      const [a, b, c, d] = places.map((place) => {
-        const start = from * this.#dimension + place * blockRows;
+    for (const { dimensions, values } of passes) {
+      const [a, b, c, d] = dimensions.map((dimension) => {
+        const start = from * this.#dimension + dimension * blockRows;
         return this.#blocks.subarray(start, start + blockRows);
       }) as [Float32Array, Float32Array, Float32Array, Float32Array];
       const [x, y, z, w] = values;
@@ -122,24 +121,24 @@ export class VectorSet {
 }
 
 interface Pass {
-  places: number[];
+  dimensions: number[];
   values: [number, number, number, number];
 }
 
-/** The question's numbers that are not zero, four at a time; what the last pass lacks is zero. */
+/** Returns the question's numbers that are not zero, four per pass. The last pass is filled up with zeros. */
 function passesOf(question: Float32Array): Pass[] {
-  const places = Array.from(question.keys()).filter((place) => question[place] !== 0);
+  const dimensions = Array.from(question.keys()).filter((dimension) => question[dimension] !== 0);
   const passes: Pass[] = [];
-  for (let at = 0; at < places.length; at += lanes) {
-    const each = Array.from({ length: lanes }, (_, lane) => places[at + lane] ?? null);
-    const values = each.map((place) => (place === null ? 0 : (question[place] ?? 0)));
-    passes.push({ places: each.map((place) => place ?? 0), values: values as Pass["values"] });
+  for (let at = 0; at < dimensions.length; at += lanes) {
+    const each = Array.from({ length: lanes }, (_, lane) => dimensions[at + lane] ?? null);
+    const values = each.map((dimension) => (dimension === null ? 0 : (question[dimension] ?? 0)));
+    passes.push({ dimensions: each.map((dimension) => dimension ?? 0), values: values as Pass["values"] });
   }
   return passes;
 }
 
-/** Keeps `best` sorted and no longer than `count`. */
-function insertHit(best: Hit[], hit: Hit, count: number): void {
+/** Inserts the hit so that `best` stays sorted and no longer than `count`. */
+function insertHit(best: ChunkHit[], hit: ChunkHit, count: number): void {
   let at = best.length;
   while (at > 0 && (best[at - 1]?.score ?? 0) < hit.score) at -= 1;
   best.splice(at, 0, hit);
@@ -166,10 +165,10 @@ function indexOf(numbers: Float64Array, number: number): number {
   return numbers[low] === number ? low : -1;
 }
 
-/** Sets by repository: loaded when first asked for, again when the index changed, dropped when memory is short. */
+/** Vector sets by repository. They are loaded at the first use, again when the index changed, and dropped when memory is short. */
 export class VectorCache {
   readonly #database: IndexDatabase;
-  /** The one that was used last comes last. */
+  /** The sets, least recently used first. */
   readonly #sets = new Map<number, VectorSet>();
   readonly #loading = new Map<number, Promise<VectorSet>>();
 
@@ -211,7 +210,7 @@ interface VectorRow {
   vector: Uint8Array;
 }
 
-/** Reads page by page, and from the start again if a run was committed in between. */
+/** Reads the vectors page by page, and starts again if a run was committed in between. */
 async function loadVectors(database: IndexDatabase, repository: RepositoryRow): Promise<VectorSet> {
   const files = database
     .prepare<[number], { id: number; path: string; language: string }>(

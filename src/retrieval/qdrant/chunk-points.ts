@@ -1,13 +1,13 @@
-/** Chunks as points: what is in them, their ids, and the filters by which they are seen, marked and cleared away. */
+/** Chunks as points: their content, their ids, and the filters by which they are found, marked and deleted. */
 import type { Schemas } from "@qdrant/js-client-rest";
 import { z } from "zod";
 import { idOf } from "../../domain/ids.ts";
 import { searchedPart, type FileChunk } from "../file-chunks.ts";
 import { termsOf } from "../terms.ts";
-import { match, type IndexKey, type Manifest } from "./manifest.ts";
+import { matchValue, type IndexKey, type Manifest } from "./manifest.ts";
 
-/** What `died` says of a chunk that no run removed: larger than any generation. */
-export const alive = 2 ** 40;
+/** The value of `died` for a chunk that no run removed. It is larger than any generation. */
+export const neverRemoved = 2 ** 40;
 
 export const chunkSchema = z.object({
   chunk: z.string(),
@@ -21,8 +21,8 @@ export const chunkSchema = z.object({
 });
 
 /**
- * The terms are made by terms.ts and only taken apart again by the server, so that `moveHead` is found by "move the
- * head" here as in the local index.
+ * The settings of the server's ranking by words. terms.ts makes the terms and the server only splits them again, so that
+ * "move the head" finds `moveHead` here as in the local index.
  */
 const bm25 = {
   model: "qdrant/bm25",
@@ -38,7 +38,7 @@ export function termsDocument(terms: readonly string[]): Schemas["Document"] {
   return { ...bm25, text: terms.join(" ") };
 }
 
-/** Written by two runs, a chunk is two points: neither can touch what the other wrote. */
+/** Returns the id of a chunk's point. A chunk that two runs wrote is two points, so neither run can change the other's. */
 export function chunkPointId({ orgId, repo }: IndexKey, { id, born }: { id: string; born: number }): string {
   return idOf(JSON.stringify(["chunk", orgId, repo, id, born]));
 }
@@ -55,17 +55,17 @@ export function chunkPoint(
     vector: {
       text: termsDocument(words),
       ...(names.length > 0 && { symbol: termsDocument(names) }),
-      // A text with nothing in it lies in no direction.
+      // A text with nothing in it has no direction.
       ...(vector.some((value) => value !== 0) && { dense: [...vector] }),
     },
     payload: {
-      ...{ org: key.orgId, repo: key.repo, born, died: alive, within: foldersOf(path), language },
+      ...{ org: key.orgId, repo: key.repo, born, died: neverRemoved, within: foldersOf(path), language },
       ...{ chunk: chunk.id, path, symbol, text, hash: chunk.hash, start: chunk.startLine, end: chunk.endLine },
     },
   };
 }
 
-/** Every folder that the file is in, and the file itself, so that a filter by prefix is one by value. */
+/** Returns every folder that contains the file, and the file itself, so that a filter by prefix is a filter by value. */
 function foldersOf(path: string): string[] {
   const parts = path.split("/");
   return parts.map((_, at) => parts.slice(0, at + 1).join("/"));
@@ -75,15 +75,15 @@ type Filter = Schemas["Filter"];
 type Condition = Schemas["Condition"];
 
 function ofIndex({ org, repo }: Manifest): Condition[] {
-  return [match("org", org), match("repo", repo)];
+  return [matchValue("org", org), matchValue("repo", repo)];
 }
 
-function among(key: string, generations: readonly number[]): Condition[] {
+function oneOf(key: string, generations: readonly number[]): Condition[] {
   return generations.length === 0 ? [] : [{ key, match: { any: [...generations] } }];
 }
 
-/** What searches of the current generation see, and of that what their own filters let through. */
-export function seen(
+/** Selects what searches of the current generation see, and of that what their own filters accept. */
+export function visibleChunks(
   manifest: Manifest,
   { language, pathPrefixes }: { language?: string; pathPrefixes?: string[] },
 ): Filter {
@@ -94,40 +94,40 @@ export function seen(
     must: [
       ...ofIndex(manifest),
       { key: "born", range: { lte: current } },
-      { should: [{ key: "died", range: { gt: current } }, ...among("died", voided)] },
-      ...(language === undefined ? [] : [match("language", language)]),
+      { should: [{ key: "died", range: { gt: current } }, ...oneOf("died", voided)] },
+      ...(language === undefined ? [] : [matchValue("language", language)]),
       ...(isEverywhere ? [] : [{ key: "within", match: { any: folders } }]),
     ],
-    must_not: among("born", voided),
+    must_not: oneOf("born", voided),
   };
 }
 
-/** Of these points, those that no other run's mark is on which counts. */
-export function markable({ void: voided }: Manifest, ids: readonly string[]): Filter {
-  return { must: [{ has_id: [...ids] }, { should: [match("died", alive), ...among("died", voided)] }] };
+/** Selects those of the points that no other valid run has marked as removed. */
+export function markableChunks({ void: voided }: Manifest, ids: readonly string[]): Filter {
+  return { must: [{ has_id: [...ids] }, { should: [matchValue("died", neverRemoved), ...oneOf("died", voided)] }] };
 }
 
-/** What runs wrote that did not finish. Null: there were none. */
+/** Selects what unfinished runs wrote. Null if there were none. */
 export function addedByUnfinishedGeneration(manifest: Manifest): Filter | null {
-  const born = among("born", manifest.void);
+  const born = oneOf("born", manifest.void);
   return born.length === 0 ? null : { must: [...ofIndex(manifest), ...born] };
 }
 
-/** What such runs marked as dead. Null: there were none. */
+/** Selects what unfinished runs marked as removed. Null if there were none. */
 export function removedByUnfinishedGeneration(manifest: Manifest): Filter | null {
-  const died = among("died", manifest.void);
+  const died = oneOf("died", manifest.void);
   return died.length === 0 ? null : { must: [...ofIndex(manifest), ...died] };
 }
 
-/** What no search of the generation sees, nor of any later one. */
-export function deadAt(manifest: Manifest, generation: number): Filter {
+/** Selects what no search of this generation or a later one sees. */
+export function removedUntil(manifest: Manifest, generation: number): Filter {
   return {
     must: [...ofIndex(manifest), { key: "died", range: { lte: generation } }],
-    must_not: among("died", manifest.void),
+    must_not: oneOf("died", manifest.void),
   };
 }
 
-/** Whatever runs wrote up to this number. */
-export function bornUntil(manifest: Manifest, generation: number): Filter {
+/** Selects everything that runs wrote up to this generation. */
+export function writtenUntil(manifest: Manifest, generation: number): Filter {
   return { must: [...ofIndex(manifest), { key: "born", range: { lte: generation } }] };
 }

@@ -1,16 +1,15 @@
 /**
- * The collections of a deployment. `<name>` is the catalogue: one point for each index and for each version of a file,
- * without vectors. `<name>-<dimension>` has the chunks, with the vectors of an embedding of that dimension.
+ * The collections of a deployment. `<name>` is the catalogue: one point for each index and for each version of a file, without
+ * vectors. `<name>-<dimension>` contains the chunks, with the vectors of an embedding of that dimension.
  */
 import { AptoveError } from "../../domain/errors.ts";
-import type { QdrantConnection, RequestBounds } from "./connection.ts";
-import { QdrantFailure } from "./connection.ts";
+import { QdrantFailure, type QdrantConnection, type RequestBounds } from "./qdrant-connection.ts";
 
-/** Older servers pass over fields that they do not know, and would answer with something else than was asked for. */
+/** The oldest supported server. Older ones ignore unknown fields, and would return something else than was requested. */
 const serverMin = { major: 1, minor: 19 };
 
 const keyword = { type: "keyword" } as const;
-/** A repository's points are kept together, because it is always one that is searched. */
+/** The index of the repository field. It makes the server store a repository's points together, because a search reads one repository. */
 const tenant = { type: "keyword", is_tenant: true } as const;
 const counter = { type: "integer", lookup: true, range: true } as const;
 
@@ -21,7 +20,7 @@ export function chunkCollection(name: string, dimension: number): string {
   return `${name}-${dimension}`;
 }
 
-/** Makes what is not there. Runs that do it at once do the same. */
+/** Creates collections and indexes that do not exist. Simultaneous runs create the same ones. */
 export async function ensureCollections(
   connection: QdrantConnection,
   { name, dimension }: { name: string; dimension: number },
@@ -33,7 +32,7 @@ export async function ensureCollections(
     collection: chunkCollection(name, dimension),
     vectors: {
       vectors: { dense: { size: dimension, distance: "Cosine" as const } },
-      // How rare a term is, the server works out when it is asked.
+      // The server computes the rarity of a term at query time.
       sparse_vectors: { text: { modifier: "idf" as const }, symbol: { modifier: "idf" as const } },
     },
     fields: chunkFields,
@@ -41,7 +40,7 @@ export async function ensureCollections(
   await ensure(connection, chunks, bounds);
 }
 
-/** Throws `retrieval_failed` for a server that is too old. */
+/** Throws `retrieval_failed` if the server is too old. */
 async function checkServer(connection: QdrantConnection, bounds: RequestBounds): Promise<void> {
   const version = await connection.ask(async (client) => {
     const answer: { version?: unknown } = await client.versionInfo();
@@ -55,7 +54,7 @@ async function checkServer(connection: QdrantConnection, bounds: RequestBounds):
   throw new AptoveError("retrieval_failed", detail);
 }
 
-interface Wanted {
+interface RequiredCollection {
   collection: string;
   vectors: {
     vectors?: { dense: { size: number; distance: "Cosine" } };
@@ -66,7 +65,7 @@ interface Wanted {
 
 async function ensure(
   connection: QdrantConnection,
-  { collection, vectors, fields }: Wanted,
+  { collection, vectors, fields }: RequiredCollection,
   bounds: RequestBounds,
 ): Promise<void> {
   const { exists } = await connection.ask(async (client) => await client.collectionExists(collection), bounds);
@@ -75,7 +74,7 @@ async function ensure(
       const shape = { vectors: {}, ...vectors };
       await connection.ask(async (client) => await client.createCollection(collection, shape), bounds);
     } catch (error) {
-      // Another run was quicker.
+      // Another run created it first.
       if (!(error instanceof QdrantFailure) || error.status !== 409) throw error;
     }
   }
@@ -87,7 +86,7 @@ async function ensure(
   }
 }
 
-/** True where the answer says that there is no such collection. */
+/** Returns whether the error means that the collection does not exist. */
 export function isMissing(error: unknown): boolean {
   return error instanceof QdrantFailure && error.status === 404;
 }

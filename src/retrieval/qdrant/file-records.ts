@@ -1,24 +1,24 @@
 /**
- * What a run left behind of each file: a point of the catalogue for every version of a file, by which the next run knows
- * what changed, and which chunks of the former version go. A version is never changed; the newest that counts is it.
+ * The record of each file that a run left: a point of the catalogue for every version of a file. From it the next run knows
+ * what changed, and which chunks of the former version to remove. A version never changes; the newest valid one counts.
  */
 import { z } from "zod";
 import { idOf } from "../../domain/ids.ts";
-import type { RequestBounds } from "./connection.ts";
-import { match, scrolled, type Catalogue, type IndexKey, type Manifest } from "./manifest.ts";
+import type { RequestBounds } from "./qdrant-connection.ts";
+import { matchValue, scrollPoints, type Catalogue, type IndexKey, type Manifest } from "./manifest.ts";
 
 const fileSchema = z.object({
   path: z.string(),
-  /** The generation of the run that wrote it. */
+  /** The generation of the run that wrote this version. */
   born: z.int(),
-  /** Nothing of the file is indexed any more: it is gone, or too large. */
+  /** True if nothing of the file is indexed any more: it was deleted, or is too large. */
   isRemoved: z.boolean(),
-  /** False: it was skipped as binary. */
+  /** False if the file was skipped as binary. */
   isText: z.boolean(),
   language: z.string(),
-  /** SHA-256 of the bytes. */
+  /** The SHA-256 of the bytes. */
   hash: z.string(),
-  /** `git:` and the object's id, where a commit was indexed: then an unchanged file is not even read. Else empty. */
+  /** `git:` and the id of the object if a commit was indexed; then an unchanged file is not even read. Otherwise empty. */
   stamp: z.string(),
   chunks: z.array(z.object({ id: z.string(), born: z.int(), start: z.int(), end: z.int() })),
 });
@@ -27,9 +27,9 @@ export type FileRecord = z.infer<typeof fileSchema>;
 const recordsPerPage = 512;
 
 export interface KnownFiles {
-  /** By path, removed ones left out. */
+  /** The files by path, without removed ones. */
   files: Map<string, FileRecord>;
-  /** Points of versions that no run will ask for. */
+  /** The ids of versions that no later run needs. */
   outdated: string[];
 }
 
@@ -39,15 +39,15 @@ export async function readFiles(
   bounds: RequestBounds,
 ): Promise<KnownFiles> {
   const key = { orgId: org, repo };
-  const filter = { must: [match("kind", "file"), match("org", org), match("repo", repo)] };
+  const filter = { must: [matchValue("kind", "file"), matchValue("org", org), matchValue("repo", repo)] };
   const isVoid = new Set(voided);
   const newest = new Map<string, FileRecord>();
   const outdated: FileRecord[] = [];
-  for await (const { payload } of scrolled({ connection, name }, { filter, limit: recordsPerPage }, bounds)) {
+  for await (const { payload } of scrollPoints({ connection, name }, { filter, limit: recordsPerPage }, bounds)) {
     const record = fileSchema.parse(payload);
     const known = newest.get(record.path);
     if (isVoid.has(record.born)) outdated.push(record);
-    // A number that is neither past nor void is that of a later run, to which this one is void.
+    // A number that is neither past nor void belongs to a later run, for which this run is void.
     else if (record.born > current) continue;
     else if (known !== undefined && known.born > record.born) outdated.push(record);
     else {
@@ -56,13 +56,13 @@ export async function readFiles(
     }
   }
   const files = new Map([...newest].filter(([, { isRemoved }]) => !isRemoved));
-  // What says that a file is gone goes when nothing older is left that would say otherwise.
+  // The record of a removed file is deleted once no older version is left that would count instead.
   const hasOlder = new Set(outdated.map(({ path }) => path));
   for (const record of newest.values()) if (record.isRemoved && !hasOlder.has(record.path)) outdated.push(record);
   return { files, outdated: outdated.map((record) => recordId(key, record)) };
 }
 
-/** A version's point, as it is written. */
+/** Returns the point of a version, as it is written. */
 export function filePoint(key: IndexKey, record: FileRecord): { id: string; vector: object; payload: object } {
   const payload = { kind: "file", org: key.orgId, repo: key.repo, ...record };
   return { id: recordId(key, record), vector: {}, payload };

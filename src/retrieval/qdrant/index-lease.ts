@@ -1,14 +1,13 @@
 /**
- * Whose turn it is to write an index. A run that finds another at work watches it: as long as the manifest keeps
- * changing, the other is alive; when it stood still for `leaseMs` by this process's own clock, its place is taken. No
- * clocks of two machines are compared, and nothing rests on the lease but that runs do not work in vain: what counts
- * is the compare-and-set at the end.
+ * The lease for writing an index. A run that finds another one at work watches it: as long as the manifest keeps changing, the
+ * other run is alive. If it did not change for `leaseMs` by this process's own clock, this run takes the lease. Clocks of two
+ * machines are never compared. The lease only saves runs from useless work. Correctness depends on the compare-and-set at the end.
  */
 import { AptoveError } from "../../domain/errors.ts";
 import { newId } from "../../domain/ids.ts";
 import { limits } from "../../domain/limits.ts";
 import { pause } from "../../system/abort.ts";
-import type { RequestBounds } from "./connection.ts";
+import type { RequestBounds } from "./qdrant-connection.ts";
 import { beginManifest, readManifest, swapManifest, type Catalogue, type IndexKey, type Manifest } from "./manifest.ts";
 
 export interface LeaseTimes {
@@ -17,11 +16,11 @@ export interface LeaseTimes {
 }
 
 export class IndexLease {
-  /** The number of this run. */
+  /** The generation number of this run. */
   readonly generation: number;
-  /** The index as it is until the run ends. */
+  /** The manifest when the run began. */
   readonly former: Manifest;
-  /** Aborts when another run took the index over. */
+  /** Aborts when another run has taken the lease. */
   readonly lost = new AbortController();
   readonly #catalogue: Catalogue;
   readonly #runId: string;
@@ -40,7 +39,7 @@ export class IndexLease {
     this.#timer.unref();
   }
 
-  /** Waits while another run has the index. Throws `retrieval_failed` when that takes too long. */
+  /** Takes the lease. Waits while another run has it. Throws `retrieval_failed` if that takes too long. */
   static async take(
     catalogue: Catalogue,
     key: IndexKey,
@@ -61,10 +60,10 @@ export class IndexLease {
         );
         if (taken !== null) return new IndexLease(catalogue, { runId, manifest: taken, leaseMs });
       } else if (now - startedAt > waitMsMax) {
-        const mend = "try again when it has ended";
-        throw new AptoveError("retrieval_failed", `another run has been writing the index of ${key.repo}; ${mend}`);
+        const fix = "try again when it has ended";
+        throw new AptoveError("retrieval_failed", `another run is writing the index of ${key.repo}; ${fix}`);
       } else {
-        // If it is aborted, the next request throws the signal's reason.
+        // If the wait is aborted, the next request throws the signal's reason.
         await pause(Math.min(500, leaseMs / 4), signal);
       }
       const seen = (await readManifest(catalogue, key, bounds)) ?? manifest;
@@ -73,19 +72,19 @@ export class IndexLease {
     }
   }
 
-  /** From now on searches see this run's generation. Throws `retrieval_failed` where another run has the index by now. */
+  /** Makes this run's generation the current one for searches. Throws `retrieval_failed` if another run has taken the lease. */
   async commit(next: Partial<Manifest>, signal: AbortSignal): Promise<void> {
     await this.#stop();
     const change = { ...next, current: this.generation, holder: "" };
     const bounds = runBounds(signal);
     const done = await swapManifest(this.#catalogue, { seen: this.#seen, next: change, writer: this.#runId }, bounds);
     if (done !== null) return;
-    // Another run may have begun between the change and the look at it.
+    // Another run may have begun between the change and this read.
     const now = await readManifest(this.#catalogue, keyOf(this.#seen), bounds);
-    if (now?.current !== this.generation) throw takenOver(this.#seen.repo);
+    if (now?.current !== this.generation) throw leaseTakenOver(this.#seen.repo);
   }
 
-  /** Lets the next run begin at once. What fails here only costs it the time of the lease. */
+  /** Releases the lease, so that the next run begins at once. If this fails, the next run only waits until the lease expires. */
   async release(): Promise<void> {
     await this.#stop();
     const bounds = { attemptsMax: 1, signal: AbortSignal.timeout(limits.qdrantReleaseMsMax) };
@@ -102,28 +101,28 @@ export class IndexLease {
     if (this.lost.signal.aborted) return;
     const bounds = { attemptsMax: 1 };
     const change = { seen: this.#seen, next: {}, writer: this.#runId };
-    // A server that does not answer says nothing about the lease; whether it was lost, the next beat or the end tells.
+    // A server that does not respond shows nothing about the lease. The next beat or the end of the run shows whether it was lost.
     const [beaten] = await Promise.allSettled([swapManifest(this.#catalogue, change, bounds)]);
     if (beaten.status === "rejected") return;
     if (beaten.value !== null) this.#seen = beaten.value;
     else await this.#lookAgain(bounds);
   }
 
-  /** A beat whose answer was lost may have counted. */
+  /** Reads the manifest again, because a beat whose response was lost may have succeeded. */
   async #lookAgain(bounds: RequestBounds): Promise<void> {
     const [read] = await Promise.allSettled([readManifest(this.#catalogue, keyOf(this.#seen), bounds)]);
     if (read.status === "rejected") return;
     if (read.value?.holder === this.#runId) this.#seen = read.value;
-    else this.lost.abort(takenOver(this.#seen.repo));
+    else this.lost.abort(leaseTakenOver(this.#seen.repo));
   }
 }
 
-/** Of a run: it may wait for a server that restarts. */
+/** Returns the bounds of a run's requests, which may wait for a server that restarts. */
 export function runBounds(signal: AbortSignal): RequestBounds {
   return { signal, attemptsMax: limits.qdrantAttemptsMax };
 }
 
-/** Every number between the current one and the new one was taken by a run that did not finish. */
+/** Returns the change that takes the lease. Every number between the current one and the new one belongs to an unfinished run. */
 function takenBy(runId: string, { current, taken, void: known }: Manifest): Partial<Manifest> {
   const first = Math.max(current, known.at(-1) ?? 0) + 1;
   const unfinished = Array.from({ length: Math.max(0, taken + 1 - first) }, (_, at) => first + at);
@@ -134,6 +133,6 @@ function keyOf({ org, repo }: Manifest): IndexKey {
   return { orgId: org, repo };
 }
 
-function takenOver(repo: string): AptoveError {
+function leaseTakenOver(repo: string): AptoveError {
   return new AptoveError("retrieval_failed", `another run took over the index of ${repo}; this one changed nothing`);
 }

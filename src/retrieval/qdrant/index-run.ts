@@ -1,7 +1,7 @@
 /**
- * One run of the indexer over an index in Qdrant (Q1, Q2): which files changed since the generation that is current,
- * their new chunks with vectors, marks on those that go, and at the very end the manifest. Until then no search sees any
- * of it, and if the run ends before, none ever does.
+ * One run of the indexer over an index in Qdrant (Q1, Q2). It finds the files that changed since the current generation, writes
+ * their new chunks with vectors, marks removed chunks, and at the very end changes the manifest. Until then no search sees any
+ * of it, and if the run ends before, no search ever does.
  */
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { decodeText } from "../../domain/active-file.ts";
@@ -16,7 +16,7 @@ import type { PointWriter } from "./point-writer.ts";
 
 const filesPerSlice = 256;
 
-export interface RunContext {
+export interface QdrantRunContext {
   job: IndexJob;
   files: RepositoryFiles;
   /** The generation that the run writes. */
@@ -34,18 +34,18 @@ export class IndexRun {
     chunksWritten: 0,
     bytesRead: 0,
   };
-  /** Files with chunks, and chunks, as they are after the run. */
+  /** The numbers of files with chunks, and of chunks, after the run. */
   readonly after = { files: 0, chunks: 0 };
-  readonly #context: RunContext;
+  readonly #context: QdrantRunContext;
   readonly #known: ReadonlyMap<string, FileRecord>;
   readonly #toRead: FileFacts[] = [];
-  /** In a rebuild nothing is. */
+  /** True if unchanged files and chunks are kept. False in a rebuild. */
   readonly #mayKeep: boolean;
   #filesDone = 0;
   #filesTotal = 0;
 
-  /** `known`: the files of the current generation, by path. */
-  constructor(context: RunContext, known: ReadonlyMap<string, FileRecord>) {
+  /** `known` has the files of the current generation, by path. */
+  constructor(context: QdrantRunContext, known: ReadonlyMap<string, FileRecord>) {
     this.#context = context;
     this.#known = known;
     this.#mayKeep = context.job.rebuild !== true;
@@ -56,7 +56,7 @@ export class IndexRun {
     this.#context.job.onProgress?.({ phase, filesDone, filesTotal, bytesDone: this.counts.bytesRead });
   }
 
-  /** Looks at every file, marks what is gone, and notes what has to be read. */
+  /** Checks every file, marks removed ones, and collects those that have to be read. */
   async compare(): Promise<void> {
     const { files } = this.#context;
     const gone = new Map(this.#known);
@@ -64,7 +64,7 @@ export class IndexRun {
     for (const path of files.paths) {
       if (this.#filesDone % filesPerSlice === 0) await this.#pause("listing");
       this.#filesDone += 1;
-      const facts = files.look(path);
+      const facts = files.stat(path);
       if (facts === null) continue;
       if (facts.sizeBytes > limits.indexedFileBytesMax) {
         this.counts.skippedLarge += 1;
@@ -72,7 +72,7 @@ export class IndexRun {
       }
       const known = gone.get(path);
       gone.delete(path);
-      // A stamp of a working copy means nothing on another machine; an object of git is the same everywhere.
+      // The stamp of a working copy means nothing on another machine, but a git object is the same everywhere.
       if (known !== undefined && this.#mayKeep && isObject(facts.stamp) && known.stamp === facts.stamp)
         this.#keep(known);
       else this.#toRead.push(facts);
@@ -92,7 +92,7 @@ export class IndexRun {
     this.counts.chunksWritten = await this.#context.writer.finish();
   }
 
-  /** Lets the process do something else, and stops here when the run was aborted. */
+  /** Lets other work of the process run, and throws if the run was aborted. */
   async #pause(phase: IndexProgress["phase"]): Promise<void> {
     await nextTurn();
     this.#context.signal.throwIfAborted();
@@ -108,8 +108,8 @@ export class IndexRun {
   async #remove(record: FileRecord): Promise<void> {
     if (record.isText) this.counts.filesRemoved += 1;
     const { writer, generation } = this.#context;
-    await writer.bury(record.chunks);
-    await writer.file({ ...record, born: generation, isRemoved: true, chunks: [] });
+    await writer.markRemoved(record.chunks);
+    await writer.addFile({ ...record, born: generation, isRemoved: true, chunks: [] });
   }
 
   async #writeFile({ path, stamp }: FileFacts): Promise<void> {
@@ -130,32 +130,32 @@ export class IndexRun {
     this.#keep({ isText, chunks });
     const born = this.#context.generation;
     const kept = isObject(stamp) ? stamp : "";
-    await this.#context.writer.file({ path, born, isRemoved: false, isText, language, hash, stamp: kept, chunks });
+    await this.#context.writer.addFile({ path, born, isRemoved: false, isText, language, hash, stamp: kept, chunks });
   }
 
-  /** Holds the chunks of a file against those of its former version: the same ones stay, or only move (Q2). */
+  /** Compares the chunks of a file with those of its former version. Equal ones stay, or only move (Q2). */
   async #writeChunks(
     file: { path: string; language: string; text: string },
     known: FileRecord | undefined,
   ): Promise<FileRecord["chunks"]> {
     const { writer, job, generation } = this.#context;
     const former = new Map(known?.chunks.map((chunk) => [chunk.id, chunk]));
-    // A file that is taken for another language has its chunks written anew: they are found by it.
+    // If the language of a file changes, its chunks are written again, because searches filter by it.
     const mayStay = this.#mayKeep && known?.language === file.language;
     const chunks: FileRecord["chunks"] = [];
     for (const chunk of await fileChunks({ ...file, repo: job.repo })) {
       const { id, startLine: start, endLine: end } = chunk;
-      const place = former.get(id);
-      const isSame = place !== undefined && mayStay;
-      if (isSame && place.start === start && place.end === end) {
+      const formerChunk = former.get(id);
+      const isSame = formerChunk !== undefined && mayStay;
+      if (isSame && formerChunk.start === start && formerChunk.end === end) {
         former.delete(id);
-        chunks.push(place);
+        chunks.push(formerChunk);
         continue;
       }
-      await writer.chunk(chunk, { language: file.language, movedFrom: isSame ? place.born : null });
+      await writer.addChunk(chunk, { language: file.language, movedFrom: isSame ? formerChunk.born : null });
       chunks.push({ id, born: generation, start, end });
     }
-    await writer.bury([...former.values()]);
+    await writer.markRemoved([...former.values()]);
     return chunks;
   }
 }

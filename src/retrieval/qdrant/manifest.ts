@@ -1,33 +1,33 @@
 /**
- * What says which chunks of an index count: one point of the catalogue for each organisation and repository, which only
- * ever changes by compare-and-set on its version. A run takes a number (a generation) that no other ever gets, writes
- * chunks that are born with it, marks what dies with it, and is seen when the manifest names the number as current.
+ * The manifest decides which chunks of an index are valid. It is one point of the catalogue for each organisation and repository,
+ * and changes only by compare-and-set on its version. A run takes a number (a generation) that no other run ever gets. It writes
+ * chunks that are born with it and marks those that die with it. Searches see this when the manifest names the number as current.
  *
- * A number that was taken and never became current is void for ever: what it wrote is not seen, and what it marked as
- * dead is alive. So a run that was thought dead and goes on changes nothing that anybody finds (Q2).
+ * A number that was taken and never became current is void permanently: searches do not see what it wrote, and ignore its marks.
+ * So a run that was considered dead and continues changes nothing that a search finds (Q2).
  */
 import type { QdrantClient, Schemas } from "@qdrant/js-client-rest";
 import { z } from "zod";
 import { AptoveError } from "../../domain/errors.ts";
 import { idOf } from "../../domain/ids.ts";
-import type { QdrantConnection, RequestBounds } from "./connection.ts";
+import type { QdrantConnection, RequestBounds } from "./qdrant-connection.ts";
 import { isMissing } from "./collections.ts";
 
 export const manifestSchema = z.object({
   kind: z.literal("index"),
   org: z.string(),
   repo: z.string(),
-  /** Counts up with every change of the manifest. */
+  /** The version of the manifest. It increases with every change. */
   version: z.int(),
-  /** Who made the last change: so the one who made it knows that it was not another's. */
+  /** The run that made the last change. By it a run recognises its own change. */
   writer: z.string(),
-  /** The run that has the index; empty: none has. */
+  /** The run that holds the lease. Empty if none does. */
   holder: z.string(),
-  /** The generation that searches see; 0: none was finished yet. */
+  /** The generation that searches see. 0 if none was finished yet. */
   current: z.int(),
   /** The last number that a run took. */
   taken: z.int(),
-  /** Numbers that were taken and never became current. */
+  /** The numbers that were taken and never became current. */
   void: z.array(z.int()),
   root: z.string(),
   commit: z.string().nullable(),
@@ -41,7 +41,7 @@ export type Manifest = z.infer<typeof manifestSchema>;
 
 export interface Catalogue {
   connection: QdrantConnection;
-  /** Name of the collection. */
+  /** The name of the collection. */
   name: string;
 }
 
@@ -54,13 +54,13 @@ function manifestId({ orgId, repo }: IndexKey): string {
   return idOf(JSON.stringify(["index", orgId, repo]));
 }
 
-/** Null: nobody ever began to index it. */
+/** Returns the manifest. Null if no run has ever begun to index the repository. */
 export async function readManifest(
   { connection, name }: Catalogue,
   key: IndexKey,
   bounds: RequestBounds,
 ): Promise<Manifest | null> {
-  // Of several copies of a point, what most of them say: a copy may be behind.
+  // If a point has several replicas, the majority is read, because one replica may be behind.
   const question = { ids: [manifestId(key)], with_payload: true, consistency: "majority" as const };
   try {
     const [point] = await connection.ask(async (client) => await client.retrieve(name, question), bounds);
@@ -74,30 +74,30 @@ export async function readManifest(
 function parsed(payload: unknown, collection: string): Manifest {
   const manifest = manifestSchema.safeParse(payload);
   if (manifest.success) return manifest.data;
-  const mend = "give aptove a collection of its own: retrieval.qdrant.collection";
-  throw new AptoveError("retrieval_failed", `the collection ${collection} holds something that is no index; ${mend}`);
+  const fix = "give aptove its own collection: retrieval.qdrant.collection";
+  throw new AptoveError("retrieval_failed", `the collection ${collection} contains something that is no index; ${fix}`);
 }
 
 const manifestsPerPage = 256;
 const manifestsMax = 10_000;
 
-/** Those of an organisation, by repository; begun ones too. */
+/** Returns the manifests of an organisation, by repository, including those of indexes that were only begun. */
 export async function listManifests(
   { connection, name }: Catalogue,
   orgId: string,
   bounds: RequestBounds,
 ): Promise<Manifest[]> {
-  const filter = { must: [match("kind", "index"), match("org", orgId)] };
+  const filter = { must: [matchValue("kind", "index"), matchValue("org", orgId)] };
   const found: Manifest[] = [];
-  for await (const { payload } of scrolled({ connection, name }, { filter, limit: manifestsPerPage }, bounds)) {
+  for await (const { payload } of scrollPoints({ connection, name }, { filter, limit: manifestsPerPage }, bounds)) {
     found.push(parsed(payload, name));
     if (found.length === manifestsMax) break;
   }
   return found.toSorted((one, other) => (one.repo < other.repo ? -1 : 1));
 }
 
-/** Every point that a filter lets through, page by page. */
-export async function* scrolled(
+/** Yields every point that a filter accepts, page by page. */
+export async function* scrollPoints(
   { connection, name }: Catalogue,
   { filter, limit }: { filter: Schemas["Filter"]; limit: number },
   bounds: RequestBounds,
@@ -115,11 +115,11 @@ export async function* scrolled(
   } while (offset !== null);
 }
 
-export function match(key: string, value: string | number): { key: string; match: { value: string | number } } {
+export function matchValue(key: string, value: string | number): { key: string; match: { value: string | number } } {
   return { key, match: { value } };
 }
 
-/** The manifest of an index that nobody began yet. Where another is quicker, theirs stays. */
+/** Inserts the first manifest of an index and returns it. If another run was faster, returns that run's manifest. */
 export async function beginManifest(catalogue: Catalogue, key: IndexKey, bounds: RequestBounds): Promise<Manifest> {
   const { connection, name } = catalogue;
   const blank: Manifest = {
@@ -132,12 +132,12 @@ export async function beginManifest(catalogue: Catalogue, key: IndexKey, bounds:
   await connection.ask(async (client) => await client.upsert(name, insert), bounds);
   const begun = await readManifest(catalogue, key, bounds);
   if (begun !== null) return begun;
-  throw new AptoveError("retrieval_failed", `what was written to the collection ${name} is not there`);
+  throw new AptoveError("retrieval_failed", `a point that was written to the collection ${name} cannot be read`);
 }
 
 /**
- * Changes the manifest if it is still as it was seen; null: it is not. The server applies changes one after the other,
- * and the filter is part of the change, so of two only one can find the version that both saw.
+ * Changes the manifest if it is still as the caller saw it. Returns null if it is not. The server applies changes one after the
+ * other, and the filter is part of the change, so only one of two changes can find the version that both saw.
  */
 export async function swapManifest(
   catalogue: Catalogue,

@@ -1,9 +1,9 @@
-/** What a run writes, in batches: chunks with their vectors, versions of files, and marks on chunks that go. */
+/** The writes of a run, in batches: chunks with their vectors, versions of files, and marks on removed chunks. */
 import type { Schemas } from "@qdrant/js-client-rest";
 import type { Embedder } from "../embedding.ts";
 import { embeddedText, type FileChunk } from "../file-chunks.ts";
-import { wrongDimension } from "../refusals.ts";
-import { chunkPoint, chunkPointId, markable } from "./chunk-points.ts";
+import { wrongDimension } from "../index-errors.ts";
+import { chunkPoint, chunkPointId, markableChunks } from "./chunk-points.ts";
 import { chunkCollection } from "./collections.ts";
 import { filePoint, type FileRecord } from "./file-records.ts";
 import { runBounds } from "./index-lease.ts";
@@ -12,7 +12,7 @@ import type { Catalogue, IndexKey, Manifest } from "./manifest.ts";
 const filesPerBatch = 256;
 const marksPerBatch = 1_000;
 const chunksPerBatchMax = 256;
-/** Of one request's body; the server takes 32 MB. A number of a vector has some 20 characters. */
+/** The size of one request's body, in bytes. The server accepts 32 MB. A number of a vector has about 20 characters. */
 const batchBytes = 8_388_608;
 const numberBytes = 22;
 const chunkBytes = 24_576;
@@ -20,7 +20,7 @@ const chunkBytes = 24_576;
 export interface WriterContext {
   catalogue: Catalogue;
   embedder: Embedder;
-  /** As it was when the run took the index. */
+  /** The manifest when the run took the lease. */
   former: Manifest;
   generation: number;
   signal: AbortSignal;
@@ -51,8 +51,8 @@ export class PointWriter {
     this.#chunksPerBatch = Math.min(chunksPerBatchMax, Math.max(1, fitting));
   }
 
-  /** `movedFrom`: the generation that wrote the same chunk at other lines; it is not embedded again. Null: it is new. */
-  async chunk(
+  /** Adds a chunk. `movedFrom` is the generation that wrote the same chunk at other lines; then it is not embedded again. Null if it is new. */
+  async addChunk(
     chunk: FileChunk,
     { language, movedFrom }: { language: string; movedFrom: number | null },
   ): Promise<void> {
@@ -62,18 +62,18 @@ export class PointWriter {
     if (this.#fresh.length >= this.#chunksPerBatch) await this.#writeFresh();
   }
 
-  async file(record: FileRecord): Promise<void> {
+  async addFile(record: FileRecord): Promise<void> {
     this.#files.push(record);
     if (this.#files.length >= filesPerBatch) await this.#writeFiles();
   }
 
-  /** These chunks are dead from this run's generation on. */
-  async bury(chunks: FileRecord["chunks"]): Promise<void> {
+  /** Marks the chunks as removed from this run's generation on. */
+  async markRemoved(chunks: FileRecord["chunks"]): Promise<void> {
     for (const chunk of chunks) this.#dying.push(chunkPointId(this.#key, chunk));
     if (this.#dying.length >= marksPerBatch) await this.#writeMarks();
   }
 
-  /** Writes what waits; gives the number of chunks that were new. */
+  /** Writes everything that is collected. Returns the number of new chunks. */
   async finish(): Promise<number> {
     await this.#writeMoved();
     await this.#writeFresh();
@@ -93,7 +93,7 @@ export class PointWriter {
       runBounds(signal),
     );
     const vectors = new Map(found.map(({ id, vector }) => [id, denseOf(vector)]));
-    // A chunk without a vector is one of nothing but signs, or it is gone; embedding it again mends either.
+    // A chunk without a vector contains no words, or was deleted. Embedding it again is right in both cases.
     this.#fresh.push(...batch.filter(({ from }) => vectors.get(from) === undefined));
     const points = batch.flatMap(({ chunk, language, from }) => {
       const vector = vectors.get(from);
@@ -128,10 +128,10 @@ export class PointWriter {
     const { catalogue, former, generation, embedder, signal } = this.#context;
     const ids = this.#dying;
     this.#dying = [];
-    // Chunks of another dimension lie elsewhere, and go as a whole when this run is done.
+    // Chunks of another dimension are in another collection, which is cleared as a whole after this run.
     if (former.dimension !== embedder.dimension) return;
     for (let at = 0; at < ids.length; at += marksPerBatch) {
-      const filter = markable(former, ids.slice(at, at + marksPerBatch));
+      const filter = markableChunks(former, ids.slice(at, at + marksPerBatch));
       const mark = { payload: { died: generation }, filter, wait: true, ordering: "strong" as const };
       await catalogue.connection.ask(
         async (client) => await client.setPayload(this.#collection, mark),

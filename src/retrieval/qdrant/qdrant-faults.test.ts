@@ -1,4 +1,4 @@
-/** What becomes of an index in Qdrant when runs die, sleep, meet each other, or the server fails. */
+/** What happens to an index in Qdrant if runs die, sleep or meet each other, or if the server fails. */
 import assert from "node:assert/strict";
 import { suite, test, type TestContext } from "node:test";
 import { garbage } from "../../../testing/fake-server/deliver.ts";
@@ -57,13 +57,13 @@ function job({ root }: SampleRepository, more: Partial<IndexJob> = {}): IndexJob
   return { root, orgId: "org", repo: "sample", ...more };
 }
 
-/** Everything in the index, as `path:line word`. */
+/** Returns everything that searches see in the index, as `path:line word`. */
 async function seenBy(retriever: Retriever): Promise<string[]> {
   const found = await retriever.search({ text: "tide lighthouse", orgId: "org", repo: "sample", candidates: 24 });
   return found.map(({ path, startLine, text }) => `${path}:${startLine} ${text.slice(0, 24).trim()}`).toSorted();
 }
 
-/** The chunks that are there at all, whoever may see them. */
+/** Returns all stored chunks, whether a search may see them or not. */
 function chunksIn(fake: FakeQdrant, collection = "aptove-256"): string[] {
   return fake
     .points(collection)
@@ -78,7 +78,7 @@ function isWrite({ operation }: FakeQdrantRequest): boolean {
   return /^PUT points|^POST points\/(?:payload|delete)/.test(operation);
 }
 
-/** The change that makes a generation the current one. */
+/** Returns whether the request makes a generation the current one. */
 function isCommit({ operation, body }: FakeQdrantRequest): boolean {
   const { current, taken } = (body as { payload?: { current?: number; taken?: number } } | undefined)?.payload ?? {};
   return operation === "PUT points/payload" && current !== undefined && current === taken;
@@ -106,11 +106,11 @@ const next = {
   "new.md": "A lighthouse anew.\n",
 };
 
-test("[Q2] [B4] a run that is killed, or sleeps and goes on, at any of its writes changes nothing for anybody", async (context) => {
+test("[Q2] [B4] a run that is killed, or sleeps and continues, at any of its writes changes nothing that a search finds", async (context) => {
   const { fake, repository, open } = await world(context);
   const there = repository(next);
   there.write({ "removed.md": null });
-  // Whoever takes over marks chunks that the sleeper marks too.
+  // The run that takes over marks chunks that the sleeping run marks too.
   const third = { ...former, "changed.md": "A lighthouse in 2100.\n", "removed.md": "A lighthouse elsewhere.\n" };
   const others = [repository(third), repository(former)];
   const reader = open("reader");
@@ -125,17 +125,17 @@ test("[Q2] [B4] a run that is killed, or sleeps and goes on, at any of its write
   }
   let hasRunThrough = false;
   let lastWrite = 0;
-  // The first one takes its turn; a run that sleeps before that is only late.
+  // The first write takes the lease. A run that sleeps before that is only late.
   for (let write = 2; !hasRunThrough; write += 1) {
     const before = states[(write + 1) % 2];
     const taken = { by: others[write % 2] ?? there, gives: states[write % 2] };
     const [asleep, awake] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
     const client = `sleeper-${write}`;
     let writes = 0;
-    // The writes of its lease alone come again and again; a sleeping process sends nothing at all.
+    // Only the writes of its lease repeat; a sleeping process sends nothing at all.
     let isCommitted = false;
     fake.intercept((request) => {
-      // Whoever took over cannot clear away what it marked, so the sleeper's marks meet it.
+      // The run that took over cannot delete the chunks that it marked, so the sleeping run's marks meet them.
       if (request.client === "steady") isCommitted ||= isCommit(request);
       if (request.client === "steady" && isCommitted && isWrite(request) && !isCommit(request))
         return { status: 503, body: "" };
@@ -168,7 +168,7 @@ test("[Q2] [B4] a run that is killed, or sleeps and goes on, at any of its write
   assert.ok(lastWrite >= 7, `${lastWrite}`);
 });
 
-test("[Q2] a search that a new index overtakes gives the new one, and never some of both", async (context) => {
+test("[Q2] a search during the switch to a new index returns the new one, and never a mixture of both", async (context) => {
   const { fake, repository, open } = await world(context);
   const files = repository(former);
   const [reader, steady] = [open("reader"), open("steady")];
@@ -188,10 +188,10 @@ test("[Q2] a search that a new index overtakes gives the new one, and never some
   assert.deepEqual(await searching, await seenBy(open("other")));
 });
 
-test("[B4] two runs at once wait for each other, and one that waits can be stopped", async (context) => {
+test("[B4] two runs at once wait for each other, and a waiting one can be aborted", async (context) => {
   const { fake, repository, open } = await world(context);
   const files = repository(former);
-  // Neither takes the other for dead, however slow the machine is.
+  // The lease is long, so neither takes the other for dead, however slow the machine is.
   const [one, two] = ["one", "two"].map((name) => open(name, { times: { leaseMs: 2_000 } })) as [Retriever, Retriever];
   const both = await Promise.all([one.index(job(files)), two.index(job(files))]);
   assert.deepEqual(both.map(({ chunksWritten }) => chunksWritten > 0).toSorted(), [false, true]);
@@ -206,7 +206,7 @@ test("[B4] two runs at once wait for each other, and one that waits can be stopp
   await failsWith(
     open("three", { times: { leaseMs: 60_000, waitMsMax: 1 } }).index(job(files)),
     "retrieval_failed",
-    /another run has been writing the index of sample/,
+    /another run is writing the index of sample/,
   );
   abort.abort(new Error("enough"));
   await waiting;
@@ -214,7 +214,7 @@ test("[B4] two runs at once wait for each other, and one that waits can be stopp
   assert.equal((await held).filesChanged, 0);
 });
 
-test("[Q6] a rebuild with another dimension moves the index, and back; what it left is cleared away", async (context) => {
+test("[Q6] a rebuild with another dimension moves the index, and back; the former chunks are deleted", async (context) => {
   const { fake, repository, open } = await world(context);
   const files = repository(former);
   const steady = open("steady");
@@ -249,7 +249,7 @@ suite("a fault that passes costs nothing but another attempt", () => {
       const files = repository(former);
       const steady = open("steady");
       const failed = new Set<string>();
-      // The first of each kind of request, so every kind is sent again, those that change the manifest too.
+      // The first request of each kind fails, so every kind is repeated, including those that change the manifest.
       fake.intercept(({ operation }) => (failed.has(operation) ? undefined : (failed.add(operation), reply)));
       const summary = await steady.index(job(files));
       assert.equal((await seenBy(steady)).length, summary.chunksTotal);
@@ -263,7 +263,7 @@ suite("a fault that passes costs nothing but another attempt", () => {
 interface Lasting {
   reply: FakeQdrantReply;
   words: RegExp;
-  /** Only where nobody answers is the limit waited for. */
+  /** The request timeout. It is short where a test waits for it. */
   requestMs?: number;
 }
 
@@ -292,7 +292,7 @@ suite("a fault that stays", () => {
     });
   }
 
-  test("[Q5] [E8] is said with its mend, and without the key: nobody there, a wrong key, a server that is too old", async (context) => {
+  test("[Q5] [E8] is reported with its fix, and without the key: no server, a wrong key, a server that is too old", async (context) => {
     const { repository, open } = await world(context, { apiKey: "right-key", version: "1.18.3" });
     const files = repository(former);
     await failsWith(

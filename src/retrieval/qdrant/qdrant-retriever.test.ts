@@ -26,7 +26,7 @@ retrieverSuite("retrieval from Qdrant (a fake of it)", async (context) => {
   return opener(context, { url: fake.at("suite"), apiKey: null, collection: "aptove" });
 });
 
-/** The live lane: `QDRANT_URL=http://127.0.0.1:6333 npm test`, with `QDRANT_API_KEY` where the server wants one. */
+/** A real server to test with: `QDRANT_URL=http://127.0.0.1:6333 npm test`, and `QDRANT_API_KEY` if the server needs one. */
 const url = process.env["QDRANT_URL"] ?? "";
 const apiKey = process.env["QDRANT_API_KEY"] ?? null;
 if (url === "") {

@@ -1,23 +1,23 @@
 /**
- * Retrieval from a Qdrant server, for all servers and builds of a deployment (Q1–Q6): one catalogue and one collection of
- * chunks for each dimension, in them the indexes of every organisation, each seen only through its own filter (H4).
- * docs/decisions/0022-an-index-in-qdrant-has-generations.md says what is guaranteed, and why it is built so.
+ * Retrieval from a Qdrant server, for all servers and builds of a deployment (Q1–Q6): one catalogue, and one collection of chunks
+ * for each dimension. They contain the indexes of every organisation, each visible only through its own filter (H4).
+ * docs/decisions/0022-an-index-in-qdrant-has-generations.md states what is guaranteed, and why it is built so.
  */
 import { AptoveError } from "../../domain/errors.ts";
 import { limits } from "../../domain/limits.ts";
 import { anySignal } from "../../system/abort.ts";
 import type { Embedder } from "../embedding.ts";
-import { mismatch, notIndexed } from "../refusals.ts";
+import { embeddingMismatch, notIndexed } from "../index-errors.ts";
 import type { IndexInfo, IndexJob, IndexSummary, RetrievalQuery, RetrievedChunk, Retriever } from "../retriever.ts";
 import { isMissing } from "./collections.ts";
-import { QdrantConnection, searchBounds, type QdrantAddress, type RequestTimes } from "./connection.ts";
+import { QdrantConnection, searchBounds, type QdrantAddress, type RequestTimes } from "./qdrant-connection.ts";
 import type { LeaseTimes } from "./index-lease.ts";
 import { listManifests, readManifest, type Catalogue, type IndexKey, type Manifest } from "./manifest.ts";
-import { runIndex } from "./run-index.ts";
+import { runQdrantIndex } from "./run-qdrant-index.ts";
 import { questionOf, searchAt } from "./search.ts";
 
 export interface QdrantRetrieverOptions extends QdrantAddress {
-  /** Name of the catalogue; the names of the other collections begin with it. */
+  /** The name of the catalogue. The names of the other collections begin with it. */
   collection: string;
   embedder: Embedder;
   times?: QdrantTimes;
@@ -32,19 +32,19 @@ const usualTimes: QdrantTimes = {
   waitMsMax: limits.indexWaitMsMax,
 };
 
-/** Nothing is asked of the server before the first search or run. */
+/** Returns the retriever without sending a request: the first search or run sends the first one. */
 export function openQdrantRetriever(options: QdrantRetrieverOptions): Retriever {
   return new QdrantRetriever(options);
 }
 
-/** A search begins anew so many times when the index changes under it. */
+/** How often a search starts again because the index changed in the meantime. */
 const searchAttemptsMax = 5;
 
 class QdrantRetriever implements Retriever {
   readonly #catalogue: Catalogue;
   readonly #embedder: Embedder;
   readonly #times: QdrantTimes;
-  /** As last seen, by organisation and repository; the one that was used last comes last. */
+  /** The manifests as last read, by organisation and repository, least recently used first. */
   readonly #manifests = new Map<string, Manifest>();
   readonly #closing = new AbortController();
   readonly #runs = new Set<Promise<unknown>>();
@@ -59,15 +59,15 @@ class QdrantRetriever implements Retriever {
     try {
       return await this.#search(query);
     } catch (error) {
-      // An index that was deleted, or built anew, is asked for again.
+      // The index may have been deleted or built again, so the next search reads its manifest.
       this.#manifests.delete(nameOf(query));
       throw retrievalFault(error);
     }
   }
 
   /**
-   * Asks with the generation that was last seen as current, and looks afterwards whether it still is: then all that was
-   * found is of that one generation. So a search costs two requests, and one that meets a new index some more.
+   * Searches in the generation that was last seen as current, and checks afterwards that it still is. Then all results belong to
+   * that one generation. So a search costs two requests, and a few more if the index changed.
    */
   async #search(query: RetrievalQuery): Promise<RetrievedChunk[]> {
     let manifest = this.#manifests.get(nameOf(query)) ?? (await this.#manifest(query));
@@ -86,7 +86,7 @@ class QdrantRetriever implements Retriever {
   }
 
   #check(manifest: Manifest): void {
-    const refusal = mismatch(manifest, this.#embedder);
+    const refusal = embeddingMismatch(manifest, this.#embedder);
     if (refusal !== null) throw refusal;
   }
 
@@ -112,7 +112,7 @@ class QdrantRetriever implements Retriever {
   async #index(job: IndexJob, signal: AbortSignal): Promise<IndexSummary> {
     try {
       const setup = { catalogue: this.#catalogue, embedder: this.#embedder, times: this.#times };
-      return await runIndex({ ...setup, job, signal });
+      return await runQdrantIndex({ ...setup, job, signal });
     } catch (error) {
       signal.throwIfAborted();
       throw retrievalFault(error);
@@ -132,7 +132,7 @@ class QdrantRetriever implements Retriever {
     }
   }
 
-  /** Aborts the runs that it has, and waits for them. */
+  /** Aborts the runs of this retriever, and waits for them. */
   async close(): Promise<void> {
     this.#closing.abort(new AptoveError("shutting_down", "the index is being closed"));
     await Promise.allSettled(this.#runs);

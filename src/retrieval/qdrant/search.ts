@@ -1,29 +1,29 @@
-/** The search (Q3): one request, in which the server ranks by vectors and by words under one filter, and fuses. */
+/** The search (Q3): one request, in which the server ranks by vectors and by words with one filter, and fuses the rankings. */
 import type { Schemas } from "@qdrant/js-client-rest";
 import { AptoveError } from "../../domain/errors.ts";
 import type { Embedder } from "../embedding.ts";
-import { cutQuestion } from "../question.ts";
+import { cutQuestion } from "../cut-question.ts";
 import type { RetrievalQuery, RetrievedChunk } from "../retriever.ts";
 import { identifierTerms, questionTerms } from "../terms.ts";
 import { testCodeWeight } from "../test-code.ts";
-import { chunkSchema, seen, termsDocument } from "./chunk-points.ts";
+import { chunkSchema, visibleChunks, termsDocument } from "./chunk-points.ts";
 import { chunkCollection } from "./collections.ts";
-import { searchBounds } from "./connection.ts";
+import { searchBounds } from "./qdrant-connection.ts";
 import type { Catalogue, Manifest } from "./manifest.ts";
 
-/** As in the local index; the server's own is 2, by which the first places would drown all others. */
+/** The rank constant of the local index. The server's own default is 2, with which the first ranks would outweigh all others. */
 const rankConstant = 60;
 const questionTermsMax = 64;
 
-/** What is looked for, whatever the index is at. Null: there is nothing in the question. */
-export interface Question {
+/** The parts of a question that do not depend on the index. */
+export interface QdrantQuestion {
   text: string;
   terms: string[];
   names: string[];
   vector: readonly number[] | null;
 }
 
-export async function questionOf(query: RetrievalQuery, embedder: Embedder): Promise<Question | null> {
+export async function questionOf(query: RetrievalQuery, embedder: Embedder): Promise<QdrantQuestion | null> {
   const text = cutQuestion(query.text).toWellFormed();
   if (text.trim() === "") return null;
   const [embedded] = await embedder.embed([text]);
@@ -34,20 +34,20 @@ export async function questionOf(query: RetrievalQuery, embedder: Embedder): Pro
   return { text, terms, names, vector: hasVector ? [...embedded] : null };
 }
 
-/** The chunks of the generation that the manifest names as current, best first, at most as many as asked for. */
+/** Returns the chunks of the generation that the manifest names as current, best first, at most as many as requested. */
 export async function searchAt(
   { connection, name }: Catalogue,
   manifest: Manifest,
-  { question, query, rankWeight }: { question: Question; query: RetrievalQuery; rankWeight: number },
+  { question, query, rankWeight }: { question: QdrantQuestion; query: RetrievalQuery; rankWeight: number },
 ): Promise<RetrievedChunk[]> {
-  const filter = seen(manifest, query);
-  // Deeper than what is asked for: a chunk low in both lists can be better than one high in a single list.
+  const filter = visibleChunks(manifest, query);
+  // The rankings are longer than the result: a chunk low in both can be better than one high in a single ranking.
   const limit = 2 * query.candidates;
-  const rankings = rankingsOf(question, { filter, corpus: seen(manifest, {}), limit, rankWeight });
+  const rankings = rankingsOf(question, { filter, corpus: visibleChunks(manifest, {}), limit, rankWeight });
   const request = {
     prefetch: rankings.map(({ prefetch }) => prefetch),
     query: { rrf: { k: rankConstant, weights: rankings.map(({ weight }) => weight) } },
-    // All that was ranked: which of equals come first is not the server's to say, or it could be others the next time.
+    // The limit includes everything that was ranked, because the server's order of equal scores may differ the next time.
     limit: limit * rankings.length,
     with_payload: true,
   };
@@ -67,22 +67,25 @@ interface Ranking {
 
 interface Ranked {
   filter: Schemas["Filter"];
-  /** Among which chunks a term is rare or not: those of this index, whatever the filters. */
+  /** Selects the chunks among which the rarity of a term is measured: all of this index, whatever the filters. */
   corpus: Schemas["Filter"];
   limit: number;
   rankWeight: number;
 }
 
-function rankingsOf({ terms, names, vector }: Question, { filter, corpus, limit, rankWeight }: Ranked): Ranking[] {
+function rankingsOf(
+  { terms, names, vector }: QdrantQuestion,
+  { filter, corpus, limit, rankWeight }: Ranked,
+): Ranking[] {
   const byWords = (using: string, words: string[]): Ranking[] => {
     if (words.length === 0) return [];
     const query = { nearest: termsDocument(words) };
     return [{ prefetch: { query, using, filter, limit, params: { idf: { corpus } } }, weight: 1 }];
   };
-  // Someone who writes `moveHead` wants to see where it is defined.
+  // A user who writes `moveHead` wants to see where it is defined.
   const rankings = [...byWords("text", terms), ...byWords("symbol", names)];
   if (vector === null) return rankings;
-  // What has nothing in common with the question is not found by it.
+  // Chunks without similarity to the question are not found by it.
   const near = { query: { nearest: [...vector] }, using: "dense", filter, limit, score_threshold: 0 };
   return [...rankings, { prefetch: near, weight: rankWeight }];
 }

@@ -1,4 +1,4 @@
-/** What a retriever must do when it indexes: what is read, what an unchanged chunk keeps, what a run that fails leaves (Q1, Q2). */
+/** What a retriever must do when it indexes: what it reads, which chunks it keeps, and what a failed run leaves (Q1, Q2). */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { AptoveError } from "../../domain/errors.ts";
@@ -6,11 +6,19 @@ import { sha256 } from "../../domain/ids.ts";
 import { limits } from "../../domain/limits.ts";
 import { lexicalEmbedder } from "../lexical-embedding.ts";
 import type { IndexProgress } from "../retriever.ts";
-import { bench, farewell, greeting, ids, rejectsWith, tides, type RetrieverForTest } from "./bench.ts";
+import {
+  setUpRetriever,
+  farewell,
+  greeting,
+  ids,
+  rejectsWith,
+  tides,
+  type RetrieverForTest,
+} from "./set-up-retriever.ts";
 
 export function chunkTests(forTest: RetrieverForTest): void {
-  test("[Q1] a chunk says where it is from, and its text is exactly those lines", async (context) => {
-    const { repository, index, search } = await bench(context, forTest, { "src/greet.ts": `\n\n${greeting}` });
+  test("[Q1] a chunk has its path and lines, and its text is exactly those lines", async (context) => {
+    const { repository, index, search } = await setUpRetriever(context, forTest, { "src/greet.ts": `\n\n${greeting}` });
     const commit = repository.commit();
     await index();
     const [found] = await search("greetPerson");
@@ -19,21 +27,24 @@ export function chunkTests(forTest: RetrieverForTest): void {
     assert.equal(typeof score, "number");
     assert.match(id, /\S/);
     const text = greeting.trimEnd();
-    const place = { repo: "sample", path: "src/greet.ts", startLine: 3, endLine: 6 };
+    const location = { repo: "sample", path: "src/greet.ts", startLine: 3, endLine: 6 };
     const content = { language: "typescript", symbol: "greetPerson", text, hash: sha256(text) };
-    assert.deepEqual(facts, { ...place, ...content, commit });
+    assert.deepEqual(facts, { ...location, ...content, commit });
   });
 
-  test("[Q1] before the first commit there is no commit to name", async (context) => {
-    const { index, search } = await bench(context, forTest, { "greet.ts": greeting });
+  test("[Q1] before the first commit the chunks have no commit", async (context) => {
+    const { index, search } = await setUpRetriever(context, forTest, { "greet.ts": greeting });
     assert.equal((await index()).commit, null);
     assert.equal((await search("greetPerson"))[0]?.commit, null);
   });
 }
 
 export function listingTests(forTest: RetrieverForTest): void {
-  test("[Q1] only what git tracks is read: neither ignored files nor new ones", async (context) => {
-    const { repository, index, search } = await bench(context, forTest, { "greet.ts": greeting, ".gitignore": "out/" });
+  test("[Q1] only files that git tracks are read: neither ignored files nor new ones", async (context) => {
+    const { repository, index, search } = await setUpRetriever(context, forTest, {
+      "greet.ts": greeting,
+      ".gitignore": "out/",
+    });
     repository.write({ "out/farewell.ts": farewell });
     repository.git("rm", "--quiet", "--cached", ".gitignore");
     const { filesTotal } = await index();
@@ -44,8 +55,8 @@ export function listingTests(forTest: RetrieverForTest): void {
     );
   });
 
-  test("[Q1] a commit is indexed as it is, whatever the working copy says", async (context) => {
-    const { repository, index, search } = await bench(context, forTest, {
+  test("[Q1] a commit is indexed unchanged, whatever the working copy contains", async (context) => {
+    const { repository, index, search } = await setUpRetriever(context, forTest, {
       "greet.ts": greeting,
       "image.png": new Uint8Array([137, 80, 78, 71, 0, 1, 2]),
       "large.txt": "x ".repeat(limits.indexedFileBytesMax / 2 + 1),
@@ -71,7 +82,7 @@ export function listingTests(forTest: RetrieverForTest): void {
   });
 
   test("[Q1] binary and very large files are skipped and counted", async (context) => {
-    const { index } = await bench(context, forTest, {
+    const { index } = await setUpRetriever(context, forTest, {
       "greet.ts": greeting,
       "image.png": new Uint8Array([137, 80, 78, 71, 0, 1, 2]),
       "latin1.txt": new Uint8Array([0x63, 0x61, 0x66, 0xe9]),
@@ -87,24 +98,24 @@ export function listingTests(forTest: RetrieverForTest): void {
     }
   });
 
-  test("[Q1] a folder that git does not know is refused with the mend", async (context) => {
-    const { repository, index } = await bench(context, forTest, {});
+  test("[Q1] a folder that git does not know is refused with the fix", async (context) => {
+    const { repository, index } = await setUpRetriever(context, forTest, {});
     await rejectsWith("repository_invalid", index({ root: `${repository.root}/nowhere` }), /no folder/);
   });
 }
 
 export function reindexTests(forTest: RetrieverForTest): void {
-  test("[Q2] with nothing changed, nothing is written", async (context) => {
-    const { index } = await bench(context, forTest, { "greet.ts": greeting, "tides.md": tides });
+  test("[Q2] if nothing changed, nothing is written", async (context) => {
+    const { index } = await setUpRetriever(context, forTest, { "greet.ts": greeting, "tides.md": tides });
     const first = await index();
     assert.deepEqual([first.filesChanged, first.chunksWritten, first.chunksTotal], [2, 2, 2]);
     const { filesChanged, filesRemoved, chunksWritten, chunksTotal } = await index();
     assert.deepEqual([filesChanged, filesRemoved, chunksWritten, chunksTotal], [0, 0, 0, 2]);
   });
 
-  test("[Q2] an unchanged chunk keeps its id when lines above it move it, in a changed file too", async (context) => {
+  test("[Q2] an unchanged chunk keeps its id when lines above move it, also in a changed file", async (context) => {
     const long = `export function long() {\n${`  call("${"x".repeat(60)}");\n`.repeat(40)}}\n\n`;
-    const { repository, index, search } = await bench(context, forTest, {
+    const { repository, index, search } = await setUpRetriever(context, forTest, {
       "a.ts": `${long}${greeting}`,
       "b.md": tides,
     });
@@ -118,8 +129,11 @@ export function reindexTests(forTest: RetrieverForTest): void {
     assert.deepEqual([after?.id, after?.startLine], [before?.id, (before?.startLine ?? 0) + 2]);
   });
 
-  test("[Q2] the chunks of a removed or emptied file go", async (context) => {
-    const { repository, index, search } = await bench(context, forTest, { "greet.ts": greeting, "bye.ts": farewell });
+  test("[Q2] the chunks of a removed or emptied file are removed", async (context) => {
+    const { repository, index, search } = await setUpRetriever(context, forTest, {
+      "greet.ts": greeting,
+      "bye.ts": farewell,
+    });
     await index();
     repository.write({ "bye.ts": null });
     assert.equal((await index()).filesRemoved, 1);
@@ -132,8 +146,8 @@ export function reindexTests(forTest: RetrieverForTest): void {
     assert.deepEqual(await search("greetPerson"), []);
   });
 
-  test("[Q2] text that became binary goes, and comes back as text with the ids it had", async (context) => {
-    const { repository, index, search } = await bench(context, forTest, { "greet.ts": greeting });
+  test("[Q2] a text file that became binary is removed, and comes back as text with the same ids", async (context) => {
+    const { repository, index, search } = await setUpRetriever(context, forTest, { "greet.ts": greeting });
     await index();
     const before = ids(await search("greetPerson"));
     repository.write({ "greet.ts": new Uint8Array([0, 1, 2]) });
@@ -144,19 +158,25 @@ export function reindexTests(forTest: RetrieverForTest): void {
     assert.deepEqual(ids(await search("greetPerson")), before);
   });
 
-  test("[Q2] equal chunks of one file have ids of their own, the same after a rebuild", async (context) => {
-    const { index, search } = await bench(context, forTest, { "a.txt": `${`${"same ".repeat(300)}\n\n`.repeat(3)}` });
+  test("[Q2] equal chunks of one file have different ids, the same after a rebuild", async (context) => {
+    const { index, search } = await setUpRetriever(context, forTest, {
+      "a.txt": `${`${"same ".repeat(300)}\n\n`.repeat(3)}`,
+    });
     const { chunksTotal } = await index();
     assert.equal(chunksTotal, 3);
-    // Which of equals comes first is another index's to say.
+    // The order of equal chunks may differ in another index.
     const before = new Set(ids(await search("same")));
     assert.equal(before.size, 3);
     assert.equal((await index({ rebuild: true })).chunksWritten, 3);
     assert.deepEqual(new Set(ids(await search("same"))), before);
   });
 
-  test("[Q2] progress counts up to the whole and ends with writing", async (context) => {
-    const { index } = await bench(context, forTest, { "greet.ts": greeting, "bye.ts": farewell, "tides.md": tides });
+  test("[Q2] progress counts up to the total and ends with writing", async (context) => {
+    const { index } = await setUpRetriever(context, forTest, {
+      "greet.ts": greeting,
+      "bye.ts": farewell,
+      "tides.md": tides,
+    });
     const reports: IndexProgress[] = [];
     await index({ onProgress: (progress) => reports.push(progress) });
     assert.deepEqual([...new Set(reports.map(({ phase }) => phase))], ["listing", "chunking", "writing"]);
@@ -171,8 +191,11 @@ export function reindexTests(forTest: RetrieverForTest): void {
 }
 
 export function failureTests(forTest: RetrieverForTest): void {
-  test("[Q2] an aborted run throws the signal's reason and leaves the former index whole", async (context) => {
-    const { repository, index, search } = await bench(context, forTest, { "greet.ts": greeting, "tides.md": tides });
+  test("[Q2] an aborted run throws the signal's reason and leaves the former index unchanged", async (context) => {
+    const { repository, index, search } = await setUpRetriever(context, forTest, {
+      "greet.ts": greeting,
+      "tides.md": tides,
+    });
     await index();
     const before = await search("greetPerson tide");
     repository.write({ "greet.ts": farewell, "tides.md": null, "new.ts": "export const novel = 1;\n" });
@@ -191,8 +214,8 @@ export function failureTests(forTest: RetrieverForTest): void {
     );
   });
 
-  test("[Q2] a run that fails, a rebuild too, leaves the former index whole", async (context) => {
-    const { repository, open, index, search } = await bench(context, forTest, { "greet.ts": greeting });
+  test("[Q2] a run that fails, also a rebuild, leaves the former index unchanged", async (context) => {
+    const { repository, open, index, search } = await setUpRetriever(context, forTest, { "greet.ts": greeting });
     await index();
     const before = await search("greetPerson");
     repository.write({ "bye.ts": farewell });
@@ -211,8 +234,8 @@ export function failureTests(forTest: RetrieverForTest): void {
     );
   });
 
-  test("[Q6] an embedding that gives the wrong number of dimensions is refused", async (context) => {
-    const { repository, open, search } = await bench(context, forTest, { "greet.ts": greeting });
+  test("[Q6] an embedding with the wrong number of dimensions is refused", async (context) => {
+    const { repository, open, search } = await setUpRetriever(context, forTest, { "greet.ts": greeting });
     const short = await open({
       model: "short",
       dimension: 8,

@@ -1,10 +1,18 @@
-/** What a retriever must do when it is asked: order, filters, repositories and orgs that are apart, and its model (Q3, Q6, H4). */
+/** What a retriever must do when it searches: order, filters, separate repositories and orgs, and its model (Q3, Q6, H4). */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { limits } from "../../domain/limits.ts";
 import { lexicalEmbedder } from "../lexical-embedding.ts";
 import { sampleRepository } from "../sample-repository.ts";
-import { bench, farewell, greeting, ids, rejectsWith, tides, type RetrieverForTest } from "./bench.ts";
+import {
+  setUpRetriever,
+  farewell,
+  greeting,
+  ids,
+  rejectsWith,
+  tides,
+  type RetrieverForTest,
+} from "./set-up-retriever.ts";
 
 const phrasings = {
   "the name as it is": "greetPerson",
@@ -13,18 +21,22 @@ const phrasings = {
   "a word of the comment": "greeting people by their names",
 };
 
-export function searchTests(forTest: RetrieverForTest): void {
+export function retrievalSearchTests(forTest: RetrieverForTest): void {
   for (const [what, question] of Object.entries(phrasings)) {
     test(`[Q3] finds a function by ${what}`, async (context) => {
-      const { index, search } = await bench(context, forTest, { "a.ts": farewell, "b.ts": greeting, "c.md": tides });
+      const { index, search } = await setUpRetriever(context, forTest, {
+        "a.ts": farewell,
+        "b.ts": greeting,
+        "c.md": tides,
+      });
       await index();
       assert.equal((await search(question))[0]?.path, "b.ts");
     });
   }
 
-  test("[Q3] the same question gives the same order, best first, at most as many as asked for", async (context) => {
+  test("[Q3] the same question returns the same order, best first, at most as many as requested", async (context) => {
     const files = Object.fromEntries(Array.from({ length: 40 }, (_, at) => [`${at}.ts`, `${greeting}// ${at % 3}\n`]));
-    const { index, search, retriever } = await bench(context, forTest, files);
+    const { index, search, retriever } = await setUpRetriever(context, forTest, files);
     await index();
     const found = await search("greetPerson name");
     assert.equal(found.length, limits.retrievalCandidatesMax);
@@ -39,7 +51,7 @@ export function searchTests(forTest: RetrieverForTest): void {
   });
 
   test("[Q3] no text of a question is an operator of the search", async (context) => {
-    const { index, search } = await bench(context, forTest, { "greet.ts": greeting });
+    const { index, search } = await setUpRetriever(context, forTest, { "greet.ts": greeting });
     await index();
     const hostile = [
       '"',
@@ -65,8 +77,11 @@ export function searchTests(forTest: RetrieverForTest): void {
     }
   });
 
-  test("[Q3] a question of nothing finds nothing; one of stop words alone, or without end, is no fault", async (context) => {
-    const { index, search } = await bench(context, forTest, { "greet.ts": greeting, "a.md": "to be or not to be\n" });
+  test("[Q3] an empty question finds nothing; one of stop words alone, or a very long one, is no error", async (context) => {
+    const { index, search } = await setUpRetriever(context, forTest, {
+      "greet.ts": greeting,
+      "a.md": "to be or not to be\n",
+    });
     await index();
     for (const text of ["", "   \n", "?!"]) assert.deepEqual(await search(text), []);
     assert.equal((await search("to be or not to be"))[0]?.path, "a.md");
@@ -76,7 +91,7 @@ export function searchTests(forTest: RetrieverForTest): void {
 
 export function filterTests(forTest: RetrieverForTest): void {
   test("[Q3] filters hold for every candidate: language, and files or folders", async (context) => {
-    const { index, search } = await bench(context, forTest, {
+    const { index, search } = await setUpRetriever(context, forTest, {
       "src/a/greet.ts": greeting,
       "src/ab/greet.ts": greeting,
       "docs/greet.md": "# Greeting\n\nHow greetPerson works.\n",
@@ -92,8 +107,8 @@ export function filterTests(forTest: RetrieverForTest): void {
     assert.deepEqual(await paths({ language: "cobol" }), []);
   });
 
-  test("[Q1] repositories are apart: own chunks, own files, own statistics", async (context) => {
-    const { retriever, index, search, repository } = await bench(context, forTest, { "greet.ts": greeting });
+  test("[Q1] repositories are separate: own chunks, own files, own statistics", async (context) => {
+    const { retriever, index, search, repository } = await setUpRetriever(context, forTest, { "greet.ts": greeting });
     const other = sampleRepository({ "greet.ts": greeting, "bye.ts": farewell });
     context.after(() => other.remove());
     await index();
@@ -122,8 +137,8 @@ export function filterTests(forTest: RetrieverForTest): void {
 }
 
 export function orgTests(forTest: RetrieverForTest): void {
-  test("[H4] [Q1] an organisation finds and lists what it indexed itself, under the same name as another too", async (context) => {
-    const { repository, retriever, index, search } = await bench(context, forTest, { "greet.ts": greeting });
+  test("[H4] [Q1] an organisation finds and lists only what it indexed itself, also under the same name as another", async (context) => {
+    const { repository, retriever, index, search } = await setUpRetriever(context, forTest, { "greet.ts": greeting });
     const other = sampleRepository({ "bye.ts": farewell });
     context.after(() => other.remove());
     await index();
@@ -155,7 +170,7 @@ export function orgTests(forTest: RetrieverForTest): void {
 
 export function embeddingTests(forTest: RetrieverForTest): void {
   test("[Q6] the model is recorded; another one is refused, with the command that rebuilds the index", async (context) => {
-    const { repository, open, index } = await bench(context, forTest, { "greet.ts": greeting });
+    const { repository, open, index } = await setUpRetriever(context, forTest, { "greet.ts": greeting });
     await index();
     const { embed, dimension } = lexicalEmbedder();
     const other = await open({ model: "other", dimension, embed });
@@ -169,13 +184,13 @@ export function embeddingTests(forTest: RetrieverForTest): void {
   });
 
   test("[Q6] a repository without an index is refused with the command that makes one", async (context) => {
-    const { search, retriever } = await bench(context, forTest, {});
+    const { search, retriever } = await setUpRetriever(context, forTest, {});
     await rejectsWith("index_missing", search("anything"), /aptove index/);
     assert.deepEqual(await retriever.list("org"), []);
   });
 
-  test("[B4] another reader of the same store sees a new index as soon as it is there", async (context) => {
-    const { repository, open, index } = await bench(context, forTest, { "greet.ts": greeting });
+  test("[B4] another reader of the same store sees a new index as soon as it is complete", async (context) => {
+    const { repository, open, index } = await setUpRetriever(context, forTest, { "greet.ts": greeting });
     await index();
     const reader = await open(lexicalEmbedder());
     const question = { text: "farewell greet", orgId: "org", repo: "sample", candidates: 5 };

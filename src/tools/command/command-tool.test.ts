@@ -54,7 +54,7 @@ test("[P5] a command runs in the folder that is named, with nothing to read", po
   assert.equal(await world.said("run", { command: "pwd; cat" }), world.folder);
   assert.equal(await world.said("run", { command: "ls", cwd: "sub" }), "x.txt");
   assert.match(await world.fault("run", { command: "ls", cwd: "sub/x.txt" }), /is a file; cwd must be a folder/);
-  assert.match(await world.fault("run", { command: "ls", cwd: "sup" }), /there is no sup; there is sub/);
+  assert.match(await world.fault("run", { command: "ls", cwd: "sup" }), /sup does not exist; similar paths: sub/);
   assert.match(await world.fault("run", { command: "a\0b" }), /NUL/);
 });
 
@@ -89,7 +89,7 @@ test("[P5] a command that takes too long is ended, and what it said is kept", po
   const timeout = t.mock.method(AbortSignal, "timeout", () => time.signal);
   const { output, isError } = await world.call("run", { command, timeout_ms: 100 }, { showOutput: () => time.abort() });
   assert.deepEqual(timeout.mock.calls[0]?.arguments, [100]);
-  assert.match(output, /^started\n\(ended: it took longer than 100 ms; timeout_ms may be up to 600000\)$/);
+  assert.match(output, /^started\n\(ended: it ran longer than 100 ms; timeout_ms may be up to 600000\)$/);
   assert.ok(isError);
   assert.match(await world.fault("run", { command, timeout_ms: 600_001 }), /from 1 to 600000/);
 });

@@ -30,7 +30,7 @@ for (const [name, way] of ways) {
     for (const each of [target, fresh]) {
       for (const make of [true, false]) {
         const entering = insideFolder(each, { makesMissing: make, ...way }, (at) => writeFile(at("file"), "taken"));
-        await assert.rejects(entering, /became a link meanwhile|ENOENT/);
+        await assert.rejects(entering, /became a link in the meantime|ENOENT/);
       }
     }
     assert.equal(await readFile(join(base, "outside/b/file"), "utf8"), "secret");

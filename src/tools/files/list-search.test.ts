@@ -31,9 +31,9 @@ test("[P5] a list is what git tracks or would take, as it is on disk", async (t)
   assert.equal(await world.said("list", {}), "./ (3 files)\nsrc/\n  a.ts\n.gitignore\nuntracked.ts");
   assert.equal(await world.said("list", { glob: "*.ts" }), "src/a.ts\nuntracked.ts");
   assert.equal(await world.said("list", { path: "src", glob: "*" }), "src/a.ts");
-  assert.equal(await world.said("list", { glob: "*.rs" }), "no file in ./ fits");
+  assert.equal(await world.said("list", { glob: "*.rs" }), "no file in ./ matches");
   assert.match(await world.fault("list", { path: "src/a.ts" }), /is a file; use "read"/);
-  assert.match(await world.fault("list", { path: "scr" }), /there is no scr; there is src/);
+  assert.match(await world.fault("list", { path: "scr" }), /scr does not exist; similar paths: src/);
 });
 
 test("[P5] a folder that git ignores is listed and searched when it is named", async (t) => {

@@ -35,7 +35,7 @@ test("[P5] what read gives is bounded in lines and letters, and every line can b
     const shown = output.split("\n").filter((line) => /^\d+\t/.test(line));
     assert.ok(shown[0]?.startsWith(`${offset}\tline ${offset} `));
     lines += shown.length;
-    next = /go on with offset (\d+)/.exec(output)?.[1];
+    next = /continue with offset (\d+)/.exec(output)?.[1];
     offset = Number(next);
   }
   assert.equal(lines, 30_000);
@@ -56,7 +56,7 @@ test("[P5] what is no text file is refused at once, and nothing is waited for", 
     ["large.log", /has 40000000 bytes, and at most 10 MiB/],
     ["pipe", /neither a file nor a folder/],
     ["folder", /is a folder; use "list"/],
-    ["folder/x/y", /there is no folder\/x\/y/],
+    ["folder/x/y", /folder\/x\/y does not exist/],
   ];
   for (const [path, fault] of faults) assert.match(await world.fault("read", { path }), fault);
   for (const name of ["write", "edit"]) {
@@ -70,7 +70,7 @@ test("[P5] what is no text file is refused at once, and nothing is waited for", 
 test("[P5] text that is not UTF-8 is shown, and said to be so", async (t) => {
   const world = await toolWorld(t);
   await world.put("latin1.txt", Buffer.from("caf\u00e9\n", "latin1"));
-  assert.match(await world.said("read", { path: "latin1.txt" }), /^1\tcaf\ufffd\n\(some bytes are no UTF-8/);
+  assert.match(await world.said("read", { path: "latin1.txt" }), /^1\tcaf\ufffd\n\(some bytes are not UTF-8/);
   const edit = await world.fault("edit", { path: "latin1.txt", find: "caf", replace: "tea" });
   assert.match(edit, /not UTF-8, so it cannot be edited/);
 });
@@ -84,7 +84,7 @@ test("[P5] the whole output of an earlier call that was cut can be read, however
   const lines = ["first", "y".repeat(2_000), "y".repeat(2_000), "y".repeat(1_000), "last"];
   assert.equal(whole.output, lines.map((line, index) => `${index + 1}\t${line}`).join("\n"));
   assert.equal((await read({ path: "output:call-1", offset: 5 })).output, "5\tlast");
-  assert.match((await read({ path: "output:other" })).output, /there is no output other that was cut/);
+  assert.match((await read({ path: "output:other" })).output, /no call with the id other has an output that was cut/);
   assert.equal((await world.view("read", { path: "output:call-1" })).title, "Read output:call-1");
 });
 
@@ -100,7 +100,7 @@ test("[P4] where the client offers its files, an editor's unsaved text is what i
   execFileSync("mkfifo", [join(world.folder, "pipe")]);
   assert.equal(await world.said("read", { path: "a.txt" }), "1\tunsaved");
   assert.equal(await world.said("read", { path: "new.txt" }), "1\tunsaved");
-  assert.match(await world.fault("read", { path: "none.txt" }), /there is no none.txt/);
+  assert.match(await world.fault("read", { path: "none.txt" }), /none.txt does not exist/);
   await world.fault("read", { path: "pipe" });
   await world.fault("read", { path: "/etc/passwd" });
   assert.deepEqual(

@@ -50,7 +50,7 @@ test("[P5] edit replaces a part of a file, also of one that changed elsewhere si
   assert.match(await world.fault("edit", { path: "a.txt", find: "x", replace: "x" }), /the same text/);
   assert.match(
     await world.fault("edit", { path: "b.txt", find: "x", replace: "y" }),
-    /there is no b.txt; there is a.txt/,
+    /b.txt does not exist; similar paths: a.txt/,
   );
 });
 
@@ -120,7 +120,7 @@ test("[P4] what writes asks first, and is shown as the change that it would make
   // Nobody is asked about a call that cannot run.
   assert.equal(write?.needsApproval({ path: "a.txt" }), false);
   const path = join(world.folder, "a.txt");
-  const permission = { key: `write ${world.folder}`, label: `change files in ${world.folder}` };
+  const permission = { key: `write ${world.folder}`, label: `change any file in ${world.folder}` };
   assert.deepEqual(await world.view("edit", { path: "a.txt", find: "two", replace: "2" }), {
     title: "Edit a.txt",
     kind: "edit",

@@ -70,7 +70,7 @@ const failures: [mode: string, words: RegExp][] = [
   ["die", /^failed: the MCP server "die" ended with exit code 3$/],
   ["die-with-words", /ended with exit code 4; the last line of its standard error: cannot open the database$/],
   ["bad-result", /sends a response that is not valid: Invalid result for tools\/call/],
-  ["no-result", /refuses: the answer is not a message of the protocol/],
+  ["no-result", /refuses: the response is not a message of the protocol/],
   ["refuses", /^failed: the MCP server "refuses" refuses: no such tool x{400,}…$/],
   ["huge-line", /sent a message of more than 16777216 bytes$/],
 ];
@@ -136,7 +136,9 @@ test("[P5] servers that do not start cost only their own tools, and a bounded ti
   ]);
   const impatient = mcpWorld(context, [never], { times: { waitMs: 1 } });
   assert.deepEqual(await impatient.names(), []);
-  assert.deepEqual(impatient.mcp.warnings(), ['the MCP server "never-starts" is still starting; its tools come later']);
+  assert.deepEqual(impatient.mcp.warnings(), [
+    'the MCP server "never-starts" is still starting; its tools will be available later',
+  ]);
 });
 
 test("[P5] bad schemas, floods of tools and lists without end are left out with a line that says so", async (context) => {

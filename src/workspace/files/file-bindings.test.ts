@@ -20,7 +20,7 @@ test("[W1] [B6] bindings.toml reads as people expect it, and is its owner's alon
   await store.bind("tablet", "default");
   assert.equal(
     await readFile(folder.bindings, "utf8"),
-    `# Which workspace each device has; written by aptove.
+    `# The workspace of each device. aptove writes this file.
 format = 1
 
 [bindings]
@@ -69,7 +69,7 @@ test("[W2] damaged bindings are an error with the place and the mend for every c
         assert.equal(error.code, "bindings_damaged");
         assert.match(error.detail, message);
         assert.ok(error.detail.startsWith(folder.bindings), error.detail);
-        assert.match(error.detail, /; correct it, or move it away/);
+        assert.match(error.detail, /; correct the file, or move it to another folder/);
         return true;
       });
     }

@@ -66,7 +66,7 @@ test("[W1] workspace.toml reads as people expect it, and permissions.toml too", 
   await store.changePermissions("default", (permissions) => permissions.set("run npm test", at));
   assert.equal(
     await readFile(paths.workspace, "utf8"),
-    `# A workspace of aptove, which keeps this file up to date.
+    `# A workspace. aptove keeps this file up to date.
 format = 1
 uuid = "default"
 name = "mine"
@@ -77,7 +77,7 @@ provider = "anthropic"
   );
   assert.equal(
     await readFile(paths.permissions, "utf8"),
-    `# What was allowed for ever in this workspace; take a line away to be asked again.
+    `# The permanent permissions of this workspace. Delete a line to be asked again.
 format = 1
 
 [allowed]
@@ -138,7 +138,7 @@ test("[W1] damage is told with its place and its mend, and left as it is", async
   const times = `created_at = "2026-02-15T10:30:00Z"\nlast_accessed = "2026-02-15T10:30:00Z"\n`;
   const cases: [string | Uint8Array, RegExp][] = [
     ['uuid = "default"\nname = "half', /workspace\.toml:2:\d+: /],
-    ["", /uuid must be "default", as the folder is called/],
+    ["", /uuid must be "default", the name of the folder/],
     [`uuid = "${randomUUID()}"\n${times}`, /uuid must be "default"/],
     [`uuid = "default"\nname = 7\n${times}`, /name must be a text/],
     ['uuid = "default"\nlast_accessed = "2026-02-15T10:30:00Z"\n', /created_at must be a time such as/],
@@ -153,7 +153,7 @@ test("[W1] damage is told with its place and its mend, and left as it is", async
       assert.equal(error.code, "workspace_damaged");
       assert.match(error.detail, message);
       assert.ok(error.detail.startsWith(paths.workspace), error.detail);
-      assert.match(error.detail, /; correct the file, or move it away/);
+      assert.match(error.detail, /; correct the file, or move it to another folder/);
     }
     assert.deepEqual(await readFile(paths.workspace), Buffer.from(content));
     const [listed] = await store.list();

@@ -5,7 +5,7 @@ import { test, type TestContext } from "node:test";
 import type { RequestPermissionRequest, RequestPermissionResponse } from "@agentclientprotocol/sdk";
 import { acpTest, type AcpTest, type ConnectOptions } from "../../../../testing/acp/acp-test.ts";
 
-/** Each odd call of the model writes a file, each even one ends the turn. */
+/** Every odd request to the model writes a file, every even one ends the turn. */
 async function writing(t: TestContext): Promise<AcpTest> {
   return await acpTest(t, {
     script: (_call, n) => (n % 2 === 1 ? [{ calls: "write", with: { path: `${n}.txt`, content: "x\n" } }] : "done"),
@@ -14,15 +14,15 @@ async function writing(t: TestContext): Promise<AcpTest> {
 
 const chosen = (optionId: string): RequestPermissionResponse => ({ outcome: { outcome: "selected", optionId } });
 
-/** What the model was told of its last call. */
-function told({ provider }: AcpTest): string {
+/** Returns the result of its last call that the model received. */
+function lastResult({ provider }: AcpTest): string {
   const results = provider.exchanges
     .at(-1)
     ?.context.flatMap((item) => (item.type === "tool_result" ? [item.output] : []));
   return results?.at(-1) ?? assert.fail("no call was answered");
 }
 
-test("[P4] nothing is written before the person was asked, and the question shows what it is about", async (t) => {
+test("[P4] nothing is written before the user was asked, and the question shows the change", async (t) => {
   const world = await writing(t);
   const questions: RequestPermissionRequest[] = [];
   let wasThere = true;
@@ -54,7 +54,7 @@ test("[P4] nothing is written before the person was asked, and the question show
   assert.deepEqual(statuses, ["in_progress", "in_progress", "completed"]);
 });
 
-test("[P5] [P4] nobody is asked about a call that leads out of the folders, or that changes nothing", async (t) => {
+test("[P5] [P4] the user is not asked about a call that leads out of the folders, or that changes nothing", async (t) => {
   const calls = [
     { calls: "write", with: { path: "/etc/passwd", content: "x" } },
     { calls: "edit", with: { path: "../elsewhere.txt", find: "a", replace: "b" } },
@@ -74,7 +74,7 @@ test("[P5] [P4] nobody is asked about a call that leads out of the folders, or t
   assert.match(outputs[3] ?? "", /^failed: there is no none.txt/);
 });
 
-test("[P4] always is remembered for the workspace, over connections; once is not", async (t) => {
+test("[P4] a permanent permission is stored for the workspace, across connections; a single one is not", async (t) => {
   const world = await writing(t);
   let asked = 0;
   const answering = (optionId: string): ConnectOptions => ({
@@ -99,15 +99,15 @@ test("[P4] always is remembered for the workspace, over connections; once is not
   assert.equal(existsSync(join(world.project, "7.txt")), true);
 });
 
-test("[P4] whatever is no clear yes is a no, with its reason for the model", async (t) => {
+test("[P4] everything except a clear yes is a no, with a reason for the model", async (t) => {
   const world = await writing(t);
   const cases: [unknown, RegExp][] = [
     [chosen("reject_once"), /denied: the user did not allow/],
     [{ outcome: { outcome: "cancelled" } }, /denied: the user cancelled the question/],
-    [chosen("allow_everything"), /denied: the client gave no answer that was offered/],
-    [{ outcome: { outcome: "granted" } }, /denied: the client gave no answer that was offered/],
-    [{}, /denied: the client gave no answer that was offered/],
-    [{ outcome: null }, /denied: the client gave no answer that was offered/],
+    [chosen("allow_everything"), /denied: the client's answer was none of the offered options/],
+    [{ outcome: { outcome: "granted" } }, /denied: the client's answer was none of the offered options/],
+    [{}, /denied: the client's answer was none of the offered options/],
+    [{ outcome: null }, /denied: the client's answer was none of the offered options/],
   ];
   let answer: unknown = null;
   const connection = await world.connect({ onPermission: async () => answer as RequestPermissionResponse });
@@ -115,7 +115,7 @@ test("[P4] whatever is no clear yes is a no, with its reason for the model", asy
   for (const [given, reason] of cases) {
     answer = given;
     assert.equal((await connection.prompt(sessionId, "write")).stopReason, "end_turn");
-    assert.match(told(world), reason);
+    assert.match(lastResult(world), reason);
   }
   const failing = await world.connect({
     onPermission: async () => {
@@ -124,11 +124,11 @@ test("[P4] whatever is no clear yes is a no, with its reason for the model", asy
   });
   await failing.load(sessionId);
   assert.equal((await failing.prompt(sessionId, "write")).stopReason, "end_turn");
-  assert.match(told(world), /denied: the client could not be asked/);
+  assert.match(lastResult(world), /denied: the client could not be asked/);
   for (let n = 1; n < 20; n += 2) assert.equal(existsSync(join(world.project, `${n}.txt`)), false);
 });
 
-test("[P4] [R5] a client that goes away in the middle of the question has not allowed anything, and the turn ends", async (t) => {
+test("[P4] [R5] a client that leaves during the question has not allowed anything, and the turn ends", async (t) => {
   const world = await writing(t);
   const asked = Promise.withResolvers<void>();
   const connection = await world.connect({
@@ -145,7 +145,7 @@ test("[P4] [R5] a client that goes away in the middle of the question has not al
   const { engine } = world.aptove;
   const session = await engine.sessions.get(await engine.keys.owner(), sessionId);
   assert.equal(session.lastTurnStatus, "completed");
-  assert.match(told(world), /denied: the client that could have allowed it is gone/);
+  assert.match(lastResult(world), /denied: the client that could have allowed it has disconnected/);
   assert.equal(existsSync(join(world.project, "1.txt")), false);
 });
 
@@ -169,12 +169,12 @@ test("[P4] a question is withdrawn with its turn", async (t) => {
   assert.equal(existsSync(join(world.project, "1.txt")), false);
 });
 
-test("[P4] in mode ask nothing is written, and nobody is asked whether it may be", async (t) => {
+test("[P4] in mode ask nothing is written, and the user is not asked", async (t) => {
   const world = await writing(t);
   const connection = await world.connect({ onPermission: async () => assert.fail("asked") });
   const { sessionId } = await connection.begin();
   await connection.agent.request("session/set_mode", { sessionId, modeId: "ask" });
   await connection.prompt(sessionId, "write");
-  assert.match(told(world), /mode "ask" does not allow the tool "write"/);
+  assert.match(lastResult(world), /mode "ask" does not allow the tool "write"/);
   assert.equal(existsSync(join(world.project, "1.txt")), false);
 });

@@ -8,7 +8,7 @@ import { temporaryFolder } from "../../../../testing/temporary-folder.ts";
 import { limits } from "../../../domain/limits.ts";
 import { readPrompt, type PromptSources } from "./prompt-content.ts";
 
-const said = (text: string): ContentBlock => ({ type: "text", text });
+const textBlock = (text: string): ContentBlock => ({ type: "text", text });
 const link = (uri: string): ContentBlock => ({ type: "resource_link", uri, name: "named" });
 const embedded = (uri: string, text: string): ContentBlock => ({ type: "resource", resource: { uri, text } });
 const url = (path: string): string => pathToFileURL(path).href;
@@ -28,14 +28,14 @@ async function read(blocks: ContentBlock[], where: PromptSources): Promise<[stri
 test("[P1] a mention in the middle of a sentence stays there; two texts are two lines", async (t) => {
   const where = await place(t);
   const mention = link(url(join(where.folder, "src", "a.ts")));
-  assert.deepEqual(await read([said("look at "), mention, said(" please")], where), [
+  assert.deepEqual(await read([textBlock("look at "), mention, textBlock(" please")], where), [
     "look at @src/a.ts please",
     [["src/a.ts", "on disk\n"]],
   ]);
-  assert.deepEqual(await read([said("one"), said("two")], where), ["one\ntwo", []]);
+  assert.deepEqual(await read([textBlock("one"), textBlock("two")], where), ["one\ntwo", []]);
 });
 
-test("[P1] [X1] a file of the folder goes along whole; any other address is only named", async (t) => {
+test("[P1] [X1] a file of the folder is attached as a whole; any other address is only named", async (t) => {
   const where = await place(t);
   const outside = join(where.folder, "..", "secret.txt");
   writeFileSync(outside, "secret");
@@ -61,7 +61,7 @@ test("[P1] [X1] a file of the folder goes along whole; any other address is only
   ]);
 });
 
-test("[P4] a mentioned file is read from the client, where it offers that", async (t) => {
+test("[P4] a mentioned file is read from the client, if it offers that", async (t) => {
   const asked: string[] = [];
   const where = await place(t, {
     readText: async (path) => {
@@ -74,10 +74,10 @@ test("[P4] a mentioned file is read from the client, where it offers that", asyn
   assert.deepEqual(asked, [path]);
 });
 
-test("[P1] embedded text is the file itself where it is all of it, and part of the instruction where not", async (t) => {
+test("[P1] embedded text is a file if it is complete, and otherwise part of the instruction", async (t) => {
   const where = await place(t);
   const path = url(join(where.folder, "src", "a.ts"));
-  assert.deepEqual(await read([said("see "), embedded(path, "in the editor\n")], where), [
+  assert.deepEqual(await read([textBlock("see "), embedded(path, "in the editor\n")], where), [
     "see @src/a.ts",
     [["src/a.ts", "in the editor\n"]],
   ]);
@@ -91,11 +91,11 @@ test("[P1] embedded text is the file itself where it is all of it, and part of t
   ]);
 });
 
-test("[I1] [P1] an image is seen at once, other embedded bytes can be read, each with a name in the text", async (t) => {
+test("[I1] [P1] an image is part of the context, other embedded bytes can be read, each has a name in the text", async (t) => {
   const png = Buffer.from("89504e470d0a1a0a00", "hex");
   const zip = Buffer.from("PK\u0003\u0004");
   const blocks: ContentBlock[] = [
-    said("compare "),
+    textBlock("compare "),
     { type: "image", data: png.toString("base64"), mimeType: "image/png" },
     { type: "image", data: png.toString("base64"), mimeType: "image/png", uri: "file:///tmp/two%20b.png" },
     { type: "resource", resource: { uri: "zed:///a.zip", blob: zip.toString("base64"), mimeType: "application/zip" } },

@@ -1,4 +1,4 @@
-/** How prompts end, and what is told beside the answer (P1, P4). */
+/** How prompts end, and which updates are sent beside the answer (P1, P4). */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { RequestError, type SessionUpdate } from "@agentclientprotocol/sdk";
@@ -28,16 +28,16 @@ async function headOf({ aptove }: AcpTest, sessionId: string): Promise<string | 
   return (await aptove.engine.sessions.get(await aptove.engine.keys.owner(), sessionId)).headTurnId;
 }
 
-test("[P1] the end of a turn is told as ACP's own word for it", async (t) => {
+test("[P1] the end of a turn becomes ACP's stop reason", async (t) => {
   const ends = ["stop", "length", "content_filter"] as const;
   const { connect } = await acpTest(t, {
     script: (_call, n) => [{ says: "x" }, { stops: ends[n - 1] ?? "stop" }],
   });
   const connection = await connect();
   const { sessionId } = await connection.begin();
-  const told = [];
-  for (const _end of ends) told.push((await connection.prompt(sessionId, "go")).stopReason);
-  assert.deepEqual(told, ["end_turn", "max_tokens", "refusal"]);
+  const stopReasons = [];
+  for (const _end of ends) stopReasons.push((await connection.prompt(sessionId, "go")).stopReason);
+  assert.deepEqual(stopReasons, ["end_turn", "max_tokens", "refusal"]);
 });
 
 test("[P1] a model that never stops calling tools ends the turn at its limit", async (t) => {
@@ -52,7 +52,7 @@ test("[P1] a model that never stops calling tools ends the turn at its limit", a
   assert.equal((await connection.prompt(sessionId, "count")).stopReason, "max_turn_requests");
 });
 
-test("[P1] [T12] a failed turn is an error with our code, a refused one a refusal, and both are left behind", async (t) => {
+test("[P1] [T12] a failed turn is an error with a code of aptove, a refused one a refusal, and no turn continues from either", async (t) => {
   const world = await acpTest(t, {
     script: (_call, n) =>
       n === 1
@@ -96,7 +96,7 @@ test("[P1] a prompt is cancelled by its request's id too, and resolves cancelled
     { sessionId, prompt: [{ type: "text", text: "go" }] },
     { cancellationSignal: cancelling.signal },
   );
-  await connection.until(() => connection.said(sessionId) === "one ");
+  await connection.until(() => connection.text(sessionId) === "one ");
   cancelling.abort();
   assert.equal((await prompt).stopReason, "cancelled");
 });
@@ -127,14 +127,14 @@ test("[P4] [T11] a cancelled prompt whose turn's end cannot be stored resolves c
   const connection = await connect();
   const { sessionId } = await connection.begin();
   const prompt = connection.prompt(sessionId, "go");
-  await connection.until(() => connection.said(sessionId) === "x");
+  await connection.until(() => connection.text(sessionId) === "x");
   await connection.agent.notify("session/cancel", { sessionId });
   assert.equal((await prompt).stopReason, "cancelled");
-  assert.ok(reports.some((said) => /could not be told.*could not be stored/.test(said)));
+  assert.ok(reports.some((report) => /could not be sent to the client.*could not be stored/.test(report)));
   isFull = false;
 });
 
-test("[P1] [S2] the title is told when there is one, and when it changes", async (t) => {
+test("[P1] [S2] the title is sent when there is one, and when it changes", async (t) => {
   const { connect, aptove } = await acpTest(t);
   const connection = await connect();
   const { sessionId } = await connection.begin();
@@ -149,16 +149,16 @@ test("[P1] [S2] the title is told when there is one, and when it changes", async
   );
 });
 
-test("[P1] how full the window is, and what the session has cost, is told where it is known", async (t) => {
+test("[P1] the use of the context window and the cost of the session are sent if they are known", async (t) => {
   const usage = { input: 1_000, output: 500, cached: 0, reasoning: 0, total: 1_500 };
   const { connect } = await acpTest(t, { script: () => [{ says: "x" }, { stops: "stop", usage }], model: "gpt-5.1" });
   const connection = await connect();
   const { sessionId } = await connection.begin();
   await connection.prompt(sessionId, "one");
   await connection.prompt(sessionId, "two");
-  const told = only(connection.updates(sessionId), "usage_update");
+  const usages = only(connection.updates(sessionId), "usage_update");
   assert.deepEqual(
-    told.map(({ used, size, cost }) => [used, size, cost?.amount.toFixed(5), cost?.currency]),
+    usages.map(({ used, size, cost }) => [used, size, cost?.amount.toFixed(5), cost?.currency]),
     [
       [1_500, 400_000, "0.00625", "USD"],
       [1_500, 400_000, "0.01250", "USD"],
@@ -167,7 +167,7 @@ test("[P1] how full the window is, and what the session has cost, is told where 
   const before = connection.updates(sessionId).length;
   await connection.load(sessionId);
   const [again] = only(connection.updates(sessionId).slice(before), "usage_update");
-  assert.deepEqual(again, told.at(-1));
+  assert.deepEqual(again, usages.at(-1));
 });
 
 test("[P1] /rerun answers the last prompt again, beside its old answer", async (t) => {
@@ -175,7 +175,7 @@ test("[P1] /rerun answers the last prompt again, beside its old answer", async (
   const connection = await world.connect();
   const { sessionId } = await connection.begin();
   await connection.prompt(sessionId, "/rerun");
-  assert.match(connection.said(sessionId), /no prompt in this session/);
+  assert.match(connection.text(sessionId), /no prompt in this session/);
   const first = await connection.prompt(sessionId, "where?");
   const again = await connection.prompt(sessionId, "/rerun");
   assert.notDeepEqual(again._meta, first._meta);
@@ -187,13 +187,13 @@ test("[P1] /rerun answers the last prompt again, beside its old answer", async (
   assert.doesNotMatch(JSON.stringify(world.provider.exchanges.at(-1)?.context), /where\?/);
 });
 
-test("[P1] [T6] /undo goes on from before the last prompt", async (t) => {
+test("[P1] [T6] /undo continues from before the last prompt", async (t) => {
   const world = await acpTest(t);
   const connection = await world.connect();
   const { sessionId } = await connection.begin();
   await connection.prompt(sessionId, "one");
   await connection.prompt(sessionId, "/undo");
-  assert.match(connection.said(sessionId), /nothing before the last prompt/);
+  assert.match(connection.text(sessionId), /nothing before the last prompt/);
   await connection.prompt(sessionId, "two");
   await connection.prompt(sessionId, "/undo");
   await connection.prompt(sessionId, "three");
@@ -244,7 +244,7 @@ test("[P4] [V5] calls that no client here can answer are pending, and closed by 
   assert.deepEqual(statuses(), ["pending", "failed", "pending", "failed"]);
 });
 
-test("[P4] [T9] the results that another client's tools had are shown when the session is loaded", async (t) => {
+test("[P4] [T9] the results of another client's tools are shown when the session is loaded", async (t) => {
   const world = await acpTest(t, { script: (_call, n) => (n === 1 ? [{ calls: "look", callId: "c1" }] : "seen") });
   const { engine } = world.aptove;
   const caller = await engine.keys.owner();
@@ -263,7 +263,7 @@ test("[P4] [T9] the results that another client's tools had are shown when the s
   );
 });
 
-test("[P1] a session whose tools cannot be opened says so at its prompt, and the connection goes on", async (t) => {
+test("[P1] a session whose tools cannot be opened reports it at its prompt, and the connection continues", async (t) => {
   const { connect } = await acpTest(t);
   const broken = { openSessionTools: () => Promise.reject(new RangeError("no tools today")) };
   const connection = await connect({ opened: broken });
@@ -274,7 +274,7 @@ test("[P1] a session whose tools cannot be opened says so at its prompt, and the
   await connection.agent.request("session/close", { sessionId });
 });
 
-test("[P5] [P1] what is wrong with a session's tools, and with its beginning, is told once to whoever takes notices", async (t) => {
+test("[P5] [P1] warnings about a session's tools and its start are sent once to a client that accepts notices", async (t) => {
   const { connect, open, reports } = await acpTest(t);
   const { engine } = await open();
   const opened: Partial<OpenedPorts> = {
@@ -294,7 +294,7 @@ test("[P5] [P1] what is wrong with a session's tools, and with its beginning, is
       },
     },
   };
-  const told = ["the transcript was set aside", "the server x did not start"];
+  const warnings = ["the transcript was set aside", "the server x did not start"];
   for (const notices of [{}, null]) {
     const connection = await connect({ opened, capabilities: { session: { notices } } });
     const { sessionId } = await connection.begin();
@@ -302,8 +302,8 @@ test("[P5] [P1] what is wrong with a session's tools, and with its beginning, is
     await connection.prompt(sessionId, "two");
     const seen = () => only(connection.updates(sessionId), "notice").map(({ title }) => title);
     if (notices !== null) await connection.until(() => seen().length >= 2);
-    assert.deepEqual(seen().toSorted(), notices === null ? [] : told.toSorted());
-    for (const warning of told) assert.ok(reports.includes(`session ${sessionId}: ${warning}`));
+    assert.deepEqual(seen().toSorted(), notices === null ? [] : warnings.toSorted());
+    for (const warning of warnings) assert.ok(reports.includes(`session ${sessionId}: ${warning}`));
   }
 });
 
@@ -322,7 +322,7 @@ test("[T5] [P1] closing a session does not wait for the turn of another door", a
   assert.equal((await other.finished).status, "completed");
 });
 
-test("[R5] a client that reads nothing holds up its own updates, and not the turn", async (t) => {
+test("[R5] a client that reads nothing delays its own updates, and not the turn", async (t) => {
   const world = await acpTest(t, { script: () => [{ says: Array.from({ length: 500 }, (_, n) => `${n} `) }] });
   const { engine, caller } = await world.open();
   const stuck = Promise.withResolvers<void>();
@@ -339,12 +339,12 @@ test("[R5] a client that reads nothing holds up its own updates, and not the tur
   // The first turn has the session's id (S4).
   const events = await Array.fromAsync(await engine.turns.events(caller, sessionId, { afterSeq: 0 }));
   assert.equal(events.at(-1)?.event.type, "run_finished");
-  assert.equal(connection.said(sessionId), "");
+  assert.equal(connection.text(sessionId), "");
   await connection.leave();
   assert.equal(await prompt, "gone");
 });
 
-test("[A1] [A2] [P1] a subagent works on after the prompt, its end is told, and /fire hands its answer over", async (t) => {
+test("[A1] [A2] [P1] a subagent continues after the prompt, its end is announced, and /fire gives its answer to the model", async (t) => {
   const held = Promise.withResolvers<void>();
   const overrides = {
     provider: "scripted",
@@ -367,12 +367,12 @@ test("[A1] [A2] [P1] a subagent works on after the prompt, its end is told, and 
   const titles = only(connection.updates(sessionId), "tool_call_update").flatMap(({ title }) => title ?? []);
   assert.ok(titles.includes('Start the subagent "worker"'));
   await connection.prompt(sessionId, "/fire");
-  assert.match(connection.said(sessionId), /No subagent has ended/);
+  assert.match(connection.text(sessionId), /no new answers of subagents/);
   assert.deepEqual(notices(), []);
   held.resolve();
   await connection.until(() => notices().length > 0);
-  assert.match(notices()[0] ?? "", /^The subagent "worker" has ended: .*\/fire hands it over/);
+  assert.match(notices()[0] ?? "", /^The subagent "worker" has ended: .*Use \/fire/);
   await connection.prompt(sessionId, "/fire");
-  assert.match(connection.said(sessionId), /I see$/);
+  assert.match(connection.text(sessionId), /I see$/);
   assert.deepEqual(world.reports, []);
 });

@@ -23,7 +23,7 @@ const finished = (more: Partial<Extract<TurnEvent, { type: "run_finished" }>> = 
   ...more,
 });
 
-function told(events: readonly TurnEvent[], around: Partial<TurnUpdatesOptions> = {}): SessionUpdate[] {
+function updatesOf(events: readonly TurnEvent[], around: Partial<TurnUpdatesOptions> = {}): SessionUpdate[] {
   const live = { notices: true, terminalOf: () => null };
   const updates = new TurnUpdates({ turnId: "t", waiting: new Map(), usage: () => [], live, ...around });
   return events.flatMap((event) => updates.of(event));
@@ -38,8 +38,8 @@ const called = (callId: string, args: string): TurnEvent[] => [
 
 const text = (words: string) => ({ type: "content", content: { type: "text", text: words } });
 
-test("[P4] a call is told from its beginning to its result, with what it is about", () => {
-  const updates = told([
+test("[P4] a call is shown from its start to its result, with its details", () => {
+  const updates = updatesOf([
     ...called("c1", '{"path":"a.ts"}'),
     { type: "tool_call_view", callId: "c1", view },
     { type: "tool_result", callId: "c1", output: "1 change", isError: false, content: view.content },
@@ -69,7 +69,7 @@ test("[P4] a call is told from its beginning to its result, with what it is abou
 });
 
 test("[P4] a call that failed shows why, and not a change that was never made", () => {
-  const updates = told([
+  const updates = updatesOf([
     ...called("c1", "{}"),
     { type: "tool_call_view", callId: "c1", view },
     { type: "tool_result", callId: "c1", output: "denied: no", isError: true },
@@ -83,22 +83,24 @@ test("[P4] a call that failed shows why, and not a change that was never made", 
   });
 });
 
-test("[P4] arguments that are no JSON are shown as the model wrote them", () => {
-  const updates = told([
+test("[P4] arguments that are not JSON are shown as the model wrote them", () => {
+  const updates = updatesOf([
     ...called("c1", '{"path": oops'),
     { type: "tool_result", callId: "c1", output: "failed: the arguments are not a JSON object", isError: true },
   ]);
   assert.equal((updates.at(-1) as { rawInput?: unknown }).rawInput, '{"path": oops');
 });
 
-test("[P4] output comes while the call runs, and all of what is sent of it stays within a few times its length", () => {
+test("[P4] output is streamed while the call runs, and the total sent is at most a few times its length", () => {
   const line = "x".repeat(99) + "\n";
   const pieces = Array.from({ length: 1_000 }, (): TurnEvent => ({
     type: "tool_output_delta",
     callId: "c1",
     delta: line,
   }));
-  const updates = told([...called("c1", "{}"), { type: "tool_call_view", callId: "c1", view }, ...pieces]).slice(2);
+  const updates = updatesOf([...called("c1", "{}"), { type: "tool_call_view", callId: "c1", view }, ...pieces]).slice(
+    2,
+  );
   const sent = updates.map((update) => JSON.stringify(update).length);
   assert.ok(updates.length > 20, `${updates.length} updates`);
   assert.ok(sent.reduce((sum, length) => sum + length, 0) < 7 * 1_000 * line.length);
@@ -108,7 +110,7 @@ test("[P4] output comes while the call runs, and all of what is sent of it stays
 
 test("[P4] what the client's own terminal shows is not sent again, and the terminal stays", () => {
   const live = { notices: false, terminalOf: (callId: string) => (callId === "c1" ? "term" : null) };
-  const updates = told(
+  const updates = updatesOf(
     [
       ...called("c1", "{}"),
       { type: "tool_output_delta", callId: "c1", delta: "hi" },
@@ -126,7 +128,7 @@ test("[P4] a call without a result is never left running: it failed, or waits fo
   const waiting: WaitingCalls = new Map();
   const deferred = { callId: "c2", name: "edit", arguments: "{}", waitsFor: "client" as const };
   const end = finished({ status: "awaiting_tool_results", stopReason: "tool_calls", deferredCalls: [deferred] });
-  const updates = told([...called("c1", "{}"), ...called("c2", "{}"), end], { waiting });
+  const updates = updatesOf([...called("c1", "{}"), ...called("c2", "{}"), end], { waiting });
   assert.deepEqual(
     updates
       .slice(2)
@@ -138,7 +140,10 @@ test("[P4] a call without a result is never left running: it failed, or waits fo
   );
   assert.deepEqual([...waiting], [["c2", "t:c2"]]);
   // The result comes in the next turn, and is the same call's.
-  const later = told([{ type: "tool_result", callId: "c2", output: "ok", isError: false }], { turnId: "u", waiting });
+  const later = updatesOf([{ type: "tool_result", callId: "c2", output: "ok", isError: false }], {
+    turnId: "u",
+    waiting,
+  });
   assert.equal((later[0] as { toolCallId?: string }).toolCallId, "t:c2");
   assert.equal(waiting.size, 0);
   waiting.set("c3", "t:c3");
@@ -146,7 +151,7 @@ test("[P4] a call without a result is never left running: it failed, or waits fo
   assert.equal(waiting.size, 0);
 });
 
-test("[P4] [V1] thoughts, words, messages of others and notices are told as what they are", () => {
+test("[P4] [V1] thoughts, text, messages of others and notices are each sent as their own kind", () => {
   const events: TurnEvent[] = [
     { type: "run_started", sessionId: "s", turnId: "t", parentTurnId: null },
     { type: "reasoning_delta", messageId: "m1", delta: "hm" },
@@ -161,11 +166,11 @@ test("[P4] [V1] thoughts, words, messages of others and notices are told as what
     { sessionUpdate: "user_message_chunk", content: { type: "text", text: "and tests" } },
     { sessionUpdate: "notice", severity: "warning", title: "tried again" },
   ];
-  assert.deepEqual(told(events), live);
-  assert.deepEqual(told(events, { live: null }), live.slice(0, 3));
+  assert.deepEqual(updatesOf(events), live);
+  assert.deepEqual(updatesOf(events, { live: null }), live.slice(0, 3));
 });
 
-test("[P4] a plan goes to the client's own place for it, whole each time, live and in a replay", () => {
+test("[P4] a plan is sent as a plan update, complete each time, live and in a replay", () => {
   const content = [{ type: "plan" as const, steps: [{ content: "read", status: "in_progress" as const }] }];
   const events: TurnEvent[] = [
     ...called("c1", "{}"),
@@ -173,7 +178,7 @@ test("[P4] a plan goes to the client's own place for it, whole each time, live a
     { type: "tool_result", callId: "c1", output: "Plan: 0 of 1 done", isError: false, content },
   ];
   for (const more of [{}, { live: null }]) {
-    const updates = told(events, more);
+    const updates = updatesOf(events, more);
     assert.deepEqual(updates.at(-1), {
       sessionUpdate: "plan",
       entries: [{ content: "read", status: "in_progress", priority: "medium" }],

@@ -1,4 +1,4 @@
-/** ACP over WebSockets and HTTP: on real sockets, by the SDK's own clients (P3). */
+/** ACP over WebSockets and HTTP: on real sockets, with the SDK's clients (P3). */
 import assert from "node:assert/strict";
 import { once } from "node:events";
 import { test } from "node:test";
@@ -31,14 +31,14 @@ for (const transport of transports) {
     const phone = await remote.device(remote.admin, { deviceId: "pixel-7" });
     const connection = await remote[transport]({ as: phone });
     await ask(connection, "write it");
-    assert.equal(connection.said(), "it is written");
+    assert.equal(connection.text(), "it is written");
     assert.equal(connection.asked.length, 1);
     const [session] = (await remote.client(phone).sessions.list()).sessions;
     assert.equal(session?.userId, remote.admin.caller.userId);
   });
 }
 
-test("[P3] [R5] one session: begun on a WebSocket, gone on with over HTTP, loaded again over ACP on HTTP", async (t) => {
+test("[P3] [R5] one session: started on a WebSocket, continued over HTTP, loaded again over ACP on HTTP", async (t) => {
   const remote = await remoteTest(t, { script: (_call, n) => `answer ${n}` });
   const phone = await remote.device(remote.admin);
   const socket = await remote.overSocket({ as: phone });
@@ -56,24 +56,24 @@ test("[P3] [R5] one session: begun on a WebSocket, gone on with over HTTP, loade
   );
   assert.equal(texts.join("|").replaceAll(" |", " "), "first|answer 1|second|answer 2");
   await http.prompt(sessionId, "third");
-  assert.match(http.said(), /answer 3$/);
+  assert.match(http.text(), /answer 3$/);
 });
 
-test("[P3] [W2] [W3] a phone that shares the editor's workspace goes on with its conversation; another phone begins its own", async (t) => {
+test("[P3] [W2] [W3] a phone that shares the editor's workspace continues its conversation; another phone begins its own", async (t) => {
   const remote = await remoteTest(t, { aptove: { records: memoryRecords() }, script: (_call, n) => `answer ${n}` });
   const editor = await remote.overSocket({ as: remote.admin });
   const begun = await editor.begin();
-  await editor.prompt(begun.sessionId, "said in the editor");
+  await editor.prompt(begun.sessionId, "sent in the editor");
   const workspaceId = String(begun._meta?.["aptove.dev/workspaceId"]);
 
   const sharing = await remote.overHttp({ as: await remote.device(remote.admin, { workspaceId }) });
-  await ask(sharing, "said on the phone");
+  await ask(sharing, "sent on the phone");
   const seen = JSON.stringify(remote.provider.exchanges.at(-1)?.context);
-  for (const text of ["said in the editor", "answer 1", "said on the phone"]) assert.ok(seen.includes(text), seen);
+  for (const text of ["sent in the editor", "answer 1", "sent on the phone"]) assert.ok(seen.includes(text), seen);
   const { sessions } = await sharing.agent.request("session/list", {});
   assert.ok(sessions.some(({ sessionId }) => sessionId === begun.sessionId));
 
-  await ask(await remote.overHttp({ as: await remote.device(remote.admin) }), "said on the other");
+  await ask(await remote.overHttp({ as: await remote.device(remote.admin) }), "sent on the other");
   assert.ok(!JSON.stringify(remote.provider.exchanges.at(-1)?.context).includes("editor"));
 
   const { devices } = remote.aptove.engine;
@@ -82,7 +82,7 @@ test("[P3] [W2] [W3] a phone that shares the editor's workspace goes on with its
   await assert.rejects(devices.pair((await remote.person("member")).caller, { workspaceId }), unknown);
 });
 
-test("[P3] [H4] without a key that is in use nobody gets as far as a WebSocket, nor with a key in the address", async (t) => {
+test("[P3] [H4] without a valid key no client gets a WebSocket, nor with a key in the address", async (t) => {
   const { refusedHandshake, admin, url } = await remoteTest(t);
   const wrong: Record<string, string>[] = [
     {},
@@ -96,7 +96,7 @@ test("[P3] [H4] without a key that is in use nobody gets as far as a WebSocket, 
   assert.equal((await refusedHandshake({}, `/acp?key=${admin.key}`)).code, "unauthenticated");
   for (const method of ["POST", "GET", "DELETE"]) {
     assert.equal((await fetch(`${url}/acp`, { method })).status, 401);
-    // What a browser sends for a WebSocket is good for nothing else.
+    // The subprotocol with the key is accepted for a WebSocket only.
     const headers = { "sec-websocket-protocol": `aptove.acp, aptove.bearer.${admin.key}` };
     assert.equal((await fetch(`${url}/acp`, { method, headers })).status, 401);
   }
@@ -113,7 +113,7 @@ test("[P3] [H4] a page of a foreign origin and a foreign host are refused, with 
   await overSocket({ as: admin, headers: { origin: "https://app.example.org" } });
 });
 
-test("[P3] a page brings its token as a subprotocol, and is answered with the other one", async (t) => {
+test("[P3] a page sends its token as a subprotocol, and the server selects the other one", async (t) => {
   const { overSocket, refusedHandshake, admin } = await remoteTest(t);
   const token = `aptove.bearer.${admin.key}`;
   const { socket } = await overSocket({ as: null, protocols: ["aptove.acp", token] });
@@ -143,7 +143,7 @@ async function initialize({ url }: RemoteTest, headers: Record<string, string>, 
 }
 
 for (const transport of transports) {
-  test(`[P3] ${transport}: a revoked device is cut off at once, and its turn goes on`, async (t) => {
+  test(`[P3] ${transport}: a revoked device is cut off at once, and its turn continues`, async (t) => {
     const [held, began] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
     const script = () => {
       began.resolve();
@@ -172,7 +172,7 @@ async function untilFinished(remote: RemoteTest, sessionId: string): Promise<str
   return (await admin.turns.answer(id)).text;
 }
 
-test("[P3] [H5] a message that is too large ends its connection with 1009, over HTTP it is a 413; the server goes on", async (t) => {
+test("[P3] [H5] a message that is too large ends its connection with 1009, over HTTP it is a 413; the server continues", async (t) => {
   const remote = await remoteTest(t, { limits: { messageBytesMax: 10_000 } });
   const socket = await remote.overSocket({ as: remote.admin });
   const { sessionId } = await socket.begin();
@@ -197,7 +197,7 @@ test("[P3] [H5] a message of millions of levels is not parsed: it ends its conne
   await ask(await remote.overHttp({ as: remote.admin }), "still there?");
 });
 
-test("[P3] [H4] a session of another user is not there, by whatever way it is named", async (t) => {
+test("[P3] [H4] a session of another user is not found, whatever way it is named", async (t) => {
   const remote = await remoteTest(t, { aptove: { records: memoryRecords() } });
   const [ada, bob] = [await remote.person("admin"), await remote.person("admin")];
   const sessionId = await ask(await remote.overSocket({ as: ada }), "private");
@@ -213,7 +213,7 @@ test("[P3] [H4] a session of another user is not there, by whatever way it is na
   }
 });
 
-test("[P2] [P3] a device speaks for itself: another id than the token's, and somebody else's, get an error and nothing else", async (t) => {
+test("[P2] [P3] a device acts only for itself: an id other than the token's, or of another user, gets an error and nothing else", async (t) => {
   const remote = await remoteTest(t, { aptove: { records: memoryRecords() } });
   const [ada, bob] = [await remote.person("admin"), await remote.person("admin")];
   const phone = await remote.device(ada, { deviceId: "adas-phone" });
@@ -232,12 +232,12 @@ test("[P2] [P3] a device speaks for itself: another id than the token's, and som
   await refused(bobs.begin(deviceId("adas-phone")));
   assert.deepEqual(bobs.updates, []);
 
-  // Ada's other key may name it, and comes to the same workspace.
+  // Ada's other key may name it, and reaches the same workspace.
   const again = await (await remote.overHttp({ as: ada, device: "adas-phone" })).begin();
   assert.equal(again._meta?.["aptove.dev/workspaceId"], first._meta?.["aptove.dev/workspaceId"]);
 });
 
-test("[P3] [H4] a connection over HTTP is its key's: to another one its id is as good as none", async (t) => {
+test("[P3] [H4] a connection over HTTP belongs to its key: another key gets the same answer as for an unknown id", async (t) => {
   const remote = await remoteTest(t, { aptove: { records: memoryRecords() } });
   const authorization = `Bearer ${remote.admin.key}`;
   const id = (await initialize(remote, { authorization })).headers.get("acp-connection-id") ?? assert.fail("no id");
@@ -253,7 +253,7 @@ test("[P3] [H4] a connection over HTTP is its key's: to another one its id is as
   assert.equal((await fetch(`${remote.url}/acp`, { method: "DELETE", headers: mine })).status, 404);
 });
 
-test("[P3] [H5] a user has so many connections, over both transports; one that ends makes room", async (t) => {
+test("[P3] [H5] the number of connections of a user is limited across both transports; ending one makes room", async (t) => {
   const remote = await remoteTest(t, { limits: { connectionsPerUserMax: 2 } });
   const authorization = `Bearer ${remote.admin.key}`;
   const socket = await remote.overSocket({ as: remote.admin });
@@ -261,7 +261,7 @@ test("[P3] [H5] a user has so many connections, over both transports; one that e
   const refusal = await remote.refusedHandshake({ authorization });
   assert.partialDeepStrictEqual(refusal, { code: "connections_limited", limit: 2 });
   assert.equal((await initialize(remote, { authorization })).status, 429);
-  // A first message that opens nothing holds nothing.
+  // A first message that opens no connection uses no slot.
   socket.close();
   await socket.closeCode;
   for (let n = 0; n < 3; n++) {
@@ -301,7 +301,7 @@ test("[P3] [R5] a client that vanishes leaves its turn running, and its tools ar
   await closed.promise;
 });
 
-test("[P3] a WebSocket that does not answer, and a connection over HTTP that nobody uses, are gone after a while", async (t) => {
+test("[P3] a WebSocket that does not answer, and a connection over HTTP without use, are closed after a while", async (t) => {
   const remote = await remoteTest(t, { limits: { pingMs: 250, idleMs: 250, connectionsPerUserMax: 1 } });
   const authorization = `Bearer ${remote.admin.key}`;
   const socket = await remote.overSocket({ as: remote.admin });
@@ -309,13 +309,13 @@ test("[P3] a WebSocket that does not answer, and a connection over HTTP that nob
   assert.equal(await socket.closeCode, 1006);
   const id = (await initialize(remote, { authorization })).headers.get("acp-connection-id") ?? assert.fail("no id");
   const headers = { authorization, "acp-connection-id": id };
-  // The only place is free again once it was closed.
+  // The only slot is free again after the connection was closed.
   let next = await initialize(remote, { authorization });
   while (next.status === 429) next = await initialize(remote, { authorization });
   assert.equal((await fetch(`${remote.url}/acp`, { method: "DELETE", headers })).status, 404);
 });
 
-test("[P3] whoever proposes another protocol, or a WebSocket elsewhere, is answered as if they had not", async (t) => {
+test("[P3] a request to upgrade to another protocol, or to a WebSocket elsewhere, is answered like any request", async (t) => {
   const { url, refusedHandshake, admin } = await remoteTest(t);
   const authorization = `Bearer ${admin.key}`;
   const { WebSocket } = await import("ws");

@@ -1,4 +1,4 @@
-/** The door on standard input and output: lines in, lines out, and how it ends (P1, R4). */
+/** The ACP door on standard input and output: lines in, lines out, and how it ends (P1, R4). */
 import assert from "node:assert/strict";
 import { Console } from "node:console";
 import { PassThrough } from "node:stream";
@@ -15,12 +15,12 @@ interface Served {
   world: AcpTest;
   stdin: PassThrough;
   stop: AbortController;
-  /** Everything that was written, in lines, once all is closed. */
+  /** Returns all written lines, after everything is closed. */
   ended: Promise<string[]>;
   send(message: object): void;
-  /** For what is written to the input directly. */
+  /** The input, to write to directly. */
   asks(message: object): void;
-  /** The next message of the agent for which it holds. */
+  /** Returns the next message of the agent for which the predicate holds. */
   next(holds: (message: AnyMessage) => boolean): Promise<AnyMessage>;
   answer(id: number | string): Promise<Answer>;
 }
@@ -129,12 +129,14 @@ test("[P1] TRANSPORT-001 TRANSPORT-002 JSONRPC-001 JSONRPC-002 JSONRPC-003 every
     assert.equal(message["jsonrpc"], "2.0");
     if (!("method" in message)) assert.notEqual("result" in message, "error" in message);
   }
-  const said = messages.filter(({ method }) => method === "session/update").map((message) => JSON.stringify(message));
-  assert.match(said.join(""), /größer/);
+  const updates = messages
+    .filter(({ method }) => method === "session/update")
+    .map((message) => JSON.stringify(message));
+  assert.match(updates.join(""), /größer/);
   assert.equal(messages.filter(({ id }) => id !== undefined).length, 6);
 });
 
-test("[P1] what is no message is answered with an error, and the connection goes on", async (t) => {
+test("[P1] a line that is no message is answered with an error, and the connection continues", async (t) => {
   const { stdin, send, answer, next } = await served(t);
   const cases: [string | Buffer, number][] = [
     ["{not json", -32700],
@@ -157,7 +159,7 @@ test("[P1] what is no message is answered with an error, and the connection goes
   assert.equal((await answer(1)).result?.["protocolVersion"], 1);
 });
 
-test("[P1] a message of too many values or levels is refused by its id before it is parsed; in its texts any sign may stand", async (t) => {
+test("[P1] a message of too many values or levels is refused by its id before it is parsed; its texts may contain any character", async (t) => {
   const { stdin, send, answer, asks } = await served(t);
   send(initialize);
   await answer(1);
@@ -182,7 +184,7 @@ test("[P1] a message of too many values or levels is refused by its id before it
   }
 });
 
-test("[P1] a message over the limit is refused by its id where it can be told, and the next one is taken", async (t) => {
+test("[P1] a message over the limit is refused by its id if that is known, and the next one is accepted", async (t) => {
   const { stdin, answer, next, send, sessionId, asks } = await begun(t);
   const piece = Buffer.alloc(1_048_576, "x");
   const flood = async (beginning: string): Promise<void> => {
@@ -196,14 +198,14 @@ test("[P1] a message over the limit is refused by its id where it can be told, a
   await flood(`{"jsonrpc":"2.0","id":"big","method":"session/prompt","params":{"sessionId":"${sessionId}","x":"`);
   const { error } = await answer("big");
   assert.equal(error?.code, -32600);
-  assert.match(error.message, new RegExp(`has \\d+ bytes; ${limits.acpMessageBytesMax} are taken`));
+  assert.match(error.message, new RegExp(`has \\d+ bytes; the limit is ${limits.acpMessageBytesMax}`));
   await flood('{"params":{"x":"');
   await next((message) => "error" in message && message.id === null);
   send({ id: 9, method: "session/list", params: {} });
   assert.ok((await answer(9)).result);
 });
 
-test("[P1] a message may come byte by byte, and several at once", async (t) => {
+test("[P1] a message may arrive byte by byte, and several at once", async (t) => {
   const { stdin, answer, world, asks } = await served(t);
   asks(initialize);
   for (const byte of Buffer.from(`${JSON.stringify({ jsonrpc: "2.0", ...initialize })}\r\n`))
@@ -217,7 +219,7 @@ test("[P1] a message may come byte by byte, and several at once", async (t) => {
   assert.equal(ids.size, 3);
 });
 
-test("[P1] SHUTDOWN-001 what was asked before the input ended is answered; then it ends", async (t) => {
+test("[P1] SHUTDOWN-001 requests before the end of the input are answered; then the connection ends", async (t) => {
   const { stdin, ended, asks } = await served(t);
   asks(initialize);
   stdin.end(JSON.stringify({ jsonrpc: "2.0", ...initialize }));
@@ -237,7 +239,7 @@ test("[R4] [P1] a turn that runs when the input ends finishes within the grace t
   assert.match(lines.at(-1) ?? "", /"id":3.*"stopReason":"end_turn"/);
 });
 
-test("[R4] [P1] a turn that takes longer than the grace time is stopped, and keeps what it said", async (t) => {
+test("[R4] [P1] a turn that takes longer than the grace time is stopped, and keeps its text", async (t) => {
   const { stdin, ended, prompt, next, world, sessionId } = await begun(t, {
     script: () => [{ says: ["one ", new Promise(() => {}), "two"] }],
     graceMs: 5,
@@ -252,7 +254,7 @@ test("[R4] [P1] a turn that takes longer than the grace time is stopped, and kee
   assert.equal(lastTurnStatus, "completed");
 });
 
-test("[P4] nobody can be asked when the input has ended: that is a no", async (t) => {
+test("[P4] the user cannot be asked when the input has ended: that is a no", async (t) => {
   const held = Promise.withResolvers<void>();
   const { stdin, ended, prompt, next, world } = await begun(t, {
     script: (_call, n) =>
@@ -266,7 +268,7 @@ test("[P4] nobody can be asked when the input has ended: that is a no", async (t
   assert.match(JSON.stringify(world.provider.exchanges.at(-1)?.context), /denied: the client could not be asked/);
 });
 
-test("[R4] a stop signal ends it, with the turns that run", async (t) => {
+test("[R4] a stop signal ends the connection and its running turns", async (t) => {
   const { stop, ended, prompt, next } = await begun(t, {
     script: () => [{ says: ["one ", new Promise(() => {}), "two"] }],
     graceMs: 5,
@@ -277,7 +279,7 @@ test("[R4] a stop signal ends it, with the turns that run", async (t) => {
   assert.match((await ended).at(-1) ?? "", /"id":3.*"stopReason":"cancelled"/);
 });
 
-test("[P1] what anybody else writes to standard output comes out on standard error", async () => {
+test("[P1] what other code writes to standard output goes to standard error", async () => {
   const [stdout, stderr] = [new PassThrough(), new PassThrough()];
   const own = claimOutput(stdout, stderr);
   new Console(stdout).log("a package has something to say");

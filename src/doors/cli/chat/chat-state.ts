@@ -13,7 +13,8 @@ export interface ChatOptions extends TurnOptions {
   tools?: boolean;
 }
 
-export interface ChatState {
+/** The parts that a chat is made of. They stay the same while it runs. */
+export interface ChatParts {
   call: CliInvocation;
   client: AptoveClient;
   options: ChatOptions;
@@ -21,6 +22,9 @@ export interface ChatState {
   view: ChatView;
   /** The tools of the chat. Null if it offers none. */
   tools: ChatTools | null;
+}
+
+export interface ChatState extends ChatParts {
   /** The id of the workspace. Null at another server if none was named. */
   workspaceId: string | null;
   sessionId: string | null;

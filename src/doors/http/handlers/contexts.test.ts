@@ -17,7 +17,7 @@ test("[G1] [H2] a context is put, edited from its version, read as it was, and r
   assert.equal(made.headers.get("etag"), '"1"');
   const written = (await made.json()) as { version: number; content: typeof content };
   assert.deepEqual([written.content.modes.deep.forceTool, written.content.settings], ["look", content.settings]);
-  // What is read can be sent again, and says the same.
+  // The content that was read can be sent again unchanged.
   const again = { json: { content: written.content }, headers: { "if-match": '"1"' } };
   assert.deepEqual(((await (await door.call(`PUT ${at}`, again)).json()) as typeof written).content, written.content);
   const { detail } = await door.refused("context_changed", `PUT ${at}`, again);

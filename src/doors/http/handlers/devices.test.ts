@@ -15,7 +15,7 @@ async function json<T>(response: Promise<Response>): Promise<T> {
   return (await (await response).json()) as T;
 }
 
-test("[P3] a code is made with a key, claimed without one, and seen claimed; the token is a key", async (t) => {
+test("[P3] a code is created with a key, claimed without one, and shown as claimed; the token is a key", async (t) => {
   const door = await testDoor(t);
   const made = await json<WirePairingCode>(door.call("POST /api/devices/pairing-codes", { json: {} }));
   const at = `GET /api/devices/pairing-codes/${made.id}`;
@@ -33,7 +33,7 @@ test("[P3] a code is made with a key, claimed without one, and seen claimed; the
   assert.deepEqual(devices, [{ ...device, lastUsedAt: devices[0]?.lastUsedAt }]);
 });
 
-test("[P3] [H3] a claim that does not fit is refused, and no code tells whether it was close", async (t) => {
+test("[P3] [H3] a wrong claim is refused, and no error code shows how close it was", async (t) => {
   const door = await testDoor(t);
   const pair = "POST /api/devices/pair";
   const fit = { code: "AAAA-AAAA", name: "phone" };
@@ -54,7 +54,7 @@ test("[P3] [H3] a claim that does not fit is refused, and no code tells whether 
   const refusals = [await door.refused("pairing_refused", pair, { as: null, json: { ...fit, code: close } })];
   refusals.push(await door.refused("pairing_refused", pair, { as: null, json: { ...fit, code: "far" } }));
   assert.equal(refusals[0]?.detail, refusals[1]?.detail);
-  // What had not the form of a claim was no guess.
+  // A body that is no claim does not count as a guess.
   await door.call(pair, { as: null, json: { ...fit, code } });
 });
 
@@ -66,7 +66,7 @@ test("[P3] [H4] a page of a foreign origin, and a foreign host, may not even gue
   }
 });
 
-test("[P3] [H5] strangers who guess are counted together, and leave those with a key alone", async (t) => {
+test("[P3] [H5] guesses without a key are counted together, and do not affect users with a key", async (t) => {
   const door = await testDoor(t, { door: { limits: { requestsPerMinuteMax: 3 }, now: () => 0 } });
   const claim = { as: null, json: { code: "AAAA-AAAA", name: "phone" } };
   for (let n = 0; n < 3; n++) await door.refused("pairing_refused", "POST /api/devices/pair", claim);
@@ -88,7 +88,7 @@ test("[P3] [H4] a revoked token is refused from then on; a device may revoke its
   assert.deepEqual(await json(door.call("GET /api/devices", { as: member })), { devices: [] });
 });
 
-test("[P3] [R5] a stream that is open when its device is revoked ends at once, and the turn goes on", async (t) => {
+test("[P3] [R5] a stream that is open when its device is revoked ends at once, and the turn continues", async (t) => {
   const answering = Promise.withResolvers<void>();
   const door = await testDoor(t, { script: () => [{ says: ["half ", answering.promise, "whole"] }] });
   const member = await door.person("member");

@@ -19,7 +19,7 @@ function streamOf(
   return { reader: stream.getReader(), faults };
 }
 
-test("[R5] exactly as much is taken from the source as the listener has read", async () => {
+test("[R5] exactly as much is read from the source as the listener has read", async () => {
   let taken = 0;
   async function* source() {
     for (;;) yield event(++taken);
@@ -35,7 +35,7 @@ test("[R5] exactly as much is taken from the source as the listener has read", a
   await reader.cancel();
 });
 
-test("[R5] a listener that leaves ends the source, also while the source waits", async () => {
+test("[R5] a listener that leaves ends the source, even while the source waits", async () => {
   const gone = new AbortController();
   const ended = Promise.withResolvers<string>();
   async function* source() {
@@ -70,7 +70,7 @@ test("[R5] a request that is aborted ends the source and the stream", async () =
   }
 });
 
-test("[V2] a source that breaks is reported, and the stream ends without a word of it", async () => {
+test("[V2] a source that fails is reported, and the stream ends without an error", async () => {
   async function* source() {
     yield event(1);
     throw new RangeError("secret");

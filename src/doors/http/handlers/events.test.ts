@@ -26,7 +26,7 @@ async function messagesOf({ call }: TestDoor, at: string, headers: Record<string
 
 const eventOf = ({ data }: SseMessage) => JSON.parse(data) as WireEvent;
 
-/** Neighbouring deltas of one message made one, as V2 compares. */
+/** Joins adjacent deltas of one message, as V2 compares. */
 function joined(events: readonly WireEvent[]): WireEvent[] {
   const whole: WireEvent[] = [];
   for (const event of events) {
@@ -46,7 +46,7 @@ const richScript = (_call: unknown, n: number) =>
 
 const lookTool = [{ name: "look", parameters: { type: "object" } }];
 
-test("[V1] the stream is AG-UI: its schemas take every event, the run begins once and ends once", async (t) => {
+test("[V1] the stream is AG-UI: its schemas accept every event, the run begins once and ends once", async (t) => {
   const door = await testDoor(t, { script: richScript });
   const first = await started(door, { instruction: "x", tools: lookTool });
   const events = (await messagesOf(door, first.eventsUrl)).map(eventOf);
@@ -82,7 +82,7 @@ test("[V1] [T11] a failed run ends with one error, which has the code", async (t
   assert.equal(events.filter(({ type }) => type.startsWith("RUN_")).length, 2);
 });
 
-test("[V1] [T10] an interrupted run that had said something ends as cancelled", async (t) => {
+test("[V1] [T10] an interrupted run with some text ends as cancelled", async (t) => {
   const door = await testDoor(t, { script: () => [{ says: ["begun ", new Promise(() => undefined)] }] });
   const { turnId, eventsUrl } = await started(door);
   const reader = (await door.call(`GET ${eventsUrl}`)).body?.getReader();
@@ -98,7 +98,7 @@ test("[V1] [T10] an interrupted run that had said something ends as cancelled", 
   assert.partialDeepStrictEqual(eventOf(sseMessages(text).at(-1) ?? assert.fail()), { outcome: { type: "cancelled" } });
 });
 
-test("[V2] at every split point, what was had and what is resumed make the whole", async (t) => {
+test("[V2] at every split point, the received part and the resumed part make the whole", async (t) => {
   const door = await testDoor(t, { script: richScript });
   const { eventsUrl } = await started(door, { instruction: "x", tools: lookTool });
   const whole = await messagesOf(door, eventsUrl);
@@ -111,7 +111,7 @@ test("[V2] at every split point, what was had and what is resumed make the whole
   }
 });
 
-test("[V2] a run that is left and found again at every event gives the same whole", async (t) => {
+test("[V2] a stream that is left and resumed at every event gives the same whole", async (t) => {
   const pieces = ["a", "b", "c", "d"].flatMap((text) => [text, new Promise((resolve) => setImmediate(resolve))]);
   const door = await testDoor(t, { script: () => [{ says: pieces as (string | Promise<unknown>)[] }] });
   const { eventsUrl } = await started(door);
@@ -134,7 +134,7 @@ test("[V2] a run that is left and found again at every event gives the same whol
   );
 });
 
-test("[V2] after the last event of a finished turn the answer says that nothing will come", async (t) => {
+test("[V2] after the last event of a finished turn the status is 204", async (t) => {
   const door = await testDoor(t);
   const { eventsUrl } = await started(door);
   const last = (await messagesOf(door, eventsUrl)).at(-1);
@@ -159,7 +159,7 @@ test("[V2] an unknown or foreign id is refused before the stream starts, while t
   held.resolve();
 });
 
-test("[V2] an idle stream beats, and the beats are comments", async (t) => {
+test("[V2] an idle stream has heartbeats, which are comments", async (t) => {
   const held = Promise.withResolvers<void>();
   const door = await testDoor(t, { script: () => [{ waits: held.promise }, { says: "x" }], door: { heartbeatMs: 5 } });
   const { eventsUrl } = await started(door);
@@ -172,7 +172,7 @@ test("[V2] an idle stream beats, and the beats are comments", async (t) => {
   assert.deepEqual(sseMessages(text), await messagesOf(door, eventsUrl));
 });
 
-test("[R5] a listener that reads nothing is not read ahead for, and holds nobody up", async (t) => {
+test("[R5] nothing is read ahead for a listener that reads nothing, and it delays no one else", async (t) => {
   const door = await testDoor(t, { script: () => "word ".repeat(500) });
   const slow = await door.call(`POST ${execute}`, { json: { instruction: "x", transport: "sse" } });
   const reader = slow.body?.getReader() ?? assert.fail();
@@ -190,7 +190,7 @@ test("[R5] a listener that reads nothing is not read ahead for, and holds nobody
   assert.deepEqual(sseMessages(rest), quick.slice(1));
 });
 
-test("[R5] a listener that goes away ends its reading and not the run", async (t) => {
+test("[R5] a listener that leaves ends its stream and not the run", async (t) => {
   const held = Promise.withResolvers<void>();
   const door = await testDoor(t, { script: () => [{ waits: held.promise }, { says: "done" }] });
   const gone = new AbortController();
@@ -222,7 +222,7 @@ test("[V2] [B3] a turn whose events are damaged is refused before the stream sta
   assert.ok(problem.detail.includes(turnId));
 });
 
-test("[V2] [H2] a session's events go on from the named one through every later turn", async (t) => {
+test("[V2] [H2] a session's events continue after the named one through every later turn", async (t) => {
   const door = await testDoor(t);
   const empty = await door.engine.sessions.create(door.admin, {});
   assert.equal((await door.call(`GET /api/sessions/${empty.id}/events`)).status, 204);

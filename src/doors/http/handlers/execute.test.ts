@@ -1,4 +1,4 @@
-/** The execute route: three ways to ask, three ways to be answered (H1, V3). */
+/** The execute route: three forms of a request, three forms of a response (H1, V3). */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { ErrorCode } from "../../../domain/errors.ts";
@@ -9,7 +9,7 @@ import { sseMessages, testDoor } from "../../../../testing/http-door.ts";
 const execute = "/api/ai/agent/execute";
 const answerOf = async (response: Response) => (await response.json()) as ExecuteAnswer;
 
-test("[H1] JSON runs a turn, and the answer is whole", async (t) => {
+test("[H1] JSON runs a turn, and the answer is complete", async (t) => {
   const long = "word ".repeat(2_000);
   const { call } = await testDoor(t, { script: () => long });
   const response = await call(`POST ${execute}`, { json: { instruction: "hello" } });
@@ -54,7 +54,7 @@ test("[H1] plain text is the instruction, and the query has the rest", async (t)
   assert.equal(provider.exchanges.length, 1);
 });
 
-test("[H1] multipart brings files beside the JSON; a listed file gets its content", async (t) => {
+test("[H1] multipart has files beside the JSON; a listed file gets its content", async (t) => {
   const { call, engine, admin } = await testDoor(t);
   const form = new FormData();
   form.set(
@@ -76,7 +76,7 @@ test("[H1] multipart brings files beside the JSON; a listed file gets its conten
   assert.match(context, /one\r\n/);
 });
 
-test("[H1] [I1] input comes as JSON, and its files as parts of a form; what is wrong with it has a code", async (t) => {
+test("[H1] [I1] input comes as JSON, and its files as parts of a form; a fault in it has a code", async (t) => {
   const { call, client, refused } = await testDoor(t);
   const form = new FormData();
   const input = [
@@ -150,7 +150,7 @@ test("[H1] [S5] responseContinuationId continues exactly there, with or without 
   assert.equal(moved["headTurnId"], second.turnId);
 });
 
-test("[H1] [T12] a turn that failed is an answer of kind error, with what the model had said", async (t) => {
+test("[H1] [T12] a turn that failed is an answer of kind error, with the model's text so far", async (t) => {
   const script = () => [{ says: "half an ans" }, { fails: "provider_refused_content", message: "not this" } as const];
   const { call } = await testDoor(t, { script });
   const answer = await answerOf(await call(`POST ${execute}`, { json: { instruction: "x" } }));
@@ -163,7 +163,7 @@ test("[H1] [T12] a turn that failed is an answer of kind error, with what the mo
   });
 });
 
-test("[H1] [T9] [V5] calls of the client's tools are given out, and their results continue the session", async (t) => {
+test("[H1] [T9] [V5] calls of the client's tools are returned, and their results continue the session", async (t) => {
   const script = (_call: unknown, n: number) => (n === 1 ? [{ calls: "look", with: { at: 1 }, callId: "c1" }] : "seen");
   const { call, refused } = await testDoor(t, { script });
   const tools = [{ type: "function", name: "look", parameters: { type: "object" }, description: null }];
@@ -181,7 +181,7 @@ test("[H1] [T9] [V5] calls of the client's tools are given out, and their result
   assert.equal(answer.text, "seen");
 });
 
-test("[X7] [H1] in edit mode the answer's file bundle is parsed; what is none is a warning", async (t) => {
+test("[X7] [H1] in edit mode the answer's file bundle is parsed; an invalid one is a warning", async (t) => {
   const bundle = { root: ".", files: [{ path: "a.ts", operation: "create", content: "a" }] };
   const texts = [bundle, { ...bundle, files: [{ path: "../a.ts", operation: "delete" }] }];
   const script = (_call: unknown, n: number) =>
@@ -196,7 +196,7 @@ test("[X7] [H1] in edit mode the answer's file bundle is parsed; what is none is
   assert.deepEqual([asked.fileBundle, asked.warnings], [null, []]);
 });
 
-test("[V3] transport stream answers at once where the events are to be read", async (t) => {
+test("[V3] transport stream answers at once with the address of the events", async (t) => {
   const held = Promise.withResolvers<void>();
   const { call } = await testDoor(t, { script: () => [{ waits: held.promise }, { says: "done" }] });
   const response = await call(`POST ${execute}`, { json: { instruction: "x", transport: "stream" } });
@@ -228,7 +228,7 @@ for (const [how, more] of [
   });
 }
 
-test("[V3] what the body says of the transport counts more than the Accept header", async (t) => {
+test("[V3] the transport in the body wins over the Accept header", async (t) => {
   const { call } = await testDoor(t);
   const headers = { accept: "text/event-stream" };
   const plain = await call(`POST ${execute}`, { json: { instruction: "x", stream: false }, headers });

@@ -3,7 +3,7 @@ import { test } from "node:test";
 import { testDoor } from "../../../../testing/http-door.ts";
 import type { Script } from "../../../providers/scripted/scripted.ts";
 
-/** Whoever is told to begin somebody does; everybody else says what they heard. */
+/** A model that starts a subagent when an instruction requests one, and answers with one word otherwise. */
 const script: Script = (call) => {
   const last = call.items.at(-1);
   const text = JSON.stringify(last);
@@ -13,7 +13,7 @@ const script: Script = (call) => {
   return text.includes("[MAILBOX]") ? "thanks" : "fine";
 };
 
-test("[A1] [A2] [H2] the mailbox is read and fired by its routes, and by `fire` in a request; streams tell of subagents", async (t) => {
+test("[A1] [A2] [H2] the mailbox is read and fired by its routes, and by `fire` in a request; streams report subagents", async (t) => {
   const { client, call, refused, engine, admin } = await testDoor(t, { script, conversation: { subagents: true } });
   const api = client();
   const seen: string[] = [];
@@ -45,7 +45,7 @@ test("[A1] [A2] [H2] the mailbox is read and fired by its routes, and by `fire` 
   await refused("mailbox_empty", execute, { json: { sessionId, fire: true } });
   await refused("request_invalid", execute, { json: { fire: true, fork: { turnId } } });
 
-  // V2: a session's events go on from the agent's turns to its next one, past what runs beside them.
+  // V2: a session's events continue from one turn of the agent to the next, and skip the turns of subagents.
   const [first] = await engine.turns.list(admin, sessionId, { before: 2, limit: 1 });
   const streamed = await call(`GET /api/sessions/${sessionId}/events?after=${first?.id}:1`);
   const runs = [...(await streamed.text()).matchAll(/"type":"RUN_STARTED".*?"runId":"([^"]+)"/g)].map(([, id]) => id);

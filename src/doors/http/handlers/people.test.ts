@@ -10,19 +10,19 @@ async function json<T>(response: Promise<Response>): Promise<T> {
   return (await (await response).json()) as T;
 }
 
-/** Each time is another, so that the order of the log is that of what was done. */
+/** Every call returns a later time, so that the log has the order of the actions. */
 function ticking(): { now: () => number } {
   let now = 1_800_000_000_000;
   return { now: () => (now += 1) };
 }
 
-/** Actions, newest first, with how they ended. */
+/** Returns the actions with their outcomes, newest first. */
 async function actions(door: TestDoor, query = ""): Promise<string[]> {
   const { entries } = await json<{ entries: WireAuditEntry[] }>(door.call(`GET /api/audit${query}`));
   return entries.map(({ action, outcome }) => `${action} ${outcome}`);
 }
 
-test("[H4] an admin adds somebody, makes them a key, changes their role, disables and enables them", async (t) => {
+test("[H4] an admin adds a user, creates their key, changes their role, disables and enables them", async (t) => {
   const door = await testDoor(t, ticking());
   const { people, keys } = door.client();
   const user = await people.add({ name: "Grace", email: "Grace@Example.org" });
@@ -35,7 +35,7 @@ test("[H4] an admin adds somebody, makes them a key, changes their role, disable
     (await grace.keys.list()).keys.map(({ userId }) => userId),
     [user.id],
   );
-  // Addresses of others are for admins.
+  // Only admins see the addresses of others.
   assert.deepEqual(
     (await grace.people.list()).users.map(({ email }) => email),
     [null, "grace@example.org"],
@@ -103,7 +103,7 @@ test("[H4] [R5] a stream ends at once when its key's user is disabled or has ano
   assert.ok(limits.keyPollMs <= 500);
 });
 
-test("[S7] an owner shares with the org and invites; who is invited goes on, who is dismissed is out", async (t) => {
+test("[S7] an owner shares with the org and invites; an invited user continues it, a dismissed one cannot see it", async (t) => {
   const door = await testDoor(t, ticking());
   const [owner, friend, colleague] = [
     await door.person("member"),
@@ -141,7 +141,7 @@ test("[S7] an owner shares with the org and invites; who is invited goes on, who
   ]);
 });
 
-test("[P3] a device sees its own workspace, whatever it asks for, and makes nothing elsewhere", async (t) => {
+test("[P3] a device sees only its own workspace, whatever it requests, and creates nothing elsewhere", async (t) => {
   const door = await testDoor(t);
   const owner = await door.person("member");
   const elsewhere = await (await door.engine.turns.run(owner, { instruction: "hello", workspaceId: "desk" })).finished;
@@ -165,7 +165,7 @@ test("[P3] a device sees its own workspace, whatever it asks for, and makes noth
   await assert.rejects(phone.sessions.import(file.replaceAll(elsewhere.sessionId, newId())), {
     code: "import_invalid",
   });
-  // Nor by the key of a request that its owner made elsewhere (T13).
+  // Not even with the idempotency key of a request that its owner made elsewhere (T13).
   const again = { instruction: "hello", sessionId: elsewhere.sessionId };
   const keyed = { json: again, headers: { "idempotency-key": "k" } };
   assert.equal((await door.call("POST /api/ai/agent/execute", { ...keyed, as: owner })).status, 200);
@@ -174,9 +174,9 @@ test("[P3] a device sees its own workspace, whatever it asks for, and makes noth
   assert.deepEqual(await phone.sessions.listRemoved(), []);
 });
 
-test("[H4] the audit log pages, says by which key and request, and tells nothing of what was said", async (t) => {
+test("[H4] the audit log has pages, names the key and the request, and contains no content", async (t) => {
   const door = await testDoor(t, ticking());
-  const secretText = "a text that is nobody else's";
+  const secretText = "a text that occurs nowhere else";
   const { sessionId } = (await (
     await door.call("POST /api/ai/agent/execute", { json: { instruction: secretText } })
   ).json()) as { sessionId: string };
@@ -207,7 +207,7 @@ test("[H4] the audit log pages, says by which key and request, and tells nothing
   assert.equal(JSON.stringify(entries).includes(secretText), false);
 });
 
-test("[H4] what somebody's role or device does not allow is refused by the engine, and written down with its code", async (t) => {
+test("[H4] what a user's role or device does not allow is refused by the engine, and logged with its code", async (t) => {
   const door = await testDoor(t, ticking());
   const member = await door.person("member");
   const reader = await door.person("reader");

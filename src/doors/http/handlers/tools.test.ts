@@ -17,7 +17,7 @@ function tool(name: string, does: Tool["run"], needsApproval = false): Tool {
 
 const gives = (output: string) => async () => ({ output, isError: false });
 
-/** A model that says these things, one after the other. */
+/** A model that gives these answers, one after the other. */
 function script(...answers: (string | ScriptedPart[])[]) {
   return (_call: unknown, n: number) => answers[n - 1] ?? "nothing more";
 }
@@ -61,7 +61,7 @@ async function reach({ call }: TestDoor, { eventsUrl }: { eventsUrl: string }, t
 
 const only = (events: readonly WireEvent[], type: string) => events.filter((event) => event.type === type);
 
-test("[V1] [V5] [T8] results of the server's tools stand between the steps, failed ones with a mark", async (t) => {
+test("[V1] [V5] [T8] results of the server's tools are between the steps, failed ones are marked", async (t) => {
   const tools = [tool("add", gives("3")), tool("burn", () => Promise.reject(new Error("too hot")))];
   const answers = script(
     [
@@ -90,7 +90,7 @@ test("[V1] [V5] [T8] results of the server's tools stand between the steps, fail
   assert.partialDeepStrictEqual(answer, { kind: "answer", text: "Let me see.\n\nDone.", toolCalls: [] });
 });
 
-test("[V5] [T9] a run that leaves calls to the client's tools is done and names them; their results go on", async (t) => {
+test("[V5] [T9] a run that leaves calls to the client's tools ends and names them; their results continue it", async (t) => {
   let runs = 0;
   const tools = [tool("here", async () => ({ output: String((runs += 1)), isError: false }))];
   const answers = script(
@@ -128,7 +128,7 @@ test("[V5] [T9] a run that leaves calls to the client's tools is done and names 
   assert.equal(runs, 1);
 });
 
-test("[V5] [T9] a call that needs a word interrupts the run; allowed it runs first, denied the model is told why", async (t) => {
+test("[V5] [T9] a call that needs approval interrupts the run; if allowed it runs first, if denied the model receives the reason", async (t) => {
   for (const [word, output, runsMax] of [
     [{ approved: true }, "gone", 1],
     [{ approved: false, reason: "it is the only copy" }, "denied: it is the only copy", 0],
@@ -163,9 +163,9 @@ test("[V5] [T9] a call that needs a word interrupts the run; allowed it runs fir
     });
     for (const callId of ["c1", "c2", "c9"]) assert.ok(detail.includes(`"${callId}"`), detail);
     const toolResults = [{ callId: "c1", output: "1" }, ...(word === null ? [] : [{ callId: "c2", ...word }])];
-    const told = await run(door, { sessionId, toolResults, tools: there }, ["c1", "c2"]);
+    const denied = await run(door, { sessionId, toolResults, tools: there }, ["c1", "c2"]);
     assert.deepEqual(
-      only(told.events, "TOOL_CALL_RESULT").map(({ toolCallId }) => toolCallId),
+      only(denied.events, "TOOL_CALL_RESULT").map(({ toolCallId }) => toolCallId),
       word?.approved === true ? ["c2"] : [],
     );
     assert.equal(runs, runsMax);
@@ -177,7 +177,7 @@ test("[V5] [T9] a call that needs a word interrupts the run; allowed it runs fir
   }
 });
 
-test("[V4] a message to the running turn is an event at the place where the model gets it", async (t) => {
+test("[V4] a message to the running turn is an event at the step where the model receives it", async (t) => {
   const held = Promise.withResolvers<void>();
   const tools = [
     tool("slow", async () => {
@@ -198,8 +198,8 @@ test("[V4] a message to the running turn is an event at the place where the mode
   held.resolve();
   const events = await eventsOf(door, running);
   checkRun(events);
-  const told = events.filter(({ type, name }) => type === "TOOL_CALL_RESULT" || name === "aptove.steered");
-  assert.partialDeepStrictEqual(told, [
+  const delivered = events.filter(({ type, name }) => type === "TOOL_CALL_RESULT" || name === "aptove.steered");
+  assert.partialDeepStrictEqual(delivered, [
     { toolCallId: "c1" },
     { value: { text: "and be brief" } },
     { value: { text: "größer \u{1f600}" } },
@@ -207,7 +207,7 @@ test("[V4] a message to the running turn is an event at the place where the mode
   assert.equal((await answerOf(door, running.turnId)).text, "As you like.");
 });
 
-test("[V4] what cannot be handed to a running turn is refused: late, empty, too long, not text", async (t) => {
+test("[V4] a message that a running turn cannot receive is refused: late, empty, too long, not text", async (t) => {
   const door = await testDoor(t, { script: () => [{ waits: never }] });
   const running = await start(door, { instruction: "x" });
   const at = `/api/turns/${running.turnId}/steer`;
@@ -239,7 +239,7 @@ const cuts: [what: string, parts: ScriptedPart[], until: string][] = [
 ];
 
 for (const [what, parts, until] of cuts) {
-  test(`[T10] [V1] a run that is stopped ${what} closes all that it opened, and is cancelled`, async (t) => {
+  test(`[T10] [V1] a run that is stopped ${what} closes everything that it opened, and is cancelled`, async (t) => {
     const tools = [tool("slow", () => never), tool("add", gives("3"))];
     const door = await testDoor(t, { tools, script: script(parts) });
     const running = await start(door, { instruction: "x" });

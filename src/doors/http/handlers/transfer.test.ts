@@ -1,4 +1,4 @@
-/** Sessions that move between two servers over HTTP, and files that must not be taken. */
+/** Sessions that move between two servers over HTTP, and files that must be refused. */
 import assert from "node:assert/strict";
 import { test, type TestContext } from "node:test";
 import { createClient } from "../../../client/client.ts";
@@ -41,7 +41,7 @@ async function imported({ call }: TestDoor, text: string): Promise<WireImportRep
   return (await (await call(importLine, file(text))).json()) as WireImportReport;
 }
 
-test("[H2] [S3] [D2] a session is exported here and imported there: ids, digests and answers stay, the owner is who imports", async (t) => {
+test("[H2] [S3] [D2] a session is exported here and imported there: ids, digests and answers stay, the importing user is the owner", async (t) => {
   const { door, one, two } = await withSessions(t);
   const there = await testDoor(t);
   const report = await imported(there, await exported(door, one.sessionId));
@@ -55,7 +55,7 @@ test("[H2] [S3] [D2] a session is exported here and imported there: ids, digests
       const [a, b] = (await Promise.all(
         [door, there].map(async ({ call }) => (await call(`GET /api/turns/${turnId}/${part}`)).json()),
       )) as object[];
-      // Boot prompts are no part of a turn, and stay where they were; the requests have them.
+      // Boot prompts are not part of a turn and are not exported; the requests contain them.
       assert.deepEqual(b, part === "context" ? { ...a, prompt: null } : a);
     }
     const turn = (await (await there.call(`GET /api/turns/${turnId}`)).json()) as WireTurn;
@@ -75,7 +75,7 @@ test("[H2] [S3] [D2] a session is exported here and imported there: ids, digests
   assert.equal(next.kind, "answer");
 });
 
-test("[H2] [T6] a branch is what ends at its turn; a fork brings the lineage above it", async (t) => {
+test("[H2] [T6] a branch ends at its turn; a fork includes the lineage above it", async (t) => {
   const { door, one, two, fork } = await withSessions(t);
   const branch = await testDoor(t);
   assert.equal((await imported(branch, await exported(door, one.sessionId, `?turnId=${one.turnId}`))).turnsImported, 1);
@@ -100,10 +100,10 @@ test("[H2] Markdown is for reading", async (t) => {
   const response = await door.call(`GET /api/sessions/${one.sessionId}/export?format=markdown`);
   assert.equal(response.headers.get("content-type"), "text/markdown; charset=utf-8");
   const text = await response.text();
-  for (const said of ["größer \u{1f600}", one.text, two.text]) assert.ok(text.includes(said), said);
+  for (const part of ["größer \u{1f600}", one.text, two.text]) assert.ok(text.includes(part), part);
 });
 
-test("[H2] [H3] files that were cut, altered or made by others are refused, and nothing of them is kept", async (t) => {
+test("[H2] [H3] files that were cut, altered or forged are refused, and nothing of them is stored", async (t) => {
   const { door, one } = await withSessions(t);
   const text = await exported(door, one.sessionId);
   const there = await testDoor(t);
@@ -159,7 +159,7 @@ test("[H5] a file over its limit is refused while it arrives, and its limit is n
   await small.refused("request_invalid", importLine, file(broken));
 });
 
-test("[H2] [B3] over sockets a session goes from server to server; an export that cannot be whole breaks off", async (t) => {
+test("[H2] [B3] over sockets a session goes from server to server; an export that cannot be complete breaks off", async (t) => {
   const { door, one, two } = await withSessions(t);
   const there = await testDoor(t);
   const [from, to] = await Promise.all(
@@ -178,5 +178,5 @@ test("[H2] [B3] over sockets a session goes from server to server; an export tha
   const turn = await door.engine.turns.get(door.admin, two.turnId);
   await door.deps.blobs.delete(turn.blobs.run ?? "");
   await assert.rejects(new Response(await from.sessions.export(one.sessionId)).text());
-  assert.ok(door.reports.some((told) => told.includes("an export broke off")));
+  assert.ok(door.reports.some((report) => report.includes("an export broke off")));
 });

@@ -1,4 +1,4 @@
-/** The tree over HTTP: forks, reruns, a session that is busy, the head, putting away, deleting, finding, explaining. */
+/** The tree over HTTP: forks, reruns, busy sessions, the head, archiving, deleting, searching, explaining. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { newId } from "../../../domain/ids.ts";
@@ -20,7 +20,7 @@ async function run(door: TestDoor, json: object): Promise<ExecuteAnswer> {
   return at<ExecuteAnswer>(door, `POST ${execute}`, { json });
 }
 
-/** A session of so many turns; gives their ids. */
+/** Creates a session with this number of turns, and returns their ids. */
 async function turns(door: TestDoor, ...instructions: string[]): Promise<{ sessionId: string; ids: string[] }> {
   const ids: string[] = [];
   let sessionId = "";
@@ -70,7 +70,7 @@ for (const [way, options] of ways) {
     assert.equal((await at<WireSession>(door, `GET /api/sessions/${sessionId}`)).headTurnId, ids[2]);
   });
 
-  test(`[H1] [T7] ${way}: a rerun stands beside the old turn, with its instruction or another`, async (t) => {
+  test(`[H1] [T7] ${way}: a rerun is a sibling of the old turn, with its instruction or another`, async (t) => {
     const door = await testDoor(t);
     const { sessionId, ids } = await turns(door, "one", "two");
     const old = await at<WireTurn>(door, `GET /api/turns/${ids[1]}`);
@@ -95,7 +95,7 @@ for (const [way, options] of ways) {
   });
 }
 
-test("[T6] [H4] a turn of somebody else's public session can be forked, and the fork is one's own", async (t) => {
+test("[T6] [H4] a turn of another user's public session can be forked, and the fork belongs to the caller", async (t) => {
   const door = await testDoor(t);
   const { sessionId, ids } = await turns(door, "one");
   const as = await door.person("member");
@@ -109,7 +109,7 @@ test("[T6] [H4] a turn of somebody else's public session can be forked, and the 
   await door.refused("not_found", `GET /api/sessions/${fork.sessionId}`);
 });
 
-test("[T6] a session is forked before there is anything to ask, and takes over what is not named", async (t) => {
+test("[T6] a session can be forked without an instruction, and inherits what the request does not set", async (t) => {
   const door = await testDoor(t);
   const from = await door.engine.sessions.create(door.admin, {
     name: "Mine",
@@ -157,7 +157,7 @@ test("[T6] [T7] forks and reruns of failed, running and unknown turns are refuse
   assert.equal((await at<WireSessionList>(door, "GET /api/sessions")).sessions.length, 2);
 });
 
-/** A session whose first turn is held, and what the door was asked meanwhile. */
+/** Creates a session whose first turn is held, and sends a request meanwhile. */
 async function busy(t: Parameters<typeof testDoor>[0], rest: string) {
   const held = Promise.withResolvers<void>();
   const door = await testDoor(t, {
@@ -207,9 +207,9 @@ test("[T5] [V4] a request may join the running turn, and is answered with that t
   await (await door.call(`GET /api/turns/${joined.turnId}/events`)).text();
   const answer = await at<ExecuteAnswer>(door, `GET /api/turns/${joined.turnId}/answer`);
   assert.deepEqual([answer.turnId, answer.text], [turnId, "begun and done\n\nsecond thoughts 2"]);
-  const told = door.provider.exchanges[1]?.context.filter((item) => item.type === "user").slice(1);
+  const messages = door.provider.exchanges[1]?.context.filter((item) => item.type === "user").slice(1);
   assert.deepEqual(
-    told?.map(({ parts }) => parts[0]?.split("\n").at(-1)),
+    messages?.map(({ parts }) => parts[0]?.split("\n").at(-1)),
     ["and briefly"],
   );
   const free = await run(door, { instruction: "three", sessionId, ifBusy: "steer" });
@@ -272,7 +272,7 @@ test("[S6] an archived session is readable and takes no turns until it is unarch
   await run(door, { instruction: "two", sessionId });
 });
 
-test("[S6] [K4] a removed session is gone until it is restored; purged it is gone for ever, but for what forks rest on", async (t) => {
+test("[S6] [K4] a removed session is gone until it is restored; purged it is deleted permanently, except for what forks need", async (t) => {
   const door = await testDoor(t);
   const { sessionId, ids } = await turns(door, "one", "two");
   const fork = await run(door, { instruction: "fork", fork: { turnId: ids[0] } });
@@ -308,7 +308,7 @@ test("[S6] [K4] a removed session is gone until it is restored; purged it is gon
   assert.deepEqual(await door.deps.blobs.list(`turns/${alone.sessionId}/`), []);
 });
 
-test("[K4] collecting takes what no turn needs, and a dry run says the same", async (t) => {
+test("[K4] collecting deletes what no turn needs, and a dry run reports the same", async (t) => {
   const door = await testDoor(t, { now: () => Date.now() + 2 * 3_600_000 });
   await turns(door, "one");
   const key = `turns/${newId()}/opening.json`;
@@ -346,7 +346,7 @@ test("[T6] the graph has the session's turns, the lineage above, and the forks t
   assert.deepEqual((await at<WireSessionGraph>(door, `GET /api/sessions/${sessionId}/graph`, { as })).forks, []);
 });
 
-test("[S8] search finds words spread over turns, and says where; signs are plain text", async (t) => {
+test("[S8] search finds words spread over turns, and names the turns; special characters are plain text", async (t) => {
   const door = await testDoor(t, { script: () => "the discount is 100%_sure & rounded" });
   const { sessionId, ids } = await turns(door, "where are prices made?", 'and "größer"?');
   const find = async (q: string) =>
@@ -378,7 +378,7 @@ test("[S8] search finds words spread over turns, and says where; signs are plain
   }
 });
 
-test("[D1] diff tells what the model saw differently, with both answers", async (t) => {
+test("[D1] diff returns what differs in the model's input, with both answers", async (t) => {
   const door = await testDoor(t);
   const { ids } = await turns(door, "one");
   const file = (content: string) => [{ path: "a.ts", content }];

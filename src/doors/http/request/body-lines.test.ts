@@ -1,4 +1,4 @@
-/** Lines in bodies, however their bytes are cut, and lines as an answer that nobody may wait for. */
+/** Lines in request bodies, however their bytes are split, and lines as a response whose reader may leave. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
@@ -15,7 +15,7 @@ const unexpected = (error: unknown): void => assert.fail(String(error));
 
 const line = fc.string({ unit: "grapheme" }).filter((text) => !text.includes("\n") && !text.startsWith("\ufeff"));
 
-test("[H5] lines come out as they went in, wherever the body is cut, with or without a last line break", async () => {
+test("[H5] lines are the same wherever the body is split, with or without a last line break", async () => {
   await fc.assert(
     fc.asyncProperty(fc.array(line), fc.array(fc.nat()), fc.boolean(), async (lines, cuts, isEnded) => {
       const text = lines.join("\n") + (isEnded && lines.length > 0 ? "\n" : "");
@@ -25,7 +25,7 @@ test("[H5] lines come out as they went in, wherever the body is cut, with or wit
   );
 });
 
-test("[H5] a line over its limit is refused before it is whole, and one of the limit's length is not", async () => {
+test("[H5] a line over the limit is refused before it is complete, and one of exactly the limit is not", async () => {
   const read = (bytes: string, cuts: number[]) => all(bodyLines(pieces(Buffer.from(bytes), cuts), 10));
   assert.deepEqual(await read("0123456789\n0123456789", [3, 12]), ["0123456789", "0123456789"]);
   await assert.rejects(read("0\n01234567890\n", []), /line 2 /);
@@ -48,7 +48,7 @@ test("[H3] bytes that are not UTF-8 are refused by the number of their line", as
   );
 });
 
-test("[H5] an answer of lines is read no faster than it is taken, and ends with its reader", async () => {
+test("[H5] a response of lines is produced no faster than it is read, and ends with its reader", async () => {
   let given = 0;
   let isEnded = false;
   async function* lines(): AsyncGenerator<string> {
@@ -68,7 +68,7 @@ test("[H5] an answer of lines is read no faster than it is taken, and ends with 
   assert.equal(isEnded, true);
 });
 
-test("[H3] what fails before the first line is a refusal; later it breaks the answer off, and is reported", async () => {
+test("[H3] an error before the first line is a refusal; a later one breaks the response off, and is reported", async () => {
   async function* failing(count: number): AsyncGenerator<string> {
     for (let n = 0; n < count; n++) yield "line";
     throw new AptoveError("blob_missing", "gone");
@@ -81,7 +81,7 @@ test("[H3] what fails before the first line is a refusal; later it breaks the an
   assert.equal(faults.length, 1);
 });
 
-test("[R5] whoever leaves while a line is being read is no fault", async () => {
+test("[R5] a client that leaves while a line is being read is no fault", async () => {
   const held = Promise.withResolvers<void>();
   let hasEnded = false;
   async function* lines(): AsyncGenerator<string> {

@@ -36,7 +36,7 @@ for (const [text, position] of cases) {
   });
 }
 
-test("[H3] JSON that is none is refused with the line and the column", () => {
+test("[H3] invalid JSON is refused with the line and the column", () => {
   assert.throws(
     () => parseJson('{\n  "a": 1,\n}', "the body"),
     (error) =>
@@ -48,7 +48,7 @@ test("[H3] JSON that is none is refused with the line and the column", () => {
   assert.throws(() => parseJson('{"a":', "the body"), /it ends too early at position 5/);
 });
 
-test("[H5] nesting is bounded, and nothing of it ends the process", () => {
+test("[H5] the depth of nesting is limited, and no depth crashes the process", () => {
   const nested = (depth: number) => "[".repeat(depth) + "]".repeat(depth);
   assert.deepEqual(parseJson(nested(100), "the body"), JSON.parse(nested(100)));
   assert.throws(() => parseJson(nested(101), "the body"), /nested deeper than 100 levels/);
@@ -72,7 +72,7 @@ test("a fault is found exactly where a text is broken off, and never in a text t
   );
 });
 
-test("a character that is put into JSON is found, if it breaks it, not before the token that it is in", () => {
+test("a character inserted into JSON that makes it invalid is found, never before the token that contains it", () => {
   fc.assert(
     fc.property(fc.json(), fc.nat(), (text, at) => {
       const place = at % (text.length + 1);

@@ -6,10 +6,10 @@ import { archiveTurn, type CompletedTurn } from "../../../domain/turn.ts";
 import { turnToRow, rowToTurn } from "../../../records/sql/rows/turn-row.ts";
 import {
   awkwardText,
-  completed,
+  completedSample,
   draftOf,
-  failed,
-  parked,
+  failedSample,
+  parkedSample,
   pendingOf,
   sessionOf,
   stepOf,
@@ -47,7 +47,7 @@ test("[D2] [B2] a digest is the same before and after a turn was a row, whatever
     settings: fc.record({ temperature: number, maxOutputTokens: fc.constant(undefined) }, { requiredKeys: [] }),
   });
   const property = fc.property(over, ({ settings, ...fields }) => {
-    for (const end of [completed(pending), parked(pending), failed(pending)]) {
+    for (const end of [completedSample(pending), parkedSample(pending), failedSample(pending)]) {
       const manifest = { ...end.manifest, settings: settings as { temperature?: number } };
       const turn = { ...end, ...fields, manifest, digest: null };
       const back = rowToTurn(turnToRow(turn));
@@ -59,7 +59,7 @@ test("[D2] [B2] a digest is the same before and after a turn was a row, whatever
 });
 
 test("[D2] any field of a turn, a step or a blob that changes gives another digest", () => {
-  const turn = completed(pending);
+  const turn = completedSample(pending);
   const digest = turnDigest(turn, parts);
   const others: Partial<CompletedTurn>[] = [
     { id: newId() },
@@ -94,13 +94,13 @@ test("[D2] any field of a turn, a step or a blob that changes gives another dige
 const chunk = { id: "c", path: "a.ts", startLine: 1, endLine: 2, contentHash: "h", wasSent: true };
 
 test("[D2] [T2] to put a turn away changes nothing that is sealed", () => {
-  for (const turn of [completed(pending), parked(pending), failed(pending)]) {
+  for (const turn of [completedSample(pending), parkedSample(pending), failedSample(pending)]) {
     assert.equal(turnDigest(archiveTurn(turn, turn.statusAt + 1), parts), turnDigest(turn, parts));
   }
 });
 
 test("[D2] the order of fields and of steps does not count, nor a field that says nothing", () => {
-  const turn = completed(pending);
+  const turn = completedSample(pending);
   const turned = Object.fromEntries(Object.entries(turn).toReversed()) as unknown as CompletedTurn;
   const more = { ...turned, fieldOfALaterVersion: null, another: undefined };
   const steps = parts.steps.toReversed();

@@ -1,8 +1,8 @@
 /**
- * `pg` under the query builder, for servers that restart, fail over and vanish. Whatever changes something is a
- * transaction, and a transaction either happened or did not: where the connection breaks during its COMMIT, its fate is
- * looked up (settled-commits.ts) before anybody is told. So whoever gets an error may ask again, unless the error says
- * that nobody knows.
+ * The query builder's driver on `pg`, for servers that restart, fail over or become unreachable. Everything that changes data
+ * runs in a transaction, and a transaction either happened or did not. If the connection breaks during COMMIT, the outcome
+ * is looked up (settled-commits.ts) before the caller gets a result. So a caller that gets an error may retry, unless the
+ * error states that the outcome is unknown.
  */
 import {
   AbortedTransactionError,
@@ -18,13 +18,13 @@ import {
 import type { Pool, PoolClient } from "pg";
 import { AptoveError } from "../../../domain/errors.ts";
 import { isConnectionLost } from "../postgres-faults.ts";
-import { timelineOf, wasCommitted, type Transaction } from "./settled-commits.ts";
+import { timelineOf, wasCommitted, type PostgresTransaction } from "./settled-commits.ts";
 
 export interface PostgresConnections {
   pool: Pool;
-  /** Settings of each session, by their names in PostgreSQL. */
+  /** Settings of each session. The keys are PostgreSQL's names. */
   settings: Readonly<Record<string, string>>;
-  /** How long the fate of a transaction is asked for. */
+  /** How long to ask for the outcome of a transaction, in milliseconds. */
   settleMs: number;
 }
 
@@ -39,12 +39,12 @@ export function postgresDialect(connections: PostgresConnections): Dialect {
 
 class PostgresServerDriver implements Driver {
   readonly #connections: PostgresConnections;
-  /** Timelines of the sessions that are set up. */
+  /** The timelines of the sessions that are set up, by connection. */
   readonly #ready = new WeakMap<PoolClient, string>();
 
   constructor(connections: PostgresConnections) {
     this.#connections = connections;
-    // A connection that breaks while nobody waits for an answer must not end the process; whoever asks next learns of it.
+    // A connection that breaks while idle must not end the process. The next query on it fails and reports the loss.
     connections.pool.on("connect", (client) => client.on("error", () => undefined));
     connections.pool.on("error", () => undefined);
   }
@@ -92,14 +92,14 @@ class PostgresServerDriver implements Driver {
   }
 }
 
-/** Kinds of statements that change something. */
+/** The kinds of statements that change data. */
 const writing = ["InsertQueryNode", "UpdateQueryNode", "DeleteQueryNode"];
 
 class PostgresServerConnection implements DatabaseConnection {
   readonly #client: PoolClient;
   readonly #timeline: string;
   readonly #connections: PostgresConnections;
-  #transaction: Transaction | null = null;
+  #transaction: PostgresTransaction | null = null;
   #isLost = false;
 
   constructor(client: PoolClient, timeline: string, connections: PostgresConnections) {
@@ -108,7 +108,7 @@ class PostgresServerConnection implements DatabaseConnection {
     this.#connections = connections;
   }
 
-  /** A single statement that changes something is a transaction too: else nobody could tell what became of it. */
+  /** Runs a single statement that changes data as a transaction too. Otherwise its outcome could not be looked up. */
   async executeQuery<Row>({ sql, parameters, query }: CompiledQuery): Promise<QueryResult<Row>> {
     if (this.#transaction !== null || !writing.includes(query.kind)) return await this.#run<Row>(sql, parameters);
     await this.begin();
@@ -126,11 +126,11 @@ class PostgresServerConnection implements DatabaseConnection {
     yield await this.executeQuery<Row>(query);
   }
 
-  /** One round trip: the number is there before anything else is asked. */
+  /** Begins a transaction and reads its number in one round trip, before any other statement runs. */
   async begin(): Promise<void> {
     const text = "begin; select pg_current_xact_id()::text as id";
     const results = await this.#guarded(() => this.#client.query<{ id: string }>(text));
-    // Of two statements there are two results, which the types do not know.
+    // Two statements have two results, but the types declare only one.
     const id = ([results].flat() as { rows: { id: string }[] }[]).at(-1)?.rows[0]?.id ?? "";
     const { processID: processId = 0 } = this.#client as PoolClient & { processID?: number };
     this.#transaction = { id, processId, timeline: this.#timeline };
@@ -150,7 +150,7 @@ class PostgresServerConnection implements DatabaseConnection {
     }
   }
 
-  /** Of a lost connection the server undoes everything by itself. */
+  /** Rolls the transaction back. If the connection is lost, the server does that by itself. */
   async rollback(): Promise<void> {
     const isOpen = this.#transaction !== null;
     this.#transaction = null;

@@ -10,17 +10,17 @@ import { recordStoreSuite } from "../../record-store.suite.ts";
 import type { ImportedTurn, RecordStore } from "../../record-store.ts";
 import {
   ada,
-  completed,
+  completedSample,
   draftOf,
-  finishOf,
+  turnFinishOf,
   noon,
-  open,
+  openSampleTurn,
   openingOf,
-  org,
+  sampleOrgId,
   pendingOf,
   requestOf,
-  runner,
-  runTurn,
+  sampleRunnerId,
+  runSampleTurn,
   sessionOf,
   startSession,
   stepOf,
@@ -31,19 +31,19 @@ import { openPostgresRecords } from "./postgres.ts";
 let server: TestPostgres;
 before(async () => {
   server = await startPostgres();
-  // What a test leaves keeps its place: the next one to fill a table makes it grow.
+  // Deleted rows keep their space, so the next test that fills a table makes it grow.
   await tell("alter system set autovacuum = off");
   await tell("select pg_reload_conf()");
 });
 after(() => server.stop());
 
-/** Where one test keeps its records: a schema of its own is as good as a database, and made in a moment. */
+/** Returns the location of one test's records: a schema of its own is as good as a database, and is quick to make. */
 function newPlace(): { url: string; schema: string } {
   return { url: server.url, schema: `Test's "schema" ${(schemas += 1)}` };
 }
 let schemas = 0;
 
-/** Asks the server directly, with the tables of the schema in reach. */
+/** Connects to the server directly, with the schema's tables in the search path. */
 async function connect(context: TestContext, schema: string): Promise<pg.Client> {
   const client = new pg.Client({ connectionString: server.url });
   await client.connect();
@@ -52,10 +52,10 @@ async function connect(context: TestContext, schema: string): Promise<pg.Client>
   return client;
 }
 
-/** Removes the rows that the test before left: making the tables anew takes longer than most tests do. */
+/** Removes the rows that the previous test left, because making the tables again takes longer than most tests. */
 async function emptied(schema: string): Promise<void> {
   const name = pg.escapeLiteral(schema);
-  // Foreign keys are triggers, and the first setting leaves them out: the tables are emptied in any order.
+  // Foreign keys are triggers. The first setting disables them, so that the tables can be emptied in any order.
   await tell(`
     set session_replication_role = replica;
     do $$ declare found text; begin
@@ -82,7 +82,7 @@ recordStoreSuite("records in PostgreSQL", async (context) => {
   return { store, reopen: () => openPostgresRecords(place) };
 });
 
-test("[B2] a new schema that several open at once is migrated by one of them", async (context) => {
+test("[B2] a new schema that several stores open at once is migrated by one of them", async (context) => {
   const place = newPlace();
   const stores = await Promise.all([1, 2, 3, 4].map(() => openPostgresRecords(place)));
   context.after(() => Promise.all(stores.map((store) => store.close())));
@@ -92,7 +92,7 @@ test("[B2] a new schema that several open at once is migrated by one of them", a
   assert.deepEqual(await second.sessions.get(session.id), session);
 });
 
-test("[B2] without a schema the tables are where the user's search path says", async (context) => {
+test("[B2] without a schema, the user's search path decides where the tables are", async (context) => {
   const place = newPlace();
   const client = await connect(context, "public");
   await client.query("create role member login; create schema member authorization member");
@@ -102,12 +102,12 @@ test("[B2] without a schema the tables are where the user's search path says", a
   const session = await startSession(store);
   const { rows } = await client.query("select id from member.sessions");
   assert.deepEqual(rows, [{ id: session.id }]);
-  // This user may not make schemas, and can use one that is there.
+  // This user may not create schemas, but can use an existing one.
   await assert.rejects(openPostgresRecords({ url, schema: place.schema }), { code: "storage_failed" });
   await (await openPostgresRecords({ url, schema: "member" })).close();
 });
 
-test("[B2] records of a newer version are refused, and not touched", async (context) => {
+test("[B2] records of a newer version are refused and left unchanged", async (context) => {
   const place = newPlace();
   const store = await openPostgresRecords(place);
   await store.close();
@@ -119,7 +119,7 @@ test("[B2] records of a newer version are refused, and not touched", async (cont
   assert.deepEqual(rows, [{ version: dataVersion + 1, runners: null }]);
 });
 
-test("[B3] a full disk is storage_full, and nothing is half written", async (context) => {
+test("[B3] a full disk is storage_full, and no transaction is written in part", async (context) => {
   const place = newPlace();
   const store = await openPostgresRecords(place);
   context.after(() => store.close());
@@ -133,10 +133,10 @@ test("[B3] a full disk is storage_full, and nothing is half written", async (con
   await assert.rejects(store.turns.open(opening), { name: "AptoveError", code: "storage_full" });
   assert.equal(await store.sessions.get(newSession.id), null);
   await client.query("drop trigger full_disk on turns");
-  await open(store, opening);
+  await openSampleTurn(store, opening);
 });
 
-test("[B4] a store outlives the loss of its connections", async (context) => {
+test("[B4] a store survives the loss of its connections", async (context) => {
   const place = newPlace();
   const store = await openPostgresRecords(place);
   context.after(() => store.close());
@@ -149,10 +149,10 @@ test("[B4] a store outlives the loss of its connections", async (context) => {
   await store.sessions
     .get(session.id)
     .catch((error: unknown) => assert.equal((error as { code: string }).code, "storage_failed"));
-  await runTurn(store, session.id);
+  await runSampleTurn(store, session.id);
 });
 
-test("[B1] a server that cannot be reached is storage_failed, and no secret is told", async () => {
+test("[B1] a server that cannot be reached is storage_failed, and the error shows no secret", async () => {
   const url = "postgres://me:s3cret@localhost/none?host=/nowhere";
   await assert.rejects(openPostgresRecords({ url }), (error: { code: string; message: string }) => {
     assert.equal(error.code, "storage_failed");
@@ -161,7 +161,7 @@ test("[B1] a server that cannot be reached is storage_failed, and no secret is t
   });
 });
 
-/** Every method that changes something, in an order in which each has something to do; and what it must say, once or again. */
+/** Calls every method that changes data, in an order in which each has something to change, and checks each result of a first call or a retry. */
 async function changeEverything(
   store: RecordStore,
   ask: <T>(method: () => Promise<T>) => Promise<T>,
@@ -174,33 +174,36 @@ async function changeEverything(
   const opened = await ask(() => store.turns.open(openingOf(draft, { idempotency, leaseMs: 600_000 })));
   assert.ok(opened.outcome === "opened", JSON.stringify(opened));
   const { turn } = opened;
-  assert.equal(await ask(() => store.turns.insertStep(stepOf(turn.id, 1), runner)), true);
-  const renewal = { runnerId: runner, turnIds: [turn.id], leaseMs: 600_000 };
+  assert.equal(await ask(() => store.turns.insertStep(stepOf(turn.id, 1), sampleRunnerId)), true);
+  const renewal = { runnerId: sampleRunnerId, turnIds: [turn.id], leaseMs: 600_000 };
   assert.deepEqual(await ask(() => store.runners.renewLeases(renewal)), [turn.id]);
   const control = { id: newId(), turnId: turn.id, kind: "steer", text: "so", userId: ada, at: noon } as const;
   assert.equal(await ask(() => store.runners.insertControl(control)), true);
-  assert.deepEqual(await ask(() => store.runners.takeControls(runner)), [control]);
-  const end = finishOf(completed(turn), { steps: [stepOf(turn.id, 2)], text: { instruction: "a", answer: "b" } });
+  assert.deepEqual(await ask(() => store.runners.takeControls(sampleRunnerId)), [control]);
+  const end = turnFinishOf(completedSample(turn), {
+    steps: [stepOf(turn.id, 2)],
+    text: { instruction: "a", answer: "b" },
+  });
   assert.deepEqual(await ask(() => store.turns.finish(end)), { outcome: "finished" });
-  const second = await runTurn(store, session.id);
+  const second = await runSampleTurn(store, session.id);
   const move = { sessionId: session.id, from: second.id, to: turn.id, userId: ada, at: noon };
   assert.deepEqual(await ask(() => store.sessions.moveHead(move)), { outcome: "moved" });
   assert.notEqual(await ask(() => store.sessions.update(session.id, { archivedAt: noon }, noon)), null);
 
-  const lost = await open(store, openingOf(draftOf(await startSession(store)), { leaseMs: 0 }));
+  const lost = await openSampleTurn(store, openingOf(draftOf(await startSession(store)), { leaseMs: 0 }));
   const taking = { runnerId: "rescuer", leaseMs: 600_000, deadRunnerIds: [], limit: 1, turnId: lost.id };
   assert.equal((await ask(() => store.runners.takeLostTurns(taking)))[0]?.id, lost.id);
   const purged = await startSession(store);
-  await runTurn(store, purged.id);
+  await runSampleTurn(store, purged.id);
   assert.equal(await ask(() => store.purges.purgeSession(purged.id, [])), true);
 
   const user: User = {
-    ...{ id: newId(), orgId: org, name: "Ada", role: "admin", createdAt: noon },
+    ...{ id: newId(), orgId: sampleOrgId, name: "Ada", role: "admin", createdAt: noon },
     ...{ email: null, externalId: null, disabledAt: null },
   };
   assert.equal(await ask(() => store.people.insertUser(user)), true);
   const code: PairingCode = {
-    ...{ id: newId(), orgId: org, userId: user.id, hash: newId(), createdAt: noon, expiresAt: noon + 10 },
+    ...{ id: newId(), orgId: sampleOrgId, userId: user.id, hash: newId(), createdAt: noon, expiresAt: noon + 10 },
     ...{ triesLeft: 5, claimedAt: null, keyId: null, workspaceId: null },
   };
   await ask(() => store.devices.insertCode(code));
@@ -210,7 +213,7 @@ async function changeEverything(
   };
   const claim = { hash: code.hash, at: noon, key, deviceIds: [newId()] };
   assert.equal((await ask(() => store.devices.claimCode(claim))).outcome, "claimed");
-  assert.equal(await ask(() => store.keys.update({ orgId: org, id: key.id }, { revokedAt: noon })), true);
+  assert.equal(await ask(() => store.keys.update({ orgId: sampleOrgId, id: key.id }, { revokedAt: noon })), true);
   return {
     session: await store.sessions.get(session.id),
     statuses: (await store.turns.list(session.id, { limit: 10 })).map(({ status }) => status),
@@ -220,7 +223,7 @@ async function changeEverything(
   };
 }
 
-test("[B3] [T13] a commit that is not answered is looked up: whatever was asked happens once, and is told as it is", async (context) => {
+test("[B3] [T13] a commit without a response is looked up: each request happens once and returns what happened", async (context) => {
   const place = newPlace();
   const proxy = await startCuttingProxy(server.url);
   context.after(() => proxy.stop());
@@ -239,14 +242,14 @@ test("[B3] [T13] a commit that is not answered is looked up: whatever was asked 
   }
 });
 
-test("[B3] an import, which reads what it is given once, is either there or not when its commit is cut", async (context) => {
+test("[B3] an import, which reads its turns once, is stored fully or not at all when its commit is cut off", async (context) => {
   const proxy = await startCuttingProxy(server.url);
   context.after(() => proxy.stop());
   const store = await openPostgresRecords({ ...newPlace(), url: proxy.url });
   context.after(() => store.close());
   for (const cut of cuts) {
     const session = { ...sessionOf(), lastSequence: 1 };
-    const turn = completed(pendingOf(draftOf(session), 1));
+    const turn = completedSample(pendingOf(draftOf(session), 1));
     async function* turns(): AsyncGenerator<ImportedTurn> {
       yield { turn, steps: [], text: { instruction: "a", answer: "b" } };
     }
@@ -258,23 +261,23 @@ test("[B3] an import, which reads what it is given once, is either there or not 
   }
 });
 
-test("[B4] what is asked while the server restarts waits for it", async (context) => {
+test("[B4] a request that is sent while the server restarts waits for it", async (context) => {
   const proxy = await startCuttingProxy(server.url);
   context.after(() => proxy.stop());
   const store = await openPostgresRecords({ ...newPlace(), url: proxy.url });
   context.after(() => store.close());
   const session = await startSession(store);
   const down = proxy.goDown();
-  const asked = Promise.all([store.sessions.get(session.id), runTurn(store, session.id)]);
+  const asked = Promise.all([store.sessions.get(session.id), runSampleTurn(store, session.id)]);
   await down;
   proxy.comeBack();
   const [found, turn] = await asked;
-  // Either may be first when it is back.
+  // Either request may run first when the server is back.
   assert.equal(found?.id, session.id);
   assert.equal(turn.sequence, 1);
 });
 
-test("[B2] a program goes on with data of the next version where that only added something, and is refused where not", async (context) => {
+test("[B2] a program continues with data of the next version if that version only added something, and is refused otherwise", async (context) => {
   const place = newPlace();
   const running = await openPostgresRecords(place);
   context.after(() => running.close());
@@ -299,12 +302,12 @@ test("[B2] a program goes on with data of the next version where that only added
     ...about,
     known: dataVersion + 1,
   });
-  // The one that runs goes on, and one of its version can begin.
-  const turn = await runTurn(running, session.id);
+  // The program that runs continues, and a new one of its version can start.
+  const turn = await runSampleTurn(running, session.id);
   const started = await openPostgresRecords(place);
   context.after(() => started.close());
   assert.deepEqual(await started.turns.get(turn.id), turn);
-  assert.equal((await runTurn(next, session.id)).sequence, 2);
+  assert.equal((await runSampleTurn(next, session.id)).sequence, 2);
   assert.equal((await started.storage.about()).version, dataVersion + 1, "it leaves the version as it is");
 
   const last = [...migrations, nextOf(true), { statements: () => ["alter table moods add column x text"] }];
@@ -313,7 +316,7 @@ test("[B2] a program goes on with data of the next version where that only added
   await assert.rejects(openPostgresRecords({ ...place, migrations: last.slice(0, -1) }), { code: "data_newer" });
 });
 
-test("[B2] a migration that must wait for too long says so, changes nothing, and holds nobody up", async (context) => {
+test("[B2] a migration that would have to wait too long fails with that reason, changes nothing, and blocks no other process", async (context) => {
   const place = newPlace();
   await (await openPostgresRecords(place)).close();
   const client = await connect(context, place.schema);

@@ -1,6 +1,6 @@
 /**
- * PostgreSQL, for a team on several machines. The `pg` package is loaded when a store is opened, so that the
- * embedded case does not pay for it.
+ * PostgreSQL, for a team on several machines. The `pg` package is loaded only when a store is opened, so an embedded
+ * program without PostgreSQL does not load it.
  */
 import { setTimeout as delay } from "node:timers/promises";
 import { Kysely, sql, type Transaction } from "kysely";
@@ -11,43 +11,43 @@ import { isUndefinedTable } from "../faults.ts";
 import type { DataVersion } from "../migrations/migrate.ts";
 import type { Migration } from "../migrations/migrations.ts";
 import { postgresDialect } from "./postgres-driver.ts";
-import { mayAskAgain } from "../postgres-faults.ts";
+import { isRetryable } from "../postgres-faults.ts";
 import { sqlRecords, type SqlEngine } from "../sql-records.ts";
 import type { Tables } from "../tables.ts";
 
 export interface PostgresOptions {
-  /** As libpq takes it, `sslmode` and the files of certificates included. */
+  /** The connection URL in libpq's form, including `sslmode` and the certificate files. */
   url: string;
-  /** Holds the tables, and is made when it is not there; without it, the user's own search path says where they are. */
+  /** The schema of the tables. It is created if it does not exist. Absent: the user's search path decides. */
   schema?: string;
-  /** Connections that are open at once, and until when one must be had. */
+  /** The maximum number of open connections, and how long a caller waits for one, in milliseconds. */
   poolMax?: number;
   connectMs?: number;
-  /** After that the server ends a statement, a wait for a lock, and a transaction of which nothing is heard. */
+  /** The server ends a statement, a wait for a lock, and an idle transaction after these times, in milliseconds. */
   statementMs?: number;
   lockMs?: number;
   idleInTransactionMs?: number;
-  /** After so long without traffic the system asks whether the server is still there. */
+  /** The system checks whether the server is alive after this many milliseconds without traffic. */
   keepAliveMs?: number;
-  /** What the server's lists of sessions show. */
+  /** The name that the server's list of sessions shows. */
   applicationName?: string;
-  /** Given, once, a way to ask what the connections do. */
+  /** Called once with a function that returns the current use of the connections. */
   onPool?: (use: () => PoolUse) => void;
-  /** What other versions of the program would do; for tests of upgrades. */
+  /** Migrations instead of the program's own, to test upgrades between versions. */
   migrations?: readonly Migration[];
 }
 
-/** Connections; `waiting`: calls that wait for one. */
+/** The number of connections. `waiting` is the number of calls that wait for one. */
 export interface PoolUse {
   open: number;
   idle: number;
   waiting: number;
 }
 
-/** Any number will do, as long as every process takes the same one. */
+/** The key of the migration lock. Its value does not matter, but every process must use the same one. */
 const migrationLock = 4_711_260_001;
 const bigintOid = 20;
-/** The server ends a statement by itself; where even that is not heard, the connection is given up. */
+/** How long to wait after the server's own statement timeout before giving the connection up. */
 const answerMarginMs = 5_000;
 
 const defaults = {
@@ -71,17 +71,18 @@ export async function openPostgresRecords({ migrations, onPool, ...options }: Po
   const db = open(onPool === undefined ? {} : { onPool });
   const engine: SqlEngine = {
     db,
-    // What is to be rewritten may be much: no statement of a migration is ended for that.
+    // A migration may rewrite many rows, so its statements have no timeout.
     forMigrating: () => open({ poolMax: 1, statementMs: 0, idleInTransactionMs: 0 }),
-    again: (work) => again(work, limits.recordsRetryMs),
-    // A language's collation would order ids in its own way.
+    retry: (work) => retryFor(work, limits.recordsRetryMs),
+    // The collation of a language would order ids differently.
     idType: 'text collate "C"',
     dialect: {
-      hold: (strength) => sql.raw(`for ${strength}`),
+      lockRows: (strength) => sql.raw(`for ${strength}`),
       now: () => sql<number>`(extract(epoch from clock_timestamp()) * 1000)::bigint`,
-      alone: (name) => sql`select pg_advisory_xact_lock(hashtextextended(${name}, 0))`,
-      // A language's collation would lower letters in its own way.
-      has: ({ text, folded }, word) => sql`strpos(coalesce(${folded}, lower(${text} collate "C")), ${word}) > 0`,
+      exclusiveLock: (name) => sql`select pg_advisory_xact_lock(hashtextextended(${name}, 0))`,
+      // The collation of a language would lower letters differently.
+      containsWord: ({ text, folded }, word) =>
+        sql`strpos(coalesce(${folded}, lower(${text} collate "C")), ${word}) > 0`,
     },
     readVersion,
     async writeVersion(tx, { version, oldest }) {
@@ -111,7 +112,7 @@ function openDatabase(pg: typeof import("pg").default, settings: Settings): Kyse
     keepAlive: true,
     keepAliveInitialDelayMillis: settings.keepAliveMs,
     application_name: settings.applicationName,
-    // Counts and times fit a double; pg would hand out strings.
+    // Counts and times fit a double; pg would return strings.
     types: {
       getTypeParser: (oid: number, format?: "text" | "binary") =>
         oid === bigintOid ? Number : pg.types.getTypeParser(oid, format as "text"),
@@ -129,20 +130,20 @@ function openDatabase(pg: typeof import("pg").default, settings: Settings): Kyse
   });
 }
 
-/** Asks again what changed nothing, for a while: a server that restarts or fails over is back soon. */
-async function again<T>(work: () => Promise<T>, withinMs: number): Promise<T> {
+/** Retries work that changed nothing, for a limited time: a server that restarts or fails over is soon back. */
+async function retryFor<T>(work: () => Promise<T>, withinMs: number): Promise<T> {
   const deadline = performance.now() + withinMs;
   for (let pause = 20; ; pause = Math.min(pause * 2, 500)) {
     try {
       return await work();
     } catch (error) {
-      if (!mayAskAgain(error) || performance.now() + pause > deadline) throw error;
+      if (!isRetryable(error) || performance.now() + pause > deadline) throw error;
     }
     await delay(pause * (0.5 + Math.random() / 2));
   }
 }
 
-/** Returns 0 for both before the first migration. */
+/** Returns version 0 before the first migration. */
 async function readVersion(db: Kysely<Tables>): Promise<DataVersion> {
   try {
     const { rows } = await sql<DataVersion>`select version, oldest from schema_version`.execute(db);
@@ -153,7 +154,7 @@ async function readVersion(db: Kysely<Tables>): Promise<DataVersion> {
   }
 }
 
-/** Looks first: a user who may not make schemas can still use one that was made for them. */
+/** Creates the schema unless it exists. A user who may not create schemas can still use an existing one. */
 async function makeSchema(tx: Transaction<Tables>, schema: string): Promise<void> {
   const { rows } = await sql<{ exists: boolean }>`
     select to_regnamespace(quote_ident(${schema})) is not null as exists`.execute(tx);

@@ -1,39 +1,39 @@
 /**
- * JSON without the fields that say nothing. Most turns have no skipped files, no settings, no warnings: a row
- * that spells that out is half noise. A template names the fields and the value that goes without saying.
- * It is part of the stored format: a template's value may not be changed without a migration.
+ * JSON without the fields that have their default value. Most turns have no skipped files, no settings, no warnings, and
+ * spelling that out would fill half of each row. A template names the fields and their defaults. It is part of the stored
+ * format: a default may not be changed without a migration.
  */
 import { isDeepStrictEqual } from "node:util";
 import { isRecord } from "../../../system/guards.ts";
 
-export interface Template {
+export interface DefaultFields {
   readonly [field: string]: unknown;
 }
 
-export function leanJson(value: object, unsaid: Template): string {
-  return JSON.stringify(drop(value, unsaid));
+export function leanJson(value: object, defaults: DefaultFields): string {
+  return JSON.stringify(drop(value, defaults));
 }
 
-/** Gives back what `leanJson` was given; the caller says of which type that was. */
-export function fullJson(text: string, unsaid: Template): Record<string, unknown> {
-  return fill(JSON.parse(text) as Record<string, unknown>, unsaid);
+/** Returns the value that `leanJson` received. The caller knows its type. */
+export function fullJson(text: string, defaults: DefaultFields): Record<string, unknown> {
+  return fill(JSON.parse(text) as Record<string, unknown>, defaults);
 }
 
-function drop(value: object, unsaid: Template): Record<string, unknown> {
-  const said = Object.entries(value).filter(
-    ([field, content]) => !(field in unsaid && isDeepStrictEqual(content, unsaid[field])),
+function drop(value: object, defaults: DefaultFields): Record<string, unknown> {
+  const kept = Object.entries(value).filter(
+    ([field, content]) => !(field in defaults && isDeepStrictEqual(content, defaults[field])),
   );
   return Object.fromEntries(
-    said.map(([field, content]) => {
-      const usual = unsaid[field];
+    kept.map(([field, content]) => {
+      const usual = defaults[field];
       return [field, isRecord(content) && isRecord(usual) ? drop(content, usual) : content];
     }),
   );
 }
 
-function fill(kept: Record<string, unknown>, unsaid: Template): Record<string, unknown> {
+function fill(kept: Record<string, unknown>, defaults: DefaultFields): Record<string, unknown> {
   const value = { ...kept };
-  for (const [field, usual] of Object.entries(unsaid)) {
+  for (const [field, usual] of Object.entries(defaults)) {
     const content = value[field];
     if (content === undefined)
       value[field] = typeof usual === "object" && usual !== null ? structuredClone(usual) : usual;

@@ -1,4 +1,4 @@
-/** A session as a row, and back. */
+/** Converts a session to a row, and back. */
 import type { Session } from "../../../domain/session.ts";
 import { foldedText, storableText } from "../../search-text.ts";
 import { fullJson, leanJson } from "./lean-json.ts";

@@ -1,4 +1,4 @@
-/** The texts of a turn as search has them (S8). */
+/** The texts of a turn in the form that search needs (S8). */
 import type { TurnText } from "../../record-store.ts";
 import { foldedText, storableText } from "../../search-text.ts";
 import type { TextRow } from "../tables.ts";
@@ -14,7 +14,7 @@ export function textToRow(text: TurnText): Omit<TextRow, "session_id" | "sequenc
   };
 }
 
-/** Null where both engines fold the text in the same way by themselves. */
+/** Returns null if both database engines fold the text in the same way by themselves. */
 function foldedWhereNeeded(storable: string): string | null {
   const folded = foldedText(storable);
   return folded === storable.replace(/[A-Z]+/g, (letters) => letters.toLowerCase()) ? null : folded;

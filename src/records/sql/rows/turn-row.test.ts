@@ -3,7 +3,7 @@ import { test } from "node:test";
 import * as fc from "fast-check";
 import { anyCharacter } from "../../../../testing/any-character.ts";
 import { archiveTurn, type FinishedTurn, type PendingTurn, type Turn } from "../../../domain/turn.ts";
-import { completed, draftOf, failed, parked, pendingOf, sessionOf } from "../../suite/samples.ts";
+import { completedSample, draftOf, failedSample, parkedSample, pendingOf, sessionOf } from "../../suite/samples.ts";
 import { rowToTurn, turnToRow } from "./turn-row.ts";
 
 const usage = fc.record(
@@ -13,7 +13,7 @@ const usage = fc.record(
 const anyText = fc.string({ unit: anyCharacter });
 const model = fc.oneof(fc.constantFrom("m", "__proto__", "usage"), anyText);
 
-/** What the row leaves out, or tells in another way, is made to come up often. */
+/** Turns in which the values that a row omits or shortens are frequent. */
 const pending: fc.Arbitrary<PendingTurn> = fc
   .record({
     model,
@@ -40,7 +40,7 @@ const pending: fc.Arbitrary<PendingTurn> = fc
 const finished: fc.Arbitrary<FinishedTurn> = fc
   .record({
     turn: pending,
-    end: fc.constantFrom(completed, parked, failed),
+    end: fc.constantFrom(completedSample, parkedSample, failedSample),
     usage,
     otherModels: fc.dictionary(model, usage, { maxKeys: 2, noNullPrototype: true }),
     isOnlyModel: fc.boolean(),
@@ -54,7 +54,7 @@ const finished: fc.Arbitrary<FinishedTurn> = fc
   });
 
 function roundTrip(turn: Turn): Turn {
-  // Engines keep text as UTF-8: what cannot be said in it must not reach them.
+  // Database engines keep text as UTF-8, so a row must not contain what UTF-8 cannot express.
   const row = Object.entries(turnToRow(turn)).map(([column, value]) => [
     column,
     typeof value === "string" ? Buffer.from(value).toString() : value,
@@ -62,7 +62,7 @@ function roundTrip(turn: Turn): Turn {
   return rowToTurn(Object.fromEntries(row) as ReturnType<typeof turnToRow>);
 }
 
-test("[T3] any turn is the same after it was a row: pending, completed, waiting, failed or archived", () => {
+test("[T3] any turn reads back from its row unchanged: pending, completed, waiting, failed or archived", () => {
   fc.assert(fc.property(pending, (turn) => assert.deepEqual(roundTrip(turn), turn)));
   fc.assert(fc.property(finished, (turn) => assert.deepEqual(roundTrip(turn), turn)));
   fc.assert(
@@ -73,10 +73,10 @@ test("[T3] any turn is the same after it was a row: pending, completed, waiting,
   );
 });
 
-test("[K1] a row is as large as what there is to say, at any depth of the history", () => {
+test("[K1] the size of a row depends on its content, not on the depth of the history", () => {
   const sizeAt = (depth: number): number => {
     const turn = pendingOf(draftOf(sessionOf(), { depth, provider: "offline", model: "offline-1" }), depth);
-    return JSON.stringify(turnToRow(completed(turn))).length;
+    return JSON.stringify(turnToRow(completedSample(turn))).length;
   };
   assert.ok(sizeAt(10) < 1_024, `a row takes ${sizeAt(10)} bytes`);
   assert.ok(sizeAt(100_000) - sizeAt(10) < 20);

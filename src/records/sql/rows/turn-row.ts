@@ -1,9 +1,9 @@
-/** A turn as a row, and back: every member of the union (T3). Rows are many, so they repeat nothing. */
+/** Converts a turn to a row, and back, for every member of the union (T3). There are many rows, so they repeat nothing. */
 import { isDeepStrictEqual } from "node:util";
 import type { Kysely } from "kysely";
 import type { Turn, TurnBlobs } from "../../../domain/turn.ts";
 import type { RunSummary } from "../../../domain/usage.ts";
-import { fullJson, leanJson, type Template } from "./lean-json.ts";
+import { fullJson, leanJson, type DefaultFields } from "./lean-json.ts";
 import type { Tables, TurnRow } from "../tables.ts";
 
 const defaultsOfAll = {
@@ -30,7 +30,7 @@ const defaultsOfFinished = {
   chain: { account: null, responseId: null, previousResponseId: null, expiresAt: null },
   run: { usage: { cached: 0, reasoning: 0 } },
 };
-const defaults: Record<Turn["status"], Template> = {
+const defaults: Record<Turn["status"], DefaultFields> = {
   pending: defaultsOfAll,
   completed: { ...defaultsOfFinished, stopReason: "stop", finalMessage: null },
   awaiting_tool_results: { ...defaultsOfFinished, stopReason: "tool_calls", finalMessage: null },
@@ -39,9 +39,9 @@ const defaults: Record<Turn["status"], Template> = {
 };
 
 export function turnToRow(turn: Turn): TurnRow {
-  const { runnerId, leaseExpiresAt, ...said } =
+  const { runnerId, leaseExpiresAt, ...stored } =
     turn.status === "pending" ? turn : { ...turn, runnerId: null, leaseExpiresAt: null };
-  const { id, sessionId, parentId, sequence, depth, kind, status, createdBy, createdAt, ...rest } = said;
+  const { id, sessionId, parentId, sequence, depth, kind, status, createdBy, createdAt, ...rest } = stored;
   const run = "run" in rest ? { run: withoutOnlyModel(rest.run, turn.model) } : {};
   const doc = { ...rest, ...run, blobs: mapKeys(turn.blobs, (key) => shortKey(id, key)) };
   return {
@@ -80,7 +80,7 @@ export function rowToTurn(row: TurnRow): Turn {
   return { ...doc, ...columns, ...lease, ...run, blobs } as unknown as Turn;
 }
 
-/** Most runs call one model, the turn's own: then `byModel` only repeats `usage`. */
+/** A run summary without `byModel` where that only repeats `usage`: most runs call one model, the turn's own. */
 type ShortRun = Omit<RunSummary, "byModel"> & Partial<RunSummary>;
 
 function withoutOnlyModel(run: RunSummary, model: string): ShortRun {
@@ -92,7 +92,7 @@ function withOnlyModel(run: ShortRun, model: string): RunSummary {
   return { byModel: { [model]: { ...run.usage } }, ...run };
 }
 
-/** A blob in the turn's own folder is named from there: `./run.json`. No key begins with a dot and a slash. */
+/** Shortens the key of a blob in the turn's own folder to `./run.json`, for example. No full key begins with a dot and a slash. */
 function shortKey(turnId: string, key: string): string {
   const folder = `turns/${turnId}/`;
   return key.startsWith(folder) ? `./${key.slice(folder.length)}` : key;
@@ -106,7 +106,7 @@ function mapKeys({ opening, run, state }: TurnBlobs, map: (key: string) => strin
   return { opening: map(opening), run: run === null ? null : map(run), state: state === null ? null : map(state) };
 }
 
-export async function findTurn(db: Kysely<Tables>, id: string): Promise<Turn | null> {
+export async function selectTurn(db: Kysely<Tables>, id: string): Promise<Turn | null> {
   const row = await db.selectFrom("turns").selectAll().where("id", "=", id).executeTakeFirst();
   return row === undefined ? null : rowToTurn(row);
 }

@@ -1,7 +1,7 @@
 /**
- * better-sqlite3 under the query builder, for a file that several processes use at once (B4). The builder's
- * own driver begins transactions that fail when another process writes in between, and waits for a lock by
- * holding up the whole process. This one takes the write lock first, and waits for it without blocking.
+ * The query builder's driver on better-sqlite3, for a file that several processes use at once (B4). The builder's own driver
+ * begins transactions that fail when another process writes in between, and blocks the whole process while it waits for a
+ * lock. This driver takes the write lock first, and waits for it without blocking.
  */
 import { setTimeout as delay } from "node:timers/promises";
 import type Database from "better-sqlite3";
@@ -17,9 +17,9 @@ import {
 } from "kysely";
 import { isSqliteBusy } from "../../../system/sqlite-begin.ts";
 
-/** How long a writer waits for the transactions of others; ours take a few milliseconds. */
+/** How long a writer waits for the transactions of other processes, in milliseconds. Ours take a few. */
 const lockWaitMs = 10_000;
-/** Longest pause between two looks at the lock. */
+/** The longest pause between two attempts to get the lock, in milliseconds. */
 const lockPauseMaxMs = 10;
 
 export function sqliteDialect(database: Database.Database): Dialect {
@@ -31,7 +31,7 @@ export function sqliteDialect(database: Database.Database): Dialect {
   };
 }
 
-/** The builder lets one caller at a time have the connection, and a transaction keeps it to its end. */
+/** The driver. The builder gives the connection to one caller at a time, and a transaction keeps it until its end. */
 class SqliteFileDriver implements Driver {
   readonly #database: Database.Database;
   readonly #connection: SqliteFileConnection;
@@ -55,7 +55,7 @@ class SqliteFileDriver implements Driver {
     await this.#connection.run("commit", []);
   }
 
-  /** A full device ends a transaction by itself; to roll it back again would hide that error behind another. */
+  /** Rolls back an open transaction. A full device ends a transaction by itself; a second rollback would hide that error behind another. */
   async rollbackTransaction(): Promise<void> {
     if (this.#database.inTransaction) await this.#connection.run("rollback", []);
   }
@@ -67,14 +67,14 @@ class SqliteFileDriver implements Driver {
   }
 }
 
-/** Some times what the program has. */
+/** The maximum number of prepared statements: several times as many as the program has. */
 const statementsMax = 500;
 
 class SqliteFileConnection implements DatabaseConnection {
   readonly #database: Database.Database;
   /**
-   * Each statement is prepared once. All values are parameters, but lists of them have as many places as values: of a search
-   * the text may be another each time, so the oldest go.
+   * The prepared statements by their text. All values are parameters, but a list has one placeholder per value, and the text of
+   * a search may differ each time; so the oldest statements are dropped.
    */
   readonly #statements = new Map<string, Database.Statement>();
 
@@ -90,7 +90,7 @@ class SqliteFileConnection implements DatabaseConnection {
     yield await this.executeQuery<Row>(query);
   }
 
-  /** Waits while another process writes. Inside a transaction there is nothing to wait for. */
+  /** Runs the statement, and waits while another process writes. Inside a transaction there is nothing to wait for. */
   async run(text: string, parameters: readonly unknown[]): Promise<QueryResult<unknown>> {
     const deadline = performance.now() + lockWaitMs;
     for (let pause = 1; ; pause = Math.min(pause * 2, lockPauseMaxMs)) {

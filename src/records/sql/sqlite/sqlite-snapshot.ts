@@ -1,17 +1,17 @@
-/** A copy of an SQLite store as it is at one moment, while others go on writing to it. */
+/** A copy of an SQLite store at one moment, while other processes continue to write to it. */
 import { closeSync, openSync, rmSync } from "node:fs";
 import { dirname } from "node:path";
 import Database from "better-sqlite3";
 import { syncFileBlocking, syncFolderBlocking } from "../../../system/durable-files.ts";
 import { recordsFault } from "../faults.ts";
 
-/** The copy is whole and on the medium when this returns; `to` is a new file (0600). Writers are not held up. */
+/** Copies the store to the new file `to` (mode 0600). The copy is complete and durable on return. Writers are not blocked. */
 export function snapshotSqlite({ from, to }: { from: string; to: string }): void {
   try {
     closeSync(openSync(to, "wx", 0o600));
     const database = new Database(from, { fileMustExist: true, timeout: 10_000 });
     try {
-      // One read transaction; what is written beside it is not in it. It takes an empty file for none.
+      // The copy is one read transaction and contains no concurrent writes. SQLite treats the empty file as a new database.
       database.prepare("vacuum into ?").run(to);
     } finally {
       database.close();
@@ -24,7 +24,7 @@ export function snapshotSqlite({ from, to }: { from: string; to: string }): void
   }
 }
 
-/** Of all turns, in no order. */
+/** Yields the ids of all turns. The order is undefined. */
 export function* turnIdsIn(file: string): Generator<string> {
   const database = new Database(file, { readonly: true, fileMustExist: true });
   try {

@@ -11,15 +11,15 @@ import { AptoveError } from "../../../domain/errors.ts";
 import { recordStoreSuite } from "../../record-store.suite.ts";
 import {
   ada,
-  completed,
+  completedSample,
   draftOf,
-  finish,
-  open,
+  finishSampleTurn,
+  openSampleTurn,
   openingOf,
-  org,
-  read,
-  runFork,
-  runTurn,
+  sampleOrgId,
+  readSession,
+  runSampleFork,
+  runSampleTurn,
   sessionOf,
   startSession,
 } from "../../suite/samples.ts";
@@ -33,7 +33,7 @@ async function temporaryFile(context: TestContext): Promise<string> {
   return join(folder, "data", "records.db");
 }
 
-/** Reads or changes the file behind the store's back. */
+/** Reads or changes the file without the store. */
 async function withDatabase<T>(file: string, work: (database: Database.Database) => T): Promise<T> {
   const database = new Database(file, { fileMustExist: true });
   try {
@@ -43,7 +43,7 @@ async function withDatabase<T>(file: string, work: (database: Database.Database)
   }
 }
 
-/** A file with the tables and nothing in them: to make them takes longer than most tests do. */
+/** The content of a file with empty tables. Making the tables takes longer than most tests. */
 let emptyFile: Buffer | undefined;
 
 async function placeEmptyFile(context: TestContext, file: string): Promise<void> {
@@ -64,7 +64,7 @@ recordStoreSuite("records in SQLite", async (context) => {
   return { store, reopen: () => openSqliteRecords({ file }) };
 });
 
-test("[B3] [B4] of two writers on one file one is killed: every acknowledged turn is there, and the other goes on", async (context) => {
+test("[B3] [B4] when one of two writers on one file is killed, every acknowledged turn is stored, and the other writer continues", async (context) => {
   const file = await temporaryFile(context);
   const acknowledged = new Map<string, string>();
   const survivor = new Writer(context, file);
@@ -91,7 +91,7 @@ test("[B3] [B4] of two writers on one file one is killed: every acknowledged tur
     const statuses = status === "pending" ? ["pending", "completed"] : ["completed"];
     assert.ok(statuses.includes(turn?.status ?? "missing"), `turn ${turnId} is ${turn?.status}, and was ${status}`);
   }
-  const { sessions } = await store.sessions.list({ orgId: org, userId: ada, limit: 10 });
+  const { sessions } = await store.sessions.list({ orgId: sampleOrgId, userId: ada, limit: 10 });
   assert.equal(sessions.length, 4);
   for (const session of sessions) {
     const turns = await store.turns.list(session.id, { limit: 10_000 });
@@ -125,7 +125,7 @@ class Writer {
     this.#ended = new Promise((resolve) => lines.on("close", resolve));
   }
 
-  /** Waits until so many more writes were acknowledged; rejects where the process ends before. */
+  /** Waits until this many more writes were acknowledged. Rejects if the process ends before that. */
   async acknowledges(count: number): Promise<void> {
     const until = this.#lines + count;
     const enough = new Promise<void>((resolve) => {
@@ -141,7 +141,7 @@ class Writer {
   }
 }
 
-test("[B2] a new file that several open at once is migrated by one of them", async (context) => {
+test("[B2] a new file that several stores open at once is migrated by one of them", async (context) => {
   const file = await temporaryFile(context);
   const stores = await Promise.all([1, 2, 3, 4].map(() => openSqliteRecords({ file })));
   context.after(() => Promise.all(stores.map((store) => store.close())));
@@ -151,7 +151,7 @@ test("[B2] a new file that several open at once is migrated by one of them", asy
   assert.deepEqual(await second.sessions.get(session.id), session);
 });
 
-test("[B2] records of a newer version are used where that only added something, else refused, and not touched", async (context) => {
+test("[B2] records of a newer version are used if that version only added something, else refused and left unchanged", async (context) => {
   const file = await temporaryFile(context);
   const store = await openSqliteRecords({ file });
   await startSession(store);
@@ -173,7 +173,7 @@ test("[B2] records of a newer version are used where that only added something, 
 });
 
 test(
-  "[B6] the file is for its owner only, and so is its folder",
+  "[B6] only the owner can read the file and its folder",
   { skip: process.platform === "win32" },
   async (context) => {
     const file = await temporaryFile(context);
@@ -201,39 +201,39 @@ test("[K1] a fork, a rerun, a continue and a head move write as many rows below 
   const { id } = await startSession(store);
   const costs: number[][] = [];
   for (let depth = 1; depth <= 1_000; depth += 1) {
-    await runTurn(store, id);
+    await runSampleTurn(store, id);
     if (depth !== 10 && depth !== 1_000) continue;
     const [head, parent] = await store.turns.list(id, { limit: 2 });
     assert.ok(head !== undefined && parent !== undefined);
     const place = { parentId: parent.id, depth: head.depth, rerunOf: head.id };
-    const rerun = draftOf(await read(store, id), place);
+    const rerun = draftOf(await readSession(store, id), place);
     const move = { sessionId: id, userId: ada, at: 0 };
     costs.push([
-      await rowsOf(() => runFork(store, head)),
+      await rowsOf(() => runSampleFork(store, head)),
       await rowsOf(async () => {
-        const turn = await open(store, openingOf(rerun, { expectedHead: head.id }));
-        await finish(store, completed(turn), { head: { from: head.id } });
+        const turn = await openSampleTurn(store, openingOf(rerun, { expectedHead: head.id }));
+        await finishSampleTurn(store, completedSample(turn), { head: { from: head.id } });
       }),
       await rowsOf(() => store.sessions.moveHead({ ...move, from: rerun.id, to: head.id })),
-      await rowsOf(() => runTurn(store, id)),
+      await rowsOf(() => runSampleTurn(store, id)),
     ]);
   }
-  // A fork: its session, turn and author, and the end of both. A rerun and a continue: no session, no new author.
+  // A fork writes its session, turn and author, and the end of both. A rerun and a continue write no session and no author.
   assert.deepEqual(costs, [
     [5, 4, 2, 4],
     [5, 4, 2, 4],
   ]);
 });
 
-test("[K1] a turn has no statement of its own: whatever its values are, those of earlier turns do", async (context) => {
+test("[K1] a turn needs no new statements: its values are parameters of the statements that earlier turns prepared", async (context) => {
   const database = openDatabase(await temporaryFile(context));
   const prepare = context.mock.method(database, "prepare");
   const store = await sqlRecords(sqliteEngine(database));
   context.after(() => store.close());
   const { id } = await startSession(store);
   const runOne = async (at: number): Promise<void> => {
-    const turn = await open(store, openingOf(draftOf(await read(store, id), { createdAt: at })));
-    await finish(store, { ...completed(turn), statusAt: at + 1 });
+    const turn = await openSampleTurn(store, openingOf(draftOf(await readSession(store, id), { createdAt: at })));
+    await finishSampleTurn(store, { ...completedSample(turn), statusAt: at + 1 });
   };
   await runOne(1_000);
   const before = prepare.mock.callCount();
@@ -242,7 +242,7 @@ test("[K1] a turn has no statement of its own: whatever its values are, those of
   assert.deepEqual(own, []);
 });
 
-test("[B3] a full device is storage_full; nothing is half written, and the store works again with room", async (context) => {
+test("[B3] a full device is storage_full; no transaction is written in part, and the store works again when there is room", async (context) => {
   const file = await temporaryFile(context);
   const database = openDatabase(file);
   const store = await sqlRecords(sqliteEngine(database));
@@ -257,14 +257,14 @@ test("[B3] a full device is storage_full; nothing is half written, and the store
   await assert.rejects(store.turns.open(openingOf(large, { newSession })), isFull);
   await assert.rejects(store.sessions.insert(sessionOf({ description: "x".repeat(100_000) })), isFull);
   assert.equal(await store.sessions.get(newSession.id), null);
-  assert.deepEqual(await read(store, before.id), before);
+  assert.deepEqual(await readSession(store, before.id), before);
 
   database.pragma("max_page_count = 100000");
-  await open(store, openingOf(large, { newSession }));
-  await runTurn(store, before.id);
+  await openSampleTurn(store, openingOf(large, { newSession }));
+  await runSampleTurn(store, before.id);
 });
 
-test("[B3] a file that is no database, a folder, and a damaged row are storage_failed, never empty", async (context) => {
+test("[B3] a file that is no database, a folder, and a damaged row are storage_failed, never an empty result", async (context) => {
   const file = await temporaryFile(context);
   const isFault = { name: "AptoveError", code: "storage_failed" };
   await assert.rejects(openSqliteRecords({ file: dirname(dirname(file)) }), isFault);
@@ -273,7 +273,7 @@ test("[B3] a file that is no database, a folder, and a damaged row are storage_f
   const session = await startSession(store);
   await withDatabase(file, (database) => database.prepare(`update sessions set doc = '{"name": '`).run());
   await assert.rejects(store.sessions.get(session.id), isFault);
-  await assert.rejects(store.sessions.list({ orgId: org, userId: ada, limit: 1 }), isFault);
+  await assert.rejects(store.sessions.list({ orgId: sampleOrgId, userId: ada, limit: 1 }), isFault);
   await store.close();
   await assert.rejects(store.sessions.get(session.id), isFault);
 

@@ -1,5 +1,5 @@
 /**
- * SQLite, embedded: one file, used by several processes at once (B4), durable at every commit (B3).
+ * SQLite, embedded: one file that several processes use at once (B4), durable at every commit (B3).
  */
 import { closeSync, mkdirSync, openSync, statSync } from "node:fs";
 import { dirname } from "node:path";
@@ -11,16 +11,16 @@ import { sqliteDialect } from "./sqlite-driver.ts";
 import { sqlRecords, type SqlEngine } from "../sql-records.ts";
 import type { Tables } from "../tables.ts";
 
-/** How long opening waits for another process that makes the same file. */
+/** How long opening waits for another process that creates the same file, in milliseconds. */
 const openWaitMs = 10_000;
 
 export interface SqliteOptions {
   file: string;
-  /** The clock by which leases run out; absent: the machine's. All who use the file are on one machine. */
+  /** The clock by which leases expire. Absent: the machine's clock. All processes that use the file are on one machine. */
   now?: () => number;
 }
 
-/** Opens the file, which is made when it is not there (0600, its folder 0700). */
+/** Opens the file. Creates it if it does not exist (mode 0600, its folder 0700). */
 export async function openSqliteRecords({ file, now = Date.now }: SqliteOptions): Promise<RecordStore> {
   const reader = hasLog(file) ? openReader(file) : null;
   try {
@@ -36,8 +36,8 @@ function hasLog(file: string): boolean {
 }
 
 /**
- * The last connection to close writes the log into the file, unless it is one that only reads. So records of a newer
- * version, which are refused after they were opened, stay as they are while this one is open (B2).
+ * Keeps records of a newer version unchanged: they are refused after they were opened (B2). The last connection that closes
+ * writes the log into the file, unless it only reads; so the log is not written while this connection is open.
  */
 function openReader(file: string): Database.Database {
   try {
@@ -49,11 +49,11 @@ function openReader(file: string): Database.Database {
   }
 }
 
-/** Throws a storage fault for a file that cannot be opened or is no database. */
+/** Opens the database. Throws a storage error if the file cannot be opened or is no database. */
 export function openDatabase(file: string): Database.Database {
   try {
     mkdirSync(dirname(file), { recursive: true, mode: 0o700 });
-    // SQLite would make it readable for everybody; its -wal and -shm files take over the mode (B6).
+    // SQLite would make the file readable for every user; its -wal and -shm files copy the mode (B6).
     closeSync(openSync(file, "a", 0o600));
     const database = new Database(file, { timeout: openWaitMs });
     database.pragma("journal_mode = wal");
@@ -61,7 +61,7 @@ export function openDatabase(file: string): Database.Database {
     // On macOS only this reaches the medium; elsewhere it changes nothing (B3).
     database.pragma("fullfsync = on");
     database.pragma("foreign_keys = on");
-    // From here on the driver waits, without holding up the process.
+    // From now on the driver waits for locks itself, without blocking the process.
     database.pragma("busy_timeout = 0");
     return database;
   } catch (error) {
@@ -75,12 +75,12 @@ export function sqliteEngine(database: Database.Database, now: () => number = Da
     db,
     idType: "text",
     dialect: {
-      // A transaction that writes is the only one there is.
-      hold: () => sql``,
-      // As a parameter: each statement is prepared once and kept, by its text.
+      // A transaction that writes is the only one at that time.
+      lockRows: () => sql``,
+      // The time is a parameter because statements are prepared once and cached by their text.
       now: () => sql<number>`${now()}`,
-      alone: () => null,
-      has: ({ text, folded }, word) => sql`instr(coalesce(${folded}, lower(${text})), ${word}) > 0`,
+      exclusiveLock: () => null,
+      containsWord: ({ text, folded }, word) => sql`instr(coalesce(${folded}, lower(${text})), ${word}) > 0`,
     },
     async readVersion(at) {
       const { rows } = await sql<{ user_version: number }>`pragma user_version`.execute(at);
@@ -93,7 +93,7 @@ export function sqliteEngine(database: Database.Database, now: () => number = Da
       await sql`delete from schema_oldest`.execute(tx);
       await sql`insert into schema_oldest (version) values (${oldest})`.execute(tx);
     },
-    // `begin immediate` holds the only write lock there is.
+    // `begin immediate` holds the only write lock of the file.
     lock: () => Promise.resolve(),
     async product() {
       const { rows } = await sql<{ version: string }>`select sqlite_version() as version`.execute(db);
@@ -102,7 +102,7 @@ export function sqliteEngine(database: Database.Database, now: () => number = Da
   };
 }
 
-/** Returns 0 where there are no records yet. */
+/** Returns version 0 if there are no records yet. */
 async function readOldest(db: Kysely<Tables>, version: number): Promise<number> {
   if (version === 0) return 0;
   const { rows } = await sql<{ version: number }>`select version from schema_oldest`.execute(db);

@@ -1,16 +1,15 @@
 /**
- * Sections of source code by tree-sitter: one per statement or definition, refined on demand. Grammars are
- * WebAssembly and are loaded when their language is first met. A text that does not parse within its time, or
- * breaks the parser, is read as if there were no grammar (Q1).
+ * Sections of source code by tree-sitter: one per statement or definition, refined on demand. Grammars are WebAssembly and are
+ * loaded at the first use of their language. A text that does not parse in time, or breaks the parser, is read as if there
+ * were no grammar (Q1).
  */
 import { fileURLToPath } from "node:url";
-import { Language, Parser } from "web-tree-sitter";
-import type { Node } from "web-tree-sitter";
+import { Language, Parser, type Node } from "web-tree-sitter";
 import { limits } from "../../domain/limits.ts";
-import type { Section, Syntax } from "./section.ts";
+import type { SourceSection, LanguageSyntax } from "./section.ts";
 import { symbolOf, unwrap } from "./symbols.ts";
 
-/** Our name of a language (domain/language.ts) to the file name of its grammar. */
+/** The file names of the grammars, by our names of the languages (domain/language.ts). */
 const grammars: Record<string, string> = {
   bash: "bash",
   c: "cpp",
@@ -28,10 +27,10 @@ const grammars: Record<string, string> = {
   typescript: "typescript",
 };
 
-const loading = new Map<string, Promise<Syntax | null>>();
+const loading = new Map<string, Promise<LanguageSyntax | null>>();
 
-/** The syntax of a language, or null where there is no grammar, or its package is not installed. */
-export function loadSyntax(language: string): Promise<Syntax | null> {
+/** Returns the syntax of a language. Null if there is no grammar, or its package is not installed. */
+export function loadSyntax(language: string): Promise<LanguageSyntax | null> {
   const grammar = grammars[language];
   if (grammar === undefined) return Promise.resolve(null);
   let syntax = loading.get(grammar);
@@ -42,7 +41,7 @@ export function loadSyntax(language: string): Promise<Syntax | null> {
   return syntax;
 }
 
-async function loadGrammar(grammar: string): Promise<Syntax> {
+async function loadGrammar(grammar: string): Promise<LanguageSyntax> {
   await Parser.init();
   const file = import.meta.resolve(`@vscode/tree-sitter-wasm/wasm/tree-sitter-${grammar}.wasm`);
   const parser = new Parser();
@@ -50,7 +49,7 @@ async function loadGrammar(grammar: string): Promise<Syntax> {
   return { read: (text, use) => readSections(parser, text, use) };
 }
 
-function readSections<T>(parser: Parser, text: string, use: (sections: Section[] | null) => T): T {
+function readSections<T>(parser: Parser, text: string, use: (sections: SourceSection[] | null) => T): T {
   const deadline = performance.now() + limits.parseMsMax;
   const isLate = (): boolean => performance.now() > deadline;
   try {
@@ -70,15 +69,15 @@ function readSections<T>(parser: Parser, text: string, use: (sections: Section[]
   }
 }
 
-/** The parser's memory or stack gave out on this text. */
+/** Returns whether the parser ran out of memory or stack on this text. */
 function isParserFault(error: unknown): boolean {
   return error instanceof RangeError || (error instanceof Error && error.name === "RuntimeError");
 }
 
-/** Sections of a node's children. Comments, decorators and attributes right above something belong to it. */
-function sectionsIn(parent: Node, scope: string | null, isLate: () => boolean): Section[] {
+/** Returns the sections of a node's children. Comments, decorators and attributes directly above a child belong to it. */
+function sectionsIn(parent: Node, scope: string | null, isLate: () => boolean): SourceSection[] {
   if (isLate()) return [];
-  const sections: Section[] = [];
+  const sections: SourceSection[] = [];
   let above: LineRange | null = null;
   for (const child of parent.namedChildren) {
     const range = linesOf(child);
@@ -103,12 +102,16 @@ interface LineRange {
   endLine: number;
 }
 
-function sectionOf(node: Node, range: LineRange, within: { scope: string | null; isLate: () => boolean }): Section {
+function sectionOf(
+  node: Node,
+  range: LineRange,
+  within: { scope: string | null; isLate: () => boolean },
+): SourceSection {
   const symbol = symbolOf(node, within.scope) ?? within.scope;
   return { ...range, symbol, parts: () => sectionsIn(unwrap(node), symbol, within.isLate) };
 }
 
-/** A node that ends with a line end ends on the line before. */
+/** Returns the lines of a node. A node that ends with a line end ends on the line before. */
 function linesOf(node: Node): LineRange {
   const startLine = node.startPosition.row + 1;
   const end = node.endPosition;

@@ -1,21 +1,21 @@
 /**
- * Reads one page of S3's ListObjectsV2. An answer that is cut, or of another form, must never be taken for a shorter
- * list: whoever collects garbage or purges works by it. So the form is checked from the first to the last tag.
+ * Reads one page of S3's ListObjectsV2. A response that is cut off or malformed must never be taken for a shorter list,
+ * because garbage collection and purges rely on it. So the form is checked from the first to the last tag.
  */
 
 export interface ListPage {
   keys: string[];
-  /** What the next page is asked by; null: this was the last. */
+  /** The token that requests the next page. Null on the last page. */
   next: string | null;
 }
 
 const whole = /^\s*(?:<\?xml[^<>]*\?>)?\s*<ListBucketResult(?:\s[^<>]*)?>(.*)<\/ListBucketResult>\s*$/s;
 const content = /<Contents>(.*?)<\/Contents>/gs;
 
-/** Null for what is not a whole page. */
+/** Returns the page, or null if the text is not a whole page. */
 export function readListPage(xml: string): ListPage | null {
   const inner = whole.exec(xml)?.[1];
-  // Neither a declaration nor character data stands in such an answer; with them, tags could be hidden.
+  // Such a response contains neither a declaration nor CDATA; either could hide tags.
   if (inner === undefined || inner.includes("<!")) return null;
   const objects = [...inner.matchAll(content)].map((found) => found[1] ?? "");
   const rest = inner.replace(content, "");
@@ -27,7 +27,7 @@ export function readListPage(xml: string): ListPage | null {
   return isTruncated === "true" && next !== null && next !== "" ? { keys: keys as string[], next } : null;
 }
 
-/** The text of the one element of that name; null where there is none, or more than one. */
+/** Returns the text of the only element of that name. Null if there is none, or more than one. */
 function onlyText(xml: string, name: string): string | null {
   const found = [...xml.matchAll(new RegExp(`<${name}>([^<]*)</${name}>`, "g"))];
   const text = found.length === 1 ? found[0]?.[1] : undefined;
@@ -36,7 +36,7 @@ function onlyText(xml: string, name: string): string | null {
 
 const named: Readonly<Record<string, string>> = { amp: "&", lt: "<", gt: ">", quot: '"', apos: "'" };
 
-/** Null where an entity is not known. */
+/** Returns the text with its entities replaced. Null if an entity is unknown. */
 function unescaped(text: string): string | null {
   const [before = "", ...parts] = text.split("&");
   const characters = parts.map((part) => {

@@ -1,27 +1,27 @@
 /**
- * Does together what is asked for at the same time: one run at a time, and what comes meanwhile waits for the
- * next. So a store that is far or busy gets fewer and larger requests, and one that is near answers at once.
+ * Combines simultaneous requests: one batch runs at a time, and requests that arrive in the meantime wait for the next one.
+ * So a store that is remote or busy gets fewer and larger requests, and one that is near responds at once.
  */
 export interface BatchLimits {
   countMax: number;
-  /** Of the weights of one run's items, in whatever unit; one item alone may weigh more. */
+  /** The maximum sum of the weights of a batch's items, in any unit. A single item may weigh more. */
   weightMax: number;
 }
 
-interface Asked<T, R> {
+interface PendingItem<T, R> {
   item: T;
   weight: number;
   resolve(result: R): void;
   reject(error: unknown): void;
 }
 
-export class Batches<T, R> {
+export class Batcher<T, R> {
   readonly #run: (items: T[]) => Promise<readonly R[]>;
   readonly #limits: BatchLimits;
-  #asked: Asked<T, R>[] = [];
+  #asked: PendingItem<T, R>[] = [];
   #running: Promise<void> | null = null;
 
-  /** `run` gives a result for each item, in their order; what it throws, all of them get. */
+  /** `run` returns a result for each item, in their order. If it throws, every item of the batch gets the error. */
   constructor(run: (items: T[]) => Promise<readonly R[]>, batchLimits: BatchLimits) {
     this.#run = run;
     this.#limits = batchLimits;
@@ -34,13 +34,13 @@ export class Batches<T, R> {
     return await promise;
   }
 
-  /** Resolves when nothing is under way. */
+  /** Resolves when no batch runs. */
   async idle(): Promise<void> {
     await this.#running;
   }
 
   async #work(): Promise<void> {
-    // What is asked for in the same moment goes together.
+    // Requests of the same moment go into one batch.
     await Promise.resolve();
     while (this.#asked.length > 0) {
       const batch = this.#next();
@@ -54,7 +54,7 @@ export class Batches<T, R> {
     this.#running = null;
   }
 
-  #next(): Asked<T, R>[] {
+  #next(): PendingItem<T, R>[] {
     let count = 0;
     let weight = 0;
     for (const asked of this.#asked) {

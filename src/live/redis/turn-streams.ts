@@ -1,18 +1,18 @@
 /**
- * The streams in Redis: one for each running turn, one entry for each event, under the number of the event (`57-0`).
- * So an entry that is added twice is there once, and a place is found without reading what stands before it. A
- * stream may lack its beginning, or have a gap where Redis was away: what is missing is in the log behind.
+ * The streams in Redis: one for each running turn, one entry for each event, under the number of the event (`57-0`). So an entry
+ * that is added twice is stored once, and a position is found without reading the entries before it. A stream may lack its
+ * beginning, or have a gap from a time when Redis was unreachable. The log behind has the missing events.
  */
 import { streamKey, type SequencedEvent, type TurnEvent } from "../../domain/events.ts";
 import { limits } from "../../domain/limits.ts";
-import { Batches } from "../batches.ts";
-import type { Connection } from "./connection.ts";
+import { Batcher } from "../batcher.ts";
+import type { RedisConnection } from "./redis-connection.ts";
 
-export const newsChannel = "aptove:live";
-export const wakeChannel = "aptove:wake";
+export const redisProgressChannel = "aptove:live";
+export const redisWakeChannel = "aptove:wake";
 
-/** Events of one turn that go behind those up to `previousSeq`. */
-export interface Entries {
+/** Events of one turn that follow those up to `previousSeq`. */
+export interface StreamEntries {
   turnId: string;
   previousSeq: number;
   events: readonly TurnEvent[];
@@ -21,25 +21,25 @@ export interface Entries {
 const eventField = "event";
 const batchMax = { countMax: 500, weightMax: 10_000 };
 
-export class Streams {
-  readonly #connection: Connection;
-  readonly #appends: Batches<Entries, boolean>;
+export class TurnStreams {
+  readonly #connection: RedisConnection;
+  readonly #appends: Batcher<StreamEntries, boolean>;
 
-  constructor(connection: Connection) {
+  constructor(connection: RedisConnection) {
     this.#connection = connection;
-    this.#appends = new Batches((batch) => this.#append(batch), batchMax);
+    this.#appends = new Batcher((batch) => this.#append(batch), batchMax);
   }
 
   /**
-   * Adds the events and tells every process. True: they stand behind the events before them; false: something before
-   * them is missing, or they could not all be added. Rejects where Redis is away.
+   * Adds the events and notifies every process. Returns true if the events follow those before them without a gap, and false if
+   * an earlier event is missing or not all could be added. Rejects if Redis is unreachable.
    */
-  async append(entries: Entries): Promise<boolean> {
+  async append(entries: StreamEntries): Promise<boolean> {
     return await this.#appends.add(entries, entries.events.length);
   }
 
-  /** Sent in one go. Not in a transaction: Redis 7 garbles a message to oneself that is part of one. */
-  async #append(batch: readonly Entries[]): Promise<boolean[]> {
+  /** Sends all commands in one go, but not in a transaction: Redis 7 garbles a message to the own connection inside one. */
+  async #append(batch: readonly StreamEntries[]): Promise<boolean[]> {
     return await this.#connection.ask(async (client) => {
       const added = batch.map(async ({ turnId, previousSeq, events }) => {
         const key = streamKey(turnId);
@@ -52,14 +52,14 @@ export class Streams {
         ]);
         return Number(last?.[0]?.id.split("-")[0] ?? 0) === previousSeq;
       });
-      const news = batch.map(({ turnId, previousSeq, events }) => `${turnId}:${previousSeq + events.length}`);
-      const told = client.publish(newsChannel, news.join(","));
-      const [results] = await Promise.all([Promise.allSettled(added), told]);
+      const progress = batch.map(({ turnId, previousSeq, events }) => `${turnId}:${previousSeq + events.length}`);
+      const notified = client.publish(redisProgressChannel, progress.join(","));
+      const [results] = await Promise.all([Promise.allSettled(added), notified]);
       return results.map((result) => result.status === "fulfilled" && result.value);
     });
   }
 
-  /** What comes behind a place, up to the first gap; null: there is no stream. Rejects where Redis is away. */
+  /** Returns the events after a position, up to the first gap. Null if there is no stream. Rejects if Redis is unreachable. */
   async read(turnId: string, afterSeq: number): Promise<SequencedEvent[] | null> {
     const from = Math.max(0, afterSeq);
     const [found, count] = await this.#connection.ask(async (client) => {
@@ -79,12 +79,12 @@ export class Streams {
 
   async drop(turnId: string): Promise<void> {
     await this.#connection.ask(async (client) => {
-      await Promise.all([client.del(streamKey(turnId)), client.publish(newsChannel, `${turnId}:`)]);
+      await Promise.all([client.del(streamKey(turnId)), client.publish(redisProgressChannel, `${turnId}:`)]);
     });
   }
 
   async wake(topic: string): Promise<void> {
-    await this.#connection.ask((client) => client.publish(wakeChannel, topic));
+    await this.#connection.ask((client) => client.publish(redisWakeChannel, topic));
   }
 }
 

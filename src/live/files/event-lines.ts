@@ -1,24 +1,24 @@
 /**
- * The file of a running turn: one event per line as JSON, in order; the number of the line is the number of
- * the event (docs/formats/blobs.md). What a crash leaves behind the last whole line is not there.
+ * The file of a running turn: one event per line as JSON, in order. The number of the line is the number of the event
+ * (docs/formats/blobs.md). Whatever a crash leaves after the last whole line is ignored.
  */
 import type { SequencedEvent, TurnEvent } from "../../domain/events.ts";
 
 const newline = 10;
 
-export interface ReadLines {
+export interface ReadEventLines {
   events: SequencedEvent[];
-  /** Bytes of the lines that were read; behind them is nothing, or what is no event. */
+  /** The length of the lines that were read, in bytes. After them comes nothing, or something that is no event. */
   length: number;
 }
 
-/** JSON escapes newlines and lone surrogates, so any text is one line and comes back as it was. */
-export function lineOf(event: TurnEvent): Buffer {
+/** Returns the line of an event. JSON escapes newlines and lone surrogates, so any text is one line and comes back unchanged. */
+export function eventLine(event: TurnEvent): Buffer {
   return Buffer.from(`${JSON.stringify(event)}\n`);
 }
 
-/** Reads up to the first line that is not whole. `afterSeq` is the number of the event before these bytes. */
-export function readLines(bytes: Buffer, afterSeq: number): ReadLines {
+/** Reads up to the first incomplete line. `afterSeq` is the number of the event before these bytes. */
+export function readEventLines(bytes: Buffer, afterSeq: number): ReadEventLines {
   const events: SequencedEvent[] = [];
   let length = 0;
   for (let end = bytes.indexOf(newline); end !== -1; end = bytes.indexOf(newline, length)) {
@@ -39,7 +39,7 @@ function parseEvent(line: string): TurnEvent | null {
   }
 }
 
-/** The lines are ours: what has a type was an event when it was written. */
+/** Returns whether the value is an event. Only this program writes the lines, so having a type is enough. */
 function isEvent(value: unknown): value is TurnEvent {
   return typeof value === "object" && value !== null && "type" in value && typeof value.type === "string";
 }

@@ -1,6 +1,6 @@
 /**
- * The folders of a file store: made and synced so that what is renamed into them survives power loss, and
- * never left through a symbolic link. A folder is named by its path below the root, the root by "".
+ * The folders of a file store. They are created and synced so that files renamed into them survive power loss, and no
+ * symbolic link leads out of them. A folder is named by its path below the root; the root is "".
  */
 import { lstatSync, mkdirSync, realpathSync } from "node:fs";
 import { realpath, rmdir } from "node:fs/promises";
@@ -10,17 +10,17 @@ import { AptoveError } from "../../domain/errors.ts";
 import { createFolder, syncFolder, syncFolderBlocking } from "../../system/durable-files.ts";
 import { systemCode } from "../../system/system-error.ts";
 
-/** Folders that are remembered; each costs about 100 bytes, and forgetting one costs an fsync. */
+/** The maximum number of remembered folders. Each costs about 100 bytes, and forgetting one costs an fsync. */
 const rememberedMax = 4_096;
 
-export class Folders {
+export class DurableFolders {
   readonly root: string;
-  /** Folders that this process knows to be there for good: made, and synced into their parents. */
+  /** Folders that this process knows to be durable: created, and synced into their parents. */
   readonly #durable = new Set<string>([""]);
   readonly #running = new Map<string, Promise<void>>();
   readonly #queued = new Map<string, Promise<void>>();
 
-  /** Makes the root, synced into its parents, where it is not there yet. */
+  /** Creates the root, synced into its parents, if it does not exist. */
   constructor(root: string) {
     const firstMade = mkdirSync(root, { recursive: true, mode: 0o700 });
     this.root = realpathSync(root);
@@ -29,16 +29,16 @@ export class Folders {
     for (let made = this.root; made !== last; made = dirname(made)) syncFolderBlocking(dirname(made));
   }
 
-  /** For each file of each turn; what `join` tidies up is in no name. */
+  /** Returns the path of a name. It runs for each file of each turn, and a name never needs the normalising of `join`. */
   pathOf(name: string): string {
     return name === "" ? this.root : `${this.root}${sep}${name}`;
   }
 
-  /** Makes a folder and its parents. Gives the folders to `sync` before a file that was put in it is durable. */
+  /** Creates a folder and its parents. Returns the folders to `sync` before a file in it is durable. */
   make(folder: string): string[] {
     const toSync = [folder];
     for (let at = folder; !this.#durable.has(at); at = parentOf(at)) toSync.push(parentOf(at));
-    // All but the last are new to this process; a parent comes after its folders.
+    // All but the last are new to this process. Parents are created before the folders in them.
     for (const unknown of toSync.slice(0, -1).toReversed()) {
       const path = this.pathOf(unknown);
       if (!createFolder(path) && !lstatSync(path).isDirectory()) throw notAFolder(unknown);
@@ -46,14 +46,14 @@ export class Folders {
     return toSync;
   }
 
-  /** Makes what was renamed into the folders durable. `folders` come from `make`. */
+  /** Makes files that were renamed into the folders durable. `folders` come from `make`. */
   async sync(folders: readonly string[]): Promise<void> {
     await Promise.all(folders.map((folder) => this.#syncOne(folder)));
     if (this.#durable.size > rememberedMax) this.#durable.clear();
     for (const folder of ["", ...folders]) this.#durable.add(folder);
   }
 
-  /** One fsync answers everybody who asked before it began. */
+  /** Syncs one folder. One fsync serves all callers that came before it began. */
   #syncOne(folder: string): Promise<void> {
     const queued = this.#queued.get(folder);
     if (queued !== undefined) return queued;
@@ -61,7 +61,7 @@ export class Folders {
       this.#queued.delete(folder);
       return this.#beginSync(folder);
     };
-    // Blobs of one turn are written at the same time, and ready in the same round of the event loop.
+    // The blobs of one turn are written at the same time, and are ready in the same round of the event loop.
     const next = (this.#running.get(folder) ?? endOfThisRound()).then(begin, begin);
     this.#queued.set(folder, next);
     return next;
@@ -73,12 +73,12 @@ export class Folders {
     return sync;
   }
 
-  /** Says that a folder, and so perhaps its parents, was found gone. */
+  /** Forgets a folder and its parents, because the folder was found missing. */
   forget(folder: string): void {
     for (let at = folder; at !== ""; at = parentOf(at)) this.#durable.delete(at);
   }
 
-  /** Takes a folder and its parents away as far as they are empty, and makes that durable. */
+  /** Removes a folder and its parents as far as they are empty, and makes that durable. */
   async prune(folder: string): Promise<void> {
     let at = folder;
     while (at !== "" && (await isRemoved(this.pathOf(at)))) {
@@ -88,13 +88,13 @@ export class Folders {
     await this.#syncOne(at);
   }
 
-  /** Refuses a folder that a symbolic link stands in the way of; one that is not there is ENOENT. */
+  /** Throws if a symbolic link is part of the folder's path, and ENOENT if the folder does not exist. */
   async checkReal(folder: string): Promise<void> {
     if (folder !== "" && (await realpath(this.pathOf(folder))) !== this.pathOf(folder)) throw notAFolder(folder);
   }
 }
 
-/** "" for a name without a parent. */
+/** Returns the parent folder of a name, or "" if it has none. */
 export function parentOf(name: string): string {
   return name.slice(0, Math.max(0, name.lastIndexOf("/")));
 }
@@ -109,7 +109,7 @@ async function isRemoved(path: string): Promise<boolean> {
     return true;
   } catch (error) {
     if (systemCode(error) === "ENOENT") return true;
-    // The last code is what Windows says of a folder that somebody reads.
+    // Windows reports the last code for a folder that another process is reading.
     if (["ENOTEMPTY", "EEXIST", "EBUSY", "EPERM"].includes(systemCode(error))) return false;
     throw error;
   }
@@ -119,7 +119,7 @@ async function syncIfPresent(path: string): Promise<void> {
   try {
     await syncFolder(path);
   } catch (error) {
-    // A delete of the folder's last file removed it: there is nothing left to make durable.
+    // The folder was removed with its last file, so there is nothing left to make durable.
     if (systemCode(error) !== "ENOENT") throw error;
   }
 }

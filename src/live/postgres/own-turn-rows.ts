@@ -1,29 +1,29 @@
 /**
- * The log of a turn that this process runs: what goes into its next row, and a copy of what is there, so that
- * readers in this process ask no server. An event is in the copy once its row is written (R2).
+ * The log of a turn that this process runs: the events for its next row, and a copy of the written ones, so that readers in
+ * this process send no query. An event is in the copy only after its row is written (R2).
  */
 import type { SequencedEvent, TurnEvent } from "../../domain/events.ts";
 import type { LiveRow } from "./live-table.ts";
 
-export class OwnLog {
+export class OwnTurnRows {
   readonly #turnId: string;
-  /** Null: it is not known yet what an earlier process left. */
+  /** The written events. Null until it is known what an earlier process left. */
   #events: SequencedEvent[] | null = null;
   #hasRow = false;
   #queue: TurnEvent[] = [];
-  /** A row that was sent and not acknowledged: it may be there, so it is sent again as it was. */
+  /** A row that was sent but not acknowledged. It may be stored, so it is sent again unchanged. */
   #sent: { row: LiveRow; events: TurnEvent[] } | null = null;
 
   constructor(turnId: string) {
     this.#turnId = turnId;
   }
 
-  /** Null: only the server knows. */
+  /** The written events. Null if only the server knows them. */
   get events(): readonly SequencedEvent[] | null {
     return this.#events;
   }
 
-  /** What is there already; null: the turn has no log yet. */
+  /** Sets the events that are stored already. Null if the turn has no log yet. */
   load(events: SequencedEvent[] | null): void {
     this.#events = events ?? [];
     this.#hasRow = events !== null;
@@ -33,7 +33,7 @@ export class OwnLog {
     this.#queue.push(...events);
   }
 
-  /** The row to send now; null: everything is written. */
+  /** Returns the row to send now. Null if everything is written. */
   next(): LiveRow | null {
     if (this.#sent !== null) return this.#sent.row;
     if (this.#queue.length === 0 && this.#hasRow) return null;
@@ -45,7 +45,7 @@ export class OwnLog {
     return this.#sent.row;
   }
 
-  /** The row of `next` is written. */
+  /** Records that the row of `next` was written. */
   written(): void {
     const log = (this.#events ??= []);
     for (const event of this.#sent?.events ?? []) log.push({ seq: log.length + 1, event });

@@ -1,4 +1,4 @@
-/** The conformance suite runs over `compressed` beside the drivers; here is what is on the medium. */
+/** Tests of the bytes on the medium. The conformance suite runs over `compressed` in the tests of the drivers. */
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
 import { randomBytes } from "node:crypto";
@@ -6,7 +6,7 @@ import { suite, test } from "node:test";
 import { constants, crc32, zstdCompressSync, zstdDecompressSync } from "node:zlib";
 import { AptoveError, type ErrorCode } from "../domain/errors.ts";
 import { limits } from "../domain/limits.ts";
-import { compressed } from "./compressed.ts";
+import { compressedBlobs } from "./compressed-blobs.ts";
 import { memoryBlobs } from "./memory/memory-blobs.ts";
 
 const key = "turns/1/state.json";
@@ -16,7 +16,7 @@ const content = Buffer.from(
 
 function open() {
   const inner = memoryBlobs();
-  return { inner, store: compressed(inner) };
+  return { inner, store: compressedBlobs(inner) };
 }
 
 async function kept(bytes: Uint8Array): Promise<Uint8Array> {
@@ -42,7 +42,7 @@ function isError(code: ErrorCode) {
   };
 }
 
-/** A blob whose trailer is right about its bytes and says `length` of its content. */
+/** Returns a blob whose checksum is right, but which states `length` as the length of its content. */
 function forged(frame: Uint8Array, length: number): Uint8Array {
   const trailer = Buffer.alloc(16);
   trailer.writeUInt32LE(0x184d2a50, 0);
@@ -53,7 +53,7 @@ function forged(frame: Uint8Array, length: number): Uint8Array {
 }
 
 suite("compressed blobs", () => {
-  test("[B1] content that was packed in another way is the same blob, and other content another", async () => {
+  test("[B1] content that was compressed differently is the same blob, and other content is another", async () => {
     const { inner, store } = open();
     const packed = forged(
       zstdCompressSync(content, { params: { [constants.ZSTD_c_compressionLevel]: 19 } }),
@@ -66,8 +66,8 @@ suite("compressed blobs", () => {
     await assert.rejects(store.put(key, content.subarray(1)), isError("blob_exists"));
   });
 
-  test("[B1] the bytes on the medium are what they were in the first version", async () => {
-    // The format outlives the program: this fails where a change of it would leave old data unreadable.
+  test("[B1] the bytes on the medium are those of the first version", async () => {
+    // Stored data outlives the program. This test fails if a change of the format would make old data unreadable.
     const golden = Buffer.from("KLUv/SQFKQAAaGVsbG+jbZ+IUCpNGAgAAAAFAAAAeNwy+A==", "base64");
     const { inner, store } = open();
     await inner.put(`${key}.zst`, golden);
@@ -86,7 +86,7 @@ suite("compressed blobs", () => {
     assert.equal(zstd.status, 0);
   });
 
-  test("[B3] a flipped bit is detected, whichever it is", async () => {
+  test("[B3] every flipped bit is detected", async () => {
     for (const bytes of [content, Buffer.alloc(0), Buffer.from("a"), Buffer.alloc(5_000), randomBytes(100)]) {
       const packed = await kept(bytes);
       for (let bit = 0; bit < packed.length * 8; bit += 1) {
@@ -97,7 +97,7 @@ suite("compressed blobs", () => {
     }
   });
 
-  test("[B3] a blob that was cut, grew, or is something else is detected", async () => {
+  test("[B3] a blob that was cut, extended or replaced is detected", async () => {
     const packed = await kept(content);
     for (let length = 0; length < packed.length; length += 1) {
       await assertDamaged(packed.subarray(0, length), `cut to ${length}`);
@@ -109,7 +109,7 @@ suite("compressed blobs", () => {
     await assertDamaged(zstdCompressSync(content), "a frame without our trailer");
   });
 
-  test("[B3] a blob that unpacks to another length than it says, or to too much, is refused", async () => {
+  test("[B3] a blob that unpacks to another length than stated, or to too much, is refused", async () => {
     const params = { [constants.ZSTD_c_checksumFlag]: 1 };
     const bomb = zstdCompressSync(Buffer.alloc(50_000_000), { params });
     assert.ok(bomb.length < 10_000);
@@ -122,15 +122,15 @@ suite("compressed blobs", () => {
     assert.ok(process.memoryUsage().arrayBuffers - before < 120_000_000, "the bomb was unpacked");
   });
 
-  test("[B1] a blob that could not be read back is refused when it is put", async () => {
+  test("[B1] a put of a blob that could not be read back is refused", async () => {
     const { inner, store } = open();
-    // Memory that nobody touches is not taken from the machine.
+    // The system provides no memory for pages that are never touched.
     const tooMuch = new Uint8Array(limits.blobBytesMax + 1);
     await assert.rejects(store.put(key, tooMuch), isError("storage_failed"));
     assert.deepEqual(await inner.list(""), []);
   });
 
-  test("[B1] blobs of others in the same store are neither listed nor read", async () => {
+  test("[B1] foreign blobs in the same store are neither listed nor read", async () => {
     const { inner, store } = open();
     await inner.put("turns/1/other", Buffer.from("x"));
     await store.put("turns/1/a", content);

@@ -1,35 +1,35 @@
-/** Where a bucket is: from `s3://bucket/prefix` and the address of the server to the address of a blob. */
+/** The location of a bucket: from `s3://bucket/prefix` and the address of the server to the address of a blob. */
 import { AptoveError } from "../../domain/errors.ts";
 import { readS3Url } from "../../system/s3-url.ts";
 
-export interface S3PlaceOptions {
-  /** `s3://bucket` or `s3://bucket/some/prefix`. */
+export interface S3LocationOptions {
+  /** The bucket and prefix: `s3://bucket` or `s3://bucket/some/prefix`. */
   url: string;
-  /** Address of the server, for example `https://s3.example.org`; null: Amazon's, of the region. */
+  /** The address of the server, for example `https://s3.example.org`. Null: Amazon's, of the region. */
   endpoint: string | null;
-  /** Null: `us-east-1` at a server of one's own; Amazon's has to be named. */
+  /** The region. Null: `us-east-1`; Amazon's servers need a region. */
   region: string | null;
-  /** Whether the bucket stands in the path, not in the name of the host; null: at a server of one's own it does. */
+  /** True if the bucket is part of the path, false if it is part of the host name. Null: part of the path, except at Amazon. */
   pathStyle: boolean | null;
 }
 
-export interface S3Place {
+export interface S3Location {
   bucket: string;
   region: string;
-  /** Before every key: empty, or ending with `/`. */
+  /** The text before every key: empty, or ending with `/`. */
   prefix: string;
-  /** Of the bucket, without a `/` at the end. */
+  /** The address of the bucket, without a `/` at the end. */
   address: string;
 }
 
-/** Throws `config_invalid`, naming the key of `[blobs]` that is wrong. */
-export function s3Place({ url, endpoint, region, pathStyle }: S3PlaceOptions): S3Place {
+/** Returns the location. Throws `config_invalid`, naming the key of `[blobs]` that is wrong. */
+export function s3Location({ url, endpoint, region, pathStyle }: S3LocationOptions): S3Location {
   const address = readS3Url(url);
   if ("fault" in address) throw invalid(`blobs.url: ${address.fault}`);
   const { bucket, prefix } = address;
   if (endpoint === null && region === null) throw invalid("blobs.region is missing, for example eu-central-1");
   const server = serverAt(endpoint ?? `https://s3.${region}.amazonaws.com`);
-  // No certificate is good for a name with more dots.
+  // A wildcard certificate does not cover a host name with more dots.
   const isInPath = pathStyle ?? (endpoint !== null || bucket.includes("."));
   const root = isInPath ? `${server.origin}/${bucket}` : `${server.protocol}//${bucket}.${server.host}`;
   return { bucket, region: region ?? "us-east-1", prefix, address: root };

@@ -1,11 +1,10 @@
 /**
- * Compression and a checksum for any blob store: the blob `a.json` is kept under `a.json.zst` as a zstd frame
- * that any `zstd -dc` reads (docs/formats/blobs.md).
+ * Compression and a checksum for any blob store: the blob `a.json` is stored under `a.json.zst` as a zstd frame that any
+ * `zstd -dc` reads (docs/formats/blobs.md).
  *
- * The frame has zstd's own checksum, which covers the content only. Bits of a frame can flip without
- * changing the content, and bytes after a frame are not looked at, so a trailer of our own follows in a
- * skippable frame, which zstd passes over. It makes every flipped bit and every cut known (B3), and tells
- * how long the content is before a byte of it is unpacked.
+ * The frame has zstd's own checksum, which covers the content only. Bits of a frame can flip without changing the content,
+ * and zstd ignores bytes after a frame. So a trailer of our own follows in a skippable frame, which zstd skips. It detects
+ * every flipped bit and every cut (B3), and states the length of the content before any of it is unpacked.
  */
 import { promisify } from "node:util";
 import { constants, crc32, zstdCompress, zstdCompressSync, zstdDecompress, zstdDecompressSync } from "node:zlib";
@@ -14,9 +13,9 @@ import { limits } from "../domain/limits.ts";
 import { blobExists, checkBlobKey, type BlobStore } from "./blob-store.ts";
 
 const suffix = ".zst";
-/** Measured on 1 to 30 KB of text: level 6 saves 1 to 4 % more and takes over twice the time, 12 saves 1 to 5 % and takes three to ten times. */
+/** The compression level. Measured on 1 to 30 KB of text: level 6 saves 1 to 4 % more and takes over twice the time, 12 saves 1 to 5 % and takes three to ten times. */
 const level = 3;
-/** Up to this length the work takes less than 0.3 ms, about what handing it to another thread costs. */
+/** Up to this length compression takes less than 0.3 ms, about what handing it to another thread costs. */
 const syncBytesMax = 32_768;
 
 const parameters = {
@@ -25,10 +24,10 @@ const parameters = {
 };
 
 /**
- * A store that keeps what it is given in `store`, compressed and checked. Other blobs of that store are not
- * seen. Keys may be four characters shorter than there.
+ * Returns a store that keeps its blobs in `store`, compressed and with a checksum. It does not see other blobs of that store.
+ * Its keys may be four characters shorter than those of `store`.
  */
-export function compressed(store: BlobStore): BlobStore {
+export function compressedBlobs(store: BlobStore): BlobStore {
   const get = async (key: string): Promise<Uint8Array | null> => {
     const packed = await store.get(keptKey(key));
     return packed === null ? null : unpack(key, packed);
@@ -38,7 +37,7 @@ export function compressed(store: BlobStore): BlobStore {
       try {
         await store.put(keptKey(key), await pack(key, bytes));
       } catch (error) {
-        // Another version of zstd packs the same content into other bytes.
+        // Another version of zstd compresses the same content to other bytes.
         if (!(error instanceof AptoveError && error.code === "blob_exists")) throw error;
         const kept = await get(key);
         if (kept === null || Buffer.compare(kept, bytes) !== 0) throw blobExists(key, error);
@@ -48,7 +47,7 @@ export function compressed(store: BlobStore): BlobStore {
     delete: async (key) => store.delete(keptKey(key)),
     list: async (prefix) => {
       const keys = (await store.list(prefix)).filter((key) => key.endsWith(suffix));
-      // `a.z` is a prefix of what `a` is kept under, and not of `a`.
+      // `a.z` is a prefix of the key `a.zst`, under which `a` is stored, but not a prefix of `a`.
       return keys.map((key) => key.slice(0, -suffix.length)).filter((key) => key.startsWith(prefix));
     },
     size: async (key) => store.size(keptKey(key)),
@@ -56,7 +55,7 @@ export function compressed(store: BlobStore): BlobStore {
 }
 
 function keptKey(key: string): string {
-  // The suffix would make a key of what is none: of the empty text, for one.
+  // Checked first, because the suffix would make a key of a text that is none, such as the empty text.
   checkBlobKey(key);
   return key + suffix;
 }
@@ -74,13 +73,13 @@ async function pack(key: string, bytes: Uint8Array): Promise<Uint8Array> {
   return Buffer.concat([frame, trailerOf(frame, bytes.length)]);
 }
 
-/** Throws `blob_damaged` or `data_newer`, naming the key, unless `packed` is byte for byte what `pack` once gave. */
+/** Returns the content. Throws `blob_damaged` or `data_newer`, naming the key, unless `packed` is byte for byte what `pack` returned. */
 async function unpack(key: string, packed: Uint8Array): Promise<Uint8Array> {
   const frame = Buffer.from(packed.buffer, packed.byteOffset, Math.max(0, packed.length - trailerBytes));
   const trailer = packed.subarray(frame.length);
   const length = trailer.length < trailerBytes ? 0 : lengthIn(trailer);
   if (isNewer(frame, trailer)) throw newer(key);
-  if (!trailerOf(frame, length).equals(trailer)) throw damaged(key, "its bytes do not check out");
+  if (!trailerOf(frame, length).equals(trailer)) throw damaged(key, "its checksum does not match");
   if (length > limits.blobBytesMax) throw damaged(key, `it unpacks to more than ${limits.blobBytesMax} bytes`);
   const options = { maxOutputLength: Math.max(1, length) };
   try {
@@ -94,8 +93,8 @@ async function unpack(key: string, packed: Uint8Array): Promise<Uint8Array> {
 }
 
 /*
- * The trailer, all numbers 32 bits and little-endian: the magic number of a skippable frame, the length of
- * what follows (8), the length of the content, the CRC-32 of everything before itself.
+ * The trailer, all numbers 32 bits and little-endian: the magic number of a skippable frame, the length of the rest (8), the
+ * length of the content, the CRC-32 of everything before it.
  */
 const trailerBytes = 16;
 const skippableMagic = 0x184d2a50;
@@ -109,7 +108,7 @@ function trailerOf(frame: Uint8Array, length: number, magic = skippableMagic): B
   return trailer;
 }
 
-/** A later format has another of the 16 magic numbers of skippable frames; a checksum that is right says that no bit flipped. */
+/** Returns whether a later format wrote the blob. Such a format has another of the 16 magic numbers of skippable frames, and the right checksum shows that no bit flipped. */
 function isNewer(frame: Uint8Array, trailer: Uint8Array): boolean {
   if (trailer.length < trailerBytes) return false;
   const magic = new DataView(trailer.buffer, trailer.byteOffset).getUint32(0, true);

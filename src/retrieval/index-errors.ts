@@ -1,4 +1,4 @@
-/** What every index refuses in the same words (Q6). */
+/** The errors that every index has in common, with the same messages (Q6). */
 import { AptoveError } from "../domain/errors.ts";
 
 export function notIndexed(repo: string): AptoveError {
@@ -8,13 +8,16 @@ export function notIndexed(repo: string): AptoveError {
   );
 }
 
-interface Embedding {
+interface EmbeddingModel {
   model: string;
   dimension: number;
 }
 
-/** Null: the index was built with what is configured. */
-export function mismatch(index: Embedding & { repo: string; root: string }, configured: Embedding): AptoveError | null {
+/** Returns the error, or null if the index was built with the configured model. */
+export function embeddingMismatch(
+  index: EmbeddingModel & { repo: string; root: string },
+  configured: EmbeddingModel,
+): AptoveError | null {
   if (index.model === configured.model && index.dimension === configured.dimension) return null;
   const detail =
     `the index of ${index.repo} was built with ${index.model} (${index.dimension} dimensions), ` +
@@ -22,6 +25,6 @@ export function mismatch(index: Embedding & { repo: string; root: string }, conf
   return new AptoveError("index_mismatch", detail);
 }
 
-export function wrongDimension({ model, dimension }: Embedding): AptoveError {
+export function wrongDimension({ model, dimension }: EmbeddingModel): AptoveError {
   return new AptoveError("retrieval_failed", `${model} did not give ${dimension} dimensions`);
 }

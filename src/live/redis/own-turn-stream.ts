@@ -1,43 +1,43 @@
-/** A turn that this process runs: all its events, and how many of them are in Redis and in the log behind it. */
+/** The log of a turn that this process runs: all its events, and how many of them are in Redis and in the log behind it. */
 import type { SequencedEvent, TurnEvent } from "../../domain/events.ts";
 import type { EventLog } from "../event-log.ts";
-import type { Streams } from "./streams.ts";
+import type { TurnStreams } from "./turn-streams.ts";
 
-export interface OwnTurnParts {
-  streams: Streams;
+export interface OwnTurnStreamParts {
+  streams: TurnStreams;
   behind: EventLog;
-  /** What an earlier process left. */
-  left(turnId: string): Promise<Left>;
+  /** Reads what an earlier process left of the turn. */
+  left(turnId: string): Promise<EarlierEvents>;
 }
 
-export interface Left {
+export interface EarlierEvents {
   events: readonly SequencedEvent[];
-  /** How many of them the log behind has; null: it has no log of the turn. */
+  /** How many of the events the log behind has. Null if it has no log of the turn. */
   given: number | null;
 }
 
-export class OwnTurn {
+export class OwnTurnStream {
   readonly turnId: string;
-  readonly #parts: OwnTurnParts;
+  readonly #parts: OwnTurnStreamParts;
   #loading: Promise<void> | null = null;
   #isLoaded = false;
   readonly #events: TurnEvent[] = [];
-  /** Readable from every server, from Redis or from behind it. */
+  /** How many events every server can read, from Redis or from the log behind. */
   #readable = 0;
-  /** Given to the log behind: what it could not take keeps its place there, and is not given again. */
+  /** How many events were passed to the log behind. What it could not write it keeps, so that is not passed again. */
   #given = 0;
   #written = 0;
-  /** The log behind knows of the turn. */
+  /** True if the log behind has a log of the turn. */
   #hasBegun = false;
   #appending: Promise<void> = Promise.resolve();
   #writing: Promise<void> = Promise.resolve();
 
-  constructor(turnId: string, parts: OwnTurnParts) {
+  constructor(turnId: string, parts: OwnTurnStreamParts) {
     this.turnId = turnId;
     this.#parts = parts;
   }
 
-  /** Goes on behind what is there already. What cannot be read now is tried anew by the next append. */
+  /** Loads the stored events, after which new ones continue. If that fails, the next append tries again. */
   async #load(): Promise<void> {
     if (this.#isLoaded) return;
     await (this.#loading ??= this.#readLeft().finally(() => (this.#loading = null)));
@@ -52,7 +52,7 @@ export class OwnTurn {
     this.#isLoaded = true;
   }
 
-  /** Resolves when the events are readable from every server. */
+  /** Appends the events. Resolves when every server can read them. */
   async append(events: readonly TurnEvent[]): Promise<void> {
     this.#events.push(...events);
     const mine = this.#appending.then(() => this.#append());
@@ -64,9 +64,9 @@ export class OwnTurn {
     await this.#load();
     const upTo = this.#events.length;
     const { turnId } = this;
-    const news = { turnId, previousSeq: this.#readable, events: this.#events.slice(this.#readable, upTo) };
-    const isInRedis = news.events.length > 0 && (await this.#parts.streams.append(news).catch(() => false));
-    // Whoever reads Redis falls back to the log behind where something is missing: it has to be there now.
+    const entries = { turnId, previousSeq: this.#readable, events: this.#events.slice(this.#readable, upTo) };
+    const isInRedis = entries.events.length > 0 && (await this.#parts.streams.append(entries).catch(() => false));
+    // A reader of Redis uses the log behind if an event is missing, so the event has to be there now.
     if (!isInRedis) await this.write();
     this.#readable = Math.max(this.#readable, upTo);
   }
@@ -93,7 +93,7 @@ export class OwnTurn {
     return this.#hasBegun && this.#written === this.#events.length;
   }
 
-  /** Null: that is not known yet. */
+  /** The number of events that every server can read. Null while that is not known. */
   get readable(): number | null {
     return this.#isLoaded ? this.#readable : null;
   }
@@ -103,7 +103,7 @@ export class OwnTurn {
     return this.#events.slice(from, this.#readable).map((event, index) => ({ seq: from + index + 1, event }));
   }
 
-  /** Resolves when nothing of it is on its way any more. */
+  /** Resolves when no append and no write of the turn is running. */
   async idle(): Promise<void> {
     await this.#appending;
     await this.#writing;

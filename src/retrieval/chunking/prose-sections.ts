@@ -1,10 +1,10 @@
-/** Sections of texts without a grammar: Markdown by its headings, everything else by blank lines. */
-import type { Section } from "./section.ts";
+/** Sections of texts without a grammar: Markdown by its headings, all other texts by blank lines. */
+import type { SourceSection } from "./section.ts";
 import type { SourceLines } from "./source-lines.ts";
 
-/** Runs of lines that are not blank, inside a section and under its name. */
-export function paragraphs(lines: SourceLines, { startLine, endLine, symbol }: Section): Section[] {
-  const sections: Section[] = [];
+/** Returns the runs of lines that are not blank, within a section and with its symbol. */
+export function paragraphs(lines: SourceLines, { startLine, endLine, symbol }: SourceSection): SourceSection[] {
+  const sections: SourceSection[] = [];
   let start: number | null = null;
   for (let line = startLine; line <= endLine + 1; line += 1) {
     const isOutside = line > endLine || lines.isBlank(line);
@@ -15,8 +15,8 @@ export function paragraphs(lines: SourceLines, { startLine, endLine, symbol }: S
   return sections;
 }
 
-/** One section per heading, named by the headings above it: `Guide > Install`. Headings in code fences are none. */
-export function markdownSections(lines: SourceLines): Section[] {
+/** Returns one section per heading, named by the headings above it: `Guide > Install`. Headings in code fences are ignored. */
+export function markdownSections(lines: SourceLines): SourceSection[] {
   const starts: { line: number; symbol: string | null }[] = [{ line: 1, symbol: null }];
   const titles: string[] = [];
   let fence: string | null = null;

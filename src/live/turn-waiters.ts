@@ -1,6 +1,6 @@
-/** Who waits for the events of which turn in this process: the part that drivers have in common. */
+/** The readers in this process that wait for events, by turn. All drivers share this part. */
 
-export class Waiters {
+export class TurnWaiters {
   readonly #byTurn = new Map<string, Set<() => void>>();
 
   /** Resolves at the next wake of the turn, when the signal aborts, or after `msMax` milliseconds. */

@@ -1,35 +1,35 @@
 /**
- * The log of a turn that this process runs: appends to its file, and keeps a copy of the events, so that
- * readers in this process never touch the disk. An event is in the copy once it is in the file, so nobody
- * has seen what a crash can take away (R2). Nothing is synced, so nothing waits for the disk: a line is in the
- * page cache in less time than it takes to hand it to another thread.
+ * The log of a turn that this process runs: it appends to the turn's file, and keeps a copy of the events, so that readers in
+ * this process never read the disk. An event is in the copy only after it is in the file, so no reader has seen an event that
+ * a crash can take away (R2). Nothing is synced, so nothing waits for the disk: a line is in the page cache in less time than
+ * it takes to hand it to another thread.
  */
 import { closeSync, constants, fstatSync, ftruncateSync, openSync, readFileSync, writeSync } from "node:fs";
 import type { SequencedEvent, TurnEvent } from "../../domain/events.ts";
 import { noFollowFlag } from "../../system/read-files.ts";
-import { lineOf, readLines } from "./lines.ts";
+import { eventLine, readEventLines } from "./event-lines.ts";
 
 interface Queued {
   event: TurnEvent;
   line: Buffer;
 }
 
-export class OwnLog {
+export class OwnTurnFile {
   readonly events: SequencedEvent[];
   readonly #file: number;
-  /** Bytes of the whole lines. */
+  /** The length of the whole lines, in bytes. */
   #length: number;
-  /** Whether something that is no whole line may be behind them. */
+  /** True if an incomplete line may follow them. */
   #isTorn: boolean;
-  /** What could not be written: it keeps its place, and goes before what is appended next. */
+  /** Events that could not be written. They keep their order, and are written before the next append's. */
   #queue: Queued[] = [];
 
-  /** Goes on behind the last whole line where the file is there already: its process was killed. */
+  /** Opens the file. If it exists, its process was killed, and the log continues after the last whole line. */
   constructor(path: string) {
     this.#file = openSync(path, constants.O_RDWR | constants.O_APPEND | constants.O_CREAT | noFollowFlag, 0o600);
     try {
       const bytes = fstatSync(this.#file).size === 0 ? Buffer.alloc(0) : readFileSync(this.#file);
-      const found = readLines(bytes, 0);
+      const found = readEventLines(bytes, 0);
       this.events = found.events;
       this.#length = found.length;
       this.#isTorn = found.length < bytes.length;
@@ -39,9 +39,9 @@ export class OwnLog {
     }
   }
 
-  /** The events are in the file and readable when it returns. */
+  /** Appends the events. They are in the file and readable on return. */
   append(events: readonly TurnEvent[]): void {
-    const batch = [...this.#queue, ...events.map((event) => ({ event, line: lineOf(event) }))];
+    const batch = [...this.#queue, ...events.map((event) => ({ event, line: eventLine(event) }))];
     const bytes = Buffer.concat(batch.map(({ line }) => line));
     let written = 0;
     try {
@@ -54,8 +54,8 @@ export class OwnLog {
   }
 
   /**
-   * Takes over the events whose lines are whole in the file, and gives back the others. Another process may
-   * have read such a line already, so it counts even where the write failed behind it.
+   * Moves the events whose lines are complete in the file to the copy, and returns the others. Another process may have read
+   * such a line already, so it counts even if the write failed after it.
    */
   #take(batch: Queued[], written: number): Queued[] {
     let taken = 0;

@@ -1,31 +1,30 @@
 /**
- * The one connection of this process to Redis, for commands and for messages. It is opened again whenever it breaks.
- * Redis is never waited for: while it is away, and where it does not answer in time, its commands fail and the log
- * behind it does the work.
+ * The one connection of this process to Redis, for commands and for messages. It is opened again whenever it breaks. No caller
+ * waits for Redis: while it is unreachable or does not respond in time, its commands fail, and the log behind it takes over.
  */
 import type { RedisClientType } from "@redis/client";
 import { AptoveError } from "../../domain/errors.ts";
 import { limits } from "../../domain/limits.ts";
 import { pause } from "../../system/abort.ts";
 
-export interface ConnectionOptions {
+export interface RedisConnectionOptions {
   url: string;
   channels: readonly string[];
   onMessage(channel: string, message: string): void;
-  /** Something may not have been heard: the connection broke, or is there again. */
+  /** Called if a message may have been missed: the connection broke, or was restored. */
   onMissed(): void;
   report(message: string, error?: unknown): void;
 }
 
-export class Connection {
-  readonly #options: ConnectionOptions;
+export class RedisConnection {
+  readonly #options: RedisConnectionOptions;
   readonly #closing = new AbortController();
   readonly #keeping: Promise<void>;
-  /** Null: Redis is away. */
+  /** The open connection. Null while Redis is unreachable. */
   #open: { client: RedisClientType; broken: AbortController } | null = null;
   #isReported = false;
 
-  constructor(options: ConnectionOptions) {
+  constructor(options: RedisConnectionOptions) {
     this.#options = options;
     this.#keeping = this.#keep();
   }
@@ -34,9 +33,9 @@ export class Connection {
     return this.#open !== null;
   }
 
-  /** Rejects at once while Redis is away, else when it does not answer in time: then the connection is given up. */
+  /** Runs a command. Rejects at once while Redis is unreachable, else after a timeout, and then closes the connection. */
   async ask<T>(command: (client: RedisClientType) => Promise<T>): Promise<T> {
-    if (this.#open === null) throw new AptoveError("storage_failed", "Redis is away");
+    if (this.#open === null) throw new AptoveError("storage_failed", "Redis is unreachable");
     const { client, broken } = this.#open;
     try {
       return await inTime(command(client));
@@ -68,10 +67,10 @@ export class Connection {
   #reportOnce(error: unknown): void {
     if (this.#isReported || this.#closing.signal.aborted) return;
     this.#isReported = true;
-    this.#options.report("Redis is away; until it is back events come from the log behind it", error);
+    this.#options.report("Redis is unreachable; until it is back, events are read from the log behind it", error);
   }
 
-  /** Keeps one connection until it breaks; rejects where there was none. */
+  /** Keeps one connection until it breaks. Rejects if it could not be opened. */
   async #connect(): Promise<void> {
     const { url, channels, onMessage, onMissed } = this.#options;
     const { createClient } = await import("@redis/client");
@@ -100,7 +99,7 @@ export class Connection {
   }
 }
 
-/** One that fails at once instead of trying again by itself. */
+/** Returns the options of a client that fails at once instead of retrying by itself. */
 export function clientOptions(url: string) {
   return {
     url,
@@ -112,10 +111,10 @@ export function clientOptions(url: string) {
   } as const;
 }
 
-/** An answer that is there already counts, also where this process was too busy to read it. */
+/** Adds the timeout to a response. A response that has arrived counts, even if this process was too busy to read it. */
 export async function inTime<T>(answer: Promise<T>): Promise<T> {
   const late = Promise.withResolvers<never>();
-  const fail = (): void => late.reject(new AptoveError("storage_failed", "Redis does not answer"));
+  const fail = (): void => late.reject(new AptoveError("storage_failed", "Redis does not respond"));
   const timer = setTimeout(() => setImmediate(fail), limits.redisAnswerMsMax);
   try {
     return await Promise.race([answer, late.promise]);

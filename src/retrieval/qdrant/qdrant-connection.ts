@@ -1,31 +1,31 @@
 /**
- * The way to a Qdrant server: the official client, loaded with the first request, and around each request a limit of
- * time, a few more attempts where they may help, and words for what went wrong (Q5). What it throws never holds the key (E8).
+ * The connection to a Qdrant server: the official client, loaded with the first request. Each request has a timeout, a few
+ * retries if they may help, and a clear error (Q5). The errors never contain the key (E8).
  */
 import type { QdrantClient } from "@qdrant/js-client-rest";
 import { AptoveError } from "../../domain/errors.ts";
 import { pause, unlessAborted } from "../../system/abort.ts";
 
 export interface QdrantAddress {
-  /** Without a port: 6333, as everywhere with Qdrant. */
+  /** The URL of the server. The default port is Qdrant's, 6333. */
   url: string;
   apiKey: string | null;
 }
 
 export interface RequestTimes {
-  /** One attempt. */
+  /** The timeout of one attempt, in milliseconds. */
   requestMs: number;
-  /** The pause before the second one, which doubles. */
+  /** The pause before the second attempt, in milliseconds. It doubles for each further one. */
   backoffMs: number;
 }
 
 export interface RequestBounds {
-  /** Aborts the waiting, not what the server already has. */
+  /** Aborts the wait, but not a request that the server has received. */
   signal?: AbortSignal;
   attemptsMax: number;
 }
 
-/** One that a person waits for; and one of a run, which may wait for a server that restarts. */
+/** The bounds of a search, for which a user waits. A run has more attempts and may wait for a server that restarts. */
 export const searchBounds: RequestBounds = { attemptsMax: 2 };
 
 export class QdrantConnection {
@@ -40,7 +40,7 @@ export class QdrantConnection {
     this.#times = times;
   }
 
-  /** Throws `retrieval_failed`, or the signal's reason. The request may be sent again, so it must be one that may. */
+  /** Sends a request. Throws `retrieval_failed`, or the signal's reason. The request may be repeated, so it must be idempotent. */
   async ask<T>(request: (client: QdrantClient) => Promise<T>, { signal, attemptsMax }: RequestBounds): Promise<T> {
     const client = await (this.#client ??= openClient(this.url, this.#apiKey, this.#times.requestMs));
     for (let attempt = 1; ; attempt += 1) {
@@ -51,7 +51,7 @@ export class QdrantConnection {
         signal?.throwIfAborted();
         const fault = faultOf(error);
         if (!fault.isPassing || attempt >= attemptsMax) throw this.#failed(fault);
-        // If it is aborted, the loop throws the signal's own reason.
+        // If the wait is aborted, the loop throws the signal's own reason.
         await pause(this.#times.backoffMs * 2 ** (attempt - 1), signal);
       }
     }
@@ -60,12 +60,12 @@ export class QdrantConnection {
   #failed({ status, words }: Fault): AptoveError {
     const safe = this.#apiKey === null ? words : words.replaceAll(this.#apiKey, "[key]");
     const detail = `Qdrant at ${this.url} failed: ${safe}`;
-    // Without a cause: what was caught may hold the request, and with it the key.
+    // It has no cause, because the caught error may contain the request, and with it the key.
     return new QdrantFailure(detail, status);
   }
 }
 
-/** `retrieval_failed` with the status of the answer; null: there was none. */
+/** A `retrieval_failed` with the status of the response. Null if there was no response. */
 export class QdrantFailure extends AptoveError {
   readonly status: number | null;
 
@@ -79,16 +79,16 @@ async function openClient(url: string, apiKey: string | null, timeout: number): 
   const { QdrantClient } = await import("@qdrant/js-client-rest");
   const { origin, pathname } = new URL(url);
   const prefix = pathname.replace(/\/+$/, "");
-  // A port that is the scheme's own is gone from the parsed address, and the client would put 6333 in its place.
+  // The parsed address lacks a port that is the scheme's default, and the client would use 6333 instead.
   const saysPort = /^https?:\/\/[^/]*:\d+(?:\/|$)/.test(url);
   return new QdrantClient({
     url: origin,
     timeout,
-    // It would write to the console; the version is asked for where it matters (collections.ts).
+    // The check would write to the console. collections.ts checks the version when it matters.
     checkCompatibility: false,
     ...(saysPort && { port: null as unknown as number }),
     ...(prefix !== "" && { prefix }),
-    // As a header of ours: the client's own option writes a warning to the console for each plain connection.
+    // The key is a header of ours, because the client's own option writes a warning to the console for each plain connection.
     ...(apiKey !== null && { headers: { "api-key": apiKey } }),
   });
 }
@@ -96,7 +96,7 @@ async function openClient(url: string, apiKey: string | null, timeout: number): 
 interface Fault {
   status: number | null;
   words: string;
-  /** Whether the same request may succeed in a moment. */
+  /** True if the same request may succeed in a moment. */
   isPassing: boolean;
 }
 
@@ -111,7 +111,7 @@ function faultOf(error: unknown): Fault {
   if (name === "QdrantClientResourceExhaustedError") {
     return { status: 429, words: "429 it has too much to do", isPassing: true };
   }
-  // The client's own words where the answer is JSON, or a page, of somebody else.
+  // The client has messages of its own if the response is a foreign JSON document, or a page of a proxy.
   const isForeign = error instanceof SyntaxError || message === "Result came uninitialized";
   if (isForeign) return { status: null, words: "its answer cannot be read", isPassing: true };
   const reason = cause instanceof Error ? cause.message || String((cause as NodeJS.ErrnoException).code) : message;
@@ -120,6 +120,6 @@ function faultOf(error: unknown): Fault {
 
 function wordsOf(status: number, data: unknown): string {
   if (status === 401 || status === 403) return "it did not accept the key; set QDRANT_API_KEY to one that may write";
-  const said = (data as { status?: { error?: unknown } } | null)?.status?.error;
-  return String(said ?? (typeof data === "string" ? data : "")).slice(0, 300);
+  const reported = (data as { status?: { error?: unknown } } | null)?.status?.error;
+  return String(reported ?? (typeof data === "string" ? data : "")).slice(0, 300);
 }

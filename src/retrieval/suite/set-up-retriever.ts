@@ -1,4 +1,4 @@
-/** What the tests of a retriever have in common: sample files, a repository of them, and a retriever on it. */
+/** The shared set-up of the retriever tests: sample files, a repository of them, and a retriever on it. */
 import assert from "node:assert/strict";
 import type { TestContext } from "node:test";
 import { AptoveError, type ErrorCode } from "../../domain/errors.ts";
@@ -8,9 +8,9 @@ import { lexicalEmbedder } from "../lexical-embedding.ts";
 import type { IndexJob, RetrievedChunk, Retriever } from "../retriever.ts";
 import { sampleRepository, type SampleRepository } from "../sample-repository.ts";
 
-/** Opens a retriever over the same, at first empty, store each time. */
+/** Opens a retriever over the same store each time. The store is empty at first. */
 export type OpenRetriever = (embedder: Embedder) => Promise<Retriever>;
-/** Makes a store for one test, and registers with `context.after` whatever must be cleared away, closing included. */
+/** Makes a store for one test, and registers with `context.after` whatever must be closed and removed. */
 export type RetrieverForTest = (context: TestContext) => OpenRetriever | Promise<OpenRetriever>;
 
 export const greeting = `/** Greets a person by name. */
@@ -28,7 +28,7 @@ export const tides = `# How the tide is predicted
 The moon pulls the water; harmonics of its orbit predict high and low tide.
 `;
 
-export interface Bench {
+export interface RetrieverSetUp {
   repository: SampleRepository;
   retriever: Retriever;
   open: OpenRetriever;
@@ -36,11 +36,11 @@ export interface Bench {
   search(text: string, filters?: { language?: string; pathPrefixes?: string[] }): Promise<RetrievedChunk[]>;
 }
 
-export async function bench(
+export async function setUpRetriever(
   context: TestContext,
   forTest: RetrieverForTest,
   files: Record<string, string | Uint8Array>,
-): Promise<Bench> {
+): Promise<RetrieverSetUp> {
   const repository = sampleRepository(files);
   context.after(() => repository.remove());
   const open = await forTest(context);

@@ -1,6 +1,6 @@
 import { limits } from "../domain/limits.ts";
 
-/** The beginning and the end of a long question: between them there is usually a pasted log. */
+/** Returns the beginning and the end of a long question. The middle is usually a pasted log. */
 export function cutQuestion(text: string): string {
   if (text.length <= limits.questionCharactersMax) return text;
   const half = limits.questionCharactersMax / 2;

@@ -1,9 +1,9 @@
-/** Whether a Redis server takes this process, for whoever sets one up. */
+/** Checks whether a Redis server accepts this process, for the command that sets one up. */
 import { createClient } from "@redis/client";
-import { clientOptions, inTime } from "./connection.ts";
+import { clientOptions, inTime } from "./redis-connection.ts";
 
-/** Connects as the live log does, with the address's name and password. Null: it answers; else what it, or the network, says. */
-export async function redisFault(url: string): Promise<string | null> {
+/** Connects as the live log does, with the user and password of the address. Returns null if the server responds, else the error. */
+export async function probeRedis(url: string): Promise<string | null> {
   const client = createClient(clientOptions(url));
   client.on("error", () => undefined);
   try {

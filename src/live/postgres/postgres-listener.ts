@@ -1,28 +1,28 @@
 /**
- * The one connection of this process that listens (`LISTEN`). It is opened when somebody first wants to hear, and
- * opened again whenever it breaks: until then nothing is heard, and listeners look by themselves.
+ * The one connection of this process that listens (`LISTEN`). It is opened for the first subscriber, and opened again whenever
+ * it breaks. Until then no notification arrives, and listeners poll.
  */
 import type { Client, ClientConfig } from "pg";
 import { limits } from "../../domain/limits.ts";
 import { pause } from "../../system/abort.ts";
 
-export interface ListeningOptions {
+export interface PostgresListenerOptions {
   settings: ClientConfig;
   channels: readonly string[];
   onMessage(channel: string, payload: string): void;
-  /** Something may not have been heard: the connection broke, or is there again. */
+  /** Called if a notification may have been missed: the connection broke, or was restored. */
   onMissed(): void;
   report(message: string, error?: unknown): void;
 }
 
-export class Listening {
-  readonly #options: ListeningOptions;
+export class PostgresListener {
+  readonly #options: PostgresListenerOptions;
   readonly #closing = new AbortController();
   #keeping: Promise<void> | null = null;
   #isConnected = false;
   #isReported = false;
 
-  constructor(options: ListeningOptions) {
+  constructor(options: PostgresListenerOptions) {
     this.#options = options;
   }
 
@@ -47,7 +47,10 @@ export class Listening {
         tries = 0;
       } catch (error) {
         if (!signal.aborted && !this.#isReported) {
-          this.#options.report("the connection that listens for news broke; until it is back news comes later", error);
+          this.#options.report(
+            "the connection that listens for notifications broke; until it is restored, events of other servers arrive later",
+            error,
+          );
           this.#isReported = true;
         }
       }
@@ -56,7 +59,7 @@ export class Listening {
     }
   }
 
-  /** Listens until the connection breaks, or does not answer any more; rejects where there was none. */
+  /** Listens until the connection breaks or does not respond. Rejects if it could not be opened. */
   async #listen(): Promise<void> {
     const { settings, channels, onMessage, onMissed } = this.#options;
     const { Client } = (await import("pg")).default;
@@ -65,7 +68,7 @@ export class Listening {
     client.on("error", () => broken.abort());
     client.on("end", () => broken.abort());
     client.on("notification", ({ channel, payload = "" }) => onMessage(channel, payload));
-    // A server that hangs does not take leave.
+    // A server that hangs does not close the connection properly.
     const hangUp = (): void => void client.connection.stream.destroy();
     this.#closing.signal.addEventListener("abort", hangUp);
     try {
@@ -84,7 +87,7 @@ export class Listening {
     }
   }
 
-  /** Asks now and then whether the server is still there: a connection that the network forgot says nothing by itself. */
+  /** Checks regularly whether the server responds: a connection that the network dropped reports nothing by itself. */
   async #check(client: Client, end: AbortSignal): Promise<void> {
     while (!end.aborted) {
       await pause(limits.liveCheckMs, end);
