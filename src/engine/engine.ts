@@ -4,10 +4,10 @@
  * `not_found` (H4). A method that throws an AptoveError has changed nothing. Once a turn is accepted it always ends, and
  * its failure is data in the finished turn, not an exception (T11).
  */
-import type { Explain, Transfer } from "./api/transfer.ts";
+import type { Explanations, SessionTransfer } from "./api/transfer.ts";
 import type { Turns } from "./api/turns.ts";
-import type { Sessions, Tree, WorkspaceSessions } from "./api/sessions.ts";
-import type { AuditLog, Devices, KeyRing, Operator, People, Sharing } from "./api/people.ts";
+import type { Sessions, SessionTree, WorkspaceSessions } from "./api/sessions.ts";
+import type { AuditLog, Devices, KeyRing, Operator, People, SessionSharing } from "./api/people.ts";
 import type { HealthReport, RecordsAbout } from "./api/health.ts";
 import type { Contexts, Indexes } from "./api/contexts.ts";
 import type { Caller } from "../domain/caller.ts";
@@ -27,19 +27,19 @@ export interface Engine {
   /** Creates, reads, changes and lists sessions. */
   readonly sessions: Sessions;
   /** Changes sessions as a whole: moves a head, archives, removes, purges, searches. */
-  readonly tree: Tree;
+  readonly tree: SessionTree;
   /** Sessions that continue one another in a workspace. */
   readonly workspaceSessions: WorkspaceSessions;
   /** Who may read a session, and who takes part in it. */
-  readonly sharing: Sharing;
+  readonly sharing: SessionSharing;
   /** Agent contexts and conversation contexts. */
   readonly contexts: Contexts;
   /** The retrieval indexes of the caller's org. */
   readonly indexes: Indexes;
   /** Compares two turns, and verifies the digests of a session. */
-  readonly explain: Explain;
+  readonly explain: Explanations;
   /** Exports and imports sessions. */
-  readonly transfer: Transfer;
+  readonly transfer: SessionTransfer;
   /** API keys, and the authentication of a caller by a secret. */
   readonly keys: KeyRing;
   /** Devices, each of which has its own token. */

@@ -12,8 +12,8 @@ import type { AuditLog } from "../engine.ts";
 import type { EngineDependencies } from "../dependencies.ts";
 
 /** An action that is recorded. */
-export interface Act<T> {
-  by: Actor;
+export interface AuditedAction<T> {
+  by: AuditedCaller;
   action: AuditAction;
   /** The id of the thing that the action concerns, or a function that finds it in the result. Absent: there is none. */
   target?: string | ((made: T) => string);
@@ -21,12 +21,12 @@ export interface Act<T> {
 }
 
 /** The facts about the caller that the log keeps. */
-export type Actor = Pick<Caller, "orgId" | "userId" | "keyId" | "requestId">;
+export type AuditedCaller = Pick<Caller, "orgId" | "userId" | "keyId" | "requestId">;
 
 /** Runs `body`, and records that it succeeded, or the code of its error. Rejects with the error of `body`. */
 export async function audited<T>(
   deps: EngineDependencies,
-  { by, action, target, facts = {} }: Act<T>,
+  { by, action, target, facts = {} }: AuditedAction<T>,
   body: () => Promise<T>,
 ): Promise<T> {
   try {
@@ -44,7 +44,7 @@ export async function audited<T>(
 
 async function write(
   { records, now, report }: EngineDependencies,
-  { orgId, userId, keyId, requestId }: Actor,
+  { orgId, userId, keyId, requestId }: AuditedCaller,
   { targetId, ...what }: Pick<AuditEntry, "action" | "targetId" | "outcome" | "facts">,
 ): Promise<void> {
   const who = { userId: userId === operatorId ? null : userId, keyId: keyId ?? null, requestId: requestId ?? null };

@@ -5,12 +5,12 @@ import type { Device, Pairing } from "../../domain/device.ts";
 import type { Session } from "../../domain/session.ts";
 
 /** A page of a list whose oldest item is first. */
-export interface AgeRequest {
+export interface OldestFirstRequest {
   limit?: number;
   /** The cursor that the previous page returned as `next`. */
-  after?: AgePlace;
+  after?: CreationCursor;
 }
-export interface AgePlace {
+export interface CreationCursor {
   createdAt: number;
   id: string;
 }
@@ -31,7 +31,10 @@ export interface KeyRing {
    * Returns the keys of the caller, oldest first. An admin receives the keys of the org, or those of `userId`. The
    * tokens of devices are among them. Throws `forbidden` for a device.
    */
-  list(caller: Caller, page?: AgeRequest & { userId?: string }): Promise<{ keys: ApiKey[]; next: AgePlace | null }>;
+  list(
+    caller: Caller,
+    page?: OldestFirstRequest & { userId?: string },
+  ): Promise<{ keys: ApiKey[]; next: CreationCursor | null }>;
   /**
    * Revokes a key. The caller may revoke their own keys, and an admin those of the org. When this resolves, the key is
    * refused, and its connections to this process are closed. Other processes close theirs within `keyPollMs`. Throws
@@ -105,7 +108,7 @@ export interface People {
   /** Renames the caller's org, and returns it. Only an admin may do this. Throws `forbidden`, `not_found`. */
   renameOrg(caller: Caller, id: string, name: string): Promise<Org>;
   /** Returns a page of the users of the org, oldest first. `next` is null on the last page. */
-  users(caller: Caller, page?: AgeRequest): Promise<{ users: User[]; next: AgePlace | null }>;
+  users(caller: Caller, page?: OldestFirstRequest): Promise<{ users: User[]; next: CreationCursor | null }>;
   /**
    * Returns a user of the org. Only an admin and the user themselves see the email and the external id; for others they
    * are null. Throws `not_found`.
@@ -141,7 +144,7 @@ export interface Operator {
   /** Makes an org without users, and returns it. */
   createOrg(name: string): Promise<Org>;
   /** Returns a page of all orgs, oldest first. `next` is null on the last page. */
-  listOrgs(page?: AgeRequest): Promise<{ orgs: Org[]; next: AgePlace | null }>;
+  listOrgs(page?: OldestFirstRequest): Promise<{ orgs: Org[]; next: CreationCursor | null }>;
   /**
    * Suspends an org or ends its suspension, and returns the org. As long as it is suspended, no user of the org is
    * admitted, and their connections are closed. Throws `not_found`.
@@ -154,9 +157,9 @@ export interface Operator {
 }
 
 /** Who of the org may read a session, and who takes part in it (S7). */
-export interface Sharing {
+export interface SessionSharing {
   /** Returns who takes part in a session. Anyone who may see the session may read this. Throws `not_found`. */
-  of(caller: Caller, sessionId: string): Promise<Shared>;
+  of(caller: Caller, sessionId: string): Promise<SharedSession>;
   /**
    * Changes who may read and continue a session, and returns the result. An invited user may read and continue it; a
    * dismissed user no longer may. The owner may do this, and an admin who may see the session. Throws `forbidden`, and
@@ -166,10 +169,10 @@ export interface Sharing {
     caller: Caller,
     sessionId: string,
     change: { isPublic?: boolean; invite?: string[]; dismiss?: string[] },
-  ): Promise<Shared>;
+  ): Promise<SharedSession>;
 }
 /** A session, and the users who take part in it. */
-export interface Shared {
+export interface SharedSession {
   session: Session;
   /** The users who take part in the session. The owner is among them if they run turns in it. */
   participants: { userId: string; name: string }[];
@@ -181,7 +184,7 @@ export interface AuditLog {
    * Returns a page of the audit log of the caller's org, newest first. Only an admin may read it. Throws `forbidden`
    * for any other caller, and for a device.
    */
-  list(caller: Caller, query: AuditRequest): Promise<{ entries: AuditEntry[]; next: AuditPlace | null }>;
+  list(caller: Caller, query: AuditRequest): Promise<{ entries: AuditEntry[]; next: AuditCursor | null }>;
 }
 /** The entries to list: only those that match every given field. */
 export interface AuditRequest {
@@ -189,9 +192,9 @@ export interface AuditRequest {
   userId?: string;
   action?: AuditAction;
   targetId?: string;
-  after?: AuditPlace;
+  after?: AuditCursor;
 }
-export interface AuditPlace {
+export interface AuditCursor {
   at: number;
   id: string;
 }

@@ -101,7 +101,7 @@ export interface WorkspaceSessions {
  * Changes of whole sessions, and searches (S5, S6, S8, T6, K4). Only the owner of a session may change it, and an admin
  * who may see it.
  */
-export interface Tree {
+export interface SessionTree {
   /**
    * Moves the head of a session from the turn that the caller saw as the head to another turn of the session that can
    * be continued. Returns the session. Throws `not_found`, `forbidden`, `head_moved`, `session_busy`,

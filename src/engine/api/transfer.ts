@@ -3,7 +3,7 @@ import type { TurnDiff, VerifyReport } from "./explanation.ts";
 import type { Caller } from "../../domain/caller.ts";
 
 /** Comparing two turns, and verifying a session. */
-export interface Explain {
+export interface Explanations {
   /**
    * Returns what differs between two turns: what the model received, and what it answered. The caller must be able to
    * see both turns (D1). Throws `not_found`, `turn_not_finished`.
@@ -17,7 +17,7 @@ export interface Explain {
 }
 
 /** Exporting and importing sessions. */
-export interface Transfer {
+export interface SessionTransfer {
   /**
    * Returns a session, or the branch that ends at a turn, as the lines of one export file, without line breaks
    * (docs/formats/export.md). Throws `not_found`. If the content cannot be exported completely, the iterable throws, at

@@ -6,7 +6,7 @@ import { AptoveError } from "../../domain/errors.ts";
 import { newId } from "../../domain/ids.ts";
 import { adminOnly, pageLimit } from "../access/access.ts";
 import { audited } from "../access/audit.ts";
-import type { AgePlace, AgeRequest, Operator, People, UserChange, UserStart } from "../engine.ts";
+import type { CreationCursor, OldestFirstRequest, Operator, People, UserChange, UserStart } from "../engine.ts";
 import type { KeyWatch } from "./key-watch.ts";
 import type { EngineDependencies } from "../dependencies.ts";
 
@@ -158,10 +158,10 @@ function roleFact({ role }: Pick<UserChange, "role">): Record<string, string> {
 }
 
 /** Reads one page. It requests one item more than the page holds, to learn whether there is another page. */
-export async function pageBy<Row extends AgePlace>(
-  { limit, after }: AgeRequest,
-  list: (page: { limit: number; after?: AgePlace }) => Promise<Row[]>,
-): Promise<{ rows: Row[]; next: AgePlace | null }> {
+export async function pageBy<Row extends CreationCursor>(
+  { limit, after }: OldestFirstRequest,
+  list: (page: { limit: number; after?: CreationCursor }) => Promise<Row[]>,
+): Promise<{ rows: Row[]; next: CreationCursor | null }> {
   const max = pageLimit(limit);
   const found = await list({ limit: max + 1, ...(after !== undefined && { after }) });
   const rows = found.slice(0, max);

@@ -5,16 +5,16 @@ import { AptoveError } from "../../domain/errors.ts";
 import { limits } from "../../domain/limits.ts";
 import type { Session, SessionPatch } from "../../domain/session.ts";
 import { audited } from "../access/audit.ts";
-import type { Shared, Sharing } from "../engine.ts";
+import type { SharedSession, SessionSharing } from "../engine.ts";
 import type { EngineDependencies } from "../dependencies.ts";
 import { userOfOrg } from "./people.ts";
 import { updateSession } from "../sessions/sessions.ts";
 import { changeableSession } from "../access/visible.ts";
 import { visibleSession } from "../access/visible.ts";
 
-type Change = Parameters<Sharing["change"]>[2];
+type Change = Parameters<SessionSharing["change"]>[2];
 
-export function sharing(deps: EngineDependencies): Sharing {
+export function sharing(deps: EngineDependencies): SessionSharing {
   return {
     of: async (caller, sessionId) => await shared(deps, await visibleSession(deps, caller, sessionId)),
     change: async (caller, sessionId, change) => {
@@ -99,7 +99,7 @@ async function inviteUser(
   return session;
 }
 
-async function shared({ records }: EngineDependencies, session: Session): Promise<Shared> {
+async function shared({ records }: EngineDependencies, session: Session): Promise<SharedSession> {
   const ids = await records.sessions.listParticipants(session.id);
   const users = await Promise.all(ids.map((id) => records.people.getUser(id)));
   const participants = users.flatMap((user) => (user === null ? [] : [{ userId: user.id, name: user.name }]));

@@ -11,7 +11,7 @@ import { operatorOnly, pageLimit, scopeOf } from "../access/access.ts";
 import { audited } from "../access/audit.ts";
 import { importMarks } from "../turn/kept/turn-blobs.ts";
 import type { EngineCore } from "../turn/live/engine-core.ts";
-import type { GarbageReport, PurgeReport, SessionGraph, Tree } from "../engine.ts";
+import type { GarbageReport, PurgeReport, SessionGraph, SessionTree } from "../engine.ts";
 import { mayWrite } from "../access/visible.ts";
 import { isTheirs } from "../access/visible.ts";
 import { changeableSession } from "../access/visible.ts";
@@ -19,7 +19,7 @@ import { visibleTurn } from "../access/visible.ts";
 import { maySee } from "../access/visible.ts";
 import { visibleSession } from "../access/visible.ts";
 
-export function tree(core: EngineCore): Tree {
+export function tree(core: EngineCore): SessionTree {
   const noted = <T>(action: AuditAction, act: (caller: Caller, id: string) => Promise<T>) => {
     return (caller: Caller, id: string) =>
       audited(core.deps, { by: caller, action, target: id }, () => act(caller, id));

@@ -18,7 +18,7 @@ import { newRoot } from "../turn/place-turn.ts";
 import type { SubagentPlacement } from "../turn/prepare/turn-placement.ts";
 import { launchTurn } from "../turn/run-turn.ts";
 import { continuableSession } from "../access/visible.ts";
-import type { Parent } from "../turn/prepare/turn-plan.ts";
+import type { ParentTurn } from "../turn/prepare/turn-plan.ts";
 
 /** The running turn that called one of the tools. */
 export interface Spawner {
@@ -86,7 +86,7 @@ export async function continueSubagent(
 }
 
 /** Returns the turn to continue from. After a failed turn it is the parent of that turn. Null: there is none. */
-async function lastGoodTurn({ deps }: EngineCore, newest: Turn): Promise<Parent | null> {
+async function lastGoodTurn({ deps }: EngineCore, newest: Turn): Promise<ParentTurn | null> {
   if (newest.status === "completed") return newest;
   const before = newest.parentId === null ? null : await deps.records.turns.get(newest.parentId);
   if (before === null && newest.parentId === null) return null;
@@ -96,7 +96,7 @@ async function lastGoodTurn({ deps }: EngineCore, newest: Turn): Promise<Parent 
 
 interface SubagentTurn {
   place: SubagentPlacement;
-  parent: Parent | null;
+  parent: ParentTurn | null;
   instruction: string;
   conversationContextId: string | undefined;
 }

@@ -9,7 +9,7 @@ import { isRecord } from "../../system/guards.ts";
 import { turnDigest } from "../turn/kept/turn-digest.ts";
 import { checkBlob, type CheckedBlob } from "./check-blob.ts";
 import { lineageFault, mailFacts, type MailFacts } from "./check-subagent.ts";
-import { checkBases, namedBlobs, outcomeOf, type Ancestor } from "./check-turn.ts";
+import { checkBases, namedBlobs, outcomeOf, type AncestorTurn } from "./check-turn.ts";
 import {
   exportFormat,
   LineSeal,
@@ -24,7 +24,7 @@ import { checkedValue } from "./schema.ts";
 import type { Spool, SpooledLine } from "./spool.ts";
 
 /** The facts of a turn of the file that fit into memory for every turn. */
-export interface FileTurn extends Ancestor {
+export interface FileTurn extends AncestorTurn {
   sessionId: string;
   parentId: string | null;
   sequence: number;
@@ -55,7 +55,7 @@ export interface CheckedExport {
 export interface FileSource {
   spool: Spool;
   /** Returns a stored turn that the caller may continue. Null if there is none. */
-  findStored(id: string): Promise<Ancestor | null>;
+  findStored(id: string): Promise<AncestorTurn | null>;
 }
 
 /** Checks the file. Throws `import_invalid`, which names the line, and `import_newer`. */
@@ -70,7 +70,7 @@ class FileCheck {
   readonly #source: FileSource;
   readonly #seal = new LineSeal();
   readonly #file: CheckedExport = { sessions: new Map(), turns: new Map(), outside: new Set() };
-  readonly #stored = new Map<string, Ancestor>();
+  readonly #stored = new Map<string, AncestorTurn>();
   readonly #sequences = new Set<string>();
   #lineNumber = 0;
   #made = "";
@@ -216,7 +216,7 @@ class FileCheck {
   }
 
   /** Returns a turn that another one depends on, from the file or from the store. */
-  async #find(id: string): Promise<Ancestor> {
+  async #find(id: string): Promise<AncestorTurn> {
     const known = this.#file.turns.get(id) ?? this.#stored.get(id) ?? (await this.#source.findStored(id));
     if (known === null) throw this.#fault(`it depends on the turn ${id}, which is neither in the file nor stored here`);
     if (this.#file.turns.has(id)) return known;

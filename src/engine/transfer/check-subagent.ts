@@ -4,7 +4,7 @@
 import type { MailboxDraft } from "../../domain/mailbox.ts";
 import { messageOf } from "../../domain/turn.ts";
 import type { StoredTurn } from "../turn/kept/turn-order.ts";
-import { outcomeOf, type Ancestor } from "./check-turn.ts";
+import { outcomeOf, type AncestorTurn } from "./check-turn.ts";
 
 /** The facts of a turn of the file that the mailbox needs. */
 export interface MailFacts {
@@ -27,7 +27,7 @@ export function mailFacts(turn: StoredTurn): MailFacts {
  * Returns why a turn cannot be at its position, or null if it can. The turns of a subagent continue only each other,
  * and no other turn continues them.
  */
-export function lineageFault(turn: StoredTurn, parent: Ancestor | null): string | null {
+export function lineageFault(turn: StoredTurn, parent: AncestorTurn | null): string | null {
   const { id, kind, subagent, sessionId, spawnedBy } = turn;
   if ((kind === "async_subagent") !== (subagent !== undefined)) return "its kind and its subagent do not agree";
   if (subagent === undefined) return parent === null || parent.subagentId === null ? null : "it continues a subagent";

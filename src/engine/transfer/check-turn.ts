@@ -10,20 +10,20 @@ import type { CheckedBlob } from "./check-blob.ts";
 import type { TurnLine } from "./format.ts";
 
 /** A turn that another one depends on, with its ancestors. */
-export interface Ancestor {
+export interface AncestorTurn {
   id: string;
   depth: number;
-  parent: Ancestor | null;
+  parent: AncestorTurn | null;
   digest: string | null;
-  outcome: Outcome;
+  outcome: OutcomeStatus;
   /** The subagent whose turn this is. Null for a turn of the session's agent (A1). */
   subagentId: string | null;
 }
 
-export type Outcome = Exclude<StoredTurn["status"], "archived">;
+export type OutcomeStatus = Exclude<StoredTurn["status"], "archived">;
 
 /** Returns the outcome of a turn, also if it was archived since. */
-export function outcomeOf(turn: StoredTurn): Outcome {
+export function outcomeOf(turn: StoredTurn): OutcomeStatus {
   return turn.status === "archived" ? turn.was.status : turn.status;
 }
 
@@ -77,7 +77,10 @@ interface Fault {
 }
 
 /** Returns a fault unless each blob of a turn has the base that it must have, among the turn's ancestors (K2, K3). */
-export function checkBases(turn: Pick<Ancestor, "id" | "depth" | "parent">, blobs: CheckedTurnBlobs): string | null {
+export function checkBases(
+  turn: Pick<AncestorTurn, "id" | "depth" | "parent">,
+  blobs: CheckedTurnBlobs,
+): string | null {
   if (blobs.opening.base !== null && above(turn, ({ id }) => id === blobs.opening.base) === null) {
     return `${blobs.opening.key} builds on a turn that is not an ancestor`;
   }
@@ -102,7 +105,7 @@ export function checkBases(turn: Pick<Ancestor, "id" | "depth" | "parent">, blob
 }
 
 /** Returns the nearest ancestor that passes the test. */
-function above(turn: Pick<Ancestor, "parent">, isIt: (ancestor: Ancestor) => boolean): Ancestor | null {
+function above(turn: Pick<AncestorTurn, "parent">, isIt: (ancestor: AncestorTurn) => boolean): AncestorTurn | null {
   for (let at = turn.parent; at !== null; at = at.parent) if (isIt(at)) return at;
   return null;
 }

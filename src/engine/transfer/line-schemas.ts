@@ -7,7 +7,7 @@ import {
   fieldText,
   exactly,
   list,
-  type Checked,
+  type SchemaResult,
   sha256Hex,
   wholeFromOne,
   wholeFromZero,
@@ -47,7 +47,7 @@ export const headerSchema = exactly<HeaderLine>()(
 );
 
 /** Checks a line between the header and the end by the schema of its kind. */
-export function checkedLine(line: Record<string, unknown>): Checked<SessionLine | BlobLine | PartLine | TurnLine> {
+export function checkedLine(line: Record<string, unknown>): SchemaResult<SessionLine | BlobLine | PartLine | TurnLine> {
   const kind = String(line["kind"]);
   if (!isKind(kind)) return { fault: `lines of the kind ${JSON.stringify(kind)} are not known` };
   return checkedValue(lineSchemas[kind], line, kind);

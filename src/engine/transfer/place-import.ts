@@ -14,19 +14,19 @@ import { visibleTurn } from "../access/visible.ts";
 import { maySee } from "../access/visible.ts";
 import { turnDigest } from "../turn/kept/turn-digest.ts";
 import type { CheckedExport, FileTurn } from "./check-file.ts";
-import { outcomeOf, type Ancestor } from "./check-turn.ts";
+import { outcomeOf, type AncestorTurn } from "./check-turn.ts";
 import type { ExportedSession } from "./format.ts";
 import { importedMail } from "./imported-mail.ts";
 
 /** Returns a stored turn that the caller may see and continue, with its ancestors. Null if there is none (H4, T6). */
-export async function findStored(core: EngineCore, caller: Caller, id: string): Promise<Ancestor | null> {
+export async function findStored(core: EngineCore, caller: Caller, id: string): Promise<AncestorTurn | null> {
   const turn = await seenTurn(core, caller, id);
   if (turn === null || turn.status === "pending") return null;
   const outcome = outcomeOf(turn);
   if (outcome === "failed") return null;
   const subagentId = turn.subagent?.id ?? null;
   const common = { digest: null, outcome: "completed", subagentId } as const;
-  let parent: Ancestor | null = null;
+  let parent: AncestorTurn | null = null;
   for (const entry of (await core.histories.state(turn.parentId)).entries) {
     parent = { ...common, id: entry.turnId, depth: entry.depth, parent };
   }
@@ -183,7 +183,7 @@ async function growthOf(core: EngineCore, caller: Caller, growing: Growing): Pro
 /** Returns the head of the file if it is below the stored head. Otherwise the stored head is kept (S5). */
 function headAfter({ here, session, file }: Growing): string | null {
   if (here.headTurnId === null || session.headTurnId === null) return here.headTurnId ?? session.headTurnId;
-  let at: Ancestor | null = file.turns.get(session.headTurnId) ?? null;
+  let at: AncestorTurn | null = file.turns.get(session.headTurnId) ?? null;
   while (at !== null && at.id !== here.headTurnId) at = at.parent;
   return at === null ? here.headTurnId : session.headTurnId;
 }

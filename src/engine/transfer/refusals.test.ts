@@ -305,7 +305,10 @@ test("a turn that is here with another content is a conflict, and nothing of the
   await there.engine.transfer.import(alice, each(lines));
   const file = new ForgedFile(lines);
   Object.assign(file.row(2), { answerSummary: "Something else." });
-  await refuses(there, file.sealed(), { code: "import_conflict", detail: new RegExp(`turn ${three.id} is already stored`) });
+  await refuses(there, file.sealed(), {
+    code: "import_conflict",
+    detail: new RegExp(`turn ${three.id} is already stored`),
+  });
   const extended = new ForgedFile(lines);
   Object.assign(extended.row(4), { rerunOf: newId() });
   extended.session.name = "Another";

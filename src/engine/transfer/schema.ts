@@ -95,13 +95,13 @@ function checkEach(
   }
 }
 
-export type Checked<T> = { value: T } | { fault: string };
+export type SchemaResult<T> = { value: T } | { fault: string };
 
 /**
  * Checks a value against its schema. The value is returned as it is, and not as a copy: it is what the file's hashes were
  * made over. A fault names the field by its path below `at`, and has nothing of the value in it.
  */
-export function checkedValue<S extends z.ZodType>(schema: S, value: unknown, at: string): Checked<z.output<S>> {
+export function checkedValue<S extends z.ZodType>(schema: S, value: unknown, at: string): SchemaResult<z.output<S>> {
   const result = schema.safeParse(value, { error: faultWords });
   if (result.success) return { value: value as z.output<S> };
   const { path, message } = firstFault(result.error);

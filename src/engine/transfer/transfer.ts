@@ -4,9 +4,9 @@
  */
 import { audited } from "../access/audit.ts";
 import type { EngineCore } from "../turn/live/engine-core.ts";
-import type { Transfer } from "../engine.ts";
+import type { SessionTransfer } from "../engine.ts";
 
-export function transfer(core: EngineCore): Transfer {
+export function transfer(core: EngineCore): SessionTransfer {
   return {
     export: async function* (caller, scope) {
       const lines = (await import("./export.ts")).exportLines(core, caller, scope);

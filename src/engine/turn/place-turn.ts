@@ -10,7 +10,7 @@ import type { TurnRequest } from "../engine.ts";
 import { noDelivery, repeatedMail, waitingMail } from "./mailbox-delivery.ts";
 import type { TurnPlacement } from "./prepare/turn-placement.ts";
 import { fireInstruction } from "./request/mailbox-block.ts";
-import type { Parent } from "./prepare/turn-plan.ts";
+import type { ParentTurn } from "./prepare/turn-plan.ts";
 import { mayContinue } from "../access/visible.ts";
 import { continuableSession } from "../access/visible.ts";
 import { visibleTurn } from "../access/visible.ts";
@@ -124,7 +124,7 @@ function repeating(request: TurnRequest, old: Turn, opening: OpeningBlob): TurnR
   };
 }
 
-async function readParent({ deps }: Pick<EngineCore, "deps">, id: string | null): Promise<Parent | null> {
+async function readParent({ deps }: Pick<EngineCore, "deps">, id: string | null): Promise<ParentTurn | null> {
   if (id === null) return null;
   const turn = await deps.records.turns.get(id);
   if (turn === null) {
@@ -143,7 +143,7 @@ function ofSubagent({ id }: Turn): AptoveError {
   );
 }
 
-function continuable(turn: Turn): Parent {
+function continuable(turn: Turn): ParentTurn {
   if (mayBeParent(turn)) return turn;
   if (turn.kind !== "agent") throw ofSubagent(turn);
   const fix = turn.status === "pending" ? "wait for it" : "continue from a completed one";

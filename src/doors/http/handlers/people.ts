@@ -1,5 +1,5 @@
 /** Handlers for orgs, users, keys, sharing, and the audit log (H4, S7). */
-import type { AgePlace } from "../../../engine/engine.ts";
+import type { CreationCursor } from "../../../engine/engine.ts";
 import { withoutNullish, withoutUndefined } from "../../../protocol/given.ts";
 import { toWireKey } from "../../../protocol/key.ts";
 import { toWireAuditEntry, toWireOrg, toWireUser } from "../../../protocol/people.ts";
@@ -98,11 +98,11 @@ interface PageQuery {
   cursor?: string | undefined;
 }
 
-function pageOf({ limit, cursor }: PageQuery): { limit?: number; after?: AgePlace } {
+function pageOf({ limit, cursor }: PageQuery): { limit?: number; after?: CreationCursor } {
   const position = cursor === undefined ? undefined : parseCursor(cursor);
   return withoutNullish({ limit, after: position && { createdAt: position.at, id: position.id } });
 }
 
-function cursorOf(next: AgePlace | null): string | null {
+function cursorOf(next: CreationCursor | null): string | null {
   return next === null ? null : formatCursor({ at: next.createdAt, id: next.id });
 }

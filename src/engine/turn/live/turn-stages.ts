@@ -11,7 +11,7 @@ import type { LiveTurn } from "./live-turn.ts";
 import type { RunRecorder } from "./run-recorder.ts";
 import type { TurnPlacement } from "../prepare/turn-placement.ts";
 import type { AcceptedRequest } from "../prepare/accepted-request.ts";
-import type { Prepared, TurnPlan } from "../prepare/turn-plan.ts";
+import type { PlanResult, TurnPlan } from "../prepare/turn-plan.ts";
 import type { ClosedCalls } from "../request/envelope.ts";
 
 /** A request that was checked, with its position in the tree. */
@@ -32,7 +32,7 @@ export interface RegisteredTurn extends AcceptedTurn {
 /** The requests to the model are planned. Nothing is written yet. */
 export interface PreparedTurn extends AcceptedTurn {
   live: LiveTurn;
-  prepared: Prepared;
+  prepared: PlanResult;
 }
 
 /** The turn has its row. */

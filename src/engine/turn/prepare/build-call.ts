@@ -8,9 +8,9 @@ import { visibleItems, type State } from "../../../domain/lineage.ts";
 import type { ModelCall, PreparedRequest } from "../../../providers/provider.ts";
 import type { AcceptedRequest } from "./accepted-request.ts";
 import { decideChain } from "./chain.ts";
-import type { CallGround, HistoryDecision, Parent } from "./turn-plan.ts";
+import type { CallGround, HistoryDecision, ParentTurn } from "./turn-plan.ts";
 
-export function decideHistory(accepted: AcceptedRequest, parent: Parent | null, now: number): HistoryDecision {
+export function decideHistory(accepted: AcceptedRequest, parent: ParentTurn | null, now: number): HistoryDecision {
   if (parent === null) return null;
   if (accepted.history === "replay") return "replay";
   const { provider, model, promptHash, toolsHash } = accepted;

@@ -5,12 +5,12 @@ import { limits } from "../../../domain/limits.ts";
 import { type State, type StateEntry, historySummary } from "../../../domain/lineage.ts";
 import { usesChain } from "./build-call.ts";
 import { estimateTokens } from "./choose-chunks.ts";
-import type { CallGround, HistoryDecision, Parent } from "./turn-plan.ts";
+import type { CallGround, HistoryDecision, ParentTurn } from "./turn-plan.ts";
 
 /** Returns true if the first call would come too near to the model's window. */
 export function nearsWindow(
   ground: CallGround,
-  { decision, parent, window }: { decision: HistoryDecision; parent: Parent | null; window: number | null },
+  { decision, parent, window }: { decision: HistoryDecision; parent: ParentTurn | null; window: number | null },
 ): boolean {
   if (window === null || ground.visible.entries.length === 0) return false;
   const room = window * limits.windowShareMax;

@@ -21,10 +21,10 @@ import { closeCalls, userMessage, type ClosedCalls } from "../request/envelope.t
 import { mailboxBlock, type DeliveredMessage } from "../request/mailbox-block.ts";
 import { makeRecipe, messageTexts } from "../request/recipe.ts";
 import type { TurnPlacement } from "./turn-placement.ts";
-import type { CallGround, HistoryDecision, Parent, Prepared, RequestBase, TurnPlan } from "./turn-plan.ts";
+import type { CallGround, HistoryDecision, ParentTurn, PlanResult, RequestBase, TurnPlan } from "./turn-plan.ts";
 
 /** Answers the calls that the parent waits for (T8, T9). Throws `tool_feedback_invalid`. */
-export function answerOpenCalls(parent: Parent | null, accepted: AcceptedRequest): ClosedCalls {
+export function answerOpenCalls(parent: ParentTurn | null, accepted: AcceptedRequest): ClosedCalls {
   return closeCalls(parent?.status === "awaiting_tool_results" ? parent.deferredCalls : [], accepted.toolResults);
 }
 
@@ -43,7 +43,7 @@ interface PlanningStores {
 }
 
 /** Plans the turn. Never throws: a failure here fails the turn. */
-export async function tryToPlan(stores: PlanningStores, turn: TurnToPlan): Promise<Prepared> {
+export async function tryToPlan(stores: PlanningStores, turn: TurnToPlan): Promise<PlanResult> {
   try {
     return await planTurn(stores, turn);
   } catch (error) {
@@ -53,7 +53,7 @@ export async function tryToPlan(stores: PlanningStores, turn: TurnToPlan): Promi
   }
 }
 
-async function planTurn({ histories, deps }: PlanningStores, turn: TurnToPlan): Promise<Prepared> {
+async function planTurn({ histories, deps }: PlanningStores, turn: TurnToPlan): Promise<PlanResult> {
   const { accepted, closed, place } = turn;
   const { parent } = place;
   const now = deps.now();

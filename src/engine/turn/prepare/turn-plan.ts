@@ -10,7 +10,7 @@ import type { ChainDecision } from "./chain.ts";
 import type { PlacedInput } from "../kept/kept-parts.ts";
 import type { RequestRecipe } from "../request/recipe.ts";
 
-export type Parent = CompletedTurn | AwaitingTurn;
+export type ParentTurn = CompletedTurn | AwaitingTurn;
 
 export interface TurnPlan {
   turnId: string;
@@ -41,7 +41,7 @@ export interface TurnPlan {
 }
 
 /** A plan, or the reason why there is none. Then the turn fails before the model is called (Q5, C3, T10). */
-export type Prepared = { plan: TurnPlan; warnings: Warning[] } | { failure: Failure };
+export type PlanResult = { plan: TurnPlan; warnings: Warning[] } | { failure: Failure };
 
 export interface RequestBase {
   turnId: string;
