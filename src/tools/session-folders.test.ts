@@ -157,7 +157,7 @@ test("[P5] a missing path is answered with similar paths", async (t) => {
   );
   assert.match(await world.fault("read", { path: "src/parser.js" }), /src\/parser.ts/);
   assert.match(await world.fault("read", { path: "readme.md" }), /similar paths: README.md/);
-  assert.match(await world.fault("read", { path: "srv/parser.ts" }), /there is src$/);
+  assert.match(await world.fault("read", { path: "srv/parser.ts" }), /similar paths: src$/);
 });
 
 test("[P5] a name is found in any Unicode form, and one with a line feed is shown on one line", async (t) => {
