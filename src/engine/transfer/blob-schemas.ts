@@ -224,5 +224,5 @@ const run = exactly<RunBlob>()(
   }),
 );
 
-/** By the kind that a blob's key names. */
+/** The schemas by kind, which is part of a blob's key. */
 export const blobSchemas = { part, opening, request, run, state };

@@ -1,4 +1,4 @@
-/** A blob of an export: that it is what it says, and what it says of other turns. */
+/** Checks one blob of an export: its hash and its form, and what it refers to. */
 import { isBlobKey } from "../../blobs/blob-store.ts";
 import { sha256 } from "../../domain/ids.ts";
 import { limits } from "../../domain/limits.ts";
@@ -8,21 +8,21 @@ import type { OpeningBlob } from "../turn/kept/turn-blobs.ts";
 import { blobSchemas } from "./blob-schemas.ts";
 import { blobBytes, type BlobLine, type PartLine } from "./format.ts";
 import { checkedValue } from "./schema.ts";
-import type { SpoolPlace } from "./spool.ts";
+import type { SpooledLine } from "./spool.ts";
 
 export interface CheckedBlob {
   key: string;
   kind: BlobKind;
   turnId: string;
   hash: string;
-  /** The turn that an opening or a state builds on. */
+  /** The base turn of an opening or a state. Null if there is none. */
   base: string | null;
-  /** Of a state: the turns whose entries it holds, oldest first. */
+  /** The turns whose entries a state holds, oldest first. */
   entries: { turnId: string; depth: number }[];
-  /** The blobs of input parts that it names. */
+  /** The blobs of input parts that it refers to. */
   parts: string[];
-  /** The lines of the file that hold it: the blob's own, or that and its parts. */
-  places: SpoolPlace[];
+  /** The lines of the file that hold the blob: one line, or one line and its parts. */
+  places: SpooledLine[];
 }
 
 type BlobKind = keyof typeof blobSchemas;
@@ -53,7 +53,7 @@ export function checkBlob(line: BlobLine, parts: readonly PartLine[]): CheckedBl
   };
 }
 
-/** In the history, and in the recipe of a request. */
+/** Returns the blobs of input parts that the history and the recipe of a request refer to. */
 function namedParts({ entries = [], request = null }: Partial<OpeningBlob & StateFile>): string[] {
   const recipe = (request?.pieces ?? []).flatMap((piece) => (typeof piece === "string" ? [] : [piece.known]));
   return [
@@ -65,7 +65,7 @@ function namedParts({ entries = [], request = null }: Partial<OpeningBlob & Stat
   ];
 }
 
-/** Undefined where it is no JSON: that is of no form. */
+/** Returns the value, or undefined if it is not JSON; no schema accepts that. */
 function parsed(bytes: Uint8Array): unknown {
   try {
     return JSON.parse(new TextDecoder("utf-8", { fatal: true }).decode(bytes));

@@ -1,6 +1,7 @@
 /**
- * Reads an export from its first line to its last and puts the lines aside. Nothing of it is believed: every form, every
- * hash, every digest is checked, and that turns rest only on turns that are theirs. Nothing is written to the stores.
+ * Reads an export from its first line to its last, and stores the lines in the spool. Nothing in the file is trusted:
+ * every form, hash and digest is checked, and that turns depend only on turns that they may depend on. Nothing is
+ * written to the stores.
  */
 import { AptoveError } from "../../domain/errors.ts";
 import { limits } from "../../domain/limits.ts";
@@ -20,23 +21,23 @@ import {
 } from "./format.ts";
 import { checkedLine, endSchema, headerSchema } from "./line-schemas.ts";
 import { checkedValue } from "./schema.ts";
-import type { Spool, SpoolPlace } from "./spool.ts";
+import type { Spool, SpooledLine } from "./spool.ts";
 
-/** A turn of the file, as much of it as fits into memory for every turn. */
+/** The facts of a turn of the file that fit into memory for every turn. */
 export interface FileTurn extends Ancestor {
   sessionId: string;
   parentId: string | null;
   sequence: number;
   status: TurnLine["turn"]["status"];
-  /** May be continued and be a head (S5). */
+  /** True if the turn can be continued and be a head (S5). */
   isContinuable: boolean;
   statusAt: number;
   tokens: number;
-  /** US dollars; 0 where no price is known. */
+  /** The cost in US dollars. 0 if no price is known. */
   costUsd: number;
-  /** Over what the file has; the turn's own, unless it was never sealed. */
+  /** The digest over the content of the file. It equals the turn's own digest, unless the turn was never sealed. */
   computedDigest: string;
-  line: SpoolPlace;
+  line: SpooledLine;
   blobs: FileBlob[];
   mail: MailFacts;
 }
@@ -45,19 +46,19 @@ export type FileBlob = Pick<CheckedBlob, "key" | "kind" | "hash" | "places">;
 
 export interface CheckedExport {
   sessions: Map<string, ExportedSession>;
-  /** Parents before their children. */
+  /** The turns, parents before their children. */
   turns: Map<string, FileTurn>;
-  /** Turns that are not in the file, and that sessions and turns of it rest on. */
+  /** The turns that are not in the file, and that its sessions and turns depend on. */
   outside: Set<string>;
 }
 
 export interface FileSource {
   spool: Spool;
-  /** A stored turn that the caller may continue; null: there is none. */
+  /** Returns a stored turn that the caller may continue. Null if there is none. */
   findStored(id: string): Promise<Ancestor | null>;
 }
 
-/** Throws `import_invalid`, which names the line, and `import_newer`. */
+/** Checks the file. Throws `import_invalid`, which names the line, and `import_newer`. */
 export async function checkFile(lines: AsyncIterable<string>, source: FileSource): Promise<CheckedExport> {
   const check = new FileCheck(source);
   for await (const line of lines) await check.take(line);
@@ -73,11 +74,11 @@ class FileCheck {
   readonly #sequences = new Set<string>();
   #lineNumber = 0;
   #made = "";
-  /** Of the next turn. */
+  /** The blobs of the next turn. */
   #blobs = new Map<string, CheckedBlob>();
   #blobCount = 0;
-  /** A blob whose parts are still coming. */
-  #parted: { blob: BlobLine; head: SpoolPlace; parts: PartLine[]; places: SpoolPlace[] } | null = null;
+  /** A blob whose parts are still being read. */
+  #parted: { blob: BlobLine; head: SpooledLine; parts: PartLine[]; places: SpooledLine[] } | null = null;
   #hasEnded = false;
 
   constructor(source: FileSource) {
@@ -88,10 +89,11 @@ class FileCheck {
     this.#lineNumber += 1;
     if (this.#hasEnded) {
       if (line === "") return;
-      throw this.#fault("there is more after the end");
+      throw this.#fault("the file has more lines after the end");
     }
-    if (line.length > limits.importLineBytesMax) throw this.#fault(`it is longer than ${limits.importLineBytesMax}`);
-    if (!line.isWellFormed() || line.includes("\n")) throw this.#fault("it is not one line of text");
+    if (line.length > limits.importLineBytesMax)
+      throw this.#fault(`the line is longer than ${limits.importLineBytesMax} bytes`);
+    if (!line.isWellFormed() || line.includes("\n")) throw this.#fault("the line is not valid text");
     const content = this.#parsed(line);
     if (this.#lineNumber === 1) this.#takeHeader(content);
     else if (content.kind === "end") return this.#takeEnd(content);
@@ -101,7 +103,8 @@ class FileCheck {
 
   finish(): CheckedExport {
     if (this.#lineNumber === 0) throw new AptoveError("import_invalid", "the file is empty");
-    if (!this.#hasEnded) throw new AptoveError("import_invalid", "the file is cut: its last line is not the end");
+    if (!this.#hasEnded)
+      throw new AptoveError("import_invalid", "the file is cut off: its last line is not the end line");
     return this.#file;
   }
 
@@ -149,19 +152,19 @@ class FileCheck {
   }
 
   #takeSession({ session }: SessionLine): void {
-    if (this.#file.turns.size > 0 || this.#blobs.size > 0) throw this.#fault("sessions stand before all turns");
-    if (this.#file.sessions.has(session.id)) throw this.#fault(`the session ${session.id} is there twice`);
+    if (this.#file.turns.size > 0 || this.#blobs.size > 0) throw this.#fault("the sessions must come before all turns");
+    if (this.#file.sessions.has(session.id)) throw this.#fault(`the session ${session.id} occurs twice`);
     this.#file.sessions.set(session.id, session);
   }
 
-  #takeBlob(blob: BlobLine, head: SpoolPlace): void {
-    if (this.#blobs.has(blob.key)) throw this.#fault(`the blob ${blob.key} is there twice`);
+  #takeBlob(blob: BlobLine, head: SpooledLine): void {
+    if (this.#blobs.has(blob.key)) throw this.#fault(`the blob ${blob.key} occurs twice`);
     if (this.#blobs.size >= limits.importBlobsPerTurnMax) throw this.#fault("there are too many blobs before a turn");
     if ("parts" in blob.content) this.#parted = { blob, head, parts: [], places: [] };
     else this.#keepBlob(blob, [], [head]);
   }
 
-  #takePart(part: PartLine, place: SpoolPlace): void {
+  #takePart(part: PartLine, place: SpooledLine): void {
     const parted = this.#parted;
     if (parted === null || !("parts" in parted.blob.content)) return;
     parted.parts.push(part);
@@ -171,24 +174,24 @@ class FileCheck {
     this.#keepBlob(parted.blob, parted.parts, [parted.head, ...parted.places]);
   }
 
-  #keepBlob(blob: BlobLine, parts: readonly PartLine[], places: SpoolPlace[]): void {
+  #keepBlob(blob: BlobLine, parts: readonly PartLine[], places: SpooledLine[]): void {
     const checked = checkBlob(blob, parts);
     if ("fault" in checked) throw this.#fault(checked.fault);
     this.#blobs.set(blob.key, { ...checked, places });
     this.#blobCount += 1;
   }
 
-  async #takeTurn({ turn, steps }: TurnLine, line: SpoolPlace): Promise<void> {
+  async #takeTurn({ turn, steps }: TurnLine, line: SpooledLine): Promise<void> {
     const { id, sessionId, parentId, depth, sequence, status, statusAt, digest } = turn;
-    if (this.#file.turns.has(id)) throw this.#fault(`the turn ${id} is there twice`);
+    if (this.#file.turns.has(id)) throw this.#fault(`the turn ${id} occurs twice`);
     if (!this.#file.sessions.has(sessionId)) throw this.#fault(`its session ${sessionId} is not in the file`);
     if ((sequence === 1) !== (id === sessionId))
-      throw this.#fault("the first turn, and no other, has the session's id");
+      throw this.#fault("the first turn, and no other one, must have the session's id");
     const place = `${sessionId} ${sequence}`;
     if (this.#sequences.has(place)) throw this.#fault(`another turn of the session has the number ${sequence}`);
     this.#sequences.add(place);
     const parent = parentId === null ? null : await this.#find(parentId);
-    if (depth !== (parent?.depth ?? 0) + 1) throw this.#fault("its depth is not its parent's and one");
+    if (depth !== (parent?.depth ?? 0) + 1) throw this.#fault("its depth is not the parent's depth + 1");
     if (parent?.outcome === "failed") throw this.#fault(`it continues the failed turn ${parent.id}`);
     const strays = lineageFault(turn, parent);
     if (strays !== null) throw this.#fault(strays);
@@ -202,7 +205,7 @@ class FileCheck {
     const sealedParts = { parent: parent?.digest ?? null, steps, hashes: blobs.hashes };
     const computedDigest = turnDigest(turn, sealedParts);
     const isUnsealed = digest === null && (outcome === "failed" || sealedParts.parent === null);
-    if (!isUnsealed && digest !== computedDigest) throw this.#fault(`turn ${id} does not have its digest`);
+    if (!isUnsealed && digest !== computedDigest) throw this.#fault(`the digest of turn ${id} does not match`);
     const isContinuable = turn.kind === "agent" && (status === "completed" || status === "awaiting_tool_results");
     const subagentId = turn.subagent?.id ?? null;
     const facts = { id, sessionId, parentId, parent, depth, sequence, status, statusAt, digest, outcome, subagentId };
@@ -212,10 +215,10 @@ class FileCheck {
     this.#file.turns.set(id, { ...facts, isContinuable, ...rest });
   }
 
-  /** A turn that others rest on: of the file, or stored. */
+  /** Returns a turn that another one depends on, from the file or from the store. */
   async #find(id: string): Promise<Ancestor> {
     const known = this.#file.turns.get(id) ?? this.#stored.get(id) ?? (await this.#source.findStored(id));
-    if (known === null) throw this.#fault(`it rests on the turn ${id}, which is neither in the file nor here`);
+    if (known === null) throw this.#fault(`it depends on the turn ${id}, which is neither in the file nor stored here`);
     if (this.#file.turns.has(id)) return known;
     this.#stored.set(id, known);
     this.#file.outside.add(id);
@@ -229,7 +232,7 @@ class FileCheck {
     const { sessions, turns } = this.#file;
     const isWhole = end.sessions === sessions.size && end.turns === turns.size && end.blobs === this.#blobCount;
     if (!isWhole || this.#parted !== null || this.#blobs.size > 0 || end.sha256 !== this.#seal.digest()) {
-      throw this.#fault("the file was changed: its lines are not those that it was made of");
+      throw this.#fault("the file was changed: the digest of its lines does not match");
     }
     for (const session of sessions.values()) await this.#checkSession(session);
     this.#hasEnded = true;
@@ -238,7 +241,7 @@ class FileCheck {
   async #checkSession({ id, headTurnId, originTurnId }: ExportedSession): Promise<void> {
     const head = headTurnId === null ? undefined : this.#file.turns.get(headTurnId);
     if (headTurnId !== null && (head?.sessionId !== id || !head.isContinuable)) {
-      throw this.#fault(`the head of the session ${id} is no turn of it that may be continued`);
+      throw this.#fault(`the head of the session ${id} is not a turn of it that can be continued`);
     }
     if (originTurnId !== null && (await this.#find(originTurnId)).outcome === "failed") {
       throw this.#fault(`the session ${id} begins below a failed turn`);

@@ -1,16 +1,15 @@
 /**
- * A turn of an export as a subagent's, or as one that a subagent wrote to (A1, A2): whose lineage it is in, and what it says of
- * the mailbox.
+ * Checks the turns of subagents in an export (A1, A2): the lineage that a turn is in, and its messages of the mailbox.
  */
 import type { MailboxDraft } from "../../domain/mailbox.ts";
 import { messageOf } from "../../domain/turn.ts";
 import type { StoredTurn } from "../turn/kept/turn-order.ts";
 import { outcomeOf, type Ancestor } from "./check-turn.ts";
 
-/** What the mailbox needs to know of a turn of the file. */
+/** The facts of a turn of the file that the mailbox needs. */
 export interface MailFacts {
   message: MailboxDraft | null;
-  /** The subagents' turns whose messages it was given. */
+  /** The subagents' turns whose messages the turn received. */
   had: string[];
 }
 
@@ -24,13 +23,16 @@ export function mailFacts(turn: StoredTurn): MailFacts {
   return { message: { turnId, sessionId, kind, subagentId: subagent.id, name: subagent.name, createdAt }, had };
 }
 
-/** Why a turn cannot be where it is: a subagent's turns continue each other and nobody else, and nobody else them. Null: it can. */
+/**
+ * Returns why a turn cannot be at its position, or null if it can. The turns of a subagent continue only each other,
+ * and no other turn continues them.
+ */
 export function lineageFault(turn: StoredTurn, parent: Ancestor | null): string | null {
   const { id, kind, subagent, sessionId, spawnedBy } = turn;
-  if ((kind === "async_subagent") !== (subagent !== undefined)) return "it is not said whose turn it is";
+  if ((kind === "async_subagent") !== (subagent !== undefined)) return "its kind and its subagent do not agree";
   if (subagent === undefined) return parent === null || parent.subagentId === null ? null : "it continues a subagent";
-  if (id === sessionId || spawnedBy === null) return "nobody began its subagent";
-  // One whose first turns all failed has no turn to go on from, and keeps its id.
+  if (id === sessionId || spawnedBy === null) return "no turn started its subagent";
+  // A subagent whose first turns all failed has no turn to continue, and keeps its id.
   if (parent === null || parent.subagentId === subagent.id) return null;
-  return "it continues another turn than its subagent's";
+  return "it continues a turn of another agent";
 }

@@ -1,6 +1,6 @@
 /**
- * A turn of an export beside its blobs and the turns above it. Whoever writes a file by hand could otherwise make a
- * turn that reads, through a blob's name or a base, what belongs to somebody else.
+ * Checks a turn of an export against its blobs and its ancestors. Otherwise a file made by hand could contain a turn
+ * that reads the data of another user, through the name of a blob or a base.
  */
 import { baseDepth } from "../../domain/lineage.ts";
 import { partBlobs } from "../../domain/turn.ts";
@@ -9,20 +9,20 @@ import type { StoredTurn } from "../turn/kept/turn-order.ts";
 import type { CheckedBlob } from "./check-blob.ts";
 import type { TurnLine } from "./format.ts";
 
-/** A turn that another one rests on, with all that is above it. */
+/** A turn that another one depends on, with its ancestors. */
 export interface Ancestor {
   id: string;
   depth: number;
   parent: Ancestor | null;
   digest: string | null;
   outcome: Outcome;
-  /** Null: the turn is an agent's (A1). */
+  /** The subagent whose turn this is. Null for a turn of the session's agent (A1). */
   subagentId: string | null;
 }
 
 export type Outcome = Exclude<StoredTurn["status"], "archived">;
 
-/** What came of a turn, also of one that was put away since. */
+/** Returns the outcome of a turn, also if it was archived since. */
 export function outcomeOf(turn: StoredTurn): Outcome {
   return turn.status === "archived" ? turn.was.status : turn.status;
 }
@@ -32,11 +32,14 @@ export interface CheckedTurnBlobs {
   opening: CheckedBlob;
   state: CheckedBlob | null;
   hashes: BlobHashes;
-  /** The blobs of input parts that the row and the other blobs name, of this turn or of one above it. */
+  /** The blobs of input parts that the row and the other blobs refer to, of this turn or of an ancestor. */
   parts: string[];
 }
 
-/** The blobs that a turn's row and steps name; they must be its own, be there, and be all that are there. */
+/**
+ * Returns the blobs that the row and the steps of a turn name. They must belong to the turn, they must all be there,
+ * and there must be no others.
+ */
 export function namedBlobs(
   { turn, steps }: Pick<TurnLine, "turn" | "steps">,
   given: ReadonlyMap<string, CheckedBlob>,
@@ -50,19 +53,19 @@ export function namedBlobs(
   for (const key of own) wanted.set(key, "part");
   let last = 0;
   for (const { turnId, index, request } of steps) {
-    if (turnId !== turn.id || index <= last) return { fault: "its steps are not its own, each once and in order" };
+    if (turnId !== turn.id || index <= last) return { fault: "its steps must belong to it, once each and in order" };
     last = index;
     if (request.blob !== opening) wanted.set(request.blob, "request");
   }
   for (const [key, kind] of wanted) {
     const blob = given.get(key);
-    if (blob === undefined) return { fault: `its blob ${key} is not before it` };
+    if (blob === undefined) return { fault: `its blob ${key} does not precede it` };
     if (blob.kind !== kind || blob.turnId !== turn.id) return { fault: `${key} is not its ${kind}` };
   }
-  if (given.size !== wanted.size) return { fault: "there are blobs before it that it does not name" };
+  if (given.size !== wanted.size) return { fault: "blobs precede it that it does not name" };
   const found = (key: string | null): CheckedBlob | null => (key === null ? null : (given.get(key) ?? null));
   const openingBlob = given.get(opening);
-  if (openingBlob === undefined) return { fault: `its blob ${opening} is not before it` };
+  if (openingBlob === undefined) return { fault: `its blob ${opening} does not precede it` };
   const hashes = { opening: openingBlob.hash, run: found(run)?.hash ?? null, state: found(state)?.hash ?? null };
   const all = [...given.values()];
   const parts = [...partBlobs(turn), ...all.flatMap((blob) => blob.parts)];
@@ -73,10 +76,10 @@ interface Fault {
   fault: string;
 }
 
-/** Whether a turn's blobs build only on the turns above it, each on the one that it must (K2, K3); null: they do. */
+/** Returns a fault unless each blob of a turn has the base that it must have, among the turn's ancestors (K2, K3). */
 export function checkBases(turn: Pick<Ancestor, "id" | "depth" | "parent">, blobs: CheckedTurnBlobs): string | null {
   if (blobs.opening.base !== null && above(turn, ({ id }) => id === blobs.opening.base) === null) {
-    return `${blobs.opening.key} builds on a turn that is not above it`;
+    return `${blobs.opening.key} builds on a turn that is not an ancestor`;
   }
   const isOwnOrAbove = (key: string): boolean => {
     const owner = /^turns\/([0-9a-f-]{36})\/part-[0-9a-f-]{36}\.json$/.exec(key)?.[1];
@@ -85,7 +88,7 @@ export function checkBases(turn: Pick<Ancestor, "id" | "depth" | "parent">, blob
   };
   const stray = blobs.parts.find((key) => !isOwnOrAbove(key));
   if (stray !== undefined)
-    return `it names the part ${JSON.stringify(stray)}, which is neither its own nor of a turn above it`;
+    return `it names the part ${JSON.stringify(stray)}, which belongs neither to it nor to an ancestor`;
   if (blobs.state === null) return null;
   const since = baseDepth(turn.depth);
   const base = above(turn, ({ depth }) => depth <= since);
@@ -98,7 +101,7 @@ export function checkBases(turn: Pick<Ancestor, "id" | "depth" | "parent">, blob
   return isWhole ? null : `${blobs.state.key} is not the history of its turn`;
 }
 
-/** The nearest turn above that is it. */
+/** Returns the nearest ancestor that passes the test. */
 function above(turn: Pick<Ancestor, "parent">, isIt: (ancestor: Ancestor) => boolean): Ancestor | null {
   for (let at = turn.parent; at !== null; at = at.parent) if (isIt(at)) return at;
   return null;

@@ -1,4 +1,6 @@
-/** A session, or the branch that ends at a turn, as the lines of one file, with all that it rests on. */
+/**
+ * Exports a session, or the branch that ends at a turn, with everything that it depends on, as the lines of one file.
+ */
 import type { Caller } from "../../domain/caller.ts";
 import { AptoveError } from "../../domain/errors.ts";
 import { sha256 } from "../../domain/ids.ts";
@@ -15,9 +17,9 @@ import { blobLines, exportFormat, LineSeal, type ExportedSession, type ExportLin
 export type ExportScope = { sessionId: string } | { turnId: string };
 
 /**
- * Lines without their line breaks; one batch of turns at a time is in memory. Turns that still run are left out.
- * Throws, with the first line or later, `not_found`, `turn_not_finished`, and the error of what cannot be read back
- * whole: an export is never less than what it is of.
+ * Yields the lines without their line breaks. One batch of turns at a time is in memory. Running turns are left out.
+ * Throws `not_found` and `turn_not_finished` with the first line, and at any line the error of what cannot be read
+ * completely: an export is never incomplete.
  */
 export async function* exportLines(core: EngineCore, caller: Caller, scope: ExportScope): AsyncGenerator<string> {
   const { sessions, turns } = await contentOf(core, caller, scope);
@@ -46,7 +48,7 @@ export async function* exportLines(core: EngineCore, caller: Caller, scope: Expo
 
 interface Content {
   sessions: ExportedSession[];
-  /** Parents before their children. */
+  /** The turns, parents before their children. */
   turns: AsyncIterable<Turn>;
 }
 
@@ -63,7 +65,7 @@ async function contentOf(core: EngineCore, caller: Caller, scope: ExportScope): 
   return { sessions: [...above, exported(session)], turns: turnsWithLineage(records, session) };
 }
 
-/** The sessions of a lineage, the root's first, each with its last turn of this lineage as its head. */
+/** Returns the sessions of a lineage, that of the root first, each with its last turn of this lineage as its head. */
 async function sessionsAbove(core: EngineCore, caller: Caller, turnId: string): Promise<ExportedSession[]> {
   const parts = new Map<string, { head: string | null; first: Turn }>();
   for await (const turn of ancestors(core.deps.records, turnId)) {
@@ -97,11 +99,14 @@ function exported(session: Session): ExportedSession {
   return kept;
 }
 
-/** Whoever has a fork has the turns above it, and not what their owner says of the session that they are from (H4). */
+/**
+ * Returns a session without what its owner wrote about it. A user who has a fork has the turns above it, but not their
+ * session's description (H4).
+ */
 function nameless(session: Session, first: Turn): ExportedSession {
   const name = sessionName(first.instructionSummary);
-  const said = { name, key: sessionKey(name), nameIsSet: false, description: "", labels: [], metadata: {} };
-  return { ...exported(session), ...said, category: null, rating: null, archivedAt: null };
+  const neutral = { name, key: sessionKey(name), nameIsSet: false, description: "", labels: [], metadata: {} };
+  return { ...exported(session), ...neutral, category: null, rating: null, archivedAt: null };
 }
 
 interface WholeTurn {
@@ -125,7 +130,7 @@ async function readWhole({ deps }: EngineCore, turn: StoredTurn): Promise<WholeT
   return { turn, steps, blobs: new Map(blobs) };
 }
 
-/** What an import would refuse is not given away as a copy that can be trusted (D2). */
+/** Throws if the digest of a turn does not match: an import would refuse such a turn, so it is not exported (D2). */
 function checkSeal({ turn, steps, blobs }: WholeTurn, parent: string | null | undefined): void {
   const facts = { turnId: turn.id };
   if (parent === undefined) {
@@ -139,7 +144,7 @@ function checkSeal({ turn, steps, blobs }: WholeTurn, parent: string | null | un
   if (turn.digest === null || turnDigest(turn, { parent, steps, hashes }) === turn.digest) return;
   throw new AptoveError(
     "blob_damaged",
-    `turn ${turn.id} does not have its digest: it was changed since it was stored`,
+    `turn ${turn.id} has a digest that does not match: the turn was changed since it was stored`,
     {
       facts,
     },

@@ -1,7 +1,7 @@
 /**
  * The file of an export: one JSON object per line (docs/formats/export.md). Sessions come first, then every turn after
- * its parent, each behind its blobs, and an end that seals all lines before it. It says nothing about when and where it
- * was made, so the same session gives the same file.
+ * its parent and after its own blobs, and an end line that seals all lines before it. The file does not contain when
+ * and where it was made, so the same session makes the same file.
  */
 import { createHash } from "node:crypto";
 import { sha256 } from "../../domain/ids.ts";
@@ -16,11 +16,11 @@ export type ExportLine = HeaderLine | SessionLine | BlobLine | PartLine | TurnLi
 export interface HeaderLine {
   aptove: "export";
   format: number;
-  /** The program that made the file. */
+  /** The version of the program that made the file. */
   version: string;
 }
 
-/** Who owns the session, and who may see it, is decided where it is imported (S3). */
+/** The exported fields of a session. Its owner and who may see it are decided where it is imported (S3). */
 export type ExportedSession = Pick<
   Session,
   | "id"
@@ -49,7 +49,10 @@ export interface SessionLine {
   session: ExportedSession;
 }
 
-/** A blob of the next turn: as text where its bytes are UTF-8, else in base64, or in so many lines of parts that follow. */
+/**
+ * A blob of the next turn: as text if its bytes are valid UTF-8, else in base64, or in a number of part lines that
+ * follow.
+ */
 export interface BlobLine {
   kind: "blob";
   key: string;
@@ -69,7 +72,7 @@ export interface TurnLine {
   steps: Step[];
 }
 
-/** `sha256`: of all lines before this one, each with its line break. */
+/** The last line. `sha256` covers all lines before this one, each with its line break. */
 export interface EndLine {
   kind: "end";
   sessions: number;
@@ -78,7 +81,7 @@ export interface EndLine {
   sha256: string;
 }
 
-/** Larger blobs are told in parts of this size, so that no line is ever too long to be taken. */
+/** Larger blobs are split into parts of this size, so that no line is too long to be imported. */
 const partBytes = 6_291_456;
 
 export function blobLines(key: string, bytes: Uint8Array): (BlobLine | PartLine)[] {
@@ -102,7 +105,7 @@ export function blobBytes({ content }: BlobLine, parts: readonly PartLine[]): Ui
   return Buffer.concat(parts.map((part) => Buffer.from(part.base64, "base64")));
 }
 
-/** Takes the lines in, one after the other, and gives the digest of all of them. */
+/** Computes the digest of all lines, one line after the other. */
 export class LineSeal {
   readonly #hash = createHash("sha256");
 

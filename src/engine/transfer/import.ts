@@ -1,7 +1,7 @@
 /**
- * Takes sessions over from a file. It is read and checked whole before anything is written; then blobs are written
- * first, and all rows in one transaction last (B1): whoever is killed in between leaves nothing but garbage, and
- * importing again completes it.
+ * Imports sessions from a file. The whole file is read and checked before anything is written. Then the blobs are
+ * written, and last all rows in one transaction (B1). A process that is killed in between leaves only garbage, and a
+ * second import completes the work.
  */
 import type { Caller } from "../../domain/caller.ts";
 import { AptoveError } from "../../domain/errors.ts";
@@ -17,12 +17,15 @@ import { blobBytes, type BlobLine, type PartLine, type TurnLine } from "./format
 import { findStored, planImport, type ImportPlan } from "./place-import.ts";
 import { Spool } from "./spool.ts";
 
-/** So many turns' blobs are written at the same time. */
+/** How many turns' blobs are written at the same time. */
 const writersMax = 8;
-/** Each lost race means that somebody else changed the same sessions. */
+/** How often an import is tried. Each failed attempt means that another client changed the same sessions. */
 const attemptsMax = 3;
 
-/** Throws `import_invalid`, `import_conflict`, `import_newer`, `session_busy`, `session_archived`, `forbidden`: nothing was changed. */
+/**
+ * Imports the lines, and returns what was imported. If it throws, nothing was changed. Throws `import_invalid`,
+ * `import_conflict`, `import_newer`, `session_busy`, `session_archived`, `forbidden`.
+ */
 export async function importLines(
   core: EngineCore,
   caller: Caller,
@@ -36,13 +39,16 @@ export async function importLines(
       const plan = await planImport(core, caller, file);
       if (await write(core, spool, plan)) return reportOf(file, plan);
     }
-    throw new AptoveError("import_conflict", "what the file rests on was changed by others meanwhile; import it again");
+    throw new AptoveError(
+      "import_conflict",
+      "another client changed the data that the file depends on; import it again",
+    );
   } finally {
     await spool.close();
   }
 }
 
-/** False: what the plan was made for has changed since. */
+/** Writes the plan. Returns false if the stored data has changed since the plan was made. */
 async function write(core: EngineCore, spool: Spool, plan: ImportPlan): Promise<boolean> {
   if (plan.turns.length === 0 && plan.sessions.length === 0) return true;
   const { blobs, records } = core.deps;
@@ -60,8 +66,8 @@ async function write(core: EngineCore, spool: Spool, plan: ImportPlan): Promise<
 }
 
 /**
- * Says to whoever collects garbage that blobs are being written whose rows come later (K4). The id in it tells since
- * when, so that the mark of a process that was killed does not count for ever.
+ * Returns the key of a mark that protects blobs whose rows are not written yet from the garbage collection (K4). The id
+ * in the key tells its age, so that the mark of a killed process does not count for ever.
  */
 function importMark(): string {
   return `${importMarks}${newId()}`;
@@ -78,7 +84,7 @@ async function putBlobs(core: EngineCore, spool: Spool, turns: readonly FileTurn
   for (const end of ended) if (end.status === "rejected") throw end.reason;
 }
 
-/** The lines were checked when they were put aside. */
+/** Returns the bytes of a blob. Its lines were checked when they were stored in the spool. */
 async function bytesOf(spool: Spool, { places }: FileBlob): Promise<Uint8Array> {
   const lines = await Promise.all(places.map(async (place): Promise<unknown> => JSON.parse(await spool.read(place))));
   const [line, ...parts] = lines as [BlobLine, ...PartLine[]];
@@ -92,7 +98,7 @@ async function* importedTurns(spool: Spool, turns: readonly FileTurn[]): AsyncGe
   }
 }
 
-/** What the turn is found by (S8). */
+/** Returns the text that search finds the turn by (S8). */
 async function textOf(spool: Spool, blobs: readonly FileBlob[]): Promise<TurnText> {
   const read = async (kind: FileBlob["kind"]): Promise<unknown> => {
     const blob = blobs.find((one) => one.kind === kind);

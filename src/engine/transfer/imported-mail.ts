@@ -1,17 +1,17 @@
 /**
- * The mailbox of an import (A2). A file tells nothing of the mailbox: every turn of a subagent that ended
- * has its message, and the manifests of the turns that it was delivered to say so.
+ * The mailbox of an import (A2). A file does not contain the mailbox: every ended turn of a subagent has its message,
+ * and the manifests of the turns that received it name it.
  */
 import type { ImportedMessage } from "../../records/record-store.ts";
 import type { CheckedExport, FileTurn } from "./check-file.ts";
 
-/** The messages of the sessions that the import makes or adds to, in the order in which their turns ended. */
+/** Returns the messages of the sessions that the import makes or extends, in the order in which their turns ended. */
 export function importedMail({ turns }: CheckedExport, sessionIds: ReadonlySet<string>): ImportedMessage[] {
   const all = [...turns.values()].filter(({ sessionId }) => sessionIds.has(sessionId));
   const takers = new Map<string, FileTurn>();
   for (const taker of all.filter(({ isContinuable }) => isContinuable).toSorted((a, b) => a.sequence - b.sequence)) {
     for (const turnId of taker.mail.had) {
-      // A rerun repeats what its turn was given, and a fork what belongs to another session.
+      // A rerun repeats the messages of the old turn, and a fork those of another session.
       if (turns.get(turnId)?.sessionId === taker.sessionId && !takers.has(turnId)) takers.set(turnId, taker);
     }
   }

@@ -1,4 +1,4 @@
-/** What a turn put out, from its events: messages as they are, tool calls folded, in their order. */
+/** Writes the output of a turn from its events: messages as they are and folded tool calls, in their order. */
 import type { TurnEvent } from "../../domain/events.ts";
 import { details, fencedText, prose } from "./markdown-text.ts";
 

@@ -1,16 +1,16 @@
-/** Any text inside a page of Markdown, so that it neither ends early nor swallows what comes after it. */
+/** Writes any text into a page of Markdown, so that the text neither ends its block early nor changes what follows. */
 
-/** A block that shows the text as it is. Its fence is longer than any run of backticks in the text. */
+/** Returns a block that shows the text as it is. Its fence is longer than any run of backticks in the text. */
 export function fencedText(text: string, language: string): string {
   const fence = "`".repeat(Math.max(3, longestRun(text) + 1));
   return `${fence}${language}\n${text}${text.endsWith("\n") ? "" : "\n"}${fence}`;
 }
 
-/** Code in a line. */
+/** Returns code within a line. */
 export function code(text: string): string {
   const line = text.replace(/[\r\n]+/g, " ");
   const fence = "`".repeat(longestRun(line) + 1);
-  // CommonMark takes one space off each side again.
+  // CommonMark removes one space from each side.
   const space = /^[` ]|[` ]$/.test(line) || line === "" ? " " : "";
   return `${fence}${space}${line}${space}${fence}`;
 }
@@ -19,7 +19,7 @@ function longestRun(text: string): number {
   return Math.max(0, ...(text.match(/`+/g) ?? []).map((run) => run.length));
 }
 
-/** Words in a line, with nothing in them that Markdown or HTML would take for its own. */
+/** Returns words within a line, with everything escaped that Markdown or HTML would interpret. */
 export function inline(text: string): string {
   return text
     .replace(/[\r\n]+/g, " ")
@@ -29,20 +29,23 @@ export function inline(text: string): string {
     );
 }
 
-/** Something that is folded until it is wanted. */
+/** Returns blocks that are folded under a summary. */
 export function details(summary: string, blocks: readonly string[]): string {
   const plain = summary.replace(/[\r\n]+/g, " ").replace(/[&<>]/g, (mark) => `&#${mark.charCodeAt(0)};`);
   return [`<details><summary>${plain}</summary>`, ...blocks, "</details>"].join("\n\n");
 }
 
-/** Markdown that somebody else wrote, as it is where it ends by itself; else it is shown as a block. */
+/**
+ * Returns the Markdown of another author as it is if it closes everything that it opens, else as a block that shows its
+ * source.
+ */
 export function prose(text: string): string {
   return endsByItself(text) ? text.replace(/^[\r\n]+|\s+$/g, "") : fencedText(text, "markdown");
 }
 
 /**
- * Whether nothing is left open at the end: no fence, and no HTML at all outside of code. Where that is not sure it
- * says no.
+ * Returns true if nothing is left open at the end: no fence, and no HTML outside of code. If that is uncertain, it
+ * returns false.
  */
 function endsByItself(text: string): boolean {
   let open: string | null = null;
@@ -58,7 +61,7 @@ function endsByItself(text: string): boolean {
 }
 
 function hasHtml(line: string): boolean {
-  // An escaped backtick begins no code, so then nothing is taken for code.
+  // An escaped backtick starts no code, so then nothing counts as code.
   const outside = line.includes("\\`") ? line : line.replace(/(?<!`)(`+)(?!`).*?(?<!`)\1(?!`)/g, "");
   return /<[!?/a-z]/i.test(outside);
 }

@@ -65,7 +65,7 @@ test("a fenced text reads back as it was, whatever is in it, and ends where it e
   fc.assert(property);
 });
 
-test("somebody else's Markdown stands as it is where it ends by itself, else as a block", () => {
+test("another author's Markdown is shown as it is if it closes everything that it opens, else as a block", () => {
   const asItIs = [
     "# Title\n\n- a\n- b",
     "```ts\nconst a = `<b>`;\n```",

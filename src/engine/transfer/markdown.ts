@@ -1,4 +1,7 @@
-/** A session as a page for people: what was asked, said, called and given, in the order of the turns. */
+/**
+ * Writes a session as a page for people: instructions, answers, calls and what the model received, in the order of the
+ * turns.
+ */
 import type { Caller } from "../../domain/caller.ts";
 import type { ActiveFileRef } from "../../domain/active-file.ts";
 import type { ChunkRef } from "../../domain/chunk.ts";
@@ -15,11 +18,11 @@ import { code, details, fencedText, inline, prose } from "./markdown-text.ts";
 import { outputBlocks } from "./markdown-output.ts";
 import { outcomeOf } from "./check-turn.ts";
 
-/** For reading, not for importing. Turns that still run are left out. Throws for a blob that cannot be read. */
+/** Returns the page, which cannot be imported. Running turns are left out. Throws for a blob that cannot be read. */
 export async function markdownOf(core: EngineCore, caller: Caller, sessionId: string): Promise<string> {
   const session = await visibleSession(core.deps, caller, sessionId);
   const blocks = headerOf(session);
-  /** Of each turn, its place on the page. */
+  /** The number of each turn on the page. */
   const numbers = new Map<string, number>();
   for await (const turn of turnsWithLineage(core.deps.records, session)) {
     if (turn.status === "pending") continue;
@@ -45,7 +48,7 @@ function headerOf(session: Session): string[] {
 interface Placement {
   session: Session;
   numbers: ReadonlyMap<string, number>;
-  /** The turn continues the one before it on the page. */
+  /** True if the turn continues the one before it on the page. */
   isInOrder: boolean;
 }
 

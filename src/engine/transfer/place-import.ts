@@ -1,4 +1,7 @@
-/** Where what a checked file has goes, beside what is stored already. Refuses what contradicts it; writes nothing. */
+/**
+ * Plans where the content of a checked file goes, beside what is already stored. Throws if the two contradict each
+ * other. Writes nothing.
+ */
 import type { Caller } from "../../domain/caller.ts";
 import { AptoveError } from "../../domain/errors.ts";
 import { sha256 } from "../../domain/ids.ts";
@@ -15,7 +18,7 @@ import { outcomeOf, type Ancestor } from "./check-turn.ts";
 import type { ExportedSession } from "./format.ts";
 import { importedMail } from "./imported-mail.ts";
 
-/** A stored turn that the caller may see and continue, with what is above it; null: there is none (H4, T6). */
+/** Returns a stored turn that the caller may see and continue, with its ancestors. Null if there is none (H4, T6). */
 export async function findStored(core: EngineCore, caller: Caller, id: string): Promise<Ancestor | null> {
   const turn = await seenTurn(core, caller, id);
   if (turn === null || turn.status === "pending") return null;
@@ -40,11 +43,11 @@ async function seenTurn({ deps }: EngineCore, caller: Caller, id: string): Promi
 }
 
 export interface ImportPlan extends Required<Pick<ImportedRecords, "sessions" | "growths" | "parents" | "mail">> {
-  /** Those that are not stored yet, parents before children. */
+  /** The turns that are not stored yet, parents before children. */
   turns: FileTurn[];
 }
 
-/** Throws `import_conflict`, `session_busy`, `session_archived`. */
+/** Plans the import. Throws `import_conflict`, `session_busy`, `session_archived`. */
 export async function planImport(core: EngineCore, caller: Caller, file: CheckedExport): Promise<ImportPlan> {
   const stored = new Set(await core.deps.records.purges.existingTurnIds([...file.turns.keys()]));
   for (const id of stored) await checkSame(core, file, id);
@@ -56,18 +59,18 @@ export async function planImport(core: EngineCore, caller: Caller, file: Checked
     const news = turns.filter((turn) => turn.sessionId === session.id);
     const here = await core.deps.records.sessions.get(session.id);
     if (here === null && (await isTurnElsewhere(core, session.id))) {
-      throw conflict(`the id of the session ${session.id} is that of a turn here`);
+      throw conflict(`the id of the session ${session.id} is already that of a turn here`);
     } else if (here === null) plan.sessions.push(newSession(caller, session, news));
     else if (here.orgId !== caller.orgId || (news.length > 0 && !(await maySee(core.deps, caller, here)))) {
-      // Whose it is must not be told (H4).
-      throw conflict(`the id of the session ${session.id} is taken here`);
+      // The error must not reveal whose session it is (H4).
+      throw conflict(`the id of the session ${session.id} is already taken here`);
     } else if (news.length > 0) plan.growths.push(await growthOf(core, caller, { here, session, news, file }));
   }
   const touched = [...plan.sessions.map(({ id }) => id), ...plan.growths.map(({ sessionId }) => sessionId)];
   return { ...plan, mail: importedMail(file, new Set(touched)) };
 }
 
-/** S4: the session's first turn will want its id. */
+/** Returns true if the id belongs to a turn. The session's first turn would need that id (S4). */
 async function isTurnElsewhere({ deps }: EngineCore, id: string): Promise<boolean> {
   const turn = await deps.records.turns.get(id);
   return turn !== null && turn.sessionId !== id;
@@ -77,16 +80,19 @@ function conflict(detail: string): AptoveError {
   return new AptoveError("import_conflict", `${detail}; nothing was imported`);
 }
 
-/** A turn that is stored already must be the one in the file, to the last byte. */
+/** Throws unless a stored turn is identical to the one in the file, to the last byte. */
 async function checkSame(core: EngineCore, file: CheckedExport, id: string): Promise<void> {
   const ours = await core.deps.records.turns.get(id);
   const theirs = file.turns.get(id);
   if (ours === null || theirs === undefined) return;
   if (ours.sessionId === theirs.sessionId && (await hasContent(core, ours, theirs))) return;
-  throw conflict(`the turn ${id} is here already and is another one`);
+  throw conflict(`the turn ${id} is already stored with another content`);
 }
 
-/** A digest tells; where a turn was never sealed it is computed as if it had been. */
+/**
+ * Returns true if both turns have the same content. Their digests are compared; for a turn that was never sealed the
+ * digest is computed.
+ */
 async function hasContent({ deps }: EngineCore, ours: Turn, theirs: FileTurn): Promise<boolean> {
   if (ours.status === "pending" || ours.digest !== theirs.digest) return false;
   if (ours.digest !== null) return true;
@@ -104,7 +110,7 @@ async function hasContent({ deps }: EngineCore, ours: Turn, theirs: FileTurn): P
   return digest === theirs.computedDigest;
 }
 
-/** The importing caller's, and private, whoever it was before (S3). */
+/** Returns a new session. It belongs to the importing caller and is private, whatever it was before (S3). */
 function newSession(caller: Caller, session: ExportedSession, turns: readonly FileTurn[]): Session {
   const last = newest(turns);
   return {
@@ -138,12 +144,14 @@ interface Growing {
   file: CheckedExport;
 }
 
-/** A session that is here already and that the file has more turns of, for example after it went on elsewhere. */
+/**
+ * Plans the growth of a stored session of which the file has more turns, for example because it continued elsewhere.
+ */
 async function growthOf(core: EngineCore, caller: Caller, growing: Growing): Promise<SessionGrowth> {
   const { here, news } = growing;
   if (here.deletedAt !== null) throw conflict(`the session ${here.id} was removed here; restore it first`);
   if (!(await mayContinue(core.deps, caller, here))) {
-    throw conflict(`the session ${here.id} belongs to somebody else here, and the file adds turns to it`);
+    throw conflict(`the session ${here.id} belongs to another user here, and the file adds turns to it`);
   }
   if (here.archivedAt !== null) throw new AptoveError("session_archived", `unarchive the session ${here.id} first`);
   const running = await core.deps.records.turns.findPending(here.id);
@@ -155,7 +163,7 @@ async function growthOf(core: EngineCore, caller: Caller, growing: Growing): Pro
   for (const { sequence } of news) {
     const [taken] = await core.deps.records.turns.list(here.id, { before: sequence + 1, limit: 1 });
     if (taken?.sequence !== sequence) continue;
-    throw conflict(`the session ${here.id} went on differently here: turn ${sequence} is ${taken.id}`);
+    throw conflict(`the session ${here.id} continued differently here: turn ${sequence} is ${taken.id}`);
   }
   const last = newest(news);
   const isNewer = last !== undefined && last.sequence > here.lastSequence;
@@ -172,7 +180,7 @@ async function growthOf(core: EngineCore, caller: Caller, growing: Growing): Pro
   };
 }
 
-/** The file's head, where it is below the head here; a head that is elsewhere in the tree stays (S5). */
+/** Returns the head of the file if it is below the stored head. Otherwise the stored head is kept (S5). */
 function headAfter({ here, session, file }: Growing): string | null {
   if (here.headTurnId === null || session.headTurnId === null) return here.headTurnId ?? session.headTurnId;
   let at: Ancestor | null = file.turns.get(session.headTurnId) ?? null;

@@ -84,7 +84,7 @@ test("[D2] a file in which any one character is another is refused as a whole", 
   const property = fc.asyncProperty(place, async ({ line, at, other }) => {
     const was = lines[line] ?? "";
     const altered = was.slice(0, at) + other + was.slice(at + 1);
-    // The program's version is told and not believed; the seal of the lines has it all the same.
+    // The version of the program is not checked, but the seal of the lines covers it.
     fc.pre(altered !== was);
     await refuses(there, lines.with(line, altered));
   });
@@ -104,7 +104,7 @@ test("[D2] lines that were doubled, left out, swapped, or put behind the end are
   assert.equal((await there.engine.transfer.import(alice, each([...lines, ""]))).turnsImported, 5);
 });
 
-test("[B2] [D2] a file of a newer format is refused, and is told apart from a file that is no export", async (t) => {
+test("[B2] [D2] a file of a newer format is refused, and the error differs from that for a file that is no export", async (t) => {
   const { there, lines } = await sample(t);
   await refuses(there, ['{"aptove":"export","format":2,"version":"9.9","more":1}', ...lines.slice(1)], {
     code: "import_newer",
@@ -135,7 +135,7 @@ test("a line of 50 MB is not taken", async (t) => {
   await refuses(there, [...lines.slice(0, 3), long], { detail: new RegExp(`line 4.*${limits.importLineBytesMax}`) });
 });
 
-/** What somebody writes who knows the format: everything is sealed again, and yet it must not be taken. */
+/** A file by an author who knows the format: everything is sealed again, and it must still be refused. */
 const forgeries: [string, RegExp, (file: ForgedFile, at: Awaited<ReturnType<typeof sample>>) => void][] = [
   ["unknown kinds", /kind "key"/, (file) => file.lines.splice(2, 0, { kind: "key" } as never)],
   [
@@ -154,7 +154,7 @@ const forgeries: [string, RegExp, (file: ForgedFile, at: Awaited<ReturnType<type
   ],
   [
     "a blob of another turn",
-    /is not before it/,
+    /does not precede it/,
     (file, { one }) => {
       file.row(1).blobs.run = one.blobs.run;
     },
@@ -189,7 +189,7 @@ const forgeries: [string, RegExp, (file: ForgedFile, at: Awaited<ReturnType<type
   ],
   [
     "a request that builds on a turn elsewhere",
-    /not above it/,
+    /not an ancestor/,
     (file, { five }) => {
       file.edit(five.blobs.opening, (opening) => (opening.base = newId()));
     },
@@ -202,11 +202,11 @@ const forgeries: [string, RegExp, (file: ForgedFile, at: Awaited<ReturnType<type
   ],
   ["a later turn with the session's id", /session's id/, (file) => (file.row(0).sequence = 9)],
   ["a number twice", /number 2/, (file) => (file.row(2).sequence = 2)],
-  ["a turn that continues itself", /rests on/, (file) => (file.row(0).parentId = file.row(0).id)],
-  ["a parent that comes later", /rests on/, (file, { three }) => (file.row(1).parentId = three.id)],
+  ["a turn that continues itself", /depends on/, (file) => (file.row(0).parentId = file.row(0).id)],
+  ["a parent that comes later", /depends on/, (file, { three }) => (file.row(1).parentId = three.id)],
   ["a turn of no session", /its session/, (file) => (file.row(1).sessionId = newId())],
   ["a head that is not there", /head/, (file) => (file.session.headTurnId = newId())],
-  ["an origin that is not there", /rests on/, (file) => (file.session.originTurnId = newId())],
+  ["an origin that is not there", /depends on/, (file) => (file.session.originTurnId = newId())],
   ["a turn that still runs", /status/, (file) => Object.assign(file.row(4), { status: "pending" })],
   ["a field that is not known", /digset/, (file) => Object.assign(file.row(0), { digset: 1 })],
   [
@@ -259,7 +259,7 @@ test("[D2] turns that were changed are refused, though the file is sealed again"
     const file = new ForgedFile(lines);
     change(file);
     await refuses(there, file.sealed({ digests: false }), {
-      detail: new RegExp(`turn ${two.id} does not have its digest`),
+      detail: new RegExp(`the digest of turn ${two.id} does not match`),
     });
   }
 });
@@ -270,7 +270,7 @@ test("turns that rest on others come only where those are, and may be seen and c
   file.drop(one.id);
   file.drop(two.id);
   const rest = file.sealed({ digests: false });
-  await refuses(there, rest, { detail: new RegExp(`rests on the turn ${two.id}`) });
+  await refuses(there, rest, { detail: new RegExp(`depends on the turn ${two.id}`) });
 
   const branch = await all(here.engine.transfer.export(alice, { turnId: two.id }));
   await there.engine.transfer.import(alice, each(branch));
@@ -281,7 +281,7 @@ test("turns that rest on others come only where those are, and may be seen and c
   assert.equal(next.depth, 6);
 });
 
-test("[H4] nobody gets at another's turns by a file that says it continues them", async (t) => {
+test("[H4] a file that continues another user's turns gives no access to them", async (t) => {
   const { there, lines, one, two, sessionId } = await sample(t);
   await there.engine.transfer.import(alice, each(lines));
   const file = new ForgedFile(lines);
@@ -292,10 +292,10 @@ test("[H4] nobody gets at another's turns by a file that says it continues them"
   file.session.headTurnId = null;
   for (const { turn } of file.turns) Object.assign(turn, { sessionId: own });
   for (const { turn } of [...file.turns]) file.rename(turn.id, newId());
-  await refuses(there, file.sealed({ digests: false }), { detail: /rests on/, caller: carol });
+  await refuses(there, file.sealed({ digests: false }), { detail: /depends on/, caller: carol });
   const fork = new ForgedFile(lines.slice(0, 2).concat(lines.slice(-1)));
   Object.assign(fork.session, { id: own, headTurnId: null, originTurnId: two.id });
-  await refuses(there, fork.sealed(), { detail: /rests on/, caller: carol });
+  await refuses(there, fork.sealed(), { detail: /depends on/, caller: carol });
   await there.engine.sessions.update(alice, sessionId, { isPublic: true });
   assert.equal((await there.engine.transfer.import(carol, each(fork.sealed()))).sessions[0]?.isNew, true);
 });
@@ -305,7 +305,7 @@ test("a turn that is here with another content is a conflict, and nothing of the
   await there.engine.transfer.import(alice, each(lines));
   const file = new ForgedFile(lines);
   Object.assign(file.row(2), { answerSummary: "Something else." });
-  await refuses(there, file.sealed(), { code: "import_conflict", detail: new RegExp(`turn ${three.id} is here`) });
+  await refuses(there, file.sealed(), { code: "import_conflict", detail: new RegExp(`turn ${three.id} is already stored`) });
   const extended = new ForgedFile(lines);
   Object.assign(extended.row(4), { rerunOf: newId() });
   extended.session.name = "Another";
@@ -313,7 +313,7 @@ test("a turn that is here with another content is a conflict, and nothing of the
   assert.equal((await there.engine.sessions.get(alice, sessionId)).name, "one");
 });
 
-test("[S4] a session may not have the id of somebody's turn", async (t) => {
+test("[S4] a session may not have the id of another user's turn", async (t) => {
   const { there, lines, two } = await sample(t);
   await there.engine.transfer.import(alice, each(lines));
   const fork = new ForgedFile(lines.slice(0, 2).concat(lines.slice(-1)));
@@ -321,7 +321,7 @@ test("[S4] a session may not have the id of somebody's turn", async (t) => {
   await refuses(there, fork.sealed(), { code: "import_conflict", detail: /that of a turn/, caller: carol });
 });
 
-test("turns that were never sealed are told apart by their content", async (t) => {
+test("turns that were never sealed are compared by their content", async (t) => {
   const here = await testEngine(t, { script: () => [{ fails: "provider_rejected" }] });
   const failed = await here.ask("one");
   const file = new ForgedFile(await all(here.engine.transfer.export(alice, { sessionId: failed.sessionId })));
@@ -353,7 +353,7 @@ test("[S5] a session that went on elsewhere goes on here; one that went on here 
   const apart = await testEngine(t);
   await apart.engine.transfer.import(alice, each(lines));
   await apart.ask("another six", { sessionId });
-  await refuses(apart, longer, { code: "import_conflict", detail: /went on differently here: turn 6/ });
+  await refuses(apart, longer, { code: "import_conflict", detail: /continued differently here: turn 6/ });
 });
 
 test("[S6] [T5] a session that is archived, removed or busy takes no imported turns", async (t) => {
@@ -380,8 +380,8 @@ test("[S3] [H4] a session that is another's, or of another org, is not added to;
   await there.engine.transfer.import(alice, each(lines));
   await here.ask("six", { sessionId });
   const longer = await all(here.engine.transfer.export(alice, { sessionId }));
-  await refuses(there, longer, { code: "import_conflict", detail: /is taken here/, caller: carol });
+  await refuses(there, longer, { code: "import_conflict", detail: /is already taken here/, caller: carol });
   const dave = { ...carol, orgId: newId(), role: "admin" as const };
-  await refuses(there, lines, { code: "import_conflict", detail: /is taken here/, caller: dave });
+  await refuses(there, lines, { code: "import_conflict", detail: /is already taken here/, caller: dave });
   await refuses(there, lines, { code: "forbidden", caller: { ...alice, role: "reader" } });
 });

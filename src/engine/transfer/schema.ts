@@ -1,6 +1,6 @@
 /**
- * What the schemas of an export file have in common. The engine reads the file itself, because an import must refuse what
- * is wrong with it at every door; so this room is an edge, and may use zod.
+ * The parts that all schemas of an export file share. The engine reads the file itself, because an import must refuse
+ * faults in it at every door. So this room is an edge of the program, and may use zod.
  */
 import { z } from "zod";
 import { isId } from "../../domain/ids.ts";
@@ -31,7 +31,7 @@ export const wholeFromOne = z
 
 export const sha256Hex = z.string().refine((value) => /^[0-9a-f]{64}$/.test(value), "is not a SHA-256 in hexadecimal");
 
-/** Text that every database takes in a column. */
+/** Text that every database accepts in a column. */
 export const fieldText = z
   .string()
   .refine(
@@ -116,7 +116,7 @@ function firstFault({ issues }: z.ZodError): { path: PropertyKey[]; message: str
   return { path, message: issue.message };
 }
 
-/** Words for the faults that a schema has no message of its own for. */
+/** Returns the text of a fault for which a schema has no message of its own. */
 function faultWords(issue: z.core.$ZodRawIssue): string | undefined {
   if (issue.input === undefined) return "is missing";
   switch (issue.code) {

@@ -1,16 +1,16 @@
 /**
- * Keeps the lines of an import aside until the whole file has been checked, because nothing may be written before
- * that and the caller gives them only once. A file in the system's temporary folder (TMPDIR): a server whose stores
- * are elsewhere has no folder of its own. Where the system lets it, the file has no name, so that nothing is left
- * behind whatever happens.
+ * Stores the lines of an import until the whole file is checked, because nothing may be written before that, and the
+ * caller sends the lines only once. The spool is a file in the system's temporary folder (TMPDIR), because a server
+ * whose stores are elsewhere has no folder of its own. If the system allows it, the file has no name, so that nothing
+ * is left behind whatever happens.
  */
 import { mkdtemp, open, rm, type FileHandle } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { storageFault } from "../../domain/storage-fault.ts";
 
-/** Where a line lies in the file, in bytes. */
-export interface SpoolPlace {
+/** The position of a line in the file, in bytes. */
+export interface SpooledLine {
   at: number;
   bytes: number;
 }
@@ -36,11 +36,11 @@ export class Spool {
       if (process.platform !== "win32") await rm(folder, { recursive: true });
       return new Spool(file, folder);
     } catch (cause) {
-      throw storageFault("the file for the import's lines could not be made", cause);
+      throw storageFault("the temporary file for the import could not be made", cause);
     }
   }
 
-  async add(line: string): Promise<SpoolPlace> {
+  async add(line: string): Promise<SpooledLine> {
     const bytes = Buffer.from(line);
     const place = { at: this.#written + this.#buffered, bytes: bytes.length };
     this.#buffer.push(bytes);
@@ -49,7 +49,7 @@ export class Spool {
     return place;
   }
 
-  /** After the last line, before the first is read. */
+  /** Writes the buffered lines. Call it after the last line, before the first is read. */
   async flush(): Promise<void> {
     const bytes = Buffer.concat(this.#buffer);
     this.#buffer = [];
@@ -61,21 +61,21 @@ export class Spool {
         this.#written += bytesWritten;
       }
     } catch (cause) {
-      throw storageFault("the import's lines could not be put aside", cause);
+      throw storageFault("the lines of the import could not be written to the temporary file", cause);
     }
   }
 
-  async read({ at, bytes }: SpoolPlace): Promise<string> {
+  async read({ at, bytes }: SpooledLine): Promise<string> {
     try {
       const buffer = Buffer.allocUnsafe(bytes);
       for (let read = 0; read < bytes;) {
         const { bytesRead } = await this.#file.read(buffer, read, bytes - read, at + read);
-        if (bytesRead === 0) throw storageFault("the import's lines were cut", null);
+        if (bytesRead === 0) throw storageFault("the temporary file of the import was cut off", null);
         read += bytesRead;
       }
       return buffer.toString("utf8");
     } catch (cause) {
-      throw storageFault("the import's lines could not be read back", cause);
+      throw storageFault("the temporary file of the import could not be read", cause);
     }
   }
 

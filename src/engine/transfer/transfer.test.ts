@@ -292,7 +292,7 @@ test("blobs of any size go through, in lines that can be taken", async (t) => {
   assert.deepEqual(await blobsOf(there.deps.blobs), await blobsOf(here.deps.blobs));
 });
 
-test("[B1] whoever dies between any two writes of an import leaves garbage only, and importing again completes it", async (t) => {
+test("[B1] a process that dies between any two writes of an import leaves only garbage, and importing again completes it", async (t) => {
   const here = await testEngine(t, { script });
   const [first = assert.fail()] = await conversation(here);
   const lines = await exported(here, { sessionId: first.sessionId });
@@ -307,7 +307,7 @@ test("[B1] whoever dies between any two writes of an import leaves garbage only,
         left -= 1;
         await blobs.put(key, bytes);
       },
-      // Nobody is left to tidy up.
+      // No process is left to clean up.
       delete: async () => {},
     };
     const records = memoryRecords();

@@ -1,6 +1,6 @@
 /**
- * Sessions that leave for another aptove, come from one, or are put down for people to read. What does it is loaded
- * when it is called: most commands move no session.
+ * Exports sessions to another aptove, imports them from one, and writes them as pages for people. The code is loaded
+ * when it is called, because most commands transfer no session.
  */
 import { audited } from "../access/audit.ts";
 import type { EngineCore } from "../turn/live/engine-core.ts";
@@ -11,7 +11,7 @@ export function transfer(core: EngineCore): Transfer {
     export: async function* (caller, scope) {
       const lines = (await import("./export.ts")).exportLines(core, caller, scope);
       const target = "turnId" in scope ? scope.turnId : scope.sessionId;
-      // What may not be read is refused before the first line.
+      // An export that is not allowed is refused before its first line.
       const first = await audited(core.deps, { by: caller, action: "session.export", target }, () => lines.next());
       if (first.done !== true) yield first.value;
       yield* lines;

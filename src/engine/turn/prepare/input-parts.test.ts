@@ -111,9 +111,9 @@ test("[I1] [T13] what cannot be taken is refused by its name, nothing is sent, a
     [inline(png, "no type"), "input_part_invalid", /is not a media type/],
     [inline(Buffer.alloc(limits.activeFileBytesMax + 1, 97)), "input_too_large", /send it with mode "file"/],
     [{ type: "file", path: "../x", mode: "file" }, "input_part_invalid", /leaves the repository/],
-    [{ type: "file", path: "x", mode: "inline" }, "input_part_invalid", /send its content/],
-    [{ type: "binary", content: Buffer.alloc(limits.inputPartBytesMax + 1) }, "input_too_large", /may have 10485760/],
-    [{ type: "url", url: "http://example.org/" }, "url_refused", /reads no addresses/],
+    [{ type: "file", path: "x", mode: "inline" }, "input_part_invalid", /send the content/],
+    [{ type: "binary", content: Buffer.alloc(limits.inputPartBytesMax + 1) }, "input_too_large", /can have at most 10485760/],
+    [{ type: "url", url: "http://example.org/" }, "url_refused", /does not read web addresses/],
   ];
   for (const [part, code, detail] of faults) {
     await assert.rejects(ask("x", { input: [part] }), (error) => {
