@@ -80,8 +80,8 @@ test("[B5] [Y1] the contracts' suites and the client are exported by name", () =
   assert.equal(typeof client.createClient, "function");
 });
 
-/** A store that somebody else wrote, with nothing but the exported contract at hand. */
-function somebodysStore(): aptove.BlobStore {
+/** A blob store as a third party would write it, with only the exported contract. */
+function foreignStore(): aptove.BlobStore {
   const kept = new Map<string, Uint8Array>();
   const checked = (key: string): string => {
     const isKey = key.length <= 512 && key.split("/").every((part) => /^(?!\.{1,2}$)[a-z0-9._-]{1,200}$/.test(part));
@@ -103,10 +103,10 @@ function somebodysStore(): aptove.BlobStore {
   };
 }
 
-testing.blobStoreSuite("[B5] somebody else's blobs", () => ({ store: somebodysStore(), reopen: null }));
+testing.blobStoreSuite("[B5] blobs of a third party", () => ({ store: foreignStore(), reopen: null }));
 
-/** Bindings that somebody else wrote, in the same way. */
-function somebodysBindings(): aptove.BindingStore {
+/** Bindings as a third party would write them, with only the exported contract. */
+function foreignBindings(): aptove.BindingStore {
   const kept = new Map<string, string>();
   let line: Promise<unknown> = Promise.resolve();
   const alone = <T>(body: () => Promise<T>): Promise<T> => {
@@ -144,4 +144,4 @@ function somebodysBindings(): aptove.BindingStore {
   return store;
 }
 
-testing.bindingStoreSuite("[B5] somebody else's bindings", () => ({ store: somebodysBindings(), reopen: null }));
+testing.bindingStoreSuite("[B5] bindings of a third party", () => ({ store: foreignBindings(), reopen: null }));

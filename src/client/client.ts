@@ -17,18 +17,19 @@ import type { RouteName } from "../protocol/routes/paths.ts";
 import type { AnswerOf, QueryOf } from "../protocol/routes/routes.ts";
 import type { WireGarbageReport, WireSearchHits } from "../protocol/tree.ts";
 import { AptoveApiError } from "./api-error.ts";
-import { contextMethods } from "./contexts.ts";
-import type { ContextMethods } from "./contexts.ts";
-import { followEvents } from "./event-stream.ts";
-import type { StreamedEvent } from "./event-stream.ts";
-import { keyMethods, peopleMethods } from "./people.ts";
-import type { KeyMethods, ListAudit, PeopleMethods } from "./people.ts";
-import { jsonOf, requestSender } from "./send.ts";
-import type { FetchJson, ServerConnection, SendRequest, RequestOptions } from "./send.ts";
-import { sessionMethods } from "./sessions.ts";
-import type { SessionMethods } from "./sessions.ts";
-import { turnMethods } from "./turns.ts";
-import type { TurnMethods } from "./turns.ts";
+import { contextMethods, type ContextMethods } from "./contexts.ts";
+import { followEvents, type StreamedEvent } from "./event-stream.ts";
+import { keyMethods, peopleMethods, type KeyMethods, type ListAudit, type PeopleMethods } from "./people.ts";
+import {
+  jsonOf,
+  requestSender,
+  type FetchJson,
+  type ServerConnection,
+  type SendRequest,
+  type RequestOptions,
+} from "./send.ts";
+import { sessionMethods, type SessionMethods } from "./sessions.ts";
+import { turnMethods, type TurnMethods } from "./turns.ts";
 
 export { AptoveApiError } from "./api-error.ts";
 export type { ApiErrorCode } from "./api-error.ts";

@@ -1,6 +1,5 @@
 /** Reads a turn's events as server-sent events. After a broken connection it resumes after the last event (V2). */
-import { createParser } from "eventsource-parser";
-import type { EventSourceMessage } from "eventsource-parser";
+import { createParser, type EventSourceMessage } from "eventsource-parser";
 import type { AgUiEvent } from "../protocol/ag-ui.ts";
 import { AptoveApiError } from "./api-error.ts";
 

@@ -1,6 +1,5 @@
 /** Sends one request to a route, named as in the route table, which gives the types. */
-import { paths } from "../protocol/routes/paths.ts";
-import type { RouteName } from "../protocol/routes/paths.ts";
+import { paths, type RouteName } from "../protocol/routes/paths.ts";
 import type { AnswerOf, BodyOf, ParamsOf, QueryOf } from "../protocol/routes/routes.ts";
 import { AptoveApiError, apiErrorOf } from "./api-error.ts";
 

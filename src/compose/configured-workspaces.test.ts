@@ -1,16 +1,14 @@
 import assert from "node:assert/strict";
 import { rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { test } from "node:test";
-import type { TestContext } from "node:test";
+import { test, type TestContext } from "node:test";
 import { temporaryFolder } from "../../testing/temporary-folder.ts";
 import { AptoveError } from "../domain/errors.ts";
 import { mergeLayers, readSharedLayers } from "../configuration/configuration.ts";
 import { dataFolderAt } from "../configuration/data-folder.ts";
 import { fileWorkspaces } from "../workspace/files/file-workspaces.ts";
 import type { WorkspaceStore } from "../workspace/workspace-store.ts";
-import { configuredWorkspaces } from "./configured-workspaces.ts";
-import type { ConfiguredWorkspace, ConfiguredWorkspaces } from "./configured-workspaces.ts";
+import { configuredWorkspaces, type ConfiguredWorkspace, type ConfiguredWorkspaces } from "./configured-workspaces.ts";
 import { lazyProviders } from "./lazy-providers.ts";
 
 const first = "11111111-1111-4111-8111-111111111111";

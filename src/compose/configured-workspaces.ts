@@ -5,10 +5,13 @@
 import { limits } from "../domain/limits.ts";
 import { BoundedCache } from "../system/bounded-cache.ts";
 import type { WorkspaceSettings } from "../engine/dependencies.ts";
-import { mergeLayers, readWorkspaceSettings } from "../configuration/configuration.ts";
-import type { Configuration, SharedLayers } from "../configuration/configuration.ts";
-import { isWorkspaceId } from "../workspace/workspace-store.ts";
-import type { WorkspaceStore } from "../workspace/workspace-store.ts";
+import {
+  mergeLayers,
+  readWorkspaceSettings,
+  type Configuration,
+  type SharedLayers,
+} from "../configuration/configuration.ts";
+import { isWorkspaceId, type WorkspaceStore } from "../workspace/workspace-store.ts";
 
 export interface ConfiguredWorkspace {
   configuration: Configuration;

@@ -3,8 +3,11 @@ import assert from "node:assert/strict";
 import { isDeepStrictEqual } from "node:util";
 import type { Providers } from "../engine/dependencies.ts";
 import type { Provider } from "../providers/provider.ts";
-import { callableProviders } from "../configuration/configured-providers.ts";
-import type { ConfiguredProviders, KeyedProvider } from "../configuration/configured-providers.ts";
+import {
+  callableProviders,
+  type ConfiguredProviders,
+  type KeyedProvider,
+} from "../configuration/configured-providers.ts";
 
 export interface LazyProviders extends Providers {
   /** The configuration of these providers. */

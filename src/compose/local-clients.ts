@@ -1,7 +1,6 @@
 /** Clients of the engine in this process, without a socket: one as the owner of the data folder, others as the operator of an org (H4). */
 import { randomBytes } from "node:crypto";
-import { createClient } from "../client/client.ts";
-import type { AptoveClient } from "../client/client.ts";
+import { createClient, type AptoveClient } from "../client/client.ts";
 import type { Caller } from "../domain/caller.ts";
 import type { LocalEngine } from "../doors/cli/ports.ts";
 import { httpDoor, type HttpDoorOptions } from "../doors/http/door.ts";

@@ -1,4 +1,4 @@
-/** Keeps what was used last, up to a sum of sizes. Only for immutable things, so nothing in it is ever stale. */
+/** A cache that keeps the most recently used values, up to a total size. The values must be immutable, so that none is ever stale. */
 export class BoundedCache<Value> {
   readonly #sizeMax: number;
   readonly #kept = new Map<string, { value: Value; size: number }>();
@@ -11,7 +11,7 @@ export class BoundedCache<Value> {
   get(key: string): Value | undefined {
     const found = this.#kept.get(key);
     if (found === undefined) return undefined;
-    // A map iterates in the order of insertion: putting it in again makes it the newest.
+    // A map iterates in the order of insertion. Inserting the value again makes it the newest.
     this.#kept.delete(key);
     this.#kept.set(key, found);
     return found.value;

@@ -2,19 +2,19 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { canonicalJson } from "./canonical-json.ts";
 
-test("the order of fields does not count, at any level", () => {
+test("the order of fields has no effect at any level", () => {
   const expected = `{"a":[{"x":1,"y":null},null],"b":"é","ü":{"c":true}}`;
   assert.equal(canonicalJson({ b: "é", ü: { c: true }, a: [{ y: null, x: 1 }, null] }), expected);
   assert.equal(canonicalJson({ a: [{ x: 1, y: null }, null], ü: { c: true }, b: "é" }), expected);
 });
 
-test("what is not in JSON is left out, and null only on request", () => {
+test("values that JSON does not have are left out, and null only on request", () => {
   const value = { a: undefined, b: null, c: [undefined, null, Number.NaN], d: new Date(0) };
   assert.equal(canonicalJson(value), `{"b":null,"c":[null,null,null],"d":"1970-01-01T00:00:00.000Z"}`);
   assert.equal(canonicalJson({ a: null, b: [null, { c: null }] }, { leavesOutNull: true }), `{"b":[null,{}]}`);
 });
 
-test("keys that are numbers stand first, in the order of numbers; stored digests depend on it", () => {
+test("keys that are numbers come first, in numeric order; stored digests depend on it", () => {
   assert.equal(canonicalJson({ a: 1, "10": 2, "2": 3, "-1": 4 }), `{"2":3,"10":2,"-1":4,"a":1}`);
 });
 

@@ -45,7 +45,7 @@ test("[B6] content that breaks off leaves the old private file", async (t) => {
   assert.deepEqual(readdirSync(dir), ["secret"]);
 });
 
-test("[B3] a file is created once, and large content is whole", async (t) => {
+test("[B3] a file is created once, and large content is complete", async (t) => {
   const path = join(await temporaryFolder(t), "a");
   const bytes = Buffer.alloc(1_048_577, "abc");
   await createDurableFile(path, bytes);
@@ -54,7 +54,7 @@ test("[B3] a file is created once, and large content is whole", async (t) => {
   await assert.rejects(createDurableFile(path, bytes), (error) => systemCode(error) === "EEXIST");
 });
 
-test("[B3] a file is replaced as a whole, also where a killed writer left its temporary file", async (t) => {
+test("[B3] a file is replaced as a whole, even if a killed writer left its temporary file", async (t) => {
   const path = join(await temporaryFolder(t), "a");
   writeFileSync(`${path}.new`, "half");
   await replaceDurableFile(path, "one");
@@ -66,7 +66,7 @@ test("[B3] a file is replaced as a whole, also where a killed writer left its te
   assert.ok(!existsSync(`${path}.folder.new`));
 });
 
-test("[B6] a folder is created for its owner alone, and one that is there stays", async (t) => {
+test("[B6] a folder is created for its owner only, and an existing one stays", async (t) => {
   const path = join(await temporaryFolder(t), "a");
   await createDurableFolder(path);
   writeFileSync(join(path, "kept"), "");

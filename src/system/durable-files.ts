@@ -2,7 +2,7 @@
  * Files that survive a crash and a power loss once they are acknowledged (B3), and files that are replaced as a whole: a
  * reader finds the old content or the new one, also after a crash.
  *
- * Only `fsync` runs on another thread. Opening, writing a little, renaming and closing take microseconds in the page
+ * Only `fsync` runs on another thread. Opening, short writes, renaming and closing take microseconds in the page
  * cache, which is less than the hand-over to a thread costs. New files are 0600 and new folders 0700 (B6).
  */
 import { closeSync, createWriteStream, fsync, fsyncSync, mkdirSync, openSync } from "node:fs";

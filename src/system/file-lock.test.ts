@@ -21,7 +21,7 @@ function startHolder(context: TestContext, args: string[]): Holder {
   return child;
 }
 
-/** A process that has the lock until it is killed. */
+/** Starts a process that holds the lock until it is killed. */
 async function holding(context: TestContext, path: string): Promise<Holder> {
   const child = startHolder(context, [path]);
   const { value } = await createInterface({ input: child.stdout })[Symbol.asyncIterator]().next();
@@ -151,7 +151,7 @@ test("[B4] a lock whose holder deletes the file is still one lock", async (t) =>
       const number = Number(readFileSync(file, "utf8"));
       await Promise.resolve();
       writeFileSync(file, `${number + 1}`);
-      // The last that it does under this lock: from now on others may have one of the same name.
+      // This is the last step under this lock. From now on others may hold one with the same name.
       rmSync(path);
     });
   }

@@ -1,6 +1,6 @@
 /**
- * A lock with the name of a file, held by one caller at a time over all processes of a machine (B4). It is SQLite's own
- * lock on an empty database, so the system frees it when its holder ends in whatever way, `kill -9` too.
+ * A lock with the name of a file, which one caller at a time holds across all processes of a machine (B4). It is SQLite's
+ * own lock on an empty database, so the system releases it when its holder ends in any way, `kill -9` included.
  */
 import { closeSync, openSync, statSync } from "node:fs";
 import { dirname, resolve } from "node:path";
@@ -35,7 +35,7 @@ export class FileLockTimeout extends Error {
   }
 }
 
-/** There can be no such lock. The cause is the error of the system or of SQLite. */
+/** The lock could not be taken. The cause is the error of the system or of SQLite. */
 export class FileLockFailure extends Error {
   constructor(file: string, cause: unknown) {
     super(`the lock ${file} could not be taken`, { cause });
@@ -53,7 +53,7 @@ const held = new Set<Database.Database>();
  * are served in order; between processes there is no order. Waiting blocks nothing.
  *
  * - The file is created (0600) if it is missing, and so is its folder (0700), but not that folder's parent.
- * - The holder of the lock may delete the file: the callers that wait then meet at a new one.
+ * - The holder of the lock may delete the file. The waiting callers then use a new one.
  * - A body that takes the same lock again waits for itself.
  *
  * Throws a `FileLockTimeout`, a `FileLockFailure`, the reason of the signal, and what the body throws.
@@ -148,7 +148,7 @@ function tryLock(file: string, open: typeof Database): Database.Database | null 
     found = identityOf(file);
     if (found === null) return null;
     const database = new open(file, { timeout: 0, fileMustExist: true });
-    // The holder before may have deleted the file: a lock on a file that no caller can find keeps no caller out.
+    // The previous holder may have deleted the file. A lock on a deleted file excludes no other caller.
     if (beginIfFree(database) && identityOf(file) === found) return database;
     database.close();
     return null;

@@ -16,7 +16,7 @@ async function repository(t: TestContext): Promise<string> {
   return folder;
 }
 
-test("what git answers and why it fails is data", async (t) => {
+test("git's answers and failures are data", async (t) => {
   const folder = await repository(t);
   const question = { folder, answerBytesMax };
   assert.deepEqual(await askGit({ ...question, args: ["ls-files"] }), { outcome: "answered", text: "a\nb\nc\n" });
@@ -27,7 +27,7 @@ test("what git answers and why it fails is data", async (t) => {
   assert.equal((await askGit({ ...question, args: ["ls-files"], signal: AbortSignal.abort() })).outcome, "failed");
 });
 
-test("no program that a repository names is run by a question", async (t) => {
+test("no question to git runs a program that the repository names", async (t) => {
   const folder = await repository(t);
   const program = join(folder, "watcher.sh");
   writeFileSync(program, `#!/bin/sh\ntouch ${JSON.stringify(join(folder, "was-run"))}\n`);
@@ -48,7 +48,7 @@ test("a long answer comes piece by piece, and ends git when enough was received"
   assert.equal(await streamGit({ ...all, args: ["no-such-command"] }), false);
 });
 
-test("a git that runs on answers what is written to it, and its output ends with it", async (t) => {
+test("a git process that keeps running answers its input, and its output ends with it", async (t) => {
   const child = startGit(await repository(t), ["cat-file", "--batch-check"]);
   const pieces = child.stdout.setEncoding("utf8")[Symbol.asyncIterator]() as AsyncIterator<string>;
   child.stdin.write(":a\n");

@@ -1,7 +1,7 @@
 /**
- * Questions to git about a folder that any person or program may have made. The configuration of a repository can name
- * programs, and git runs them also for questions that only read. Here none of them runs, nothing is fetched or locked,
- * and nobody is asked for a password. Failures are data: the caller decides what they mean.
+ * Asks git about a folder that any person or program may have made. The configuration of a repository can name programs,
+ * and git runs them even for questions that only read. Here none of them runs, nothing is fetched or locked, and no
+ * password is requested. Failures are data: the caller decides what they mean.
  */
 import { execFile, spawn, type ChildProcessByStdio } from "node:child_process";
 import type { Readable, Writable } from "node:stream";
@@ -11,20 +11,20 @@ import { systemCode } from "./system-error.ts";
 
 /** Options in front of git's subcommand. */
 const safeOptions: readonly string[] = [
-  // The program that reports changed files.
+  // Disables the program that reports changed files.
   ...["-c", "core.fsmonitor=false"],
-  // A folder of the repository that looks like git's own, with its own configuration. A clone can bring one along.
+  // Ignores a folder of the repository that looks like git's own and has its own configuration. A clone can contain one.
   ...["-c", "safe.bareRepository=explicit"],
 ];
 
 /** Returns the environment without the variables that point git at another repository. */
 function safeEnvironment(own: Readonly<Record<string, string | undefined>>): Record<string, string | undefined> {
-  // The user's own configuration counts, and so does where git stops searching for a repository.
+  // The user's own configuration stays in effect, and so does the folder at which git stops searching for a repository.
   const kept = Object.entries(own).filter(([name]) => !/^GIT_(?!CONFIG_|CEILING_)/.test(name));
   return {
     ...Object.fromEntries(kept),
-    // Missing objects would be fetched by programs that the repository names. Old versions of git know only the second
-    // of these: no way of fetching is allowed.
+    // Without these, programs that the repository names would fetch missing objects. Old versions of git know only the second
+    // variable, which allows no protocol.
     GIT_NO_LAZY_FETCH: "1",
     GIT_ALLOW_PROTOCOL: "none",
     GIT_OPTIONAL_LOCKS: "0",
@@ -37,7 +37,7 @@ function processOptions(folder: string) {
   return { cwd: folder, env: safeEnvironment(process.env) };
 }
 
-/** `missing`: there is no git on the path. `failed`: the first line of its error output, or why it ended. */
+/** The outcome of a question. `missing`: git is not installed. `failed`: the reason is the first line of its error output, or why it ended. */
 export type GitAnswer =
   | { outcome: "answered"; text: string }
   | { outcome: "missing" }
@@ -47,9 +47,9 @@ export interface GitQuestion {
   /** The folder in which git runs. */
   folder: string;
   args: readonly string[];
-  /** Size in bytes of the longest answer. A longer one is a failure. */
+  /** The largest size of an answer in bytes. A larger answer is a failure. */
   answerBytesMax: number;
-  /** Ends git. The answer is then a failure. */
+  /** Ends git when it aborts. The answer is then a failure. */
   signal?: AbortSignal | undefined;
 }
 
@@ -63,7 +63,7 @@ export async function askGit({ folder, args, answerBytesMax, signal }: GitQuesti
     return { outcome: "answered", text: stdout };
   } catch (error) {
     if (systemCode(error) === "ENOENT") return { outcome: "missing" };
-    // The arguments are refused without a process if one of them contains a NUL: then there is no error output.
+    // Arguments with a NUL are refused before a process starts. Then there is no error output.
     const { stderr = "" } = error as { stderr?: string };
     return { outcome: "failed", reason: stderr.trim().split("\n")[0] || String(error) };
   }
@@ -72,13 +72,13 @@ export async function askGit({ folder, args, answerBytesMax, signal }: GitQuesti
 export interface GitStream {
   folder: string;
   args: readonly string[];
-  /** Ends git. What was received until then counts. */
+  /** Ends git when it aborts. Text that was received until then is valid. */
   signal: AbortSignal;
   /** Receives the answer piece by piece. Git ends after its first `false`. */
   onText(text: string): boolean;
 }
 
-/** Asks git for a long answer. Resolves to false if git could not answer. Never rejects. */
+/** Asks git for a long answer. Returns false if git could not answer. Never rejects. */
 export function streamGit({ folder, args, signal, onText }: GitStream): Promise<boolean> {
   return new Promise((resolve) => {
     const stdio: ["ignore", "pipe", "ignore"] = ["ignore", "pipe", "ignore"];
@@ -99,7 +99,7 @@ export function streamGit({ folder, args, signal, onText }: GitStream): Promise<
   });
 }
 
-/** Starts a git that answers many questions on its input. Its output ends if it fails. The caller kills it. */
+/** Starts a git process that answers many questions on its input. Its output ends if it fails. The caller kills it. */
 export function startGit(folder: string, args: readonly string[]): ChildProcessByStdio<Writable, Readable, null> {
   const stdio: ["pipe", "pipe", "ignore"] = ["pipe", "pipe", "ignore"];
   const child = spawn("git", [...safeOptions, ...args], { ...processOptions(folder), stdio });

@@ -1,7 +1,7 @@
-/** Values of the configuration as they are shown: secrets can be recognised, and not used (E8). */
+/** Masks secrets in values of the configuration that are shown: a person can recognize them, but not use them (E8). */
 import { hideSecretForms, secretName } from "./secret-forms.ts";
 
-/** Enough to recognise a secret, too little to use it. Names of variables that stand for secrets are none. */
+/** Returns enough of a secret to recognize it, too little to use it. References to variables are kept: they are not secrets. */
 export function maskSecret(secret: string): string {
   const url = URL.parse(secret);
   if (url !== null && url.protocol.startsWith("postgres")) {
@@ -20,14 +20,14 @@ function maskText(text: string): string {
   return text.length < 12 ? "***" : `${text.slice(0, 3)}***${text.slice(-3)}`;
 }
 
-/** Keys in addresses stand behind a `=`, or are long parts of the path. */
+/** Masks keys in an address. They follow a `=`, or are long parts of the path. */
 function maskAddress(address: string): string {
   return address.replace(/(?<=[?&][^=&#]*=)[^&#]+/g, maskSecret).replace(/(?<=[^/:]\/)[^/?#]{16,}/g, maskSecret);
 }
 
 /**
- * A command line with its secrets masked: the values of options, variables and headers whose names say that they are
- * secret, as `--name value`, `--name=value`, `NAME=value` and `Name: value`, and whatever has the form of one.
+ * Returns a command line with its secrets masked: the values of options, variables and headers whose names look secret, as
+ * `--name value`, `--name=value`, `NAME=value` and `Name: value`, and all values that have the form of a secret.
  */
 export function maskArguments(args: readonly string[]): string[] {
   return args.map((arg, at) => {

@@ -1,6 +1,6 @@
-/** The address of a PostgreSQL database, as people write it for `psql`. */
+/** Adapts the address of a PostgreSQL database in the form that `psql` accepts. */
 
-/** `sslmode` means what it means everywhere else: `require` encrypts, `verify-ca` and `verify-full` also look whom they talk to. */
+/** Returns the address with the usual meaning of `sslmode`: `require` only encrypts, `verify-ca` and `verify-full` also check the server's certificate. */
 export function asLibpq(url: string): string {
   if (!/[?&]sslmode=/.test(url) || /[?&](?:uselibpqcompat=|sslmode=no-verify)/.test(url)) return url;
   return `${url}&uselibpqcompat=true`;

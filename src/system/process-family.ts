@@ -1,26 +1,27 @@
 /**
- * A process with all that it started: its group, and on Linux also what left the group, if a mark in its environment
- * identifies it.
+ * A process with all processes that it started: its group, and on Linux also those that left the group, if a mark in their
+ * environment identifies them.
  */
 import { spawn } from "node:child_process";
 import { readFile, readdir } from "node:fs/promises";
 import { setTimeout as delay } from "node:timers/promises";
 import { withinMs } from "./abort.ts";
 
+/** A process and all processes that it started. */
 export interface ProcessFamily {
-  /** Id of the first process, which leads the group. */
+  /** The id of the first process, which leads the group. */
   pid: number;
   /** An entry of the environment, as `NAME=value`, that only this family has. Null if it has none. */
   mark: string | null;
 }
 
 const pauseMsMax = 50;
-/** Longest wait in milliseconds for the environment of a process. */
+/** The longest wait in milliseconds for the environment of a process. */
 const environmentMsMax = 500;
-/** A process that is just forking may be missed once. None forks when all are dead. */
+/** The most rounds of kills. One round may miss a process that is just forking; none forks when all are dead. */
 const killsMax = 20;
 
-/** Asks all processes to end, and kills after the grace those that did not. Resolves when none is left that can be ended. */
+/** Requests all processes to end, and kills those that still run after the grace time. Resolves when none is left that can be ended. */
 export async function endFamily(family: ProcessFamily, graceMs: number): Promise<void> {
   if (process.platform === "win32") return await endTree(family.pid);
   const until = performance.now() + graceMs;
@@ -38,10 +39,10 @@ export async function endFamily(family: ProcessFamily, graceMs: number): Promise
 /** Returns true if there was any process to signal. */
 async function signalAll(family: ProcessFamily, signal: NodeJS.Signals | 0): Promise<boolean> {
   const members = process.platform === "linux" ? await membersOf(family) : [];
-  // The group first, in one call: no process in it can start another meanwhile.
+  // The group is signalled first, in one call, so that no process in it can start another in the meantime.
   const isGroupThere = sent(-family.pid, signal);
   const reached = members.filter((pid) => sent(pid, signal));
-  // A group may consist of dead processes whose parent does not collect them. Only Linux shows that.
+  // A group may consist of dead processes that their parent has not collected. Only Linux shows that.
   return process.platform === "linux" ? reached.length > 0 : isGroupThere;
 }
 
@@ -58,7 +59,7 @@ interface Member {
   pid: number;
   state: string;
   group: number;
-  /** In ticks since the system started. */
+  /** The start time in ticks since the start of the system. */
   startedAt: number;
 }
 
@@ -66,7 +67,7 @@ interface Member {
 async function memberAt(pid: number | "self"): Promise<Member | null> {
   const stat = await readFile(`/proc/${pid}/stat`, "latin1").catch(() => null);
   if (stat === null) return null;
-  // Behind the name in brackets, which may hold anything: the third field and what follows it.
+  // The fields after the name in brackets, which may contain any text: the third field and the following ones.
   const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
   return {
     pid: Number.parseInt(stat),
@@ -94,7 +95,7 @@ async function membersOf({ pid: group, mark }: ProcessFamily): Promise<number[]>
   return found.flat();
 }
 
-/** Returns nothing if it cannot be read. The system keeps it back while a program is being started, however long that takes. */
+/** Returns the environment of a process. Empty if it cannot be read: the system blocks the read while a program starts, however long that takes. */
 async function environmentOf(pid: number): Promise<string> {
   const text = readFile(`/proc/${pid}/environ`, "latin1").catch(() => "");
   return `\0${(await withinMs(environmentMsMax, text)) ?? ""}`;

@@ -1,8 +1,8 @@
-/** Processes of this machine: whether one is alive, and the start and the end of a child. */
+/** Processes of this machine: a check whether one is alive, and waits for the start and the end of a child. */
 import type { ChildProcess } from "node:child_process";
 import { systemCode } from "./system-error.ts";
 
-/** Returns true if a process has this id. The id may belong to another program than the one that it was noted for. */
+/** Returns true if a process has this id. The id may now belong to another program than when it was noted. */
 export function isProcessAlive(pid: number): boolean {
   // Zero and negative ids name groups of processes.
   if (!Number.isInteger(pid) || pid <= 0) return false;

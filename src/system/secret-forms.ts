@@ -1,4 +1,4 @@
-/** What a secret looks like where nobody says that it is one (E8): by the name that stands before it, or by its own form. */
+/** Recognizes secrets that are not declared as such (E8): by the name before the value, or by the form of the value. */
 
 /** Names of options, variables, headers and parameters whose values are secrets. */
 export const secretName = /key|token|secret|passw|auth|credential|cookie|signature/i;
@@ -12,7 +12,7 @@ const forms: readonly [RegExp, string][] = [
   [/([?&](?:[\w-]*(?:key|token|secret|passw|signature)[\w-]*)=)[^&\s"']+/gi, "$1***"],
 ];
 
-/** The text with `***` for whatever has the form of a bearer's token, a key of ours or of the usual providers, or a password in an address. */
+/** Returns the text with `***` in place of bearer tokens, keys of aptove and of common providers, and passwords in addresses. */
 export function hideSecretForms(text: string): string {
   return forms.reduce((rest, [form, instead]) => rest.replace(form, instead), text);
 }

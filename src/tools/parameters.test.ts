@@ -24,7 +24,7 @@ function fault(args: Record<string, unknown>): string {
   return "";
 }
 
-test("[P5] a call with wrong arguments gets every fault by name, and the arguments that there are", () => {
+test("[P5] a call with wrong arguments gets every fault by name, and the list of known arguments", () => {
   const unknown = fault({ file_path: "a", content: "" });
   assert.match(
     unknown,
@@ -42,7 +42,7 @@ test("[P5] a call with wrong arguments gets every fault by name, and the argumen
   assert.match(fault({ path: "a", content: "\udc00" }), /not valid Unicode/);
 });
 
-test("[P5] the model gets a schema without a word that tells it nothing, in the order of the fields", () => {
+test("[P5] the schema for the model has no superfluous words and keeps the order of the fields", () => {
   const schema = {
     type: "object",
     properties: {
@@ -63,13 +63,13 @@ test("[P5] a call with a thousand faults gets a message of bounded length", () =
   assert.equal(fault({ path: "a", content: "", ...unknown }).split("; there is").length, 20);
 });
 
-test("[P5] null stands for an argument that was left out", () => {
+test("[P5] null means an argument that was left out", () => {
   const values = parameters.parse({ path: "a", content: "", limit: null, all: null });
   assert.deepEqual(values, { path: "a", content: "" });
   assert.match(fault({ path: null, content: "" }), /"path" is missing/);
 });
 
-test("[P5] what the schema allows and what is taken are the same, but for empty texts and halves of letters", () => {
+test("[P5] the schema and the check accept the same values, except for empty texts and lone surrogates", () => {
   const validate = new Ajv().compile(parameters.jsonSchema());
   const value = fc.oneof(fc.string({ minLength: 1 }), fc.integer({ min: -2, max: 20 }), fc.boolean(), fc.double());
   const names = fc.constantFrom("path", "content", "limit", "all", "depth", "other");

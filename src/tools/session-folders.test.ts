@@ -7,7 +7,7 @@ import { temporaryFolder } from "../../testing/temporary-folder.ts";
 import { toolWorld } from "../../testing/tool-world.ts";
 import { SessionFolders } from "./session-folders.ts";
 
-/** Each tool with a path. */
+/** A call of each tool with a path. */
 const withPath: [string, (path: string) => Record<string, unknown>][] = [
   ["read", (path) => ({ path })],
   ["list", (path) => ({ path })],
@@ -17,7 +17,7 @@ const withPath: [string, (path: string) => Record<string, unknown>][] = [
   ["run", (path) => ({ cwd: path, command: "cat *" })],
 ];
 
-test("[P5] no tool leaves the session's folders, by whatever path", async (t) => {
+test("[P5] no path leads a tool out of the session's folders", async (t) => {
   const outside = await temporaryFolder(t);
   await writeFile(join(outside, "file"), "secret");
   const world = await toolWorld(t);
@@ -39,17 +39,17 @@ test("[P5] no tool leaves the session's folders, by whatever path", async (t) =>
   assert.deepEqual(await readdir(outside), ["file"]);
 });
 
-test("[P5] a search and a list of the folder pass over links that lead out of it", async (t) => {
+test("[P5] search and list skip links that lead out of the folder", async (t) => {
   const outside = await temporaryFolder(t);
   await writeFile(join(outside, "file"), "secret");
   const world = await toolWorld(t);
   await symlink(outside, join(world.folder, "link"));
   await symlink(join(outside, "file"), join(world.folder, "file-link"));
-  assert.match(await world.said("search", { pattern: "secret" }), /^\(no match/);
-  assert.doesNotMatch(await world.said("list", {}), /link\/|secret/);
+  assert.match(await world.output("search", { pattern: "secret" }), /^\(no match/);
+  assert.doesNotMatch(await world.output("list", {}), /link\/|secret/);
 });
 
-test("[P5] a link that leads nowhere, or to itself, is refused, and nothing is made where it points", async (t) => {
+test("[P5] a link that leads nowhere or to itself is refused, and nothing is created at its target", async (t) => {
   const outside = await temporaryFolder(t);
   const world = await toolWorld(t);
   await symlink(join(outside, "new"), join(world.folder, "dangling"));
@@ -62,7 +62,7 @@ test("[P5] a link that leads nowhere, or to itself, is refused, and nothing is m
   assert.deepEqual(await readdir(outside), []);
 });
 
-test("[P5] a path may not hold a NUL, be empty, or be no Unicode", async (t) => {
+test("[P5] a path with a NUL, an empty path and one that is not valid Unicode are refused", async (t) => {
   const world = await toolWorld(t);
   for (const [name, args] of withPath) {
     assert.match(await world.fault(name, args("a\0b")), /NUL/);
@@ -72,28 +72,28 @@ test("[P5] a path may not hold a NUL, be empty, or be no Unicode", async (t) => 
   }
 });
 
-test("[P5] a session whose folder is a link works in it, by either name of the folder", async (t) => {
+test("[P5] a session whose folder is a link can use both names of the folder", async (t) => {
   const base = await temporaryFolder(t);
   await mkdir(join(base, "real"));
   await symlink("real", join(base, "linked"));
   const world = await toolWorld(t, { folders: [join(base, "linked")] });
-  await world.said("write", { path: "new/a.txt", content: "one\n" });
+  await world.output("write", { path: "new/a.txt", content: "one\n" });
   for (const path of ["new/a.txt", join(base, "linked/new/a.txt"), join(base, "real/new/a.txt")]) {
-    assert.equal(await world.said("read", { path }), "1\tone");
+    assert.equal(await world.output("read", { path }), "1\tone");
   }
-  // People and editors know the file by the folder's given name.
+  // People and editors know the file by the folder's configured name.
   const { locations } = await world.view("read", { path: join(base, "real/new/a.txt") });
   assert.deepEqual(locations, [{ path: join(base, "linked/new/a.txt") }]);
 });
 
-test("[P5] a folder that takes the name of the session's folder later is another one", async (t) => {
+test("[P5] a new folder with the name of the session's folder is not the session's folder", async (t) => {
   const base = await temporaryFolder(t);
   await mkdir(join(base, "a"));
   await mkdir(join(base, "b"));
   await writeFile(join(base, "b/file"), "secret");
   await symlink("a", join(base, "linked"));
   const world = await toolWorld(t, { folders: [join(base, "linked")] });
-  await world.said("list", {});
+  await world.output("list", {});
   execFileSync("ln", ["-sfn", "b", join(base, "linked")]);
   assert.match(await world.fault("read", { path: "file" }), /not open to this session/);
 });
@@ -103,12 +103,12 @@ test("[P5] paths of another folder of the session are absolute, and relative one
   await writeFile(join(other, "there.txt"), "there");
   const here = await temporaryFolder(t);
   const world = await toolWorld(t, { folders: [here, other] });
-  assert.match(await world.said("search", { path: other, pattern: "there" }), new RegExp(`^${other}/there.txt:\n1:`));
+  assert.match(await world.output("search", { path: other, pattern: "there" }), new RegExp(`^${other}/there.txt:\n1:`));
   assert.match(await world.fault("read", { path: "there.txt" }), /there.txt does not exist/);
-  assert.equal(await world.said("list", { path: other, glob: "*" }), join(other, "there.txt"));
+  assert.equal(await world.output("list", { path: other, glob: "*" }), join(other, "there.txt"));
 });
 
-test("[P5] a session without its folder says so", async (t) => {
+test("[P5] a session whose folder is missing gets a fault", async (t) => {
   const base = await temporaryFolder(t);
   await writeFile(join(base, "file"), "");
   for (const folder of [join(base, "gone"), join(base, "file")]) {
@@ -117,7 +117,7 @@ test("[P5] a session without its folder says so", async (t) => {
   }
 });
 
-test("[E8] a closed folder inside the session's folder stays closed, and is open to a session of its own", async (t) => {
+test("[E8] a closed folder inside the session's folder stays closed, and is open to a session inside it", async (t) => {
   const home = await temporaryFolder(t);
   await mkdir(join(home, "data/workspaces/one"), { recursive: true });
   await writeFile(join(home, "data/config.toml"), "key");
@@ -127,26 +127,26 @@ test("[E8] a closed folder inside the session's folder stays closed, and is open
     assert.match(await wide.fault(name, args("data")), /not open to this session/);
     assert.match(await wide.fault(name, args("data/config.toml")), /not open to this session/);
   }
-  assert.equal(await wide.said("list", {}), "./ is empty");
-  assert.match(await wide.said("search", { pattern: "key" }), /no match in 0 files/);
+  assert.equal(await wide.output("list", {}), "./ is empty");
+  assert.match(await wide.output("search", { pattern: "key" }), /no match in 0 files/);
   const own = await toolWorld(t, { folders: [home, join(home, "data/workspaces/one")], closed });
-  await own.said("write", { path: join(home, "data/workspaces/one/note.md"), content: "x" });
+  await own.output("write", { path: join(home, "data/workspaces/one/note.md"), content: "x" });
   assert.match(await own.fault("read", { path: "data/config.toml" }), /not open to this session/);
-  // What the folder keeps for itself stays closed also there.
+  // The protected files of the folder stay closed there too.
   const kept = join(home, "data/workspaces/one/config.toml");
   await writeFile(kept, "key");
   for (const [name, args] of withPath) assert.match(await own.fault(name, args(kept)), /not open to this session/);
   assert.equal(
-    await own.said("list", { path: join(home, "data/workspaces/one"), glob: "*" }),
+    await own.output("list", { path: join(home, "data/workspaces/one"), glob: "*" }),
     `${join(home, "data/workspaces/one")}/note.md`,
   );
   assert.match(
-    await own.said("search", { path: join(home, "data/workspaces/one"), pattern: "key" }),
+    await own.output("search", { path: join(home, "data/workspaces/one"), pattern: "key" }),
     /no match in 1 file/,
   );
 });
 
-test("[P5] what is not there is answered with what is near", async (t) => {
+test("[P5] a missing path is answered with similar paths", async (t) => {
   const world = await toolWorld(t);
   await world.put("src/parser.ts", "");
   await world.put("src/parser.test.ts", "");
@@ -157,21 +157,21 @@ test("[P5] what is not there is answered with what is near", async (t) => {
   );
   assert.match(await world.fault("read", { path: "src/parser.js" }), /src\/parser.ts/);
   assert.match(await world.fault("read", { path: "readme.md" }), /similar paths: README.md/);
-  assert.match(await world.fault("read", { path: "srv/parser.ts" }), /there is src$/);
+  assert.match(await world.fault("read", { path: "srv/parser.ts" }), /similar paths: src$/);
 });
 
-test("[P5] a name is found however Unicode writes its letters, and one with a line feed stays on one line", async (t) => {
+test("[P5] a name is found in any Unicode form, and one with a line feed is shown on one line", async (t) => {
   const world = await toolWorld(t);
   await world.put("cafe\u0301/re\u0301sume\u0301.txt", "found\n");
-  assert.equal(await world.said("read", { path: "caf\u00e9/r\u00e9sum\u00e9.txt" }), "1\tfound");
+  assert.equal(await world.output("read", { path: "caf\u00e9/r\u00e9sum\u00e9.txt" }), "1\tfound");
   await world.put("a\nb\u001b[31m.txt", "odd\n");
-  assert.equal(await world.said("read", { path: "a\nb\u001b[31m.txt" }), "1\todd");
-  assert.ok((await world.said("list", {})).includes('"a\\nb\\u001b[31m.txt"'));
+  assert.equal(await world.output("read", { path: "a\nb\u001b[31m.txt" }), "1\todd");
+  assert.ok((await world.output("list", {})).includes('"a\\nb\\u001b[31m.txt"'));
   assert.equal((await world.view("read", { path: "a\nb\u001b[31m.txt" })).title, 'Read "a\\nb\\u001b[31m.txt"');
-  assert.match(await world.said("search", { pattern: "odd" }), /^"a\\nb\\u001b\[31m.txt":\n1:odd$/);
+  assert.match(await world.output("search", { pattern: "odd" }), /^"a\\nb\\u001b\[31m.txt":\n1:odd$/);
 });
 
-test("[P5] what is shown of a name or a command does not deceive the eye", async (t) => {
+test("[P5] names and commands are shown without deceiving characters", async (t) => {
   const world = await toolWorld(t);
   for (const letter of ["\u0007", "\u009b", "\u0085", "\u2028", "\u202e", "\u2066", "\u200f"]) {
     const escape = `\\u${letter.charCodeAt(0).toString(16).padStart(4, "0")}`;
@@ -181,7 +181,7 @@ test("[P5] what is shown of a name or a command does not deceive the eye", async
   assert.equal((await world.view("read", { path: "شارع/a.ts" })).title, "Read شارع/a.ts");
 });
 
-test("[P5] a path or a glob of any length is answered at once", async (t) => {
+test("[P5] a path or a glob of any length is answered fast", async (t) => {
   const world = await toolWorld(t);
   for (let file = 0; file < 200; file++) await world.put(`${"f".repeat(200)}${file}`, "");
   // Before there were limits, some of these took minutes.
@@ -189,7 +189,7 @@ test("[P5] a path or a glob of any length is answered at once", async (t) => {
   assert.match(await world.fault("read", { path: "a".repeat(4_000) }), /a does not exist/);
   assert.match(await world.fault("read", { path: "a/".repeat(2_000) }), /a does not exist/);
   assert.match(await world.fault("list", { glob: "**/".repeat(100_000) }), /the glob has 300000 characters/);
-  assert.match(await world.said("list", { glob: `${"**/".repeat(300)}x` }), /no file/);
+  assert.match(await world.output("list", { glob: `${"**/".repeat(300)}x` }), /no file/);
 });
 
 test("[P5] nothing under /proc, /sys or /dev is a file, even where the session's folder is the root", async () => {
@@ -199,16 +199,12 @@ test("[P5] nothing under /proc, /sys or /dev is a file, even where the session's
   }
 });
 
-test(
-  "[P5] [E8] a session in a folder of the system's own has no files",
-  { skip: process.platform !== "linux" },
-  async () => {
-    for (const folder of ["/proc/self", "/proc", "/dev"]) {
-      const folders = new SessionFolders({ folders: [folder] });
-      for (const path of ["environ", "fd/0", ".", "zero"])
-        await assert.rejects(folders.resolve(path), /not open|does not exist/);
-    }
-    const { kind } = await new SessionFolders({ folders: ["/dev/shm"] }).resolve(".");
-    assert.equal(kind, "folder");
-  },
-);
+test("[P5] [E8] a session in a folder of the system has no files", { skip: process.platform !== "linux" }, async () => {
+  for (const folder of ["/proc/self", "/proc", "/dev"]) {
+    const folders = new SessionFolders({ folders: [folder] });
+    for (const path of ["environ", "fd/0", ".", "zero"])
+      await assert.rejects(folders.resolve(path), /not open|does not exist/);
+  }
+  const { kind } = await new SessionFolders({ folders: ["/dev/shm"] }).resolve(".");
+  assert.equal(kind, "folder");
+});

@@ -1,5 +1,5 @@
 /**
- * What every binding store must do, as tests: run it on your own driver to know that it keeps the contract (B5).
+ * The tests that every binding store must pass. Run them on your own driver to check that it keeps the contract (B5).
  */
 import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
@@ -11,13 +11,13 @@ import type { BindingStore } from "./binding-store.ts";
 export interface OpenBindings {
   /** A new, empty store. */
   store: BindingStore;
-  /** The same bindings through a second store, as another process has it. Null where they live in this process only. */
+  /** Opens the same bindings as a second store, as another process does. Null if they exist only in this process. */
   reopen: (() => BindingStore) | null;
 }
-/** Opens a store for one test, and registers with `context.after` whatever must be cleared away. */
+/** Opens a store for one test, and registers its clean-up with `context.after`. */
 export type OpenBindingsForTest = (context: TestContext) => OpenBindings | Promise<OpenBindings>;
 
-/** Registers the tests. `name` is what they are listed under. */
+/** Registers the tests under a name. */
 export function bindingStoreSuite(name: string, open: OpenBindingsForTest): void {
   suite(name, () => {
     bindTests(open);
@@ -28,7 +28,7 @@ export function bindingStoreSuite(name: string, open: OpenBindingsForTest): void
 }
 
 function bindTests(open: OpenBindingsForTest): void {
-  test("[W2] a device has the workspace that it was bound to last, and none before", async (context) => {
+  test("[W2] a device has the workspace of its last binding, and none before", async (context) => {
     const { store } = await open(context);
     const [one, other] = [randomUUID(), randomUUID()];
     assert.equal(await store.resolve("phone"), null);
@@ -43,12 +43,12 @@ function bindTests(open: OpenBindingsForTest): void {
     ]);
   });
 
-  test("[W2] unbinding takes one device, or all of a workspace, and tells which", async (context) => {
+  test("[W2] unbinding removes one device, or all of a workspace, and returns them", async (context) => {
     const { store } = await open(context);
     const [one, other] = [randomUUID(), randomUUID()];
     for (const device of ["a", "b"]) await store.bind(device, one);
     await store.bind("c", other);
-    assert.equal(await store.unbind("nobody"), false);
+    assert.equal(await store.unbind("unbound"), false);
     assert.deepEqual((await store.unbindWorkspace(one)).toSorted(), ["a", "b"]);
     assert.deepEqual(await store.unbindWorkspace(one), []);
     assert.equal(await store.resolve("a"), null);
@@ -58,7 +58,7 @@ function bindTests(open: OpenBindingsForTest): void {
     assert.deepEqual(await store.list(), []);
   });
 
-  test("[W2] a device may be called whatever it likes: names never meet, and come back as they were", async (context) => {
+  test("[W2] a device may have any name: names never collide and are returned unchanged", async (context) => {
     const { store } = await open(context);
     const bound = new Map<string, string>();
     const special = [
@@ -84,7 +84,7 @@ function bindTests(open: OpenBindingsForTest): void {
 }
 
 function settleTests(open: OpenBindingsForTest): void {
-  test("[W2] of many first connections of a device one chooses, and all are told the same", async (context) => {
+  test("[W2] of many first connections of a device one chooses, and all receive the same workspace", async (context) => {
     const { store, reopen } = await open(context);
     const stores = [store, reopen?.() ?? store];
     let made = 0;
@@ -94,15 +94,15 @@ function settleTests(open: OpenBindingsForTest): void {
       await new Promise((resolve) => setImmediate(resolve));
       return randomUUID();
     };
-    const told = await Promise.all(
+    const answers = await Promise.all(
       Array.from({ length: 20 }, (_, index) => (stores[index % 2] ?? store).settle("phone", choose)),
     );
-    assert.equal(new Set(told).size, 1);
+    assert.equal(new Set(answers).size, 1);
     assert.equal(made, 1);
-    assert.equal(await store.resolve("phone"), told[0]);
+    assert.equal(await store.resolve("phone"), answers[0]);
   });
 
-  test("[W2] who is bound may be bound anew, and a choice that fails changes nothing", async (context) => {
+  test("[W2] a bound device may be bound again, and a failing choice changes nothing", async (context) => {
     const { store } = await open(context);
     const [one, other] = [randomUUID(), randomUUID()];
     await store.bind("phone", one);
@@ -119,7 +119,7 @@ function settleTests(open: OpenBindingsForTest): void {
 }
 
 function refusalTests(open: OpenBindingsForTest): void {
-  test("[W1] [W2] nothing but the id of a workspace is bound", async (context) => {
+  test("[W1] [W2] only the id of a workspace can be bound", async (context) => {
     const { store } = await open(context);
     for (const id of ["..", "", "Default", "default/..", randomUUID().toUpperCase()]) {
       await assert.rejects(store.bind("phone", id), withCode("workspace_invalid"), id);
@@ -128,7 +128,7 @@ function refusalTests(open: OpenBindingsForTest): void {
     assert.deepEqual(await store.list(), []);
   });
 
-  test("[W2] what cannot name a device is refused", async (context) => {
+  test("[W2] an invalid id of a device is refused", async (context) => {
     const { store } = await open(context);
     for (const device of ["", "a\nb", "\0", "x".repeat(256), "\ud800"]) {
       const calls = [
@@ -144,7 +144,7 @@ function refusalTests(open: OpenBindingsForTest): void {
 }
 
 function processTests(open: OpenBindingsForTest): void {
-  test("[W2] [B4] what one process binds, another sees at once, and neither loses the other's", async (context) => {
+  test("[W2] [B4] a binding of one process is visible to another at once, and neither loses the other's", async (context) => {
     const { store, reopen } = await open(context);
     if (reopen === null) return context.skip("these bindings live in this process only");
     const other = reopen();

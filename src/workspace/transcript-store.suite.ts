@@ -1,5 +1,5 @@
 /**
- * What every transcript store must do, as tests: run it on your own driver to know that it keeps the contract (B5).
+ * The tests that every transcript store must pass. Run them on your own driver to check that it keeps the contract (B5).
  */
 import assert from "node:assert/strict";
 import { suite, test, type TestContext } from "node:test";
@@ -16,17 +16,17 @@ import {
 
 export interface OpenTranscripts {
   store: TranscriptStore;
-  /** The same transcripts through a second store, as another process has it. Null where they live in this process only. */
+  /** Opens the same transcripts as a second store, as another process does. Null if they exist only in this process. */
   reopen: (() => TranscriptStore) | null;
-  /** Two workspaces that are there, without transcripts. */
+  /** The ids of two workspaces without transcripts. */
   workspaceIds: [string, string];
-  /** The id of one that is not there; null where every workspace is. */
+  /** The id of a workspace that does not exist. Null if every workspace exists. */
   missingId: string | null;
 }
-/** Opens a store for one test, and registers with `context.after` whatever must be cleared away. */
+/** Opens a store for one test, and registers its clean-up with `context.after`. */
 export type OpenTranscriptsForTest = (context: TestContext) => OpenTranscripts | Promise<OpenTranscripts>;
 
-/** Registers the tests. `name` is what they are listed under. */
+/** Registers the tests under a name. */
 export function transcriptStoreSuite(name: string, open: OpenTranscriptsForTest): void {
   suite(name, () => {
     bytesTests(open);
@@ -59,7 +59,7 @@ function isFault(code: string): (error: unknown) => boolean {
 }
 
 function bytesTests(open: OpenTranscriptsForTest): void {
-  test("[W4] gives back exactly the bytes that were written and appended, under every name", async (context) => {
+  test("[W4] read returns exactly the written and appended bytes, for every name", async (context) => {
     const { store, workspaceIds } = await open(context);
     const [id] = workspaceIds;
     const everyByte = Uint8Array.from({ length: 256 }, (_, byte) => byte);
@@ -77,7 +77,7 @@ function bytesTests(open: OpenTranscriptsForTest): void {
     }
   });
 
-  test("[W4] write replaces all that was there", async (context) => {
+  test("[W4] write replaces the whole file", async (context) => {
     const { store, workspaceIds } = await open(context);
     const [id, other] = workspaceIds;
     await store.write(id, currentTranscriptName, { content: bytesOf("a long text that was there") });
@@ -87,7 +87,7 @@ function bytesTests(open: OpenTranscriptsForTest): void {
     assert.equal(await textOf(store, other, currentTranscriptName), "another workspace's");
   });
 
-  test("[W4] move gives a file another name, and never replaces one", async (context) => {
+  test("[W4] move renames a file and never replaces one", async (context) => {
     const { store, workspaceIds } = await open(context);
     const [id] = workspaceIds;
     const aside = asideTranscriptName(sessionId);
@@ -103,7 +103,7 @@ function bytesTests(open: OpenTranscriptsForTest): void {
     assert.equal(await store.stat(id, aside), null);
   });
 
-  test("[W6] remove takes one file, removeAll every one of the workspace and none of another", async (context) => {
+  test("[W6] remove deletes one file, removeAll all files of the workspace and none of another", async (context) => {
     const { store, workspaceIds } = await open(context);
     const [id, other] = workspaceIds;
     for (const name of names) {
@@ -122,7 +122,7 @@ function bytesTests(open: OpenTranscriptsForTest): void {
     }
   });
 
-  test("[W5] a file over the limit is told by its size, and nothing of it is read", async (context) => {
+  test("[W5] a file over the limit is returned with its size but not read", async (context) => {
     const { store, workspaceIds } = await open(context);
     const [id] = workspaceIds;
     const bytes = limits.transcriptBytesMax;
@@ -134,7 +134,7 @@ function bytesTests(open: OpenTranscriptsForTest): void {
 }
 
 function stampTests(open: OpenTranscriptsForTest): void {
-  test("[W5] a stamp tells any change of a file, also one that leaves its size", async (context) => {
+  test("[W5] a stamp changes with every change of a file, even with the same size", async (context) => {
     const { store, workspaceIds } = await open(context);
     const [id] = workspaceIds;
     const stamps = new Set<string | undefined>();
@@ -148,7 +148,7 @@ function stampTests(open: OpenTranscriptsForTest): void {
     assert.ok(!stamps.has(undefined));
   });
 
-  test("[W5] what is written over a file that changed meanwhile is not written", async (context) => {
+  test("[W5] a write with an old stamp writes nothing", async (context) => {
     const { store, workspaceIds } = await open(context);
     const [id] = workspaceIds;
     const before = await store.write(id, currentTranscriptName, { content: bytesOf("before") });
@@ -165,7 +165,7 @@ function stampTests(open: OpenTranscriptsForTest): void {
 }
 
 function nameTests(open: OpenTranscriptsForTest): void {
-  test("[W1] what is not the name of a transcript is refused, and never becomes a path", async (context) => {
+  test("[W1] an invalid name is refused and never becomes a path", async (context) => {
     const { store, workspaceIds } = await open(context);
     const [id] = workspaceIds;
     const wrong = ["", ".", "..", "../session.md", "workspace.toml", "sessions", "sessions/", "sessions/../session.md"];
@@ -193,7 +193,7 @@ function nameTests(open: OpenTranscriptsForTest): void {
 }
 
 function workspaceTests(open: OpenTranscriptsForTest): void {
-  test("[W1] what is not the id of a workspace is refused", async (context) => {
+  test("[W1] an invalid id of a workspace is refused", async (context) => {
     const { store } = await open(context);
     for (const id of ["", "..", "../default", "Default", "default/", "0198c2a7-1111-7000-8000-000000000001", "a\0"]) {
       const body = (): Promise<never> => assert.fail("it was locked");
@@ -207,7 +207,7 @@ function workspaceTests(open: OpenTranscriptsForTest): void {
     }
   });
 
-  test("[W6] nothing brings a workspace back that is not there", async (context) => {
+  test("[W6] no call recreates a workspace that does not exist", async (context) => {
     const { store, missingId } = await open(context);
     if (missingId === null) return context.skip("every workspace is there");
     const content = bytesOf("x");
@@ -229,7 +229,7 @@ function workspaceTests(open: OpenTranscriptsForTest): void {
 }
 
 function lockTests(open: OpenTranscriptsForTest): void {
-  test("[B4] one at a time for each workspace, over stores, also after a body that failed", async (context) => {
+  test("[B4] bodies run one at a time for each workspace, over several stores, even after one fails", async (context) => {
     const { store, reopen, workspaceIds } = await open(context);
     const stores = [store, reopen?.() ?? store];
     const inside = new Map<string, number>();
@@ -250,7 +250,7 @@ function lockTests(open: OpenTranscriptsForTest): void {
     await Promise.all(runs);
   });
 
-  test("[B4] what one store writes another one has", async (context) => {
+  test("[B4] another store reads what one store wrote", async (context) => {
     const { store, reopen, workspaceIds } = await open(context);
     if (reopen === null) return context.skip("these transcripts live in this process only");
     const [id] = workspaceIds;

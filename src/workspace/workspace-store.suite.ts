@@ -1,5 +1,5 @@
 /**
- * What every workspace store must do, as tests: run it on your own driver to know that it keeps the contract (B5).
+ * The tests that every workspace store must pass. Run them on your own driver to check that it keeps the contract (B5).
  */
 import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
@@ -11,15 +11,15 @@ import type { Workspace, WorkspaceStore } from "./workspace-store.ts";
 export interface OpenWorkspaces {
   /** A new, empty store. */
   store: WorkspaceStore;
-  /** The same workspaces through a second store, as another process has it. Null where they live in this process only. */
+  /** Opens the same workspaces as a second store, as another process does. Null if they exist only in this process. */
   reopen: (() => WorkspaceStore) | null;
-  /** Makes a workspace that is there unreadable, as a fault of the medium would. Null where nothing can. */
+  /** Makes an existing workspace unreadable, as a fault of the medium does. Null if that is impossible. */
   damage: ((id: string) => Promise<void>) | null;
 }
-/** Opens a store for one test, and registers with `context.after` whatever must be cleared away. */
+/** Opens a store for one test, and registers its clean-up with `context.after`. */
 export type OpenWorkspacesForTest = (context: TestContext) => OpenWorkspaces | Promise<OpenWorkspaces>;
 
-/** Registers the tests. `name` is what they are listed under. */
+/** Registers the tests under a name. */
 export function workspaceStoreSuite(name: string, open: OpenWorkspacesForTest): void {
   suite(name, () => {
     createTests(open);
@@ -31,11 +31,11 @@ export function workspaceStoreSuite(name: string, open: OpenWorkspacesForTest): 
   });
 }
 
-/** Times with milliseconds, so that none may be lost. */
+/** A time with milliseconds, which must not be lost. */
 const [made, later, latest] = [1_771_151_400_123, 1_771_151_460_456, 1_771_151_520_789];
 
 function createTests(open: OpenWorkspacesForTest): void {
-  test("[W1] a workspace is there as it was made, until the store knows it better", async (context) => {
+  test("[W1] a created workspace is returned unchanged until it is changed", async (context) => {
     const { store, reopen } = await open(context);
     const id = randomUUID();
     assert.equal(await store.load(id), null);
@@ -59,7 +59,7 @@ function createTests(open: OpenWorkspacesForTest): void {
     assert.deepEqual(listed, [expected, bare]);
   });
 
-  test("[W1] an id is given once, also where many ask at the same time", async (context) => {
+  test("[W1] an id is used once, even with concurrent requests", async (context) => {
     const { store, reopen } = await open(context);
     const stores = [store, reopen?.() ?? store];
     const creations = await Promise.allSettled(
@@ -75,7 +75,7 @@ function createTests(open: OpenWorkspacesForTest): void {
 }
 
 function changeTests(open: OpenWorkspacesForTest): void {
-  test("[W1] name and provider change, and nothing else with them", async (context) => {
+  test("[W1] name and provider change, and nothing else", async (context) => {
     const { store } = await open(context);
     const before = await store.create({ id: "default", name: "a", provider: "openai", at: made });
     assert.deepEqual(await store.update("default", { name: "b" }), { ...before, name: "b" });
@@ -84,7 +84,7 @@ function changeTests(open: OpenWorkspacesForTest): void {
     assert.deepEqual(await store.load("default"), { ...before, name: null, provider: null });
   });
 
-  test("[W6] the mark of the last use goes forward only", async (context) => {
+  test("[W6] the time of the last use never goes back", async (context) => {
     const { store } = await open(context);
     await store.create({ id: "default", name: "a", at: made });
     assert.equal(await store.touch("default", latest), true);
@@ -93,7 +93,7 @@ function changeTests(open: OpenWorkspacesForTest): void {
     assert.deepEqual([workspace?.lastAccessedAt, workspace?.createdAt, workspace?.name], [latest, made, "a"]);
   });
 
-  test("[B4] of changes at the same time none is lost", async (context) => {
+  test("[B4] no concurrent change is lost", async (context) => {
     const { store, reopen } = await open(context);
     const stores = [store, reopen?.() ?? store];
     await store.create({ id: "default", at: made });
@@ -111,7 +111,7 @@ function changeTests(open: OpenWorkspacesForTest): void {
 }
 
 function deleteTests(open: OpenWorkspacesForTest): void {
-  test("[W6] a deleted workspace is gone with all that it had, and its id is free", async (context) => {
+  test("[W6] a deleted workspace is gone with all its data, and its id is free", async (context) => {
     const { store } = await open(context);
     const id = randomUUID();
     await store.create({ id, name: "old", at: made });
@@ -125,7 +125,7 @@ function deleteTests(open: OpenWorkspacesForTest): void {
     assert.equal((await store.load(id))?.name, null);
   });
 
-  test("[W6] who prepares a deletion sees the workspace as it is then, and may call it off", async (context) => {
+  test("[W6] `prepare` sees the current workspace and can cancel the deletion", async (context) => {
     const { store } = await open(context);
     await store.create({ id: "default", at: made });
     await store.touch("default", later);
@@ -159,7 +159,7 @@ function deleteTests(open: OpenWorkspacesForTest): void {
 }
 
 function permissionTests(open: OpenWorkspacesForTest): void {
-  test("[P4] permissions come back as they were, whatever their keys", async (context) => {
+  test("[P4] permissions are returned unchanged, whatever their keys", async (context) => {
     const { store, reopen } = await open(context);
     await store.create({ id: "default", at: made });
     assert.deepEqual(await store.permissions("default"), new Map());
@@ -182,7 +182,7 @@ function permissionTests(open: OpenWorkspacesForTest): void {
     assert.deepEqual(await store.permissions("default"), expected);
   });
 
-  test("[P4] [B4] permissions that are given at the same time are all kept", async (context) => {
+  test("[P4] [B4] concurrent permissions are all kept", async (context) => {
     const { store, reopen } = await open(context);
     const stores = [store, reopen?.() ?? store];
     await store.create({ id: "default", at: made });
@@ -194,7 +194,7 @@ function permissionTests(open: OpenWorkspacesForTest): void {
     assert.equal((await store.permissions("default")).size, 20);
   });
 
-  test("[P4] a change that fails, or a key that cannot be kept, changes nothing", async (context) => {
+  test("[P4] a failing change and an invalid key change nothing", async (context) => {
     const { store } = await open(context);
     await store.create({ id: "default", at: made });
     await store.changePermissions("default", (permissions) => permissions.set("kept", made));
@@ -212,10 +212,10 @@ function permissionTests(open: OpenWorkspacesForTest): void {
 }
 
 function refusalTests(open: OpenWorkspacesForTest): void {
-  test("[W1] what is not an id is refused by every call", async (context) => {
+  test("[W1] every call refuses an invalid id", async (context) => {
     const { store } = await open(context);
     const wrong = ["..", ".", "", "/", "/etc", "a/../default", "Default", "default ", "default\0", "workspace.toml"];
-    // A UUID of another version, in upper case, in braces, without its hyphens.
+    // UUIDs of another version, in upper case, in braces, and without hyphens.
     const uuid = randomUUID();
     wrong.push(newId(), uuid.toUpperCase(), `{${uuid}}`, uuid.replaceAll("-", ""), `${uuid}/..`, `${uuid}\n`);
     for (const id of wrong) {
@@ -248,7 +248,7 @@ function refusalTests(open: OpenWorkspacesForTest): void {
     );
   });
 
-  test("[W1] what is not there is said to be unknown", async (context) => {
+  test("[W1] a missing workspace is reported as unknown", async (context) => {
     const { store } = await open(context);
     const id = randomUUID();
     await assert.rejects(store.update(id, { name: "a" }), withCode("workspace_unknown"));
@@ -266,7 +266,7 @@ function refusalTests(open: OpenWorkspacesForTest): void {
 }
 
 function damageTests(open: OpenWorkspacesForTest): void {
-  test("[W1] a damaged workspace is listed, told apart, left alone, and can be deleted", async (context) => {
+  test("[W1] a damaged workspace is listed as damaged, stays unchanged, and can be deleted", async (context) => {
     const { store, damage } = await open(context);
     if (damage === null) return context.skip("nothing can damage these workspaces");
     const id = randomUUID();

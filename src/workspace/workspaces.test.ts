@@ -25,7 +25,7 @@ interface World {
   store: WorkspaceStore;
   bindings: BindingStore;
   workspaces: Workspaces;
-  /** What is done to the stores while one is deleted, in its order. */
+  /** The operations on the stores during a deletion, in their order. */
   steps: string[];
   clock: { now: number };
 }
@@ -82,7 +82,7 @@ test("[W2] a device keeps its workspace, and each device has its own", async (t)
   );
 });
 
-test("[W2] a device that was bound by hand gets that workspace, of several the one it shares", async (t) => {
+test("[W2] a device that was bound explicitly gets that workspace, even if it is shared", async (t) => {
   const { workspaces, bindings } = await world(t);
   const { id } = await workspaces.create({ name: "ours", provider: "anthropic" });
   await bindings.bind("phone", id);
@@ -93,7 +93,7 @@ test("[W2] a device that was bound by hand gets that workspace, of several the o
   }
 });
 
-test("[W2] two first connections from two processes give one workspace, and lose no other binding", async (t) => {
+test("[W2] two first connections from two processes make one workspace and lose no other binding", async (t) => {
   const { folder, bindings, workspaces } = await world(t);
   await bindings.bind("other", "default");
   const child = fileURLToPath(new URL("../../testing/children/connect-device.ts", import.meta.url));
@@ -117,7 +117,7 @@ test("[W2] two first connections from two processes give one workspace, and lose
   assert.equal((await bindings.list()).length, 3);
 });
 
-test("[W2] a bound workspace that is gone from the disk comes back under its id, empty, for all who share it", async (t) => {
+test("[W2] a bound workspace that is missing on disk is made again under its id, empty, for all its devices", async (t) => {
   const { workspaces, bindings, folder } = await world(t);
   const { id } = await workspaces.resolve("phone");
   await bindings.bind("tablet", id);
@@ -127,7 +127,7 @@ test("[W2] a bound workspace that is gone from the disk comes back under its id,
   assert.equal((await bindings.list()).length, 2);
 });
 
-test("[W2] who names no device has `default`, made when it is first needed, once", async (t) => {
+test("[W2] a client without a device gets `default`, which is made once on first use", async (t) => {
   const { workspaces } = await world(t);
   assert.deepEqual(await workspaces.list(), []);
   const found = await Promise.all(Array.from({ length: 6 }, () => workspaces.resolve(null)));
@@ -135,7 +135,7 @@ test("[W2] who names no device has `default`, made when it is first needed, once
   assert.deepEqual(await workspaces.devices(), []);
 });
 
-test("[W1] [W2] a damaged workspace, or damaged bindings, are told to the device, and stay as they are", async (t) => {
+test("[W1] [W2] a damaged workspace and damaged bindings are errors for the device, and stay unchanged", async (t) => {
   const { workspaces, folder } = await world(t);
   const { id } = await workspaces.resolve("phone");
   const { workspace } = workspacePaths(folder, id);
@@ -150,7 +150,7 @@ test("[W1] [W2] a damaged workspace, or damaged bindings, are told to the device
   assert.equal((await readdir(folder.workspaces)).length, 1);
 });
 
-test("[W1] an id that leads out of the folder is refused, and what lies there stays", async (t) => {
+test("[W1] an id that leads out of the folder is refused, and files there stay", async (t) => {
   const { workspaces, folder } = await world(t);
   await writeFile(folder.config, "");
   for (const id of ["..", "../..", "/", "default/..", "."]) {
@@ -161,7 +161,7 @@ test("[W1] an id that leads out of the folder is refused, and what lies there st
   assert.deepEqual(await readdir(folder.dir), ["config.toml"]);
 });
 
-test("[W6] every use is marked, at most once a minute, and an unknown workspace is not made", async (t) => {
+test("[W6] every use is marked, at most once a minute, and an unknown workspace is not created", async (t) => {
   const { workspaces, store, clock } = await world(t);
   const { id } = await workspaces.resolve("phone");
   const markOf = async (): Promise<number | undefined> => (await store.load(id))?.lastAccessedAt;
@@ -194,7 +194,7 @@ test("[W6] deleting unbinds the devices, then takes the transcript, then the fol
   assert.notEqual(again.id, id);
 });
 
-test("[W6] gc takes what nobody used for that long, and its dry run shows the same list", async (t) => {
+test("[W6] gc deletes workspaces that were unused for that long, and its dry run shows the same list", async (t) => {
   const { workspaces, bindings, clock } = await world(t);
   const old = await workspaces.resolve("old phone");
   const running = await workspaces.create({ name: "running" });
@@ -217,7 +217,7 @@ test("[W6] gc takes what nobody used for that long, and its dry run shows the sa
   assert.deepEqual(await workspaces.gc(gcOf({ isRunning })), []);
 });
 
-test("[W6] a use spares a workspace for an hour, whatever age is asked for", async (t) => {
+test("[W6] a use spares a workspace for an hour, whatever age is requested", async (t) => {
   const { workspaces, clock } = await world(t);
   const { id } = await workspaces.create();
   clock.now += limits.recentUseMs;
@@ -229,14 +229,14 @@ test("[W6] a use spares a workspace for an hour, whatever age is asked for", asy
   );
 });
 
-test("[W6] a workspace that is used while gc is at work stays, with its devices", async (t) => {
+test("[W6] a workspace that is used while gc runs stays, with its devices", async (t) => {
   const { workspaces, bindings, clock } = await world(t);
   const { id } = await workspaces.resolve("phone");
   clock.now += 100 * dayMs;
   let looks = 0;
   const isRunning = async (): Promise<boolean> => {
     looks += 1;
-    // Between the first look and the one that is made while nobody can change it.
+    // This runs between the first check and the one under the lock.
     if (looks === 1) await workspaces.use(id);
     return false;
   };
@@ -256,7 +256,7 @@ test("[W6] a damaged workspace is never collected", async (t) => {
   assert.deepEqual(await workspaces.list(), []);
 });
 
-test("[P4] what is allowed for ever is allowed in that workspace, until it is forgotten", async (t) => {
+test("[P4] a permanent permission holds in its workspace until it is removed", async (t) => {
   const { workspaces, store, clock, folder } = await world(t);
   const [one, other] = [await workspaces.create(), await workspaces.create()];
   const permissions = new Permissions({ store, now: () => clock.now });
@@ -265,7 +265,7 @@ test("[P4] what is allowed for ever is allowed in that workspace, until it is fo
   clock.now += 1;
   await permissions.allow(one.id, "edit");
   await permissions.allow(one.id, "run npm test");
-  // As the next start, or another process, sees it.
+  // The next start and another process see the same.
   const again = new Permissions({ store: fileWorkspaces(folder), now: Date.now });
   assert.equal(await again.isAllowed(one.id, "edit"), true);
   assert.equal(await permissions.isAllowed(other.id, "edit"), false);
@@ -278,7 +278,7 @@ test("[P4] what is allowed for ever is allowed in that workspace, until it is fo
   assert.equal(await permissions.isAllowed(one.id, "edit"), false);
 });
 
-test("[P4] a workspace that is not there allows nothing, and remembers nothing", async (t) => {
+test("[P4] a workspace that does not exist allows nothing and stores nothing", async (t) => {
   const { store, folder } = await world(t);
   const permissions = new Permissions({ store, now: Date.now });
   assert.equal(await permissions.isAllowed(randomUUID(), "edit"), false);

@@ -215,8 +215,8 @@ test("[B1] the address of a bucket, by path and by host, and invalid ones", () =
   const wrong: [Partial<typeof given & { endpoint: string; region: null }>, RegExp][] = [
     [{ url: "s3://" }, /blobs.url/],
     [{ url: "https://host/bucket" }, /blobs.url/],
-    [{ url: "s3://Upper" }, /blobs.url: "Upper" is no name of a bucket/],
-    [{ url: "s3://ab/x" }, /blobs.url: "ab" is no name of a bucket: 3 to 63/],
+    [{ url: "s3://Upper" }, /blobs.url: "Upper" is not a valid bucket name/],
+    [{ url: "s3://ab/x" }, /blobs.url: "ab" is not a valid bucket name: 3 to 63/],
     [{ url: "s3://user:word@bucket" }, /blobs.url/],
     [{ url: "s3://bucket/../up" }, /prefix/],
     [{ url: "s3://bucket/a//b" }, /prefix/],

@@ -124,7 +124,7 @@ test("[P1] folders are checked: relative, missing, a file, with a NUL; servers t
     ["project", /is not an absolute path/],
     [join(project, "missing"), /does not exist/],
     [join(project, "file"), /is not a folder/],
-    ["/a\u0000b", /has a NUL/],
+    ["/a\u0000b", /contains a NUL/],
   ] as const) {
     for (const request of [{ cwd: folder }, { additionalDirectories: [folder] }]) {
       const { code, message } = await refused(connection.begin(request));

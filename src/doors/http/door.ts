@@ -3,32 +3,26 @@
  * makes no decisions of its own. It is a function from a request to a response and needs no socket; `listen` gives it one.
  */
 import type { IncomingMessage } from "node:http";
-import { Hono } from "hono";
-import type { Context } from "hono";
+import { Hono, type Context } from "hono";
 import type { Caller } from "../../domain/caller.ts";
 import { AptoveError } from "../../domain/errors.ts";
 import { isId } from "../../domain/ids.ts";
 import { limits as defaults } from "../../domain/limits.ts";
 import type { Engine } from "../../engine/engine.ts";
 import { parseWithSchema } from "../../protocol/parse.ts";
-import { paths } from "../../protocol/routes/paths.ts";
-import type { RouteName } from "../../protocol/routes/paths.ts";
-import { routes } from "../../protocol/routes/routes.ts";
+import { paths, type RouteName } from "../../protocol/routes/paths.ts";
+import { routes, type RouteSpec } from "../../protocol/routes/routes.ts";
 import { takesBody } from "../../protocol/routes/route-spec.ts";
-import type { RouteSpec } from "../../protocol/routes/routes.ts";
 import { z } from "zod";
-import { noObserver } from "../../telemetry/observer.ts";
-import type { Observer } from "../../telemetry/observer.ts";
+import { noObserver, type Observer } from "../../telemetry/observer.ts";
 import { isUnread, readBody, readJson } from "./request/body.ts";
 import type { RouteCall, HandlerDependencies, RouteHandler, RouteHandlers, HttpLimits } from "./handlers/handler.ts";
 import { deviceHandlers } from "./handlers/devices.ts";
-import { createAuthentication } from "./admission/authentication.ts";
-import type { Authentication, AuthenticatedRequest } from "./admission/authentication.ts";
+import { createAuthentication, type Authentication, type AuthenticatedRequest } from "./admission/authentication.ts";
 import { executeHandler } from "./handlers/execute.ts";
 import { contextHandlers } from "./handlers/contexts.ts";
 import { corsHeaders, preflightHeaders } from "./admission/origin-guard.ts";
-import { upgradeHeaders, upgradeAsRequest, refuseUpgrade } from "./mount.ts";
-import type { UpgradeRequest, HttpMount } from "./mount.ts";
+import { upgradeHeaders, upgradeAsRequest, refuseUpgrade, type UpgradeRequest, type HttpMount } from "./mount.ts";
 import { mailboxHandlers } from "./handlers/mailbox.ts";
 import { peopleHandlers } from "./handlers/people.ts";
 import { problemAnswer } from "./problem-answer.ts";
@@ -40,8 +34,13 @@ import { streamHandlers } from "./handlers/streams.ts";
 import { transferHandlers } from "./handlers/transfer.ts";
 import { treeHandlers } from "./handlers/tree.ts";
 import { turnHandlers } from "./handlers/turns.ts";
-import { newRequestInfo, requestBegun, requestEnded } from "./admission/request-info.ts";
-import type { RequestInfo, RequestInfoBindings } from "./admission/request-info.ts";
+import {
+  newRequestInfo,
+  requestBegun,
+  requestEnded,
+  type RequestInfo,
+  type RequestInfoBindings,
+} from "./admission/request-info.ts";
 
 export interface HttpDoorOptions {
   engine: Engine;

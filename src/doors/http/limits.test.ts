@@ -2,8 +2,7 @@
 import assert from "node:assert/strict";
 import { gzipSync } from "node:zlib";
 import { test } from "node:test";
-import { AptoveError, errorCatalogue } from "../../domain/errors.ts";
-import type { ErrorCode } from "../../domain/errors.ts";
+import { AptoveError, errorCatalogue, type ErrorCode } from "../../domain/errors.ts";
 import { problemSchema } from "../../protocol/problem.ts";
 import { testDoor, type CallOptions } from "../../../testing/http-door.ts";
 import { problemAnswer } from "./problem-answer.ts";

@@ -2,13 +2,11 @@
  * A mount serves something other than routes at a path of the server, for example another protocol. The door authenticates
  * and limits its requests like all others (H4, H5) before it passes them on.
  */
-import { STATUS_CODES } from "node:http";
-import type { IncomingMessage } from "node:http";
+import { STATUS_CODES, type IncomingMessage } from "node:http";
 import type { Duplex } from "node:stream";
 import { AptoveError } from "../../domain/errors.ts";
 import type { AuthenticatedRequest } from "./admission/authentication.ts";
-import { problemAnswer } from "./problem-answer.ts";
-import type { ReportFault } from "./problem-answer.ts";
+import { problemAnswer, type ReportFault } from "./problem-answer.ts";
 import type { RequestInfo } from "./admission/request-info.ts";
 
 export interface HttpMount {

@@ -3,8 +3,15 @@
  * they are needed, with a limit on time and size, and cached. A token with an unknown key makes it fetch them again, but only
  * now and then. So a provider may change its keys, and many bad tokens do not become many requests to it.
  */
-import { createRemoteJWKSet, customFetch, errors, jwtVerify } from "jose";
-import type { FetchImplementation, JWTPayload, RemoteJWKSet } from "jose";
+import {
+  createRemoteJWKSet,
+  customFetch,
+  errors,
+  jwtVerify,
+  type FetchImplementation,
+  type JWTPayload,
+  type RemoteJWKSet,
+} from "jose";
 import type { Role } from "../../domain/caller.ts";
 import { AptoveError } from "../../domain/errors.ts";
 import { limits } from "../../domain/limits.ts";

@@ -3,8 +3,18 @@
  * tools, and each of them contains its calls of the stores. It uses only the API: without a registered SDK it does nothing. The
  * attributes follow the semantic conventions for HTTP and generative AI, without contents (E8).
  */
-import { context, propagation, ROOT_CONTEXT, SpanKind, SpanStatusCode, trace } from "@opentelemetry/api";
-import type { Attributes, Context, Span, Tracer } from "@opentelemetry/api";
+import {
+  context,
+  propagation,
+  ROOT_CONTEXT,
+  SpanKind,
+  SpanStatusCode,
+  trace,
+  type Attributes,
+  type Context,
+  type Span,
+  type Tracer,
+} from "@opentelemetry/api";
 import type { Usage } from "../../domain/usage.ts";
 import type { Activity, Observer } from "../observer.ts";
 

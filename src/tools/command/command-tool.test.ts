@@ -9,7 +9,7 @@ import { toolWorld, type ToolWorld } from "../../../testing/tool-world.ts";
 import { limits } from "../../domain/limits.ts";
 import type { ShellCommandRequest } from "../session-tools.ts";
 
-/** Short, so that a test of what does not want to end ends. */
+/** A short grace time, so that tests of processes that resist ending are fast. */
 const local = { graceMs: 100 };
 const posix = process.platform === "win32" ? { skip: "there are no signals and groups" } : {};
 
@@ -21,7 +21,7 @@ async function written(world: ToolWorld, path: string): Promise<number> {
   }
 }
 
-/** Whether a process runs; one that is dead and not yet collected does not. */
+/** Returns true if a process runs. A dead process that is not collected yet does not run. */
 function runs(pid: number): boolean {
   try {
     process.kill(pid, 0);
@@ -36,29 +36,29 @@ async function gone(pid: number): Promise<void> {
   while (runs(pid)) await new Promise((resolve) => setTimeout(resolve, 5));
 }
 
-test("[P5] a command's output comes in order, with its exit code, and while it runs", posix, async (t) => {
+test("[P5] a command's output arrives in order, while it runs, with its exit code", posix, async (t) => {
   const world = await toolWorld(t, { local });
   const shown: string[] = [];
   const command = "echo one; echo two >&2; printf '\\033[31mthree\\033[0m\\n'; exit 3";
   const result = await world.call("run", { command }, { showOutput: (text) => void shown.push(text) });
   assert.deepEqual(result, { output: "one\ntwo\nthree\n(exit code 3)", isError: true });
   assert.equal(shown.join(""), "one\ntwo\n\u001b[31mthree\u001b[0m\n");
-  assert.equal(await world.said("run", { command: "true" }), "(no output)");
+  assert.equal(await world.output("run", { command: "true" }), "(no output)");
   assert.match(await world.fault("run", { command: "kill -SEGV $$" }), /ended by SIGSEGV/);
   assert.match(await world.fault("run", { command: "no-such-command" }), /not found\n\(exit code 127\)/);
 });
 
-test("[P5] a command runs in the folder that is named, with nothing to read", posix, async (t) => {
+test("[P5] a command runs in the named folder with empty input", posix, async (t) => {
   const world = await toolWorld(t, { local });
   await world.put("sub/x.txt", "");
-  assert.equal(await world.said("run", { command: "pwd; cat" }), world.folder);
-  assert.equal(await world.said("run", { command: "ls", cwd: "sub" }), "x.txt");
+  assert.equal(await world.output("run", { command: "pwd; cat" }), world.folder);
+  assert.equal(await world.output("run", { command: "ls", cwd: "sub" }), "x.txt");
   assert.match(await world.fault("run", { command: "ls", cwd: "sub/x.txt" }), /is a file; cwd must be a folder/);
   assert.match(await world.fault("run", { command: "ls", cwd: "sup" }), /sup does not exist; similar paths: sub/);
   assert.match(await world.fault("run", { command: "a\0b" }), /NUL/);
 });
 
-test("[P5] [E8] a command sees no key in its environment", posix, async (t) => {
+test("[P5] [E8] a command has no key in its environment", posix, async (t) => {
   const env = {
     ...process.env,
     OPENAI_API_KEY: "hidden-1",
@@ -67,12 +67,12 @@ test("[P5] [E8] a command sees no key in its environment", posix, async (t) => {
     PLAIN: "there",
   };
   const world = await toolWorld(t, { local: { ...local, env, secretNames: ["MY_LLM"] } });
-  const output = await world.said("run", { command: "env; cat /proc/self/environ 2>/dev/null || true" });
+  const output = await world.output("run", { command: "env; cat /proc/self/environ 2>/dev/null || true" });
   assert.ok(output.includes("PLAIN=there"));
   assert.doesNotMatch(output, /hidden-/);
 });
 
-test("[P5] [E8] a key that a command found out all the same is in nothing that it says", posix, async (t) => {
+test("[P5] [E8] a key that a command reads elsewhere is hidden in its output", posix, async (t) => {
   const secret = "key-0123456789-abcdef";
   const world = await toolWorld(t, { local: { ...local, secretValues: [secret] } });
   const shown: string[] = [];
@@ -82,7 +82,7 @@ test("[P5] [E8] a key that a command found out all the same is in nothing that i
   assert.equal(shown.join(""), "a *** b\n");
 });
 
-test("[P5] a command that takes too long is ended, and what it said is kept", posix, async (t) => {
+test("[P5] a command that runs too long is ended, and its output is kept", posix, async (t) => {
   const world = await toolWorld(t, { local });
   const command = "trap '' TERM; echo started; while :; do sleep 0.05; done";
   const time = new AbortController();
@@ -94,7 +94,7 @@ test("[P5] a command that takes too long is ended, and what it said is kept", po
   assert.match(await world.fault("run", { command, timeout_ms: 600_001 }), /from 1 to 600000/);
 });
 
-test("[P5] a command is ended with its turn, and all that it started with it", posix, async (t) => {
+test("[P5] a command and all its processes end with its turn", posix, async (t) => {
   const world = await toolWorld(t, { local });
   const stop = new AbortController();
   const command = "trap '' TERM; (trap '' TERM; sleep 1000 & echo $! > child; wait) & wait";
@@ -115,7 +115,7 @@ test(
   posix,
   async (t) => {
     const world = await toolWorld(t, { local });
-    assert.equal(await world.said("run", { command: "sleep 1000 & echo $! > child; echo done" }), "done");
+    assert.equal(await world.output("run", { command: "sleep 1000 & echo $! > child; echo done" }), "done");
     await gone(await written(world, "child"));
   },
 );
@@ -129,12 +129,12 @@ test(
     const world = await toolWorld(t, { local });
     const command =
       "setsid sh -c 'echo $$ > child; exec sleep 1000' & until [ -s child ]; do sleep 0.01; done; echo done";
-    assert.equal(await world.said("run", { command }), "done");
+    assert.equal(await world.output("run", { command }), "done");
     await gone(await written(world, "child"));
   },
 );
 
-test("[P5] a command that floods is ended, and the end of its output is kept", posix, async (t) => {
+test("[P5] a command with too much output is ended, and the end of its output is kept", posix, async (t) => {
   const world = await toolWorld(t, { local: { ...local, floodBytesMax: 5 * 1_048_576 } });
   const { output, isError } = await world.call("run", { command: "echo begin; yes" });
   assert.equal(isError, true);
@@ -143,7 +143,7 @@ test("[P5] a command that floods is ended, and the end of its output is kept", p
   assert.ok(output.length <= limits.commandOutputBytesMax + 200);
 });
 
-test("[P5] a session that is over ends what still runs", posix, async (t) => {
+test("[P5] the end of a session ends its running commands", posix, async (t) => {
   const over = new AbortController();
   const world = await toolWorld(t, { local, until: over.signal });
   const call = world.call("run", { command: "echo $$ > pid; sleep 1000" });
@@ -153,7 +153,7 @@ test("[P5] a session that is over ends what still runs", posix, async (t) => {
   await gone(pid);
 });
 
-test("[P5] a command does not outlive a program that was killed", posix, async (t) => {
+test("[P5] a command ends if this program is killed", posix, async (t) => {
   const world = await toolWorld(t);
   const child = await programWithCommand(t, world, "trap '' TERM; echo $$ > pid; sleep 1000; sleep 1000");
   const pid = await written(world, "pid");
@@ -163,7 +163,7 @@ test("[P5] a command does not outlive a program that was killed", posix, async (
   await gone(pid);
 });
 
-/** Another process, in which a command runs. */
+/** Starts another process that runs a command. */
 async function programWithCommand(t: TestContext, world: ToolWorld, command: string) {
   const file = fileURLToPath(new URL("../../../testing/children/run-command.ts", import.meta.url));
   const child = spawn(process.execPath, [file, world.folder, command], { stdio: "ignore" });
@@ -172,7 +172,7 @@ async function programWithCommand(t: TestContext, world: ToolWorld, command: str
   return child;
 }
 
-test("[P4] a command asks first, and is shown as it is", async (t) => {
+test("[P4] a command needs permission and is shown unchanged", async (t) => {
   const world = await toolWorld(t, { local });
   const run = world.tools.find(({ definition }) => definition.name === "run");
   assert.equal(run?.needsApproval({ command: "ls" }), true);
@@ -189,7 +189,7 @@ test("[P4] a command asks first, and is shown as it is", async (t) => {
   assert.deepEqual(many.permission, { key, label: "cd x … in sub" });
 });
 
-test("[P4] where the client offers its terminals, commands run there", async (t) => {
+test("[P4] if the client offers its terminals, commands run there", async (t) => {
   const asked: ShellCommandRequest[] = [];
   const run = async (request: ShellCommandRequest) => {
     asked.push(request);

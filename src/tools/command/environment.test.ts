@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { commandEnvironment } from "./environment.ts";
 
-test("[P5] [E8] what is called like a secret, or looks like one, is not in a command's environment", () => {
+test("[P5] [E8] a variable whose name or value looks like a secret is not in a command's environment", () => {
   const secret = {
     OPENAI_API_KEY: "x",
     ANTHROPIC_API_KEY: "x",
@@ -50,7 +50,7 @@ test("[P5] [E8] what is called like a secret, or looks like one, is not in a com
   assert.deepEqual(passed, { ...plain, TERM: "dumb", GIT_TERMINAL_PROMPT: "0" });
 });
 
-test("[P5] [E8] what the configuration names as a key is never passed on, under whatever name", () => {
+test("[P5] [E8] a key from the configuration is never passed on, whatever the variable's name", () => {
   const own = { MY_LLM: "k1", COPY: "has k1 in it", PLACE: "home", WORK: "w", EMPTY: "" };
   const passed = commandEnvironment(own, { secretNames: ["WORK"], secretValues: ["k1", ""] });
   assert.deepEqual(passed, { EMPTY: "", PLACE: "home", TERM: "dumb", GIT_TERMINAL_PROMPT: "0" });

@@ -3,12 +3,12 @@ import { test } from "node:test";
 import fc from "fast-check";
 import { OutputTail } from "./output-tail.ts";
 
-test("[P5] of an output of any length the end is kept, in whole letters", () => {
+test("[P5] the end of an output of any length is kept, in whole characters", () => {
   const pieces = fc.array(fc.string({ unit: "grapheme", maxLength: 8 }), { maxLength: 40 });
   fc.assert(
     fc.property(pieces, fc.integer({ min: 4, max: 64 }), (texts, bytesMax) => {
       const tail = new OutputTail(bytesMax);
-      // Cut anywhere, also inside a letter, as a pipe does.
+      // Split anywhere, even inside a character, as a pipe does.
       for (const byte of Buffer.from(texts.join(""))) tail.add(Buffer.from([byte]));
       const whole = texts.join("");
       const bytes = Buffer.byteLength(whole);

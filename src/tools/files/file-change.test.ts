@@ -13,7 +13,7 @@ test("[P5] a change shows the lines that differ and three around them", () => {
   assert.deepEqual(content, [{ type: "diff", path: "/a", oldText: newText.replace("ten", "10"), newText }]);
 });
 
-test("[P5] a shown change, put in place of the old lines, gives the new text", () => {
+test("[P5] a shown change, applied to the old lines, gives the new text", () => {
   const text = fc.array(fc.constantFrom("a\n", "b\n", "c\n", "d"), { maxLength: 12 }).map((lines) => lines.join(""));
   fc.assert(
     fc.property(text, text, (before, after) => {
@@ -21,7 +21,7 @@ test("[P5] a shown change, put in place of the old lines, gives the new text", (
       const [shown] = shownChange({ path: "/a", before, after }).content;
       assert.ok(shown?.type === "diff" && shown.oldText !== null);
       const { oldText, newText } = shown;
-      // The old part may stand in the text more than once; one of the places is the right one.
+      // The old part may occur in the text more than once. One of the positions is the right one.
       const places = [...Array(before.length + 1).keys()].filter((at) => before.startsWith(oldText, at));
       const results = places.map((at) => before.slice(0, at) + newText + before.slice(at + oldText.length));
       assert.ok(results.includes(after));
@@ -29,7 +29,7 @@ test("[P5] a shown change, put in place of the old lines, gives the new text", (
   );
 });
 
-test("[P5] a new file is shown whole, and a change that is too large by its size", () => {
+test("[P5] a new file is shown whole, and a change that is too large is described by its size", () => {
   const created = shownChange({ path: "/a", before: null, after: "x\n" });
   assert.deepEqual(created, { content: [{ type: "diff", path: "/a", oldText: null, newText: "x\n" }], line: 1 });
   const after = "y\n".repeat(limits.diffCharactersMax);

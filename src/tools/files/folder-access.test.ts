@@ -7,7 +7,7 @@ import { temporaryFolder } from "../../../testing/temporary-folder.ts";
 import { SessionFolders } from "../session-folders.ts";
 import { insideFolder, type FolderAccess } from "./folder-access.ts";
 
-/** The ways of the systems: Linux's, where this is Linux, and the other one. */
+/** The two implementations: the one with descriptors, if this is Linux, and the other one. */
 const ways: [string, Partial<FolderAccess>][] = [["by names", { descriptors: null }]];
 if (existsSync("/proc/self/fd")) ways.push(["by descriptors", {}]);
 

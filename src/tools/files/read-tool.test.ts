@@ -6,23 +6,23 @@ import { test } from "node:test";
 import { toolWorld } from "../../../testing/tool-world.ts";
 import { limits } from "../../domain/limits.ts";
 
-test("[P5] read gives lines with their numbers, in parts, and says how to go on", async (t) => {
+test("[P5] read returns numbered lines in parts, and says how to continue", async (t) => {
   const world = await toolWorld(t);
   await world.put("a.txt", "one\r\ntwo\nthree");
   assert.equal(
-    await world.said("read", { path: "a.txt" }),
+    await world.output("read", { path: "a.txt" }),
     "1\tone\n2\ttwo\n3\tthree\n(the last line has no line feed)",
   );
-  const part = await world.said("read", { path: "a.txt", offset: 2, limit: 1 });
+  const part = await world.output("read", { path: "a.txt", offset: 2, limit: 1 });
   assert.equal(part, "2\ttwo\n(lines 2 to 2 of 3; continue with offset 3)");
   assert.match(await world.fault("read", { path: "a.txt", offset: 4 }), /a.txt has 3 lines; there is no line 4/);
   await world.put("empty", "");
-  assert.equal(await world.said("read", { path: "empty" }), "(the file is empty)");
+  assert.equal(await world.output("read", { path: "empty" }), "(the file is empty)");
   await world.put("marked", "\ufeffone\n");
-  assert.equal(await world.said("read", { path: "marked" }), "1\tone");
+  assert.equal(await world.output("read", { path: "marked" }), "1\tone");
 });
 
-test("[P5] what read gives is bounded in lines and letters, and every line can be had", async (t) => {
+test("[P5] a read is limited in lines and characters, and every line can be read", async (t) => {
   const world = await toolWorld(t);
   await world.put(
     "long.txt",
@@ -30,7 +30,7 @@ test("[P5] what read gives is bounded in lines and letters, and every line can b
   );
   let [offset, lines] = [1, 0];
   for (let next: string | undefined = "1"; next !== undefined;) {
-    const output = await world.said("read", { path: "long.txt", offset });
+    const output = await world.output("read", { path: "long.txt", offset });
     assert.ok(output.length <= limits.readCharactersMax + 100);
     const shown = output.split("\n").filter((line) => /^\d+\t/.test(line));
     assert.ok(shown[0]?.startsWith(`${offset}\tline ${offset} `));
@@ -40,11 +40,11 @@ test("[P5] what read gives is bounded in lines and letters, and every line can b
   }
   assert.equal(lines, 30_000);
   await world.put("wide.txt", `${"😀".repeat(5_000)}\n`);
-  const wide = await world.said("read", { path: "wide.txt" });
+  const wide = await world.output("read", { path: "wide.txt" });
   assert.ok(wide.length < 2_100 && wide.isWellFormed() && wide.includes("[… 8000 characters more]"));
 });
 
-test("[P5] what is no text file is refused at once, and nothing is waited for", async (t) => {
+test("[P5] a path that is not a text file is refused at once, without blocking", async (t) => {
   const world = await toolWorld(t);
   await world.put("image.png", new Uint8Array([0x89, 0x50, 0, 0, 1]));
   await world.put("large.log", "");
@@ -63,14 +63,14 @@ test("[P5] what is no text file is refused at once, and nothing is waited for", 
     const args = name === "write" ? { content: "x" } : { find: "a", replace: "b" };
     for (const path of ["image.png", "large.log", "pipe", "folder"]) await world.fault(name, { path, ...args });
   }
-  assert.match(await world.said("search", { pattern: "." }), /no match in \d files?/);
-  assert.doesNotMatch(await world.said("list", {}), /pipe/);
+  assert.match(await world.output("search", { pattern: "." }), /no match in \d files?/);
+  assert.doesNotMatch(await world.output("list", {}), /pipe/);
 });
 
-test("[P5] text that is not UTF-8 is shown, and said to be so", async (t) => {
+test("[P5] text that is not UTF-8 is shown with a note", async (t) => {
   const world = await toolWorld(t);
   await world.put("latin1.txt", Buffer.from("caf\u00e9\n", "latin1"));
-  assert.match(await world.said("read", { path: "latin1.txt" }), /^1\tcaf\ufffd\n\(some bytes are not UTF-8/);
+  assert.match(await world.output("read", { path: "latin1.txt" }), /^1\tcaf\ufffd\n\(some bytes are not UTF-8/);
   const edit = await world.fault("edit", { path: "latin1.txt", find: "caf", replace: "tea" });
   assert.match(edit, /not UTF-8, so it cannot be edited/);
 });
@@ -88,7 +88,7 @@ test("[P5] the whole output of an earlier call that was cut can be read, however
   assert.equal((await world.view("read", { path: "output:call-1" })).title, "Read output:call-1");
 });
 
-test("[P4] where the client offers its files, an editor's unsaved text is what is read", async (t) => {
+test("[P4] if the client offers its files, an editor's unsaved text is read", async (t) => {
   const asked: string[] = [];
   const readText = (path: string): Promise<string> => {
     asked.push(path);
@@ -98,8 +98,8 @@ test("[P4] where the client offers its files, an editor's unsaved text is what i
   const world = await toolWorld(t, { files: { readText } });
   await world.put("a.txt", "saved\n");
   execFileSync("mkfifo", [join(world.folder, "pipe")]);
-  assert.equal(await world.said("read", { path: "a.txt" }), "1\tunsaved");
-  assert.equal(await world.said("read", { path: "new.txt" }), "1\tunsaved");
+  assert.equal(await world.output("read", { path: "a.txt" }), "1\tunsaved");
+  assert.equal(await world.output("read", { path: "new.txt" }), "1\tunsaved");
   assert.match(await world.fault("read", { path: "none.txt" }), /none.txt does not exist/);
   await world.fault("read", { path: "pipe" });
   await world.fault("read", { path: "/etc/passwd" });

@@ -6,7 +6,7 @@ import { replaceExactText } from "./replacement.ts";
 
 const once = { all: false };
 
-test("[P5] an edit replaces exactly what it names, whatever the texts hold", () => {
+test("[P5] an edit replaces exactly the given text, whatever the texts contain", () => {
   const part = fc.string({ unit: anyCharacter, minLength: 1, maxLength: 6 });
   const around = fc.string({ unit: anyCharacter, maxLength: 20 });
   fc.assert(
@@ -23,7 +23,7 @@ test("[P5] an edit replaces exactly what it names, whatever the texts hold", () 
   assert.equal(replaceExactText("a b", { find: "a", replace: "$&$1$`", all: false }).text, "$&$1$` b");
 });
 
-test("[P5] an edit says which lines it changed", () => {
+test("[P5] an edit reports the lines that it changed", () => {
   const text = "x\ny\nx\nz x\n";
   assert.deepEqual(replaceExactText(text, { find: "x", replace: "w", all: true }), {
     text: "w\ny\nw\nz w\n",
@@ -31,7 +31,7 @@ test("[P5] an edit says which lines it changed", () => {
   });
 });
 
-test("[P5] a text that is there more than once is not replaced, and its lines are told", () => {
+test("[P5] a text that occurs more than once is not replaced, and its lines are reported", () => {
   assert.throws(
     () => replaceExactText("x\ny\nx\n", { find: "x", replace: "w", ...once }),
     /2 times, at lines 1, 3; .*"all"/,
@@ -47,7 +47,7 @@ test("[P5] an edit keeps the line endings of the file", () => {
   assert.equal(replaceExactText(mixed, { find: "c\nd", replace: "x\ny", ...once }).text, "a\nb\nx\r\ny\r\n");
 });
 
-test("[P5] a text that is not there is answered with the likely mistake", () => {
+test("[P5] a text that does not occur is answered with the likely mistake", () => {
   const file = "function one() {\n\treturn 1;\n}\n\nfunction two() {\n\treturn 2;\n}\n";
   const fault = (find: string, replace = "new"): RegExp | string => {
     try {
@@ -67,7 +67,7 @@ test("[P5] a text that is not there is answered with the likely mistake", () => 
   assert.equal(fault("nothing that is like anything here"), "the text to find is not in the file");
 });
 
-test("[P5] looking for the nearest text in a large file takes no time to speak of", () => {
+test("[P5] searching for the most similar text in a large file is fast", () => {
   const large = "some line of a large file, with words\n".repeat(200_000);
   const find = "sume lyne of a lurge fyle, wyth wurds\n".repeat(100);
   assert.throws(
@@ -76,10 +76,10 @@ test("[P5] looking for the nearest text in a large file takes no time to speak o
   );
 });
 
-/** Texts that are made to be slow to search. */
-test("[P5] the time of an edit grows with its texts, whatever is in them", () => {
+/** The texts are built to be slow to search. */
+test("[P5] the time of an edit is proportional to the length of its texts, whatever they contain", () => {
   const long = "a".repeat(4_000_000);
-  // A search that looks at each place anew takes half a minute at least for each of these.
+  // A naive search takes half a minute at least for each of these.
   const fault = (text: string, find: string, replace = "x"): string => {
     try {
       replaceExactText(text, { find, replace, all: true });
@@ -95,7 +95,7 @@ test("[P5] the time of an edit grows with its texts, whatever is in them", () =>
   assert.equal(replaceExactText("ab".repeat(90_000), { find: "b", replace: "c", all: true }).lines.length, 90_000);
 });
 
-test("[P5] a long text is found where a short one would be", () => {
+test("[P5] a long text is found at the same positions as a short one", () => {
   const unit = fc.constantFrom("a", "b", "\n");
   const text = fc.string({ unit, maxLength: 200 });
   fc.assert(

@@ -11,14 +11,14 @@ test("[P5] a tree that fits is shown whole, folders first", () => {
   assert.equal(hasClosed, false);
 });
 
-test("[P5] folders that do not fit, or lie too deep, are closed and counted", () => {
+test("[P5] folders that do not fit or are too deep are closed and counted", () => {
   const shallow = fileTreeText(paths, { entriesMax: 100, depthMax: 1 });
   assert.deepEqual(shallow, { lines: ["src/ (3 files)", "test/ (1 file)", "README.md"], hasClosed: true });
   const narrow = fileTreeText(paths, { entriesMax: 5, depthMax: 100 });
   assert.deepEqual(narrow.lines, ["src/", "  deep/ (2 files)", "  a.ts", "test/ (1 file)", "README.md"]);
 });
 
-test("[P5] a folder that is too large by itself is cut", () => {
+test("[P5] a folder that alone exceeds the limit is cut", () => {
   const many = Array.from({ length: 1_000 }, (_, index) => `f${index}`);
   const { lines } = fileTreeText(many, { entriesMax: 10, depthMax: 100 });
   assert.equal(lines.length, 11);

@@ -6,7 +6,7 @@ import { toolWorld } from "../../../testing/tool-world.ts";
 import { limits } from "../../domain/limits.ts";
 import type { FileAccess } from "../session-tools.ts";
 
-test("[P5] write makes a file with the folders that it needs, and shows it as a change", async (t) => {
+test("[P5] write makes a file and missing folders, and shows the change", async (t) => {
   const world = await toolWorld(t);
   const result = await world.call("write", { path: "a/b/c.txt", content: "one\ntwo\n" });
   assert.deepEqual(result, {
@@ -18,26 +18,26 @@ test("[P5] write makes a file with the folders that it needs, and shows it as a 
   assert.deepEqual(await readdir(join(world.folder, "a/b")), ["c.txt"]);
 });
 
-test("[P5] write replaces no file that the model has not read as it is", async (t) => {
+test("[P5] write replaces no file whose current version the model has not read", async (t) => {
   const world = await toolWorld(t);
   await world.put("a.txt", "old\n");
   assert.match(await world.fault("write", { path: "a.txt", content: "new\n" }), /was not read in this session/);
-  await world.said("read", { path: "a.txt" });
+  await world.output("read", { path: "a.txt" });
   await world.put("a.txt", "of a person\n");
   assert.match(
     await world.fault("write", { path: "a.txt", content: "new\n" }),
     /changed since it was read; read it again/,
   );
-  await world.said("read", { path: "a.txt" });
-  assert.equal(await world.said("write", { path: "a.txt", content: "new\n" }), "wrote a.txt (1 line)");
-  assert.equal(await world.said("write", { path: "a.txt", content: "newer\n" }), "wrote a.txt (1 line)");
-  assert.equal(await world.said("write", { path: "a.txt", content: "newer\n" }), "a.txt already has this content");
+  await world.output("read", { path: "a.txt" });
+  assert.equal(await world.output("write", { path: "a.txt", content: "new\n" }), "wrote a.txt (1 line)");
+  assert.equal(await world.output("write", { path: "a.txt", content: "newer\n" }), "wrote a.txt (1 line)");
+  assert.equal(await world.output("write", { path: "a.txt", content: "newer\n" }), "a.txt already has this content");
 });
 
-test("[P5] edit replaces a part of a file, also of one that changed elsewhere since it was read", async (t) => {
+test("[P5] edit replaces a part of a file, even if another part changed since it was read", async (t) => {
   const world = await toolWorld(t);
   await world.put("a.txt", "one\ntwo\n");
-  await world.said("read", { path: "a.txt" });
+  await world.output("read", { path: "a.txt" });
   await world.put("a.txt", "one\ntwo\nthree\n");
   const result = await world.call("edit", { path: "a.txt", find: "two", replace: "2" });
   assert.equal(result.output, "edited a.txt: 1 replacement, at line 2");
@@ -58,9 +58,9 @@ test("[P5] a file keeps its line endings, byte order mark and mode", async (t) =
   const world = await toolWorld(t);
   await world.put("a.sh", "\ufeffone\r\ntwo\r\n");
   await chmod(join(world.folder, "a.sh"), 0o755);
-  await world.said("edit", { path: "a.sh", find: "one\ntwo", replace: "1\n2" });
+  await world.output("edit", { path: "a.sh", find: "one\ntwo", replace: "1\n2" });
   assert.equal(await world.get("a.sh"), "\ufeff1\r\n2\r\n");
-  await world.said("write", { path: "a.sh", content: "x\ny\n" });
+  await world.output("write", { path: "a.sh", content: "x\ny\n" });
   assert.equal(await world.get("a.sh"), "\ufeffx\r\ny\r\n");
   assert.equal((await stat(join(world.folder, "a.sh"))).mode & 0o777, 0o755);
 });
@@ -69,12 +69,12 @@ test("[P5] a link to a file inside stays a link, and its file is changed", async
   const world = await toolWorld(t);
   await world.put("real/a.txt", "one\n");
   await symlink("real/a.txt", join(world.folder, "link.txt"));
-  await world.said("edit", { path: "link.txt", find: "one", replace: "two" });
+  await world.output("edit", { path: "link.txt", find: "one", replace: "two" });
   assert.equal(await world.get("real/a.txt"), "two\n");
   assert.ok((await lstat(join(world.folder, "link.txt"))).isSymbolicLink());
 });
 
-test("[P5] what may not be written is refused, and nothing is left beside it", async (t) => {
+test("[P5] a path that may not be written is refused, and no temporary file remains", async (t) => {
   const world = await toolWorld(t);
   world.git("init", "-q");
   await world.put("fixed.txt", "one\n");
@@ -90,7 +90,7 @@ test("[P5] what may not be written is refused, and nothing is left beside it", a
   assert.deepEqual((await readdir(world.folder)).toSorted(), [".git", "fixed.txt"]);
 });
 
-test("[P5] a file that somebody else changes while it is written is left to them", async (t) => {
+test("[P5] a file that another program changes during the write is not replaced", async (t) => {
   const world = await toolWorld(t);
   await world.put("a.txt", "one\n".repeat(100_000));
   const edits = Array.from({ length: 8 }, (_, index) =>
@@ -103,7 +103,7 @@ test("[P5] a file that somebody else changes while it is written is left to them
   assert.deepEqual(await readdir(world.folder), ["a.txt"]);
 });
 
-test("[P5] a write that was stopped leaves the file as it was", async (t) => {
+test("[P5] an interrupted write leaves the file unchanged", async (t) => {
   const world = await toolWorld(t);
   await world.put("a.txt", "one\n");
   const call = world.call("edit", { path: "a.txt", find: "one", replace: "two" }, { signal: AbortSignal.abort() });
@@ -112,12 +112,12 @@ test("[P5] a write that was stopped leaves the file as it was", async (t) => {
   assert.deepEqual(await readdir(world.folder), ["a.txt"]);
 });
 
-test("[P4] what writes asks first, and is shown as the change that it would make", async (t) => {
+test("[P4] a call that writes needs permission and is shown as its change", async (t) => {
   const world = await toolWorld(t);
   await world.put("a.txt", "one\ntwo\n");
   const write = world.tools.find(({ definition }) => definition.name === "write");
   assert.equal(write?.needsApproval({ path: "a.txt", content: "" }), true);
-  // Nobody is asked about a call that cannot run.
+  // No permission is requested for a call that cannot run.
   assert.equal(write?.needsApproval({ path: "a.txt" }), false);
   const path = join(world.folder, "a.txt");
   const permission = { key: `write ${world.folder}`, label: `change any file in ${world.folder}` };
@@ -136,7 +136,7 @@ test("[P4] what writes asks first, and is shown as the change that it would make
   assert.deepEqual(await readdir(world.folder), ["a.txt"]);
 });
 
-test("[P4] where the client offers its files, an edit is made on its text and by it", async (t) => {
+test("[P4] if the client offers its files, an edit uses the client's text and is written by the client", async (t) => {
   const buffers = new Map<string, string>();
   const files: FileAccess = {
     readText: async (path) => buffers.get(path) ?? (await readFile(path, "utf8")),
@@ -148,18 +148,18 @@ test("[P4] where the client offers its files, an edit is made on its text and by
   const world = await toolWorld(t, { files });
   await world.put("a.txt", "saved\n");
   buffers.set(join(world.folder, "a.txt"), "unsaved\n");
-  await world.said("edit", { path: "a.txt", find: "unsaved", replace: "changed" });
+  await world.output("edit", { path: "a.txt", find: "unsaved", replace: "changed" });
   assert.equal(await world.get("a.txt"), "changed\n");
-  await world.said("write", { path: "a.txt", content: "whole\n" });
-  await world.said("write", { path: "new/b.txt", content: "made\n" });
+  await world.output("write", { path: "a.txt", content: "whole\n" });
+  await world.output("write", { path: "new/b.txt", content: "made\n" });
   assert.equal(buffers.get(join(world.folder, "new/b.txt")), "made\n");
   buffers.set(join(world.folder, "a.txt"), "typed meanwhile\n");
   assert.match(await world.fault("write", { path: "a.txt", content: "x" }), /changed since it was read/);
 });
 
-test("[P4] where the client only reads, its text is what is edited, and the disk is written", async (t) => {
+test("[P4] if the client only reads, its text is edited and written to the disk", async (t) => {
   const world = await toolWorld(t, { files: { readText: () => Promise.resolve("unsaved\n") } });
   await world.put("a.txt", "saved\n");
-  await world.said("edit", { path: "a.txt", find: "unsaved", replace: "changed" });
+  await world.output("edit", { path: "a.txt", find: "unsaved", replace: "changed" });
   assert.equal(await world.get("a.txt"), "changed\n");
 });

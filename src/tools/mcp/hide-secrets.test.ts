@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { publicAddress, secretHider } from "./hide-secrets.ts";
 
-test("[E8] headers, and what is called a secret, are hidden in whatever a server says", () => {
+test("[E8] headers and values with secret names are hidden in everything that a server sends", () => {
   const http = secretHider({
     type: "http",
     name: "s",
@@ -22,6 +22,6 @@ test("[E8] headers, and what is called a secret, are hidden in whatever a server
   assert.equal(stdio("correct horse abcdefgh ijklmnop documents 1"), "*** *** *** documents 1");
 });
 
-test("[E8] of an address only what is not secret is shown", () => {
+test("[E8] an address is shown without its secret parts", () => {
   assert.equal(publicAddress("https://user:word@example.org:8443/mcp?key=abc#part"), "https://example.org:8443/mcp");
 });

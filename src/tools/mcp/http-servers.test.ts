@@ -1,9 +1,9 @@
-/** Servers at an address, and what the worst of them can do (P5). */
+/** Servers over HTTP, including hostile ones (P5). */
 import assert from "node:assert/strict";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { test } from "node:test";
-import { fakeMcp, said, send, sendEvent } from "../../../testing/fake-mcp-server.ts";
+import { fakeMcp, textResult, send, sendEvent } from "../../../testing/fake-mcp-server.ts";
 import { mcpWorld, until } from "../../../testing/mcp-world.ts";
 import type { McpServer } from "../session-tools.ts";
 
@@ -11,8 +11,8 @@ function at(url: string, more: { headers?: Record<string, string>; timeMs?: numb
   return { type: "http", name: "web", url, headers: {}, timeMs: 20_000, ...more };
 }
 
-test("[P5] a server is asked for the newest protocol first, gets its headers with every request, and a goodbye", async (context) => {
-  const fake = await fakeMcp(context, { call: ({ id }, response) => send(response, said(id, "hello")) });
+test("[P5] a server gets the newest protocol first, its headers with every request, and the end of its session", async (context) => {
+  const fake = await fakeMcp(context, { call: ({ id }, response) => send(response, textResult(id, "hello")) });
   const world = mcpWorld(context, [at(fake.url, { headers: { Authorization: "Bearer abcdef" } })]);
   assert.deepEqual(await world.call("web__ask"), { output: "hello", isError: false });
   await fake.standing;
@@ -23,12 +23,12 @@ test("[P5] a server is asked for the newest protocol first, gets its headers wit
   for (const headers of fake.headers) assert.equal(headers.authorization, "Bearer abcdef");
 });
 
-test("[P5] answers in a stream are taken, in any order", async (context) => {
+test("[P5] responses in a stream are accepted in any order", async (context) => {
   const waiting: (() => void)[] = [];
   const fake = await fakeMcp(context, {
     call: ({ id, params }, response) => {
       waiting.push(() => {
-        sendEvent(response, said(id, JSON.stringify(params?.["arguments"])));
+        sendEvent(response, textResult(id, JSON.stringify(params?.["arguments"])));
         response.end();
       });
       if (waiting.length === 3) for (const answer of waiting.toReversed()) answer();
@@ -67,7 +67,7 @@ const failures: [name: string, answer: Answer, words: RegExp][] = [
   ],
   [
     "gives a wrong id",
-    ({ id }, response) => (sendEvent(response, said(Number(id) + 1_000, "x")), response.end()),
+    ({ id }, response) => (sendEvent(response, textResult(Number(id) + 1_000, "x")), response.end()),
     /the stream ended without the response/,
   ],
   [
@@ -98,12 +98,12 @@ const failures: [name: string, answer: Answer, words: RegExp][] = [
   ],
   [
     "sends too much",
-    ({ id }, response) => send(response, said(id, "x".repeat(20_000_000))),
+    ({ id }, response) => send(response, textResult(id, "x".repeat(20_000_000))),
     /sent a message of more than 16777216 bytes$/,
   ],
   [
     "streams too much",
-    ({ id }, response) => sendEvent(response, said(id, "x".repeat(20_000_000))),
+    ({ id }, response) => sendEvent(response, textResult(id, "x".repeat(20_000_000))),
     /sent a message of more than 16777216 bytes$/,
   ],
 ];
@@ -120,12 +120,12 @@ for (const [name, answer, words] of failures) {
   });
 }
 
-test("[P5] a server that forgot its session is connected to anew, once", async (context) => {
+test("[P5] a server that lost its session is connected again, once", async (context) => {
   let lost = 0;
   const fake = await fakeMcp(context, {
     call: ({ id }, response) => {
       lost += 1;
-      if (lost === 2) send(response, said(id, "hello again"));
+      if (lost === 2) send(response, textResult(id, "hello again"));
       else response.writeHead(404).end("Session not found");
     },
   });
@@ -136,10 +136,10 @@ test("[P5] a server that forgot its session is connected to anew, once", async (
   assert.equal(lost, 4);
 });
 
-test("[P5] a changed list of tools is there the next time, and what says so without end is read at a bounded pace", async (context) => {
+test("[P5] a changed list of tools is used in the next call, and endless change notices are read at a limited rate", async (context) => {
   const tools = ["one"];
   const fake = await fakeMcp(context, {
-    call: ({ id }, response) => send(response, said(id, "hello")),
+    call: ({ id }, response) => send(response, textResult(id, "hello")),
     tools: () => tools.map((name) => ({ name, inputSchema: { type: "object" } })),
   });
   const world = mcpWorld(context, [at(fake.url)]);
@@ -149,11 +149,11 @@ test("[P5] a changed list of tools is there the next time, and what says so with
   for (let count = 0; count < 1_000; count += 1) sendEvent(stream, { method: "notifications/tools/list_changed" });
   await until(async () => (await world.names()).length === 2);
   assert.deepEqual(await world.names(), ["web__one", "web__two"]);
-  // One at a time, and only when somebody wants to know.
+  // The list is read once at a time, and only when it is needed.
   assert.equal(fake.methods.filter((method) => method === "tools/list").length < 50, true);
 });
 
-test("[P5] a call that is stopped is taken back, and its connection is closed", async (context) => {
+test("[P5] a stopped call is cancelled, and its connection is closed", async (context) => {
   const stop = new AbortController();
   let isClosed = false;
   const fake = await fakeMcp(context, {
@@ -169,7 +169,7 @@ test("[P5] a call that is stopped is taken back, and its connection is closed", 
   await until(() => isClosed && fake.methods.includes("notifications/cancelled"));
 });
 
-test("[P5] a server that is not there, or wants a key, is a warning, and comes when it is mended", async (context) => {
+test("[P5] a server that is unreachable or refuses the key is a warning, and its tools appear once it is fixed", async (context) => {
   const closed = createServer();
   await new Promise<void>((resolve) => closed.listen(0, "127.0.0.1", resolve));
   const { port } = closed.address() as AddressInfo;
@@ -180,7 +180,7 @@ test("[P5] a server that is not there, or wants a key, is a warning, and comes w
       if (!isOpen) response.writeHead(401).end("who are you, abcdef-123456?");
       return !isOpen;
     },
-    call: ({ id }, response) => send(response, said(id, "hello")),
+    call: ({ id }, response) => send(response, textResult(id, "hello")),
   });
   let now = 0;
   const locked = { ...at(fake.url, { headers: { "X-Key": "abcdef-123456" } }), name: "locked" };
@@ -197,7 +197,7 @@ test("[P5] a server that is not there, or wants a key, is a warning, and comes w
   assert.deepEqual(await world.names(), ["locked__ask"]);
 });
 
-test("[P5] only what HTTP can reach is a server", async (context) => {
+test("[P5] a server's address must be http or https", async (context) => {
   const world = mcpWorld(context, [at("file:///etc/passwd"), { ...at("nonsense"), name: "none" }]);
   assert.deepEqual(await world.names(), []);
   assert.equal(world.mcp.warnings().length, 2);

@@ -4,7 +4,7 @@ import fc from "fast-check";
 import { limits } from "../../domain/limits.ts";
 import { MessageLines } from "./message-lines.ts";
 
-test("[P5] lines are the same, however the bytes come in pieces", () => {
+test("[P5] lines are the same, however the bytes are split", () => {
   const line = fc
     .string({ unit: "grapheme", minLength: 1 })
     .filter((each) => each.trim() === each && !/[\n\r]/.test(each));

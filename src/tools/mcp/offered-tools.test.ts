@@ -26,14 +26,14 @@ test("[P5] a tool is offered under its server's name and its own", () => {
   ]);
 });
 
-test("[P5] what a name must not have is replaced, and a long one is cut with a mark that follows from it", () => {
+test("[P5] invalid characters in a name are replaced, and a long name is cut and gets a hash of it", () => {
   const [plain = "", long = ""] = offeredNames(["my server", ["a.b/c"]], ["s", ["t".repeat(100)]]);
   assert.equal(plain, "my_server__a_b_c");
   assert.match(long, /^s__t{44}_[0-9a-f]{16}$/);
   assert.deepEqual(offeredNames(["s", [`${"t".repeat(99)}u`]]).includes(long), false);
 });
 
-test("[P5] tools whose names become one get different ones, whatever their order", () => {
+test("[P5] tools whose names become equal get different names, whatever their order", () => {
   const names = offeredNames(["a", ["b__c", "x.y", "x-y", "x_y"]], ["a__b", ["c"]]);
   assert.equal(new Set(names).size, 5);
   assert.match(names[0] ?? "", /^a__b__c_[0-9a-f]{16}$/);
@@ -49,7 +49,7 @@ test("[P5] a server cannot take the name of another's tool", () => {
   assert.equal(new Set(both).size, 2);
 });
 
-test("[P5] whatever names there are, those offered are valid, no two alike, and the same every time", () => {
+test("[P5] offered names are always valid, unique and stable", () => {
   const name = fc.oneof(
     fc.string({ unit: anyCharacter, minLength: 1, maxLength: 90 }),
     fc.constantFrom("a", "a__b", "b", "a.b", "_"),
@@ -68,7 +68,7 @@ test("[P5] whatever names there are, those offered are valid, no two alike, and 
   );
 });
 
-test("[P5] the order in which a server lists its tools does not count", () => {
+test("[P5] the order in which a server lists its tools has no effect", () => {
   const tools = ["c", "a", "b"].map((name) => ({ name, inputSchema: object }));
   const names = (list: unknown[]): string[] => checkToolList(list).tools.map((tool) => tool.name);
   assert.deepEqual(names(tools), ["a", "b", "c"]);
@@ -99,12 +99,12 @@ test("[P5] a tool that is described wrongly is left out with a line that says wh
   ]);
 });
 
-test("[P5] a schema that points at itself is taken as it is", () => {
+test("[P5] a schema that refers to itself is kept unchanged", () => {
   const schema = { type: "object", properties: { child: { $ref: "#" } }, $defs: { any: true } };
   assert.deepEqual(checkToolList([{ name: "tree", inputSchema: schema }]).tools[0]?.schema, schema);
 });
 
-test("[P5] of a list without end the beginning is read, and a long description is cut", () => {
+test("[P5] the beginning of an endless list is read, and a long description is cut", () => {
   const many = Array.from({ length: 3_000 }, (_, at) => ({
     name: `t${at}`,
     inputSchema: object,
@@ -118,7 +118,7 @@ test("[P5] of a list without end the beginning is read, and a long description i
   ]);
 });
 
-test("[P5] a server that lists many tools costs the others none of theirs", () => {
+test("[P5] a server with many tools does not reduce the tools of the others", () => {
   const many = Array.from({ length: 500 }, (_, at) => listed(`t${String(at).padStart(3, "0")}`));
   const { tools, faults } = offerMcpTools([
     { server: "flood", tools: many },
@@ -136,7 +136,7 @@ test("[P5] a server that lists many tools costs the others none of theirs", () =
   );
 });
 
-test("[P5] all that is offered together has a bounded size", () => {
+test("[P5] the total size of the offered tools is limited", () => {
   const large = Array.from({ length: 20 }, (_, at) =>
     listed(`t${at}`, { schema: { ...object, description: "x".repeat(60_000) } }),
   );
@@ -145,11 +145,11 @@ test("[P5] all that is offered together has a bounded size", () => {
   assert.equal(faults.length, 1);
 });
 
-test("[P5] only what is said to change nothing is taken for reading", () => {
+test("[P5] only a tool with a read-only hint counts as reading", () => {
   const readOnly = (annotations: unknown): boolean | undefined =>
     checkToolList([{ name: "t", inputSchema: object, annotations }]).tools[0]?.isReadOnly;
   assert.equal(readOnly({ readOnlyHint: true }), true);
   assert.equal(readOnly({ readOnlyHint: true, destructiveHint: true }), false);
-  for (const said of [undefined, null, "yes", {}, { readOnlyHint: "true" }, { readOnlyHint: 1 }])
-    assert.equal(readOnly(said), false);
+  for (const hint of [undefined, null, "yes", {}, { readOnlyHint: "true" }, { readOnlyHint: 1 }])
+    assert.equal(readOnly(hint), false);
 });

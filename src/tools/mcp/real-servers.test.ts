@@ -1,4 +1,4 @@
-/** The reference servers of MCP, over both ways to reach one (P5). */
+/** The reference servers of MCP, over both transports (P5). */
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { writeFile } from "node:fs/promises";
@@ -22,17 +22,17 @@ function local(name: keyof typeof mains, ...args: string[]): McpServer {
 
 test("[P5] server-everything: text, images, resources, structured content, progress and errors", async (context) => {
   const world = mcpWorld(context, [local("everything")]);
-  const said = async (tool: string, args = {}): Promise<string> =>
+  const result = async (tool: string, args = {}): Promise<string> =>
     (await world.call(`everything__${tool}`, args)).output;
   assert.equal((await world.names()).length, 13);
   assert.equal(world.mcp.status()[0]?.protocol, "2025-11-25");
-  assert.equal(await said("echo", { message: "grüß dich" }), "Echo: grüß dich");
-  assert.match(await said("get-tiny-image"), /\[image, \d+ (?:B|KB) png\]/);
+  assert.equal(await result("echo", { message: "grüß dich" }), "Echo: grüß dich");
+  assert.match(await result("get-tiny-image"), /\[image, \d+ (?:B|KB) png\]/);
   assert.match(
-    await said("get-resource-reference", { resourceType: "Text", resourceId: 1 }),
+    await result("get-resource-reference", { resourceType: "Text", resourceId: 1 }),
     /\[resource demo:\/\/resource/,
   );
-  assert.match(await said("get-structured-content", { location: "Chicago" }), /"temperature"/);
+  assert.match(await result("get-structured-content", { location: "Chicago" }), /"temperature"/);
   const shown: string[] = [];
   const { output } = await world.call(
     "everything__trigger-long-running-operation",
@@ -46,13 +46,13 @@ test("[P5] server-everything: text, images, resources, structured content, progr
   assert.match(wrong.output, /Invalid/);
 });
 
-test("[P5] server-filesystem: reads in the folders of the session, which it has from us, and nowhere else", async (context) => {
+test("[P5] server-filesystem: reads only in the folders of the session, which it receives as roots", async (context) => {
   const [asked, session] = [await temporaryFolder(context), await temporaryFolder(context)];
   await writeFile(join(session, "a.txt"), "hello");
   const world = mcpWorld(context, [local("filesystem", asked)], { folders: [session] });
   const read = async (path: string) => await world.call("filesystem__read_text_file", { path });
   await world.mcp.tools();
-  // It asks for the folders once it runs.
+  // It requests the folders after its start.
   await until(async () => (await world.call("filesystem__list_allowed_directories")).output.includes(session));
   assert.equal((await read(join(session, "a.txt"))).output, "hello");
   assert.equal((await read("a.txt")).isError, false);
@@ -86,7 +86,7 @@ async function serveEverything(context: TestContext): Promise<string> {
   return `http://127.0.0.1:${port}/mcp`;
 }
 
-/** It takes no port of its own choice; one that was free a moment ago is. */
+/** Returns a port that was free a moment ago, because the server cannot choose one itself. */
 async function freePort(): Promise<number> {
   const server = createServer();
   await new Promise<void>((resolve) => server.listen(0, resolve));

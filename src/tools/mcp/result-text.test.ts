@@ -10,14 +10,14 @@ function text(...content: CallToolResult["content"]): string {
   return resultText({ content });
 }
 
-test("[P5] texts are given as they are, and what is not text is named with its size", () => {
+test("[P5] text is returned unchanged, and other content is named with its size", () => {
   assert.equal(text({ type: "text", text: "one" }, { type: "text", text: "two\n" }), "one\n\ntwo\n");
   assert.equal(text({ type: "image", data: kilobytes12, mimeType: "image/png" }), "[image, 12 KB png]");
   assert.equal(text({ type: "audio", data: "AAAA", mimeType: "audio/wav" }), "[audio, 3 B wav]");
   assert.equal(text(), "");
 });
 
-test("[P5] a resource is given with its address: its text, or the size of its bytes", () => {
+test("[P5] a resource is returned with its address and its text or size", () => {
   assert.equal(
     text({ type: "resource", resource: { uri: "file:///a.md", mimeType: "text/markdown", text: "# A" } }),
     "[resource file:///a.md]\n# A",
@@ -32,7 +32,7 @@ test("[P5] a resource is given with its address: its text, or the size of its by
   );
 });
 
-test("[P5] structured content is given where no text says the same", () => {
+test("[P5] structured content is returned if there is no text", () => {
   const structuredContent = { degrees: 22.5 };
   const result = (...content: CallToolResult["content"]): string => resultText({ content, structuredContent });
   assert.equal(result(), '{\n  "degrees": 22.5\n}');
@@ -43,7 +43,7 @@ test("[P5] structured content is given where no text says the same", () => {
   assert.equal(result({ type: "text", text: "It is warm." }), "It is warm.");
 });
 
-test("[P5] a result that is too long is cut at whole characters, and says so", () => {
+test("[P5] a result that is too long is cut at a whole character, with a note", () => {
   const output = text({ type: "text", text: "é".repeat(limits.toolOutputBytesMax) });
   assert.equal(Buffer.byteLength(output) <= limits.toolOutputBytesMax, true);
   assert.match(output.slice(-80), /é.?\n\[… the rest is left out: a result may have 10485760 bytes …\]$/);

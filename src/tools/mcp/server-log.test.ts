@@ -8,7 +8,7 @@ import { serverLog } from "./server-log.ts";
 
 const hide = (text: string): string => text.replaceAll("secret", "***");
 
-test("[P5] a log has the time of events and the lines of the server, without secrets, for its owner only", async (context) => {
+test("[P5] a log has the events with their time and the server's lines, without secrets, for its owner only", async (context) => {
   const folder = join(await temporaryFolder(context), "mcp");
   const log = serverLog({ folder, name: "files", hide, now: () => 0 });
   log.event("ready\nwith a secret");
@@ -19,7 +19,7 @@ test("[P5] a log has the time of events and the lines of the server, without sec
   assert.equal((await stat(folder)).mode & 0o777, 0o700);
 });
 
-test("[P5] a log is bounded, also over sessions, and the one before it is kept", async (context) => {
+test("[P5] a log is limited in size over all sessions, and the previous one is kept", async (context) => {
   const folder = await temporaryFolder(context);
   const chunk = `${"x".repeat(99_999)}\n`;
   for (let session = 0; session < 2; session += 1) {
@@ -33,7 +33,7 @@ test("[P5] a log is bounded, also over sessions, and the one before it is kept",
   }
 });
 
-test("[P5] where no log can be written, nothing fails", async (context) => {
+test("[P5] a log that cannot be written does not fail the session", async (context) => {
   const folder = join(await temporaryFolder(context), "mcp");
   serverLog({ folder: null, name: "a", hide, now: () => 0 }).event("nowhere");
   serverLog({ folder, name: "a", hide, now: () => 0 }).event("a file");

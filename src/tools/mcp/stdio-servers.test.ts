@@ -1,4 +1,4 @@
-/** Servers that are processes, and what the worst of them can do (P5). */
+/** Servers that are processes, including hostile ones (P5). */
 import assert from "node:assert/strict";
 import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
@@ -9,7 +9,7 @@ import { limits } from "../../domain/limits.ts";
 import type { McpServer } from "../session-tools.ts";
 import { openMcpTools } from "./open-mcp-tools.ts";
 
-test("[P5] tools say what they do, ask before they change anything, and are remembered one by one", async (context) => {
+test("[P5] tools show their effect, need permission to change anything, and are allowed one by one", async (context) => {
   const world = mcpWorld(context, [hostile("obeys")]);
   assert.deepEqual(await world.names(), ["obeys__ask", "obeys__change"]);
   const [ask, change] = [await world.tool("obeys__ask"), await world.tool("obeys__change")];
@@ -41,7 +41,7 @@ test("[P5] tools say what they do, ask before they change anything, and are reme
   );
 });
 
-test("[P5] [P4] what a server writes does not pass for a part of the question whether it may be called", async (context) => {
+test("[P5] [P4] text of a server cannot look like a part of its permission question", async (context) => {
   const world = mcpWorld(context, [hostile("bad-names"), hostile("die-with-escapes")]);
   assert.deepEqual(await world.names(), [
     "bad-names__a___2J_b",
@@ -53,7 +53,7 @@ test("[P5] [P4] what a server writes does not pass for a part of the question wh
   const shown = '"bad-names: a\\n\\u001b[2J\\u202eb"';
   const view = await (await world.tool("bad-names__a___2J_b")).view?.({ long: "y".repeat(100_000) });
   assert.deepEqual([view?.title, view?.permission?.label], [shown, shown]);
-  // Nobody is asked about half of a call without being told.
+  // If a permission question shows only a part of the call, it says so.
   const [content] = view?.content ?? [];
   assert.ok(content?.type === "text");
   assert.match(content.text, /\[… 344\d\d characters more, not shown\]$/);
@@ -77,7 +77,7 @@ const failures: [mode: string, words: RegExp][] = [
 
 const patient = { timeMs: 20_000 };
 
-test("[P5] whatever a server does to a call, the model has an error, and the other servers go on", async (context) => {
+test("[P5] whatever a server does to a call, the model gets an error, and the other servers continue", async (context) => {
   const world = mcpWorld(context, [
     ...failures.map(([mode, words]) => hostile(mode, words.source.includes("gave no result") ? {} : patient)),
     hostile("obeys"),
@@ -91,7 +91,7 @@ test("[P5] whatever a server does to a call, the model has an error, and the oth
     assert.equal((results[at]?.output.length ?? 0) < 1_000, true);
   }
   assert.deepEqual(await world.call("obeys__ask"), { output: "ask", isError: false });
-  // They said gigabytes, where they were let.
+  // Without the limits they would have sent gigabytes.
   assert.equal(process.memoryUsage().rss - before < 300_000_000, true);
 });
 
@@ -102,7 +102,7 @@ const survivals: [mode: string, output: string][] = [
   ["flood-errors", "after the errors"],
 ];
 
-test("[P5] what a server says beside its answer does not hide it", async (context) => {
+test("[P5] other output of a server does not hide its response", async (context) => {
   const world = mcpWorld(
     context,
     survivals.map(([mode]) => hostile(mode, patient)),
@@ -112,7 +112,7 @@ test("[P5] what a server says beside its answer does not hide it", async (contex
   }
 });
 
-test("[P5] answers that come in another order reach the calls that they belong to", async (context) => {
+test("[P5] responses in another order reach their calls", async (context) => {
   const world = mcpWorld(context, [hostile("out-of-order", patient)]);
   const words = ["one", "two", "three"];
   const results = await Promise.all(words.map((word) => world.call("out-of-order__ask", { word })));
@@ -122,7 +122,7 @@ test("[P5] answers that come in another order reach the calls that they belong t
   );
 });
 
-test("[P5] servers that do not start cost only their own tools, and a bounded time", async (context) => {
+test("[P5] servers that do not start cost only their own tools and a limited time", async (context) => {
   const missing: McpServer = { type: "stdio", name: "missing", command: "no-such-command-anywhere", args: [], env: {} };
   const never = hostile("never-starts");
   const servers = [never, hostile("ends-at-once"), missing, hostile("obeys"), hostile("obeys")];
@@ -141,7 +141,7 @@ test("[P5] servers that do not start cost only their own tools, and a bounded ti
   ]);
 });
 
-test("[P5] bad schemas, floods of tools and lists without end are left out with a line that says so", async (context) => {
+test("[P5] invalid schemas, too many tools and endless lists are left out with a warning", async (context) => {
   const world = mcpWorld(context, [hostile("bad-schemas"), hostile("many-tools"), hostile("endless-list")]);
   const names = await world.names();
   assert.equal(names.length, limits.mcpToolsMax);
@@ -155,20 +155,20 @@ test("[P5] bad schemas, floods of tools and lists without end are left out with 
   );
 });
 
-test("[P5] a process that knows only the newest protocol is spoken to in it", async (context) => {
+test("[P5] a process that knows only the newest protocol is connected with it", async (context) => {
   const world = mcpWorld(context, [hostile("new", patient)]);
   assert.deepEqual(await world.call("new__ask"), { output: "newly", isError: false });
   assert.equal(world.mcp.status()[0]?.protocol, "2026-07-28");
 });
 
-test("[P5] a changed list of tools is there the next time", async (context) => {
+test("[P5] a changed list of tools is used in the next call", async (context) => {
   const world = mcpWorld(context, [hostile("list-change")]);
   assert.deepEqual(await world.names(), ["list-change__ask", "list-change__change"]);
   assert.equal((await world.call("list-change__ask")).output, "changed");
   assert.deepEqual(await world.names(), ["list-change__ask", "list-change__new"]);
 });
 
-test("[P5] progress is shown, and keeps a call alive that would otherwise be too long", async (context) => {
+test("[P5] progress is shown, and extends the time of a call", async (context) => {
   const shown: string[] = [];
   const servers = ["slow", "hang"].map((mode) => {
     const { timeMs: _timeMs, ...server } = hostile(mode);
@@ -178,12 +178,12 @@ test("[P5] progress is shown, and keeps a call alive that would otherwise be too
   const { output } = await world.call("slow__ask", {}, { showOutput: (text) => shown.push(text) });
   assert.equal(output, "done at last");
   assert.equal(shown[0], "1 of 60: busy\n");
-  // What comes at one time with the result may be too late.
+  // Progress that arrives together with the result may be too late.
   assert.equal(shown.length >= 59, true);
   assert.match((await world.call("hang__ask")).output, /gave no result and showed no progress within 1 s$/);
 });
 
-test("[P5] a call that is stopped is taken back at the server, and its result is not waited for", async (context) => {
+test("[P5] a stopped call is cancelled at the server without waiting for its result", async (context) => {
   const world = mcpWorld(context, [hostile("cancel", patient)]);
   const stop = new AbortController();
   const call = world.call("cancel__ask", {}, { signal: stop.signal, showOutput: () => stop.abort() });
@@ -192,7 +192,7 @@ test("[P5] a call that is stopped is taken back at the server, and its result is
   assert.match(output, /^\[\d+\]$/);
 });
 
-test("[P5] a server that ended is started again for the next call, but not more often than once in a while", async (context) => {
+test("[P5] a server that ended is started again for the next call, but with a pause between starts", async (context) => {
   const file = join(await temporaryFolder(context), "starts");
   let now = 1_000_000;
   const server = hostile("counts-starts", { args: [file], timeMs: 20_000 });
@@ -208,7 +208,7 @@ test("[P5] a server that ended is started again for the next call, but not more 
   );
   assert.deepEqual(world.mcp.warnings(), ['the MCP server "counts-starts" ended with exit code 5']);
   now += limits.mcpRestartMs;
-  // Also by a tool of the list that was there before.
+  // A tool of the earlier list can also start it.
   const again = tool.run(
     {},
     {
@@ -223,7 +223,7 @@ test("[P5] a server that ended is started again for the next call, but not more 
   assert.equal((await again).output, "start 2");
 });
 
-test("[P5] a server that hangs is found out by the next call, and started again", async (context) => {
+test("[P5] a server that hangs is noticed by the next call and started again", async (context) => {
   const world = mcpWorld(context, [hostile("hang", { timeMs: 200 })], { times: { answerMs: 100, restartMs: 0 } });
   assert.match((await world.call("hang__ask")).output, /gave no result within 0.2 s/);
   await until(() => world.mcp.status()[0]?.state === "ended");
@@ -231,10 +231,10 @@ test("[P5] a server that hangs is found out by the next call, and started again"
   assert.match((await world.call("hang__ask")).output, /gave no result within 0.2 s/);
 });
 
-test("[P5][E8] a server has what every program needs of the environment, and what it is given", async (context) => {
+test("[P5][E8] a server has the basic environment and its configured variables", async (context) => {
   const env = {
     PATH: process.env["PATH"],
-    HOME: "/home/somebody",
+    HOME: "/home/ada",
     OPENAI_API_KEY: "sk-of-the-provider",
     APTOVE_KEY: "k",
   };
@@ -245,10 +245,10 @@ test("[P5][E8] a server has what every program needs of the environment, and wha
   );
   const { output } = await world.call("environment__ask");
   const { PATH: _path, ...seen } = JSON.parse(output) as Record<string, string>;
-  assert.deepEqual(seen, { HOME: "/home/somebody", MODE: "test", API_TOKEN: "***" });
+  assert.deepEqual(seen, { HOME: "/home/ada", MODE: "test", API_TOKEN: "***" });
 });
 
-test("[P5] closing ends servers with all that they started, also those that do not want to", async (context) => {
+test("[P5] closing ends servers with all their processes, even those that resist", async (context) => {
   const mcp = openMcpTools({
     servers: [hostile("children"), hostile("stubborn")],
     logFolder: null,
@@ -264,7 +264,7 @@ test("[P5] closing ends servers with all that they started, also those that do n
   await mcp.close();
 });
 
-test("[P5] closing in the middle of a start and of a call ends both", async (context) => {
+test("[P5] closing during a start and a call ends both", async (context) => {
   const starting = mcpWorld(context, [hostile("never-starts")]);
   await starting.mcp.close();
   assert.equal(starting.mcp.status()[0]?.state, "failed");
@@ -274,7 +274,7 @@ test("[P5] closing in the middle of a start and of a call ends both", async (con
   assert.deepEqual(await call, { output: 'failed: the MCP server "cancel" was closed', isError: true });
 });
 
-test("[P5] each server has a log of its own, whatever its name", async (context) => {
+test("[P5] each server has its own log, whatever its name", async (context) => {
   const logFolder = join(await temporaryFolder(context), "mcp");
   const servers = ["die-with-words", "../Up", "Files", "files"].map((name) => ({ ...hostile("die-with-words"), name }));
   const world = mcpWorld(context, servers, { logFolder });
@@ -293,13 +293,13 @@ test("[P5] each server has a log of its own, whatever its name", async (context)
   );
 });
 
-test("[P5] without a server nothing of the protocol is loaded", async () => {
+test("[P5] without a server the protocol's library is not loaded", async () => {
   const mcp = openMcpTools({ servers: [], logFolder: null, env: {}, version: "0" });
   assert.deepEqual([await mcp.tools(), mcp.warnings(), mcp.status()], [[], [], []]);
   await mcp.close();
 });
 
-/** A process that has ended, and that nobody looked after yet, does not run. */
+/** Returns true if a process runs. A process that ended but is not collected yet does not run. */
 function isRunning(pid: string): boolean {
   try {
     process.kill(Number(pid), 0);

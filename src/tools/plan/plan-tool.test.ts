@@ -32,7 +32,7 @@ test("[P4] [P5] a plan is shown to the person, changes nothing, and needs no app
   assert.equal((await plan.view?.({ steps }))?.title, "Plan: 1 of 2 done");
 });
 
-test("[P5] a wrong plan gets its faults, step by step", async () => {
+test("[P5] an invalid plan gets the faults of each step", async () => {
   const faults: [unknown, RegExp][] = [
     [undefined, /"steps" is missing/],
     ["read, then write", /"steps" must be a list, but is the text "read, then write"/],

@@ -1,4 +1,4 @@
-/** Reading addresses (I2): what is refused however it is written, what is cut, and what comes through. */
+/** Reads web addresses (I2): which are refused in any spelling, which are cut, and which are returned. */
 import assert from "node:assert/strict";
 import { createServer, type RequestListener } from "node:http";
 import type { AddressInfo } from "node:net";
@@ -29,7 +29,7 @@ const toLoopback: WebReaderOptions["resolve"] = async () => [{ address: "127.0.0
 const read = (url: string, options: Partial<WebReaderOptions> = {}, bytesMax = 1_000) =>
   webReader({ allowedHosts: [], ...options }).read(url, { bytesMax });
 
-test("[I2] addresses that are not of the public net, in every form, are known", () => {
+test("[I2] addresses that are not public are recognized in every form", () => {
   const no = [
     "0.0.0.0",
     "0.1.2.3",
@@ -71,14 +71,14 @@ test("[I2] addresses that are not of the public net, in every form, are known", 
   assert.deepEqual(yes.filter(isPublicAddress), yes);
 });
 
-test("[I2] what is no public web address is refused before anything is connected", async (t) => {
+test("[I2] an address that is not public is refused before any connection", async (t) => {
   const { host, asked } = await server(t, (_request, response) => response.end("secret"));
   const port = host.split(":")[1] ?? "";
   const literals = [`http://${host}/`, `http://0x7f.1:${port}`, `http://2130706433:${port}/`, `http://[::1]:${port}/`];
   const mapped = [`http://[::ffff:127.0.0.1]:${port}/`, `http://0:${port}/`, "http://169.254.169.254/latest/meta-data"];
   const other = ["file:///etc/passwd", "ftp://example.org/x", "data:text/plain,x", "http://user:pw@example.org/", "x"];
   for (const url of [...literals, ...mapped, ...other]) await assert.rejects(read(url), { code: "url_refused" }, url);
-  // One of a name's addresses is enough.
+  // One address of a name that is not public is enough.
   const both = async () => [
     { address: "93.184.215.14", family: 4 },
     { address: "10.0.0.1", family: 4 },
@@ -88,7 +88,7 @@ test("[I2] what is no public web address is refused before anything is connected
   assert.deepEqual(asked, []);
 });
 
-test("[I2] a name is looked up once, and what was checked is what is connected to", async (t) => {
+test("[I2] a name is resolved once, and the connection goes to the checked address", async (t) => {
   const { host, asked } = await server(t, (_request, response) => {
     response.setHeader("content-type", "Text/HTML; charset=utf-8");
     response.end(gzipSync("hello"), "utf8");
@@ -119,7 +119,7 @@ test("[I2] a redirect to loopback is refused, and so is one that never ends", as
   assert.deepEqual(inner.asked, []);
 });
 
-test("[I2] content is cut at the limit, also where it unpacks to more, and at the end of the time", async (t) => {
+test("[I2] content over the limit is refused, even if it expands to it, and so is a slow response", async (t) => {
   const bomb = gzipSync(Buffer.alloc(50_000_000));
   const { url, host } = await server(t, (request, response) => {
     if (request.url === "/bomb") response.writeHead(200, { "content-encoding": "gzip" }).end(bomb);

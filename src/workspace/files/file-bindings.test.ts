@@ -13,7 +13,7 @@ async function open(context: TestContext): Promise<{ store: BindingStore; folder
   return { store: fileBindings(folder), folder };
 }
 
-test("[W1] [B6] bindings.toml reads as people expect it, and is its owner's alone", async (t) => {
+test("[W1] [B6] bindings.toml is easy to read, and only its owner can read it", async (t) => {
   const { store, folder } = await open(t);
   const id = randomUUID();
   await store.bind("Ada's phone", id);
@@ -31,7 +31,7 @@ tablet = "default"
   assert.equal((await stat(folder.bindings)).mode & 0o777, 0o600);
 });
 
-test("[W2] a file of a person's hand is understood, and what else stands in it stays", async (t) => {
+test("[W2] a file that a person wrote is accepted, and unknown keys stay", async (t) => {
   const { store, folder } = await open(t);
   const id = randomUUID();
   await writeFile(folder.bindings, `note = "mine"\n[bindings]\n"device-id-abc123" = "${id}"\n`);
@@ -41,7 +41,7 @@ test("[W2] a file of a person's hand is understood, and what else stands in it s
   assert.equal((await store.list()).length, 2);
 });
 
-test("[W2] damaged bindings are an error with the place and the mend for every call, and left as they are", async (t) => {
+test("[W2] damaged bindings are an error with the position and the fix for every call, and stay unchanged", async (t) => {
   const { store, folder } = await open(t);
   const cases: [string | Uint8Array, RegExp][] = [
     ['[bindings]\n"a" = "def', /bindings\.toml:2:\d+: /],
@@ -57,7 +57,7 @@ test("[W2] damaged bindings are an error with the place and the mend for every c
     await writeFile(folder.bindings, content);
     const calls = [
       () => store.resolve("phone"),
-      () => store.settle("phone", () => assert.fail("nobody may choose")),
+      () => store.settle("phone", () => assert.fail("no choice may be made")),
       () => store.bind("phone", "default"),
       () => store.unbind("phone"),
       () => store.unbindWorkspace("default"),
@@ -77,7 +77,7 @@ test("[W2] damaged bindings are an error with the place and the mend for every c
   }
 });
 
-test("[B2] [W2] bindings of a newer version are refused, and left alone", async (t) => {
+test("[B2] [W2] bindings of a newer version are refused and stay unchanged", async (t) => {
   const { store, folder } = await open(t);
   await writeFile(folder.bindings, "format = 2\n");
   for (const call of [store.resolve("a"), store.bind("a", "default")]) {

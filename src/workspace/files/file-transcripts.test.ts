@@ -42,13 +42,13 @@ const child = fileURLToPath(new URL("../../../testing/children/finish-turns.ts",
 
 interface Writing {
   first: number;
-  /** Absent: until it is killed. */
+  /** The number of the last turn. Absent: the process writes until it is killed. */
   last?: number;
-  /** With `kill -9`, as soon as this turn is written. */
+  /** The turn after which the process is killed with `kill -9`. */
   killAt?: number;
 }
 
-/** Writes turns in a process of its own; gives the last one that it said was written. */
+/** Writes turns in another process. Returns the last turn that it reported as written. */
 async function writeTurns(folder: string, session: string, { first, last, killAt }: Writing): Promise<number> {
   const given = [first, ...(last === undefined ? [] : [last])].map(String);
   const writer = spawn(process.execPath, [child, folder, session, ...given], { stdio: ["ignore", "pipe", "inherit"] });
@@ -64,7 +64,7 @@ const content = Buffer.from("## User\n\nhi\n");
 const sessionId = "0198c2a7-1111-7000-8000-000000000001";
 
 suite("the files of transcripts", () => {
-  test("[W1] [B6] they lie in the folder of their workspace, 0600, and what is aside in a folder 0700", async (context) => {
+  test("[W1] [B6] they are in the folder of their workspace, 0600, and those of other sessions in a folder 0700", async (context) => {
     const { store, folder } = await openDefault(context);
     for (const name of [currentTranscriptName, transcriptNotesName, asideTranscriptName(sessionId)]) {
       await store.write("default", name, { content });
@@ -75,7 +75,7 @@ suite("the files of transcripts", () => {
     assert.deepEqual(await readdir(join(folder, "sessions")), [`${sessionId}.md`]);
   });
 
-  test("[B3] what a killed writer left is neither read nor in the way", async (context) => {
+  test("[B3] the temporary file of a killed writer is not read and does not block the next one", async (context) => {
     const { store, folder } = await openDefault(context);
     await writeFile(join(folder, `${currentTranscriptName}.new`), "torn");
     const before = await store.read("default", currentTranscriptName);
@@ -93,7 +93,7 @@ suite("the files of transcripts", () => {
     assert.ok((await readdir(folder)).includes("workspace.toml"));
   });
 
-  test("[W5] a change that sets back size and time is told", async (context) => {
+  test("[W5] a change with the old size and time is noticed", async (context) => {
     const { store, folder } = await openDefault(context);
     const written = await store.write("default", currentTranscriptName, { content });
     const path = join(folder, currentTranscriptName);
@@ -103,7 +103,7 @@ suite("the files of transcripts", () => {
     assert.notEqual((await store.stat("default", currentTranscriptName))?.stamp, written?.stamp);
   });
 
-  test("[W5] an edit that comes while a change is made durable is told from that change", async (context) => {
+  test("[W5] an edit during a write to the disk is distinguished from that write", async (context) => {
     const { store, folder } = await openDefault(context);
     const path = join(folder, currentTranscriptName);
     const edited = async (changing: Promise<TranscriptFile | null>, isThere: () => boolean): Promise<void> => {
@@ -123,7 +123,7 @@ suite("the files of transcripts", () => {
     await edited(store.move("default", asideTranscriptName(sessionId), currentTranscriptName), () => size() > 0);
   });
 
-  test("[W5] 100 MB, a folder and a link are told from a transcript without reading them", async (context) => {
+  test("[W5] 100 MB, a folder and a link are recognized without reading them", async (context) => {
     const { store, folder } = await openDefault(context);
     const path = join(folder, currentTranscriptName);
     await truncate(path, 100_000_000);
@@ -147,7 +147,7 @@ suite("the files of transcripts", () => {
     assert.deepEqual(await readFile(path), content);
   });
 
-  test("[W4] [B4] two processes, one of them killed again and again, lose no line of two sessions", async (context) => {
+  test("[W4] [B4] two processes, one of them killed repeatedly, lose no line of two sessions", async (context) => {
     const { store, data, folder } = await openDefault(context);
     const [steady, killed] = [newId(), newId()];
     const dying = async (): Promise<number> => {

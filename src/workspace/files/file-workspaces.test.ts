@@ -34,7 +34,7 @@ async function refused(call: Promise<unknown>): Promise<AptoveError> {
   return assert.fail("it was taken");
 }
 
-test("[W1] [B6] a new workspace has its whole layout, for its owner alone, whatever the umask", async (t) => {
+test("[W1] [B6] a new workspace has its whole layout, readable only by its owner, whatever the umask", async (t) => {
   const before = process.umask(0);
   t.after(() => process.umask(before));
   const { store, folder } = await open(t);
@@ -61,7 +61,7 @@ test("[W1] [B6] a new workspace has its whole layout, for its owner alone, whate
   assert.deepEqual(await readdir(folder.workspaces), [id]);
 });
 
-test("[W1] workspace.toml reads as people expect it, and permissions.toml too", async (t) => {
+test("[W1] workspace.toml and permissions.toml are easy to read", async (t) => {
   const { store, paths } = await withDefault(t);
   await store.changePermissions("default", (permissions) => permissions.set("run npm test", at));
   assert.equal(
@@ -86,7 +86,7 @@ format = 1
   );
 });
 
-test("[W1] a file of a person's hand is understood, and keys that are not known stay", async (t) => {
+test("[W1] a file that a person wrote is accepted, and unknown keys stay", async (t) => {
   const { store, paths } = await withDefault(t);
   const byHand = `uuid = "default"
 created_at = 2026-02-15T11:30:00.123456+01:00 # a time of TOML
@@ -133,7 +133,7 @@ test("[W1] what is not a workspace is not listed", async (t) => {
   );
 });
 
-test("[W1] damage is told with its place and its mend, and left as it is", async (t) => {
+test("[W1] damage is reported with its position and its fix, and the file stays unchanged", async (t) => {
   const { store, paths } = await withDefault(t);
   const times = `created_at = "2026-02-15T10:30:00Z"\nlast_accessed = "2026-02-15T10:30:00Z"\n`;
   const cases: [string | Uint8Array, RegExp][] = [
@@ -161,7 +161,7 @@ test("[W1] damage is told with its place and its mend, and left as it is", async
   }
 });
 
-test("[P4] damaged permissions allow nothing, say where, and are not written over", async (t) => {
+test("[P4] damaged permissions allow nothing, are reported with their position, and are not overwritten", async (t) => {
   const { store, paths } = await withDefault(t);
   for (const text of ["allowed = 1\n", '[allowed]\n"run rm" = true\n', "[allowed\n"]) {
     await writeFile(paths.permissions, text);
@@ -175,7 +175,7 @@ test("[P4] damaged permissions allow nothing, say where, and are not written ove
   }
 });
 
-test("[B2] [W1] what a newer version wrote is refused, and left alone", async (t) => {
+test("[B2] [W1] data of a newer version is refused and stays unchanged", async (t) => {
   const { store, paths } = await withDefault(t);
   const newer = 'format = 2\nuuid = { new = "form" }\n';
   await writeFile(paths.workspace, newer);
@@ -190,7 +190,7 @@ test("[B2] [W1] what a newer version wrote is refused, and left alone", async (t
   assert.equal(await readFile(paths.workspace, "utf8"), newer);
 });
 
-test("[W7] a config.toml that is no text is an error that names it", async (t) => {
+test("[W7] a config.toml that is not text is an error that names the file", async (t) => {
   const { store, paths } = await withDefault(t);
   await writeFile(paths.config, Uint8Array.of(0xff));
   const error = await refused(store.loadConfig("default"));
@@ -198,7 +198,7 @@ test("[W7] a config.toml that is no text is an error that names it", async (t) =
   assert.ok(error.detail.includes(paths.config), error.detail);
 });
 
-test("[W6] a deletion leaves nothing behind, not even of those that were cut short", async (t) => {
+test("[W6] a deletion leaves nothing behind, not even from interrupted ones", async (t) => {
   const { store, folder } = await open(t);
   const id = randomUUID();
   await store.create({ id, at });
@@ -210,12 +210,12 @@ test("[W6] a deletion leaves nothing behind, not even of those that were cut sho
   const longAgo = (Date.now() - limits.abandonedFileAgeMs - 60_000) / 1_000;
   await utimes(old, longAgo, longAgo);
   assert.equal(await store.delete(id), true);
-  // What another process may just be making is left to it.
+  // A folder that another process may be creating is left alone.
   assert.deepEqual(await readdir(folder.workspaces), [".new-1"]);
   assert.deepEqual(await readdir(folder.locks), []);
 });
 
-test("[W1] nothing is made by looking: neither folders nor locks", async (t) => {
+test("[W1] reading creates neither folders nor locks", async (t) => {
   const { store, folder } = await open(t);
   assert.deepEqual(await store.list(), []);
   assert.equal(await store.load("default"), null);

@@ -1,6 +1,6 @@
 /**
- * Random turns, edits and deaths at random places between the calls to the store, and in the middle of them. Each of them
- * is replayed by its seed: what holds after it is the contract of a transcript.
+ * Runs random turns and edits in processes that die at random points, between the calls to the store and during them. Each
+ * run can be repeated by its seed. The checks after it are the contract of a transcript.
  */
 import assert from "node:assert/strict";
 import { test } from "node:test";
@@ -22,7 +22,7 @@ import { createTranscripts, type Transcripts } from "./transcripts.ts";
 const id = "default";
 const dead = new AptoveError("storage_failed", "the process was killed");
 
-/** A store whose process dies after some calls that write: before the last of them, after it, or in the middle of an append. */
+/** Returns a store whose process dies at a certain write: before it, after it, or in the middle of an append. */
 function dyingStore(store: TranscriptStore, { writes, random }: { writes: number; random: Random }): TranscriptStore {
   let left = writes;
   const writing = async <T>(write: () => Promise<T>, tear?: () => Promise<unknown>): Promise<T> => {
@@ -59,12 +59,12 @@ class Simulation {
   readonly #random: Random;
   readonly #peopleEdit: boolean;
   readonly #store = memoryTranscripts();
-  readonly #said = new Conversations();
+  readonly #conversations = new Conversations();
   readonly #sessions: string[] = [];
-  /** Texts that a person wrote and nobody may lose: they are in a file, or a session began with them. */
+  /** Texts that a person wrote and that must not be lost: they are in a file, or a session began with them. */
   readonly #written: string[] = [];
   readonly #adopted: string[] = [];
-  /** Every name that a file was given. */
+  /** Every name that a file got. */
   readonly #names = new Set<string>();
   #time = 1;
 
@@ -90,7 +90,7 @@ class Simulation {
       await this.#checkPeople();
     }
     for (const session of this.#sessions) {
-      await this.#transcripts(Infinity).turnFinished(id, this.#said.say(session, asked("last", "one")));
+      await this.#transcripts(Infinity).turnFinished(id, this.#conversations.say(session, asked("last", "one")));
       await this.#checkSession(session);
     }
     for (const session of this.#sessions) await this.#checkSession(session);
@@ -98,7 +98,7 @@ class Simulation {
     if (!this.#peopleEdit) assert.ok([...this.#names].every((name) => !name.endsWith(".edited.md")));
   }
 
-  /** As one process has them, which dies in the middle of it, or not. */
+  /** Returns the transcripts of a new process, which may die after some writes. */
   #transcripts(writes = this.#random.chance(0.6) ? 1 + this.#random.below(9) : Infinity): Transcripts {
     const store = dyingStore(this.#store, { writes, random: this.#random });
     const report = (message: string, error?: unknown): void => {
@@ -112,33 +112,33 @@ class Simulation {
     if (session === undefined) return await this.#begin();
     const words = (): string => Array.from({ length: 3 }, () => this.#random.pick(pieces)).join("\n");
     const back = this.#random.chance(0.1)
-      ? (this.#said.again(this.#said.headOf(session) ?? "").parentTurnId ?? null)
+      ? (this.#conversations.again(this.#conversations.headOf(session) ?? "").parentTurnId ?? null)
       : undefined;
-    const turn = this.#said.say(session, this.#random.chance(0.1) ? [] : asked(words(), words()), back);
+    const turn = this.#conversations.say(session, this.#random.chance(0.1) ? [] : asked(words(), words()), back);
     await this.#transcripts().turnFinished(id, turn);
-    // Told once more, as after a restart that does not know whether it was.
+    // Reported again, as after a restart that does not know whether it was.
     if (this.#random.chance(0.2)) await this.#transcripts().turnFinished(id, turn);
   }
 
-  /** As the engine does, with a first turn. */
+  /** Begins a session with a first turn, as the engine does. */
   async #begin(): Promise<void> {
     const transcripts = this.#transcripts();
     const isDead = await survives(async () => {
       const standing = await transcripts.standing(id);
       let below: string | null = null;
-      if (standing.kind === "session") below = this.#said.headOf(standing.sessionId);
+      if (standing.kind === "session") below = this.#conversations.headOf(standing.sessionId);
       if (standing.kind === "edited") {
-        assert.ok(this.#peopleEdit, "what a crash left was taken for an edit");
-        const imported = this.#said.begin({ at: this.#time });
-        const turn = this.#said.say(imported, standing.messages);
+        assert.ok(this.#peopleEdit, "an incomplete write was taken for an edit");
+        const imported = this.#conversations.begin({ at: this.#time });
+        const turn = this.#conversations.say(imported, standing.messages);
         this.#sessions.push(imported);
         this.#adopted.push(...standing.messages.map(({ text }) => text));
         await standing.adopt(turn);
         below = turn.turnId;
       }
-      const session = this.#said.begin({ at: this.#time, below });
+      const session = this.#conversations.begin({ at: this.#time, below });
       this.#sessions.push(session);
-      await transcripts.turnFinished(id, this.#said.say(session, asked("first", "one")));
+      await transcripts.turnFinished(id, this.#conversations.say(session, asked("first", "one")));
     });
     if (isDead && this.#sessions.length === 0) await this.#begin();
   }
@@ -153,7 +153,7 @@ class Simulation {
       () => Buffer.from(`${mark} in no block`),
       () => Buffer.alloc(0),
     ])?.();
-    // What the person replaces is gone because they want it.
+    // A text that the person replaces is gone on purpose.
     for (const [at, old] of this.#written.entries())
       if (before.includes(old) && !written?.includes(old)) this.#written[at] = "";
     if (written?.includes(mark)) this.#written.push(mark);
@@ -168,7 +168,7 @@ class Simulation {
     const notes = parseNotes((await this.#store.read(id, transcriptNotesName))?.content ?? Buffer.from(""));
     assert.ok(notes !== null && noteOf(notes, session) !== null);
     const name = notes.current === session ? currentTranscriptName : asideTranscriptName(session);
-    assert.deepEqual(await this.#messages(name), this.#said.messagesOf(session));
+    assert.deepEqual(await this.#messages(name), this.#conversations.messagesOf(session));
   }
 
   async #messages(name: string): Promise<TranscriptMessage[]> {
@@ -181,11 +181,11 @@ class Simulation {
     const names = [currentTranscriptName, ...this.#sessions.map(asideTranscriptName), ...this.#names];
     const contents = await Promise.all(names.map(async (name) => (await this.#store.read(id, name))?.content ?? []));
     const all = [...contents.map((content) => Buffer.from(content).toString()), ...this.#adopted].join("\n");
-    for (const mark of this.#written) assert.ok(all.includes(mark), `what a person wrote is gone: ${mark}`);
+    for (const mark of this.#written) assert.ok(all.includes(mark), `a person's text is lost: ${mark}`);
   }
 }
 
-/** True: the process died. */
+/** Returns true if the process died. */
 async function survives(body: () => Promise<void>): Promise<boolean> {
   try {
     await body();
@@ -199,8 +199,8 @@ async function survives(body: () => Promise<void>): Promise<boolean> {
 const from = Number(process.env["APTOVE_SEED"] ?? 1);
 
 for (const people of [false, true]) {
-  const who = people ? "and people edit session.md" : "and nobody edits";
-  test(`[W4] [B3] wherever processes die ${who}, every turn is in its transcript once, in order, and no word is lost`, async () => {
+  const who = people ? "and people edit session.md" : "and no one edits";
+  test(`[W4] [B3] wherever processes die ${who}, every turn is in its transcript once, in order, and no text is lost`, async () => {
     for (let seed = from; seed < from + 60; seed += 1) {
       try {
         await new Simulation(seed, people).run(25);

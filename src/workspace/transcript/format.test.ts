@@ -68,7 +68,7 @@ test("[W4] a transcript is front matter and a block for each message, in plain M
   assert.deepEqual(parsed(expected), messages);
 });
 
-test("[W4] only a line that would read as the head of a block is escaped, by one backslash", () => {
+test("[W4] only a line that would be parsed as a heading is escaped, by one backslash", () => {
   const text = [
     "```markdown",
     "## System",
@@ -110,7 +110,7 @@ test("[W4] blank first and last lines are escaped, so that blank lines around a 
   }
 });
 
-/** Lines that a careless reader or writer would trip over. */
+/** Lines that a careless parser or renderer would get wrong. */
 const line = fc.oneof(
   fc.constantFrom(
     ...[
@@ -151,18 +151,18 @@ const text = fc
 const anyRole = fc.constantFrom("user" as const, "assistant" as const, "system" as const);
 const messages = fc.array(fc.record({ role: anyRole, text }, { noNullPrototype: true }), { maxLength: 6 });
 
-test("[W4] any text of any roles is read back byte for byte, in order", () => {
+test("[W4] messages with any text and any role are parsed back byte for byte, in order", () => {
   fc.assert(
-    fc.property(messages, (said) => {
-      const bytes = Buffer.from(renderTranscript(front, said));
-      assert.deepEqual(parsed(bytes), said);
-      assert.deepEqual(parsed(renderMessages(said)), said);
+    fc.property(messages, (conversation) => {
+      const bytes = Buffer.from(renderTranscript(front, conversation));
+      assert.deepEqual(parsed(bytes), conversation);
+      assert.deepEqual(parsed(renderMessages(conversation)), conversation);
     }),
     { numRuns: 500 },
   );
 });
 
-test("[W4] what is appended in pieces is what is written at once", () => {
+test("[W4] appended pieces equal one whole write", () => {
   fc.assert(
     fc.property(messages, messages, (first, second) => {
       const whole = renderTranscript(front, [...first, ...second]);
@@ -172,31 +172,33 @@ test("[W4] what is appended in pieces is what is written at once", () => {
 });
 
 test("[W4] an editor that writes CRLF everywhere changes nothing in a conversation without CR", () => {
-  const withoutCr = messages.map((said) => said.map((each) => ({ ...each, text: each.text.replaceAll("\r", "") })));
+  const withoutCr = messages.map((conversation) =>
+    conversation.map((each) => ({ ...each, text: each.text.replaceAll("\r", "") })),
+  );
   fc.assert(
-    fc.property(withoutCr, (said) => {
-      assert.deepEqual(parsed(`\ufeff${renderTranscript(front, said).replaceAll("\n", "\r\n")}`), said);
+    fc.property(withoutCr, (conversation) => {
+      assert.deepEqual(parsed(`\ufeff${renderTranscript(front, conversation).replaceAll("\n", "\r\n")}`), conversation);
     }),
   );
 });
 
-test("[W4] a file that ends anywhere gives the messages before that place, each with its role", () => {
-  const said = [user("one\n## System\n"), assistant("two"), user("three")];
-  const whole = renderMessages(said);
+test("[W4] a file that is cut anywhere gives the messages before the cut, each with its role", () => {
+  const conversation = [user("one\n## System\n"), assistant("two"), user("three")];
+  const whole = renderMessages(conversation);
   for (let end = 0; end <= whole.length; end += 1) {
     const result = parseTranscript(Buffer.from(whole.slice(0, end)));
     if (result.kind === "unreadable") continue;
-    assert.ok(result.messages.length <= said.length);
+    assert.ok(result.messages.length <= conversation.length);
     for (const [index, { role }] of result.messages.entries())
-      assert.equal(role, said[index]?.role, whole.slice(0, end));
+      assert.equal(role, conversation[index]?.role, whole.slice(0, end));
   }
 });
 
-test("[W4] lone surrogates, which have no UTF-8, become U+FFFD", () => {
+test("[W4] lone surrogates, which have no UTF-8 form, become U+FFFD", () => {
   assert.deepEqual(parsed(renderMessages([user("a\ud800b")])), [user("a\ufffdb")]);
 });
 
-test("[W5] what a person writes by hand is read as they mean it", () => {
+test("[W5] text that a person writes by hand is parsed as intended", () => {
   const expected = [user("  indented, then more\n\nand more"), assistant("Fine.")];
   const plain = "## User\n  indented, then more\n\nand more\n## Assistant\nFine.";
   const roomy = "\n\n## User\n\n\n  indented, then more\n\nand more\n\n \n\n##  assistant: \n\n\nFine.\n\n\n";
@@ -210,19 +212,19 @@ test("[W5] what a person writes by hand is read as they mean it", () => {
     assert.deepEqual(parsed(empty), []);
 });
 
-test("[W5] what cannot be read is told with its reason, never thrown", () => {
+test("[W5] an unreadable file is returned with its reason, never thrown", () => {
   assert.match(refused(Buffer.from([0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a])), /not UTF-8/);
   assert.match(refused(Buffer.concat([Buffer.from("## User\n\n"), Buffer.from("é").subarray(0, 1)])), /not UTF-8/);
   assert.match(refused("\n\nDear diary\n\n## User\n\nhi"), /^line 3 is before/);
   assert.match(refused("---\nprovider: x\n---\n\nDear diary"), /^line 5 is before/);
   assert.match(refused("just words"), /^line 1 is before/);
   assert.match(refused(Buffer.alloc(4_096)), /^line 1 is before/);
-  // Torn front matter, and a rule in a message: nothing before the rule is dropped in silence.
+  // The front matter is torn, and a message has a rule: the text before the rule is not dropped silently.
   assert.match(refused("---\nprovider: x\n\n## User\n\nhi\n\n---\n\nthere"), /front matter has no end/);
   assert.match(refused(Buffer.alloc(limits.transcriptBytesMax + 1, " ")), /at most 67108864/);
 });
 
-test("[W5] any bytes are a conversation or a reason", () => {
+test("[W5] any bytes give a conversation or a reason", () => {
   fc.assert(
     fc.property(fc.uint8Array({ maxLength: 64 }), text, (bytes, words) => {
       for (const content of [bytes, Buffer.from(words), Buffer.concat([Buffer.from("## User\n"), bytes])]) {
@@ -233,7 +235,7 @@ test("[W5] any bytes are a conversation or a reason", () => {
   );
 });
 
-test("[W4] megabytes of the lines that need most care take no more than their length", () => {
+test("[W4] megabytes of the hardest lines take time proportional to their length", () => {
   const long = 2_000_000;
   const texts = [
     " ".repeat(long),
@@ -242,11 +244,11 @@ test("[W4] megabytes of the lines that need most care take no more than their le
     "## User\n".repeat(long / 8),
     "##".padEnd(long),
   ];
-  // With the square of their length it would take hours.
+  // Quadratic time would take hours.
   assert.deepEqual(parsed(renderMessages(texts.map(user))), texts.map(user));
 });
 
-test("[W4] front matter says any provider and model, keeps what a person added, and decides nothing", () => {
+test("[W4] front matter holds any provider and model, keeps a person's lines, and decides nothing", () => {
   const odd = { ...front, provider: "", model: 'true: "a"\n---\n## User' };
   const rendered = renderTranscript(odd, [user("hi")]);
   assert.ok(rendered.startsWith('---\nmodel: "true: \\"a\\"\\n---\\n## User"\ncreated_at: 2026-'));

@@ -17,7 +17,7 @@ import { createTranscripts, type Transcripts } from "./transcripts.ts";
 const id = "default";
 
 class World {
-  readonly said = new Conversations();
+  readonly conversations = new Conversations();
   readonly reports: string[] = [];
   /** Names of files that were read or written whole. */
   readonly touched: string[] = [];
@@ -77,128 +77,149 @@ function watched(store: TranscriptStore, touched: string[]): TranscriptStore {
   };
 }
 
-/** A world in which one session has had a turn. */
+/** Returns a world with one session that has one turn. */
 async function begun() {
   const world = new World();
-  const session = world.said.begin();
-  await world.finish(world.said.say(session, asked("one", "1")));
+  const session = world.conversations.begin();
+  await world.finish(world.conversations.say(session, asked("one", "1")));
   return { world, session };
 }
 
 suite("a turn that finished", () => {
   test("[W4] is appended to session.md, which says where it comes from", async () => {
     const world = new World();
-    const session = world.said.begin({ at: Date.UTC(2026, 0, 2) });
-    await world.finish(world.said.say(session, asked("one", "1\n")), world.said.say(session, asked("## User", "2")));
+    const session = world.conversations.begin({ at: Date.UTC(2026, 0, 2) });
+    await world.finish(
+      world.conversations.say(session, asked("one", "1\n")),
+      world.conversations.say(session, asked("## User", "2")),
+    );
     const head = `---\nprovider: scripted\nmodel: model-1\ncreated_at: 2026-01-02T00:00:00.000Z\nsession: ${session}\n---\n`;
     const blocks = ["User\n\none", "Assistant\n\n1\n\\", "User\n\n\\## User", "Assistant\n\n2"];
     assert.equal(await world.text(), head + blocks.map((block) => `\n## ${block}\n`).join(""));
     assert.deepEqual(await world.transcripts.standing(id), { kind: "session", sessionId: session, warnings: [] });
   });
 
-  test("[W4] [K1] costs the same at turn 10 and at turn 1,000: nothing that was written is read", async () => {
+  test("[W4] [K1] costs the same at turn 10 and at turn 1,000: earlier text is not read", async () => {
     const { world, session } = await begun();
     for (let turn = 2; turn <= 1_000; turn += 1) {
       world.touched.length = 0;
-      await world.finish(world.said.say(session, asked(`${turn}`, `${turn}`)));
+      await world.finish(world.conversations.say(session, asked(`${turn}`, `${turn}`)));
       assert.deepEqual(world.touched, [transcriptNotesName, transcriptNotesName, transcriptNotesName]);
     }
-    assert.equal(world.said.earlierAsked, 0);
+    assert.equal(world.conversations.earlierAsked, 0);
     assert.ok(((await world.store.stat(id, transcriptNotesName))?.bytes ?? 0) < 1_000);
-    assert.deepEqual(await world.messages(), world.said.messagesOf(session));
+    assert.deepEqual(await world.messages(), world.conversations.messagesOf(session));
   });
 
-  test("[W4] has no block for a side that said nothing, and the next one goes on after it", async () => {
+  test("[W4] has no block for an empty message, and the next turn follows it", async () => {
     const { world, session } = await begun();
-    await world.finish(world.said.say(session, [{ role: "assistant", text: "done" }]), world.said.say(session, []));
-    await world.finish(world.said.say(session, asked("two", "2")));
+    await world.finish(
+      world.conversations.say(session, [{ role: "assistant", text: "done" }]),
+      world.conversations.say(session, []),
+    );
+    await world.finish(world.conversations.say(session, asked("two", "2")));
     assert.deepEqual(
       (await world.messages())?.map(({ text }) => text),
       ["one", "1", "done", "two", "2"],
     );
-    assert.equal(world.said.earlierAsked, 0);
+    assert.equal(world.conversations.earlierAsked, 0);
   });
 
-  test("[W4] is written once, however often and late it is told", async () => {
+  test("[W4] is written once, however often and late it is reported", async () => {
     const { world, session } = await begun();
-    const [first, second] = [world.said.headOf(session) ?? "", world.said.say(session, asked("two", "2"))];
-    await world.finish(second, second, world.said.again(first), world.said.say(session, asked("three", "3")), second);
-    assert.deepEqual(await world.messages(), world.said.messagesOf(session));
-    assert.equal(world.said.earlierAsked, 0);
+    const [first, second] = [
+      world.conversations.headOf(session) ?? "",
+      world.conversations.say(session, asked("two", "2")),
+    ];
+    await world.finish(
+      second,
+      second,
+      world.conversations.again(first),
+      world.conversations.say(session, asked("three", "3")),
+      second,
+    );
+    assert.deepEqual(await world.messages(), world.conversations.messagesOf(session));
+    assert.equal(world.conversations.earlierAsked, 0);
   });
 
-  test("[W4] brings those along that were missed before it", async () => {
+  test("[W4] also writes earlier turns that were missed", async () => {
     const { world, session } = await begun();
-    for (const text of ["two", "three"]) world.said.say(session, asked(text, text));
+    for (const text of ["two", "three"]) world.conversations.say(session, asked(text, text));
     const before = await world.text();
-    await world.finish(world.said.say(session, asked("four", "4")));
-    assert.deepEqual(await world.messages(), world.said.messagesOf(session));
+    await world.finish(world.conversations.say(session, asked("four", "4")));
+    assert.deepEqual(await world.messages(), world.conversations.messagesOf(session));
     assert.ok((await world.text())?.startsWith(before ?? "-"));
   });
 
-  test("[W4] that goes on from an earlier turn of its session leaves out what came after that", async () => {
+  test("[W4] that continues from an earlier turn of its session leaves out the turns after that one", async () => {
     const { world, session } = await begun();
-    const first = world.said.headOf(session);
-    await world.finish(world.said.say(session, asked("two", "2")), world.said.say(session, asked("zwei", "2"), first));
-    await world.finish(world.said.say(session, asked("three", "3")));
+    const first = world.conversations.headOf(session);
+    await world.finish(
+      world.conversations.say(session, asked("two", "2")),
+      world.conversations.say(session, asked("zwei", "2"), first),
+    );
+    await world.finish(world.conversations.say(session, asked("three", "3")));
     assert.deepEqual(
       (await world.messages())?.map(({ text }) => text),
       ["one", "1", "zwei", "2", "three", "3"],
     );
-    await world.finish(world.said.say(session, asked("again", "1"), null));
+    await world.finish(world.conversations.say(session, asked("again", "1"), null));
     assert.deepEqual(await world.messages(), asked("again", "1"));
     assert.equal(await world.store.stat(id, asideTranscriptName(session)), null);
   });
 
-  test("[W4] makes its session the one at session.md; the other one keeps its file aside", async () => {
+  test("[W4] makes its session the one in session.md; the other session's file is moved", async () => {
     const { world, session } = await begun();
-    const other = world.said.begin();
+    const other = world.conversations.begin();
     for (const text of ["a", "b", "c"]) {
-      await world.finish(world.said.say(other, asked(text, text)));
-      assert.deepEqual(await world.messages(), world.said.messagesOf(other));
-      assert.deepEqual(await world.messages(asideTranscriptName(session)), world.said.messagesOf(session));
-      await world.finish(world.said.say(session, asked(text, text)));
-      assert.deepEqual(await world.messages(), world.said.messagesOf(session));
-      assert.deepEqual(await world.messages(asideTranscriptName(other)), world.said.messagesOf(other));
+      await world.finish(world.conversations.say(other, asked(text, text)));
+      assert.deepEqual(await world.messages(), world.conversations.messagesOf(other));
+      assert.deepEqual(await world.messages(asideTranscriptName(session)), world.conversations.messagesOf(session));
+      await world.finish(world.conversations.say(session, asked(text, text)));
+      assert.deepEqual(await world.messages(), world.conversations.messagesOf(session));
+      assert.deepEqual(await world.messages(asideTranscriptName(other)), world.conversations.messagesOf(other));
     }
-    assert.equal(world.said.earlierAsked, 0);
+    assert.equal(world.conversations.earlierAsked, 0);
   });
 
-  test("[W3] of a fork begins with a copy of the file that it goes on from", async () => {
+  test("[W3] of a fork begins with a copy of its origin's file", async () => {
     const { world, session } = await begun();
-    const fork = world.said.begin({ at: 5, below: world.said.headOf(session) });
-    await world.finish(world.said.say(fork, asked("fork", "f")), world.said.say(session, asked("two", "2")));
-    assert.equal(world.said.earlierAsked, 0);
-    assert.deepEqual(await world.messages(asideTranscriptName(fork)), world.said.messagesOf(fork));
+    const fork = world.conversations.begin({ at: 5, below: world.conversations.headOf(session) });
+    await world.finish(
+      world.conversations.say(fork, asked("fork", "f")),
+      world.conversations.say(session, asked("two", "2")),
+    );
+    assert.equal(world.conversations.earlierAsked, 0);
+    assert.deepEqual(await world.messages(asideTranscriptName(fork)), world.conversations.messagesOf(fork));
     assert.match(
       (await world.text(asideTranscriptName(fork))) ?? "",
       new RegExp(`created_at: 1970-01-01T00:00:00.005Z\nsession: ${fork}\n`),
     );
-    assert.deepEqual(await world.messages(), world.said.messagesOf(session));
-    const late = world.said.begin({ below: world.said.headOf(fork) });
+    assert.deepEqual(await world.messages(), world.conversations.messagesOf(session));
+    const late = world.conversations.begin({ below: world.conversations.headOf(fork) });
     await world.store.remove(id, asideTranscriptName(fork));
-    await world.finish(world.said.say(late, asked("late", "l")));
-    assert.equal(world.said.earlierAsked, 1);
-    assert.deepEqual(await world.messages(), world.said.messagesOf(late));
+    await world.finish(world.conversations.say(late, asked("late", "l")));
+    assert.equal(world.conversations.earlierAsked, 1);
+    assert.deepEqual(await world.messages(), world.conversations.messagesOf(late));
   });
 
-  test("[W4] leaves the transcripts of the newest sessions, and none that a person changed is taken away", async () => {
+  test("[W4] keeps the transcripts of the newest sessions, and every one that a person changed", async () => {
     const { world, session } = await begun();
-    const sessions = Array.from({ length: limits.transcriptsMax }, () => world.said.begin());
+    const sessions = Array.from({ length: limits.transcriptsMax }, () => world.conversations.begin());
     const [changed = "", ...others] = sessions;
-    for (const each of sessions) await world.finish(world.said.say(each, asked(each, "x")));
+    for (const each of sessions) await world.finish(world.conversations.say(each, asked(each, "x")));
     assert.equal(await world.store.stat(id, asideTranscriptName(session)), null);
     await world.store.write(id, asideTranscriptName(changed), { content: Buffer.from("## User\n\nmine\n") });
-    const last = world.said.begin();
-    await world.finish(world.said.say(last, asked("last", "x")));
+    const last = world.conversations.begin();
+    await world.finish(world.conversations.say(last, asked("last", "x")));
     assert.deepEqual(await world.messages(asideTranscriptName(changed)), [{ role: "user", text: "mine" }]);
     for (const each of others)
-      assert.deepEqual(await world.messages(asideTranscriptName(each)), world.said.messagesOf(each));
-    await world.finish(world.said.say(session, asked("two", "2")));
-    assert.deepEqual(await world.messages(), world.said.messagesOf(session));
+      assert.deepEqual(await world.messages(asideTranscriptName(each)), world.conversations.messagesOf(each));
+    await world.finish(world.conversations.say(session, asked("two", "2")));
+    assert.deepEqual(await world.messages(), world.conversations.messagesOf(session));
   });
 
-  test("[W4] of any size leaves the notes small enough to be read again", async () => {
+  test("[W4] of any size keeps the notes small enough to be read again", async () => {
     const { world, session } = await begun();
     let largest = 0;
     const write = world.store.write.bind(world.store);
@@ -208,16 +229,16 @@ suite("a turn that finished", () => {
     };
     const most = limits.transcriptAppendCharactersMax - 100;
     for (const characters of [most, limits.transcriptAppendCharactersMax]) {
-      await world.finish(world.said.say(session, asked("long", "\0".repeat(characters))));
-      assert.deepEqual(await world.messages(), world.said.messagesOf(session));
+      await world.finish(world.conversations.say(session, asked("long", "\0".repeat(characters))));
+      assert.deepEqual(await world.messages(), world.conversations.messagesOf(session));
     }
     assert.ok(largest > most && largest < limits.transcriptBytesMax, `${largest}`);
-    assert.equal(world.said.earlierAsked, 1);
+    assert.equal(world.conversations.earlierAsked, 1);
   });
 
-  test("[W1] in what is no workspace is written nowhere, without a word", async () => {
+  test("[W1] outside of any workspace is written nowhere, without a report", async () => {
     const world = new World(memoryTranscripts({ has: () => false }));
-    const turn = world.said.say(world.said.begin(), asked("one", "1"));
+    const turn = world.conversations.say(world.conversations.begin(), asked("one", "1"));
     for (const workspaceId of ["default", "my laptop", ".."]) await world.transcripts.turnFinished(workspaceId, turn);
     assert.deepEqual(world.reports, []);
     const isUnknown = (error: unknown): boolean => error instanceof AptoveError && error.code === "workspace_unknown";
@@ -225,7 +246,7 @@ suite("a turn that finished", () => {
     await assert.rejects(world.transcripts.clear(id), isUnknown);
   });
 
-  test("[W4] that cannot be written is reported, and the next one makes up for it", async () => {
+  test("[W4] that cannot be written is reported, and the next turn writes it", async () => {
     const { world, session } = await begun();
     const broken = { ...world.store, locked: world.store.locked.bind(world.store) };
     broken.stat = () => Promise.reject(new AptoveError("storage_full", "no room"));
@@ -235,91 +256,97 @@ suite("a turn that finished", () => {
       now: () => 0,
       report: (message) => world.reports.push(message),
     });
-    await transcripts.turnFinished(id, world.said.say(session, asked("two", "2")));
+    await transcripts.turnFinished(id, world.conversations.say(session, asked("two", "2")));
     assert.equal(world.reports.length, 1);
     const unreadable = {
-      ...world.said.say(session, asked("three", "3")),
+      ...world.conversations.say(session, asked("three", "3")),
       earlier: () => Promise.reject(new AptoveError("blob_missing", "gone")),
     };
     await world.finish(unreadable);
     assert.equal(world.reports.length, 2);
-    await world.finish(world.said.say(session, asked("four", "4")));
-    assert.deepEqual(await world.messages(), world.said.messagesOf(session));
+    await world.finish(world.conversations.say(session, asked("four", "4")));
+    assert.deepEqual(await world.messages(), world.conversations.messagesOf(session));
   });
 });
 
 suite("a person's edit of session.md", () => {
-  test("[W5] is where the next session begins, and not a byte of it is changed", async () => {
+  test("[W5] is the start of the next session, and no byte of it is changed", async () => {
     const { world, session } = await begun();
     const file = "## User\n\nsomething else\n\n\n\n## assistant\nindeed";
     await world.edit(file);
     const standing = await world.edited();
     assert.deepEqual(standing.messages, asked("something else", "indeed"));
-    const imported = world.said.begin({ at: 2_000 });
-    await standing.adopt(world.said.say(imported, standing.messages));
+    const imported = world.conversations.begin({ at: 2_000 });
+    await standing.adopt(world.conversations.say(imported, standing.messages));
     assert.equal(await world.text(), file);
     assert.deepEqual(await world.transcripts.standing(id), { kind: "session", sessionId: imported, warnings: [] });
-    const next = world.said.begin({ at: 2_001, below: world.said.headOf(imported) });
-    await world.finish(world.said.say(next, asked("two", "2")));
+    const next = world.conversations.begin({ at: 2_001, below: world.conversations.headOf(imported) });
+    await world.finish(world.conversations.say(next, asked("two", "2")));
     assert.ok((await world.text())?.endsWith(`---\n${file}\n\n## User\n\ntwo\n\n## Assistant\n\n2\n`));
     assert.equal(await world.text(asideTranscriptName(imported)), file);
-    await world.finish(world.said.say(imported, asked("three", "3")), world.said.say(session, asked("x", "y")));
-    assert.deepEqual(await world.messages(asideTranscriptName(imported)), world.said.messagesOf(imported));
-    assert.deepEqual(await world.messages(), world.said.messagesOf(session));
+    await world.finish(
+      world.conversations.say(imported, asked("three", "3")),
+      world.conversations.say(session, asked("x", "y")),
+    );
+    assert.deepEqual(await world.messages(asideTranscriptName(imported)), world.conversations.messagesOf(imported));
+    assert.deepEqual(await world.messages(), world.conversations.messagesOf(session));
   });
 
-  test("[W5] waits at session.md while turns go on, which are written aside and never into it", async () => {
+  test("[W5] stays in session.md while turns continue, which are written to other files", async () => {
     const { world, session } = await begun();
-    const other = world.said.begin();
+    const other = world.conversations.begin();
     const file = `${await world.text()}\n## User\n\nand this\n`;
     await world.edit(file);
-    await world.finish(world.said.say(session, asked("two", "2")), world.said.say(other, asked("a", "b")));
+    await world.finish(
+      world.conversations.say(session, asked("two", "2")),
+      world.conversations.say(other, asked("a", "b")),
+    );
     world.touched.length = 0;
-    world.said.earlierAsked = 0;
-    await world.finish(world.said.say(session, asked("three", "3")));
+    world.conversations.earlierAsked = 0;
+    await world.finish(world.conversations.say(session, asked("three", "3")));
     assert.deepEqual(world.touched, [transcriptNotesName, transcriptNotesName, transcriptNotesName]);
-    assert.equal(world.said.earlierAsked, 0);
+    assert.equal(world.conversations.earlierAsked, 0);
     assert.equal(await world.text(), file);
-    assert.deepEqual(await world.messages(asideTranscriptName(session)), world.said.messagesOf(session));
-    assert.deepEqual(await world.messages(asideTranscriptName(other)), world.said.messagesOf(other));
+    assert.deepEqual(await world.messages(asideTranscriptName(session)), world.conversations.messagesOf(session));
+    assert.deepEqual(await world.messages(asideTranscriptName(other)), world.conversations.messagesOf(other));
     await world.edit(`${file}\n## User\n\nand that\n`);
-    await world.finish(world.said.say(session, asked("four", "4")));
+    await world.finish(world.conversations.say(session, asked("four", "4")));
     const standing = await world.edited();
     assert.deepEqual(
       standing.messages.slice(2).map(({ text }) => text),
       ["and this", "and that"],
     );
-    const imported = world.said.begin();
-    await standing.adopt(world.said.say(imported, standing.messages));
+    const imported = world.conversations.begin();
+    await standing.adopt(world.conversations.say(imported, standing.messages));
     assert.equal((await world.transcripts.standing(id)).kind, "session");
-    await world.finish(world.said.say(session, asked("five", "5")));
-    assert.deepEqual(await world.messages(), world.said.messagesOf(session));
-    assert.deepEqual(await world.messages(asideTranscriptName(imported)), world.said.messagesOf(imported));
+    await world.finish(world.conversations.say(session, asked("five", "5")));
+    assert.deepEqual(await world.messages(), world.conversations.messagesOf(session));
+    assert.deepEqual(await world.messages(asideTranscriptName(imported)), world.conversations.messagesOf(imported));
   });
 
-  test("[W5] that came while the session was begun is begun with next time", async () => {
+  test("[W5] during the start of a session is the start of the one after", async () => {
     const { world } = await begun();
     await world.edit("## User\n\nfirst thought\n");
     const standing = await world.edited();
     await world.edit("## User\n\nsecond thought\n");
-    const imported = world.said.begin();
-    await standing.adopt(world.said.say(imported, standing.messages));
+    const imported = world.conversations.begin();
+    await standing.adopt(world.conversations.say(imported, standing.messages));
     assert.deepEqual((await world.edited()).messages, [{ role: "user", text: "second thought" }]);
-    await world.finish(world.said.say(imported, asked("two", "2")));
+    await world.finish(world.conversations.say(imported, asked("two", "2")));
     assert.deepEqual(await world.messages(), [{ role: "user", text: "second thought" }]);
-    assert.deepEqual(await world.messages(asideTranscriptName(imported)), world.said.messagesOf(imported));
+    assert.deepEqual(await world.messages(asideTranscriptName(imported)), world.conversations.messagesOf(imported));
   });
 
-  test("[W5] in a workspace that has no session yet counts too", async () => {
+  test("[W5] in a workspace without a session is used too", async () => {
     const world = new World();
     await world.edit("");
     assert.deepEqual(await world.transcripts.standing(id), { kind: "empty", warnings: [] });
     await world.edit("## User\n\nby hand\n");
-    await world.finish(world.said.say(world.said.begin(), asked("one", "1")));
+    await world.finish(world.conversations.say(world.conversations.begin(), asked("one", "1")));
     assert.deepEqual((await world.edited()).messages, [{ role: "user", text: "by hand" }]);
   });
 
-  test("[W5] that changes nothing of what is said is none", async () => {
+  test("[W5] that changes no message is not an edit", async () => {
     const edits: ((file: string) => string)[] = [
       (file) => file.replaceAll("\n", "\r\n"),
       (file) => `\ufeff${file}\n\n\n`,
@@ -331,46 +358,55 @@ suite("a person's edit of session.md", () => {
       const text = edit((await world.text()) ?? "");
       await world.edit(text);
       assert.equal((await world.transcripts.standing(id)).kind, "session");
-      await world.finish(world.said.say(session, asked("two", "2")), world.said.say(session, asked("three", "3")));
+      await world.finish(
+        world.conversations.say(session, asked("two", "2")),
+        world.conversations.say(session, asked("three", "3")),
+      );
       assert.ok((await world.text())?.startsWith(text));
-      assert.deepEqual(await world.messages(), world.said.messagesOf(session));
+      assert.deepEqual(await world.messages(), world.conversations.messagesOf(session));
       assert.deepEqual(world.reports, []);
     }
   });
 
-  test("[W5] to nothing lets the next session begin empty, and older ones do not come back by themselves", async () => {
+  test("[W5] that empties the file lets the next session begin empty, and older sessions do not return to it", async () => {
     for (const empty of ["", "  \n\n", "---\nmodel: x\n---\n", "## User\n\n## Assistant\n", null]) {
       const { world, session } = await begun();
       if (empty === null) await world.store.remove(id, currentTranscriptName);
       else await world.edit(empty);
-      await world.finish(world.said.say(session, asked("two", "2")));
+      await world.finish(world.conversations.say(session, asked("two", "2")));
       assert.deepEqual(await world.transcripts.standing(id), { kind: "empty", warnings: [] });
-      assert.deepEqual(await world.messages(asideTranscriptName(session)), world.said.messagesOf(session));
-      const next = world.said.begin({ at: 1_001 });
-      await world.finish(world.said.say(next, asked("new", "n")), world.said.say(next, asked("newer", "n")));
-      assert.deepEqual(await world.messages(), world.said.messagesOf(next));
-      await world.finish(world.said.say(session, asked("three", "3")));
-      assert.deepEqual(await world.messages(), world.said.messagesOf(session));
+      assert.deepEqual(await world.messages(asideTranscriptName(session)), world.conversations.messagesOf(session));
+      const next = world.conversations.begin({ at: 1_001 });
+      await world.finish(
+        world.conversations.say(next, asked("new", "n")),
+        world.conversations.say(next, asked("newer", "n")),
+      );
+      assert.deepEqual(await world.messages(), world.conversations.messagesOf(next));
+      await world.finish(world.conversations.say(session, asked("three", "3")));
+      assert.deepEqual(await world.messages(), world.conversations.messagesOf(session));
     }
   });
 
-  test("[W5] to nothing that nobody looked at before the new session spoke is no hindrance to it", async () => {
+  test("[W5] that empties the file, unnoticed until a new session's turn, does not block that session", async () => {
     const { world, session } = await begun();
     await world.store.remove(id, currentTranscriptName);
-    const next = world.said.begin();
-    await world.finish(world.said.say(next, asked("new", "n")), world.said.say(session, asked("two", "2")));
-    await world.finish(world.said.say(next, asked("newer", "n")));
-    assert.deepEqual(await world.messages(), world.said.messagesOf(next));
-    assert.deepEqual(await world.messages(asideTranscriptName(session)), world.said.messagesOf(session));
+    const next = world.conversations.begin();
+    await world.finish(
+      world.conversations.say(next, asked("new", "n")),
+      world.conversations.say(session, asked("two", "2")),
+    );
+    await world.finish(world.conversations.say(next, asked("newer", "n")));
+    assert.deepEqual(await world.messages(), world.conversations.messagesOf(next));
+    assert.deepEqual(await world.messages(asideTranscriptName(session)), world.conversations.messagesOf(session));
   });
 
-  test("[W5] of a transcript aside is kept under another name, and the file made anew", async () => {
+  test("[W5] of another session's transcript is kept under another name, and the file is written again", async () => {
     const { world, session } = await begun();
-    const other = world.said.begin();
-    await world.finish(world.said.say(other, asked("a", "b")));
+    const other = world.conversations.begin();
+    await world.finish(world.conversations.say(other, asked("a", "b")));
     await world.store.write(id, asideTranscriptName(session), { content: Buffer.from("## User\n\nmine\n") });
-    await world.finish(world.said.say(session, asked("two", "2")));
-    assert.deepEqual(await world.messages(), world.said.messagesOf(session));
+    await world.finish(world.conversations.say(session, asked("two", "2")));
+    assert.deepEqual(await world.messages(), world.conversations.messagesOf(session));
     const kept = `sessions/${session}.19700101T000001.000Z.edited.md`;
     assert.deepEqual(await world.messages(kept), [{ role: "user", text: "mine" }]);
   });
@@ -384,33 +420,36 @@ suite("a session.md that cannot be read", () => {
   };
 
   for (const [name, content] of Object.entries(cases)) {
-    test(`[W5] is kept aside, warned of, and the next session begins empty (${name})`, async () => {
+    test(`[W5] is kept under another name with a warning, and the next session begins empty (${name})`, async () => {
       const { world, session } = await begun();
       await world.edit(content);
       const standing = await world.transcripts.standing(id);
       assert.equal(standing.kind, "empty");
       assert.match(standing.warnings.join("\n"), /kept as session\.19700101T000001\.000Z\.unreadable\.md/);
       assert.equal(world.reports.length, 1);
-      await world.finish(world.said.say(session, asked("two", "2")));
+      await world.finish(world.conversations.say(session, asked("two", "2")));
       await world.edit(content);
-      await world.finish(world.said.say(session, asked("three", "3")));
+      await world.finish(world.conversations.say(session, asked("three", "3")));
       for (const suffix of ["", "-2"]) {
         const kept = await world.store.read(id, `session.19700101T000001.000Z${suffix}.unreadable.md`);
         assert.deepEqual(Buffer.from(kept?.content ?? ""), Buffer.from(content));
       }
       assert.equal(await world.store.stat(id, currentTranscriptName), null);
-      assert.deepEqual(await world.messages(asideTranscriptName(session)), world.said.messagesOf(session));
+      assert.deepEqual(await world.messages(asideTranscriptName(session)), world.conversations.messagesOf(session));
       assert.deepEqual(await world.transcripts.standing(id), { kind: "empty", warnings: [] });
     });
   }
 
-  test("[W5] because it is too large is one, but not where it grew by turns and was left alone", async () => {
+  test("[W5] because it is too large counts, but not if it grew by turns alone", async () => {
     const { world, session } = await begun();
     const answer = "x".repeat(limits.transcriptBytesMax);
-    await world.finish(world.said.say(session, asked("long", answer)), world.said.say(session, asked("more", "m")));
+    await world.finish(
+      world.conversations.say(session, asked("long", answer)),
+      world.conversations.say(session, asked("more", "m")),
+    );
     const bytes = (await world.store.stat(id, currentTranscriptName))?.bytes ?? 0;
     assert.ok(bytes > limits.transcriptBytesMax);
-    // As a backup gives it back: the same, with other times.
+    // A backup restores the same file with other times.
     await world.edit(Buffer.alloc(bytes, "x"));
     assert.equal((await world.transcripts.standing(id)).kind, "session");
     await world.edit(Buffer.alloc(bytes + 1, "x"));
@@ -421,12 +460,12 @@ suite("a session.md that cannot be read", () => {
 });
 
 suite("what a crash left", () => {
-  test("[B3] of an append that was not noted is completed wherever it ends, with zeros behind or not", async () => {
+  test("[B3] of an append that was not noted is completed wherever it ends, with or without zeros after it", async () => {
     const { world: base, session } = await begun();
     const before = (await base.text()) ?? "";
     const notes = (await base.text(transcriptNotesName)) ?? "";
-    const missed = base.said.say(session, asked("zwei é", "## User\n\n2"));
-    const last = base.said.say(session, asked("three", "3"));
+    const missed = base.conversations.say(session, asked("zwei é", "## User\n\n2"));
+    const last = base.conversations.say(session, asked("three", "3"));
     const added = Buffer.from(renderMessages([...missed.messages, ...last.messages]));
     const zeros = Buffer.alloc(added.length);
     for (let end = 0; end <= added.length; end += 1) {
@@ -435,31 +474,31 @@ suite("what a crash left", () => {
         await world.edit(Buffer.concat([Buffer.from(before), tail]));
         await world.store.write(id, transcriptNotesName, { content: Buffer.from(notes) });
         await world.finish(last);
-        assert.deepEqual(await world.messages(), base.said.messagesOf(session), `cut at ${end}`);
+        assert.deepEqual(await world.messages(), base.conversations.messagesOf(session), `cut at ${end}`);
         assert.deepEqual(await world.transcripts.standing(id), { kind: "session", sessionId: session, warnings: [] });
         assert.deepEqual(world.reports, []);
       }
     }
   });
 
-  test("[W5] is told from what a person added", async () => {
+  test("[W5] is distinguished from a person's addition", async () => {
     const { world, session } = await begun();
     const file = `${await world.text()}\n## User\n\nand I say\n`;
     await world.edit(file);
-    await world.finish(world.said.say(session, asked("and I say this", "1")));
+    await world.finish(world.conversations.say(session, asked("and I say this", "1")));
     assert.equal(await world.text(), file);
     assert.equal((await world.edited()).messages.length, 3);
   });
 
-  test("[W5] of the notes, or their loss, makes session.md a file that somebody wrote", async () => {
+  test("[W5] of the notes, or their loss, makes session.md a person's file", async () => {
     for (const content of ["", "{", "[]", '{"version":1}', "\0\0\0\0", null]) {
       const { world, session } = await begun();
       if (content === null) await world.store.remove(id, transcriptNotesName);
       else await world.store.write(id, transcriptNotesName, { content: Buffer.from(content) });
       assert.deepEqual((await world.edited()).messages, asked("one", "1"));
       assert.equal(world.reports.length, content === null ? 0 : 1);
-      await world.finish(world.said.say(session, asked("two", "2")));
-      assert.deepEqual(await world.messages(asideTranscriptName(session)), world.said.messagesOf(session));
+      await world.finish(world.conversations.say(session, asked("two", "2")));
+      assert.deepEqual(await world.messages(asideTranscriptName(session)), world.conversations.messagesOf(session));
       assert.deepEqual((await world.edited()).messages, asked("one", "1"));
     }
   });
@@ -470,7 +509,7 @@ suite("what a crash left", () => {
     await world.store.write(id, transcriptNotesName, { content: Buffer.from('{"version":2}') });
     const isNewer = (error: unknown): boolean => error instanceof AptoveError && error.code === "data_newer";
     await assert.rejects(world.transcripts.standing(id), isNewer);
-    await world.finish(world.said.say(session, asked("two", "2")));
+    await world.finish(world.conversations.say(session, asked("two", "2")));
     assert.equal(world.reports.length, 1);
     assert.equal(await world.text(), before);
     assert.equal(await world.text(transcriptNotesName), '{"version":2}');
@@ -478,39 +517,39 @@ suite("what a crash left", () => {
 });
 
 suite("clearing and showing", () => {
-  test("[L2] clear puts the transcript aside, and the next session begins empty", async () => {
+  test("[L2] clear moves the transcript, and the next session begins empty", async () => {
     const { world, session } = await begun();
     await world.transcripts.clear(id);
     assert.deepEqual(await world.transcripts.standing(id), { kind: "empty", warnings: [] });
-    assert.deepEqual(await world.messages(asideTranscriptName(session)), world.said.messagesOf(session));
-    await world.finish(world.said.say(session, asked("two", "2")));
+    assert.deepEqual(await world.messages(asideTranscriptName(session)), world.conversations.messagesOf(session));
+    await world.finish(world.conversations.say(session, asked("two", "2")));
     assert.equal(await world.store.stat(id, currentTranscriptName), null);
-    assert.deepEqual(await world.messages(asideTranscriptName(session)), world.said.messagesOf(session));
-    assert.equal(world.said.earlierAsked, 0);
-    const next = world.said.begin({ at: world.now });
-    await world.finish(world.said.say(next, asked("new", "n")));
-    assert.deepEqual(await world.messages(), world.said.messagesOf(next));
+    assert.deepEqual(await world.messages(asideTranscriptName(session)), world.conversations.messagesOf(session));
+    assert.equal(world.conversations.earlierAsked, 0);
+    const next = world.conversations.begin({ at: world.now });
+    await world.finish(world.conversations.say(next, asked("new", "n")));
+    assert.deepEqual(await world.messages(), world.conversations.messagesOf(next));
     await world.transcripts.clear(id);
     await world.transcripts.clear(id);
-    assert.deepEqual(await world.messages(asideTranscriptName(next)), world.said.messagesOf(next));
+    assert.deepEqual(await world.messages(asideTranscriptName(next)), world.conversations.messagesOf(next));
   });
 
-  test("[L2] clear keeps what a person wrote under another name", async () => {
+  test("[L2] clear keeps a person's text under another name", async () => {
     const { world } = await begun();
     await world.edit("## User\n\nmine\n");
     await world.transcripts.clear(id);
-    await world.edit("nobody's");
+    await world.edit("Dear diary");
     await world.transcripts.clear(id);
     assert.equal(await world.text("session.19700101T000001.000Z.edited.md"), "## User\n\nmine\n");
-    assert.equal(await world.text("session.19700101T000001.000Z.unreadable.md"), "nobody's");
+    assert.equal(await world.text("session.19700101T000001.000Z.unreadable.md"), "Dear diary");
     assert.deepEqual(await world.transcripts.standing(id), { kind: "empty", warnings: [] });
   });
 
-  test("[L2] show tells what session.md holds, without reading what was not touched", async () => {
+  test("[L2] show describes session.md without reading an unchanged file", async () => {
     const world = new World();
     assert.deepEqual(await world.transcripts.show(id), { sessionId: null, messages: 0, bytes: 0, isEdited: false });
-    const session = world.said.begin();
-    await world.finish(world.said.say(session, asked("one", "1")));
+    const session = world.conversations.begin();
+    await world.finish(world.conversations.say(session, asked("one", "1")));
     const bytes = (await world.store.stat(id, currentTranscriptName))?.bytes;
     world.touched.length = 0;
     assert.deepEqual(await world.transcripts.show(id), { sessionId: session, messages: 2, bytes, isEdited: false });

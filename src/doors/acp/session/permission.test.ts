@@ -71,7 +71,7 @@ test("[P5] [P4] the user is not asked about a call that leads out of the folders
   assert.equal(outputs?.length, 4);
   for (const output of outputs.slice(0, 3))
     assert.match(output, /^failed: \S+ is not open to this session; its folders are: /);
-  assert.match(outputs[3] ?? "", /^failed: there is no none.txt/);
+  assert.match(outputs[3] ?? "", /^failed: none.txt does not exist/);
 });
 
 test("[P4] a permanent permission is stored for the workspace, across connections; a single one is not", async (t) => {

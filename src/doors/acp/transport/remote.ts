@@ -6,8 +6,12 @@
 import { AcpServer } from "@agentclientprotocol/sdk/experimental/server";
 import { AptoveError } from "../../../domain/errors.ts";
 import { limits as defaults } from "../../../domain/limits.ts";
-import { connectionFactory } from "./remote-connections.ts";
-import type { RemoteAcpOptions, RemoteLimits, RemoteClient } from "./remote-connections.ts";
+import {
+  connectionFactory,
+  type RemoteAcpOptions,
+  type RemoteLimits,
+  type RemoteClient,
+} from "./remote-connections.ts";
 import { httpConnections } from "./remote-http.ts";
 import { webSockets, type WebSocketHandshake } from "./remote-sockets.ts";
 

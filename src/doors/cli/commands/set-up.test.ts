@@ -229,7 +229,7 @@ test("[B2] [L1] a data folder of a newer version is refused by every command", a
 test("[L1] doctor reports a fault of a store once, with its fix, and which checks it prevents", async (t) => {
   const world = await cliWorld(t);
   const faults: [env: Record<string, string>, line: RegExp][] = [
-    [{ APTOVE_BLOBS_URL: "s3://ab/x" }, /^!! configuration +blobs.url: "ab" is no name of a bucket.*\n {3}fix: /m],
+    [{ APTOVE_BLOBS_URL: "s3://ab/x" }, /^!! configuration +blobs.url: "ab" is not a valid bucket name.*\n {3}fix: /m],
     [{ APTOVE_BLOBS_URL: "s3://bucket/x" }, /^!! stores .*blobs.region is missing.*\n {3}fix: /m],
     // No server listens there.
     [{ APTOVE_RECORDS_URL: "postgres://me@127.0.0.1:1/x" }, /^!! stores .*\n {3}fix: .*records.url/m],

@@ -71,7 +71,10 @@ test("[G1] [L1] context set, show, history and delete; what show prints is what 
   const mixed = await world.run(["context", "set", "conversation", "review", "--provider", "offline"]);
   assert.match(mixed.stderr, /^error: --provider is for agent contexts only \(usage\)\nfix: .*context set agent/);
   const configured = await world.run(["context", "delete", "conversation", "default"]);
-  assert.match(configured.stderr, /^error: the org keeps no conversation context "default"; one of the configuration/);
+  assert.match(
+    configured.stderr,
+    /^error: the org keeps no conversation context "default"; a context of the configuration/,
+  );
   await run("delete", "conversation", "review");
   const gone = await world.run(["context", "show", "conversation", "review"]);
   assert.match(gone.stderr, /there is no conversation context "review"/);

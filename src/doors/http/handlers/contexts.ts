@@ -2,11 +2,9 @@
 import { AptoveError } from "../../../domain/errors.ts";
 import { isoTime } from "../../../domain/ids.ts";
 import type { ContextEntry } from "../../../engine/engine.ts";
-import { contextFields, toFileKeys, toWireVersion } from "../../../protocol/context.ts";
-import type { WireContext } from "../../../protocol/context.ts";
+import { contextFields, toFileKeys, toWireVersion, type WireContext } from "../../../protocol/context.ts";
 import { withoutNullish } from "../../../protocol/given.ts";
-import { answer } from "./handler.ts";
-import type { HandlerDependencies, RouteHandlers } from "./handler.ts";
+import { answer, type HandlerDependencies, type RouteHandlers } from "./handler.ts";
 
 type ContextRoute =
   | "listContexts"

@@ -2,8 +2,7 @@
 import { isoTime } from "../../../domain/ids.ts";
 import { toWireDevice, toWirePairing } from "../../../protocol/device.ts";
 import { withoutNullish } from "../../../protocol/given.ts";
-import { answer } from "./handler.ts";
-import type { HandlerDependencies, RouteHandlers } from "./handler.ts";
+import { answer, type HandlerDependencies, type RouteHandlers } from "./handler.ts";
 
 type DeviceRoute = "listDevices" | "createPairingCode" | "getPairingCode" | "pairDevice" | "revokeDevice";
 

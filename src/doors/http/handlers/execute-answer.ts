@@ -1,13 +1,10 @@
 /** Builds the answer of the execute route from a stored turn. It is the same at any later time (H1). */
-import { AptoveError } from "../../../domain/errors.ts";
-import type { Warning } from "../../../domain/errors.ts";
-import { parseFileBundle } from "../../../domain/file-bundle.ts";
-import type { FileBundle } from "../../../domain/file-bundle.ts";
+import { AptoveError, type Warning } from "../../../domain/errors.ts";
+import { parseFileBundle, type FileBundle } from "../../../domain/file-bundle.ts";
 import type { Turn } from "../../../domain/turn.ts";
 import type { TurnReader } from "../../../engine/engine.ts";
 import type { ExecuteAnswer } from "../../../protocol/execute.ts";
-import { turnOutcome } from "../../../protocol/turn.ts";
-import type { TurnOutcome } from "../../../protocol/turn.ts";
+import { turnOutcome, type TurnOutcome } from "../../../protocol/turn.ts";
 import { toWireUsage } from "../../../protocol/values.ts";
 
 /** Throws `turn_not_finished` while the turn runs. */

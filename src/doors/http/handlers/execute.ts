@@ -4,10 +4,8 @@ import { AptoveError } from "../../../domain/errors.ts";
 import { streamKey } from "../../../domain/events.ts";
 import type { RunningTurn, TurnRequest } from "../../../engine/engine.ts";
 import { executeAnswerOf } from "./execute-answer.ts";
-import { answer } from "./handler.ts";
-import type { RouteCall, HandlerDependencies, RouteHandlers } from "./handler.ts";
-import { readExecuteRequest } from "../request/execute-request.ts";
-import type { ParsedExecuteRequest } from "../request/execute-request.ts";
+import { answer, type RouteCall, type HandlerDependencies, type RouteHandlers } from "./handler.ts";
+import { readExecuteRequest, type ParsedExecuteRequest } from "../request/execute-request.ts";
 import { runAnswer } from "./streams.ts";
 
 export function executeHandler(door: HandlerDependencies): RouteHandlers<"execute"> {

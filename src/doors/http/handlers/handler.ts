@@ -1,14 +1,14 @@
 /** The input and the output of a route's handler. */
 import type { Caller } from "../../../domain/caller.ts";
 import type { Engine } from "../../../engine/engine.ts";
-import { routes } from "../../../protocol/routes/routes.ts";
-import type {
-  AnswerOf,
-  ParamsOf,
-  QueryOf,
-  ReadBodyOf,
-  RouteSpec,
-  RouteTable,
+import {
+  routes,
+  type AnswerOf,
+  type ParamsOf,
+  type QueryOf,
+  type ReadBodyOf,
+  type RouteSpec,
+  type RouteTable,
 } from "../../../protocol/routes/routes.ts";
 import type { RouteName } from "../../../protocol/routes/paths.ts";
 import type { ReportFault } from "../problem-answer.ts";

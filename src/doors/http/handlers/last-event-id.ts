@@ -1,7 +1,6 @@
 /** Reads the position after which a listener wants events: the `Last-Event-ID` header, or `?after=` (V2). */
 import { AptoveError } from "../../../domain/errors.ts";
-import { parseEventId } from "../../../protocol/event-id.ts";
-import type { EventId } from "../../../protocol/event-id.ts";
+import { parseEventId, type EventId } from "../../../protocol/event-id.ts";
 
 /** Returns the id of the last event that the listener received. Null: from the beginning. The header wins over the query, because a reconnecting client sends it. */
 export function lastEventId(request: Request, after: string | undefined): EventId | null {

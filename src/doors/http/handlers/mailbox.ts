@@ -2,8 +2,7 @@
 import { limits } from "../../../domain/limits.ts";
 import { withoutNullish } from "../../../protocol/given.ts";
 import { toWireMessage } from "../../../protocol/mailbox.ts";
-import { answer } from "./handler.ts";
-import type { HandlerDependencies, RouteHandlers } from "./handler.ts";
+import { answer, type HandlerDependencies, type RouteHandlers } from "./handler.ts";
 import { startAndAnswer } from "./execute.ts";
 import { toParsedRequest } from "../request/execute-request.ts";
 

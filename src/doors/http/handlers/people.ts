@@ -3,8 +3,7 @@ import type { CreationCursor } from "../../../engine/engine.ts";
 import { withoutNullish, withoutUndefined } from "../../../protocol/given.ts";
 import { toWireKey } from "../../../protocol/key.ts";
 import { toWireAuditEntry, toWireOrg, toWireUser } from "../../../protocol/people.ts";
-import { answer } from "./handler.ts";
-import type { HandlerDependencies, RouteHandlers } from "./handler.ts";
+import { answer, type HandlerDependencies, type RouteHandlers } from "./handler.ts";
 import { formatCursor, parseCursor } from "./cursor.ts";
 import { sessionWriter } from "./wire-session.ts";
 

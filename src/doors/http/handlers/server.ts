@@ -3,8 +3,7 @@ import { runsTheServer } from "../../../domain/caller.ts";
 import type { Engine } from "../../../engine/engine.ts";
 import type { WireReadiness } from "../../../protocol/health.ts";
 import { openApiDocument } from "../../../protocol/routes/openapi.ts";
-import { answer } from "./handler.ts";
-import type { HandlerDependencies, RouteHandlers } from "./handler.ts";
+import { answer, type HandlerDependencies, type RouteHandlers } from "./handler.ts";
 
 type ServerRoute = "healthz" | "readyz" | "openapi";
 

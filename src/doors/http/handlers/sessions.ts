@@ -7,8 +7,7 @@ import type { Engine, SessionStart } from "../../../engine/engine.ts";
 import { withoutNullish, withoutUndefined } from "../../../protocol/given.ts";
 import { formatCursor, parseCursor } from "./cursor.ts";
 import { toWireTurn, toWireTurnSummary } from "../../../protocol/turn.ts";
-import { answer } from "./handler.ts";
-import type { HandlerDependencies, RouteHandlers } from "./handler.ts";
+import { answer, type HandlerDependencies, type RouteHandlers } from "./handler.ts";
 import { sessionWriter } from "./wire-session.ts";
 
 type SessionRoute =

@@ -4,12 +4,10 @@ import { AptoveError } from "../../../domain/errors.ts";
 import type { SequencedEvent } from "../../../domain/events.ts";
 import type { Turn } from "../../../domain/turn.ts";
 import type { Engine, RunningTurn } from "../../../engine/engine.ts";
-import { toAgUi } from "../../../protocol/ag-ui.ts";
-import type { RunIds } from "../../../protocol/ag-ui.ts";
+import { toAgUi, type RunIds } from "../../../protocol/ag-ui.ts";
 import { formatEventId } from "../../../protocol/event-id.ts";
 import type { HandlerDependencies, RouteHandlers, StreamListener } from "./handler.ts";
-import { eventStream, eventStreamHeaders } from "./event-stream.ts";
-import type { IdentifiedEvent } from "./event-stream.ts";
+import { eventStream, eventStreamHeaders, type IdentifiedEvent } from "./event-stream.ts";
 import { lastEventId, positionInTurn } from "./last-event-id.ts";
 
 export function streamHandlers(door: HandlerDependencies): RouteHandlers<"turnEvents" | "sessionEvents"> {

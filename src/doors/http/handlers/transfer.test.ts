@@ -178,5 +178,5 @@ test("[H2] [B3] over sockets a session goes from server to server; an export tha
   const turn = await door.engine.turns.get(door.admin, two.turnId);
   await door.deps.blobs.delete(turn.blobs.run ?? "");
   await assert.rejects(new Response(await from.sessions.export(one.sessionId)).text());
-  assert.ok(door.reports.some((report) => report.includes("an export broke off")));
+  assert.ok(door.reports.some((line) => line.includes("an export broke off")));
 });

@@ -4,8 +4,7 @@ import { AptoveError } from "../../../domain/errors.ts";
 import { limits } from "../../../domain/limits.ts";
 import { linesMediaType } from "../../../protocol/transfer.ts";
 import { bodyPieces, mediaType, requireMediaType } from "../request/body.ts";
-import { answer } from "./handler.ts";
-import type { RouteCall, HandlerDependencies, RouteHandlers } from "./handler.ts";
+import { answer, type RouteCall, type HandlerDependencies, type RouteHandlers } from "./handler.ts";
 import { bodyOfLines, bodyLines } from "../request/body-lines.ts";
 
 export function transferHandlers(door: HandlerDependencies): RouteHandlers<"exportSession" | "importSessions"> {

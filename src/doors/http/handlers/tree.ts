@@ -3,8 +3,7 @@ import type { Caller } from "../../../domain/caller.ts";
 import type { Session } from "../../../domain/session.ts";
 import { withoutNullish } from "../../../protocol/given.ts";
 import { toWireTurnSummary } from "../../../protocol/turn.ts";
-import { answer } from "./handler.ts";
-import type { RouteCall, HandlerDependencies, RouteHandlers } from "./handler.ts";
+import { answer, type RouteCall, type HandlerDependencies, type RouteHandlers } from "./handler.ts";
 import { sessionWriter } from "./wire-session.ts";
 
 type MarkRoute = "archiveSession" | "unarchiveSession" | "removeSession" | "restoreSession";

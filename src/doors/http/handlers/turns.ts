@@ -1,8 +1,7 @@
 /** Handlers for turns and their stored content (T4, D3). */
 import { toWireTurn, toWireTurnSummary } from "../../../protocol/turn.ts";
 import { executeAnswerOf } from "./execute-answer.ts";
-import { answer } from "./handler.ts";
-import type { HandlerDependencies, RouteHandlers } from "./handler.ts";
+import { answer, type HandlerDependencies, type RouteHandlers } from "./handler.ts";
 
 type TurnRoute =
   | "getTurn"

@@ -2,8 +2,7 @@
 import type { Caller } from "../../../domain/caller.ts";
 import type { Session } from "../../../domain/session.ts";
 import type { Engine } from "../../../engine/engine.ts";
-import { toWireSession } from "../../../protocol/session.ts";
-import type { WireSession } from "../../../protocol/session.ts";
+import { toWireSession, type WireSession } from "../../../protocol/session.ts";
 
 export interface SessionWriter {
   one(caller: Caller, session: Session): Promise<WireSession>;

@@ -3,12 +3,15 @@
  * files. All three become the same request to the engine.
  */
 import type { ActiveFile } from "../../../domain/active-file.ts";
-import { AptoveError } from "../../../domain/errors.ts";
-import type { ErrorCode } from "../../../domain/errors.ts";
+import { AptoveError, type ErrorCode } from "../../../domain/errors.ts";
 import type { ToolDefinition, ToolFeedback } from "../../../domain/tool.ts";
 import type { TurnRequest } from "../../../engine/engine.ts";
-import { executeQuerySchema, executeRequestSchema, toolDefinitionSchema } from "../../../protocol/execute.ts";
-import type { ExecuteRequest } from "../../../protocol/execute.ts";
+import {
+  executeQuerySchema,
+  executeRequestSchema,
+  toolDefinitionSchema,
+  type ExecuteRequest,
+} from "../../../protocol/execute.ts";
 import { withoutNullish } from "../../../protocol/given.ts";
 import { parseWithSchema } from "../../../protocol/parse.ts";
 import { z } from "zod";
