@@ -2,8 +2,14 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
 import { anyCharacter } from "../../testing/any-character.ts";
-import { parseBundleJson, parseFileBundle, planBundle } from "./file-bundle.ts";
-import type { CurrentFile, FileBundle, FileChange } from "./file-bundle.ts";
+import {
+  parseBundleJson,
+  parseFileBundle,
+  planBundle,
+  type CurrentFile,
+  type FileBundle,
+  type FileChange,
+} from "./file-bundle.ts";
 import { sha256 } from "./ids.ts";
 
 const oneFile = { path: "src/a.ts", operation: "create", content: "export {};\n" };

@@ -8,8 +8,9 @@ import {
   pairingCodeLength,
   pairingCodeText,
   shownPairingCode,
+  type Device,
+  type Pairing,
 } from "../../domain/device.ts";
-import type { Device, Pairing } from "../../domain/device.ts";
 import { AptoveError } from "../../domain/errors.ts";
 import { isId, newId, sha256 } from "../../domain/ids.ts";
 import { limits } from "../../domain/limits.ts";

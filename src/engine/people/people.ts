@@ -1,6 +1,5 @@
 /** Orgs and their users (H4). Admins change those of their own org. The operator of the data makes orgs. */
-import type { Caller, Org, User, UserPatch } from "../../domain/caller.ts";
-import { operatorId } from "../../domain/caller.ts";
+import { type Caller, type Org, type User, type UserPatch, operatorId } from "../../domain/caller.ts";
 import type { AuditAction } from "../../domain/audit.ts";
 import { AptoveError } from "../../domain/errors.ts";
 import { newId } from "../../domain/ids.ts";

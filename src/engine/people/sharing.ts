@@ -9,8 +9,7 @@ import type { SharedSession, SessionSharing } from "../engine.ts";
 import type { EngineDependencies } from "../dependencies.ts";
 import { userOfOrg } from "./people.ts";
 import { updateSession } from "../sessions/sessions.ts";
-import { changeableSession } from "../access/visible.ts";
-import { visibleSession } from "../access/visible.ts";
+import { changeableSession, visibleSession } from "../access/visible.ts";
 
 type Change = Parameters<SessionSharing["change"]>[2];
 

@@ -12,12 +12,7 @@ import { audited } from "../access/audit.ts";
 import { importMarks } from "../turn/kept/turn-blobs.ts";
 import type { EngineCore } from "../turn/live/engine-core.ts";
 import type { GarbageReport, PurgeReport, SessionGraph, SessionTree } from "../engine.ts";
-import { mayWrite } from "../access/visible.ts";
-import { isTheirs } from "../access/visible.ts";
-import { changeableSession } from "../access/visible.ts";
-import { visibleTurn } from "../access/visible.ts";
-import { maySee } from "../access/visible.ts";
-import { visibleSession } from "../access/visible.ts";
+import { mayWrite, isTheirs, changeableSession, visibleTurn, maySee, visibleSession } from "../access/visible.ts";
 
 export function tree(core: EngineCore): SessionTree {
   const noted = <T>(action: AuditAction, act: (caller: Caller, id: string) => Promise<T>) => {

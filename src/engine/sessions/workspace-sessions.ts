@@ -8,8 +8,7 @@ import { importConversation } from "../turn/import-conversation.ts";
 import type { EngineDependencies, WorkspaceParts } from "../dependencies.ts";
 import { ownsWorkspaces } from "../access/access.ts";
 import { createSession } from "./sessions.ts";
-import { mayWrite } from "../access/visible.ts";
-import { visibleSession } from "../access/visible.ts";
+import { mayWrite, visibleSession } from "../access/visible.ts";
 
 export function workspaceSessions(core: EngineCore): WorkspaceSessions {
   return {

@@ -11,10 +11,7 @@ import { noDelivery, repeatedMail, waitingMail } from "./mailbox-delivery.ts";
 import type { TurnPlacement } from "./prepare/turn-placement.ts";
 import { fireInstruction } from "./request/mailbox-block.ts";
 import type { ParentTurn } from "./prepare/turn-plan.ts";
-import { mayContinue } from "../access/visible.ts";
-import { continuableSession } from "../access/visible.ts";
-import { visibleTurn } from "../access/visible.ts";
-import { visibleSession } from "../access/visible.ts";
+import { mayContinue, continuableSession, visibleTurn, visibleSession } from "../access/visible.ts";
 import { readBlob, type OpeningBlob } from "./kept/turn-blobs.ts";
 import { inputAgain } from "./kept/kept-parts.ts";
 

@@ -11,8 +11,7 @@ import type { InputPart, PartRef, TurnPart } from "../../../domain/input-part.ts
 import type { State } from "../../../domain/lineage.ts";
 import type { Turn } from "../../../domain/turn.ts";
 import type { ModelCall } from "../../../providers/provider.ts";
-import { isReadable } from "./accepted-part.ts";
-import type { AcceptedPart } from "./accepted-part.ts";
+import { isReadable, type AcceptedPart } from "./accepted-part.ts";
 import type { KnownText } from "../request/recipe.ts";
 import { blobKeys, encodeBlob, readBlob } from "./turn-blobs.ts";
 

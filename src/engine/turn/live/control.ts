@@ -13,10 +13,7 @@ import type { TurnControl } from "../../../records/record-store.ts";
 import type { EngineCore } from "./engine-core.ts";
 import { keepsSessionBusy, type LiveTurn } from "./live-turn.ts";
 import { checkInstruction } from "../request/envelope.ts";
-import { mayWrite } from "../../access/visible.ts";
-import { mayContinue } from "../../access/visible.ts";
-import { visibleTurn } from "../../access/visible.ts";
-import { visibleSession } from "../../access/visible.ts";
+import { mayWrite, mayContinue, visibleTurn, visibleSession } from "../../access/visible.ts";
 
 export type ControlTarget = { turnId: string } | { sessionId: string };
 
