@@ -106,7 +106,10 @@ test("[W1] [W2] [L1] damage is reported with its file, and a damaged workspace c
   writeFileSync(join(world.dataDir, "bindings.toml"), "[bindings\n");
   const refused = await world.run(["workspace", "delete", id, "--yes"]);
   assert.equal(refused.exit, 1);
-  assert.match(refused.stderr, /bindings\.toml:1:\d+: .*; correct the file, or move it to another folder.* \(bindings_damaged\)/);
+  assert.match(
+    refused.stderr,
+    /bindings\.toml:1:\d+: .*; correct the file, or move it to another folder.* \(bindings_damaged\)/,
+  );
   writeFileSync(join(world.dataDir, "bindings.toml"), "");
   assert.equal((await world.run(["workspace", "delete", id, "--yes"])).exit, 0);
 });
