@@ -5,8 +5,19 @@
  * Only `fsync` runs on another thread. Opening, short writes, renaming and closing take microseconds in the page
  * cache, which is less than the hand-over to a thread costs. New files are 0600 and new folders 0700 (B6).
  */
-import { closeSync, createWriteStream, fsync, fsyncSync, mkdirSync, openSync } from "node:fs";
-import { renameSync, rmSync, write, writeFileSync, writeSync } from "node:fs";
+import {
+  closeSync,
+  createWriteStream,
+  fsync,
+  fsyncSync,
+  mkdirSync,
+  openSync,
+  renameSync,
+  rmSync,
+  write,
+  writeFileSync,
+  writeSync,
+} from "node:fs";
 import { dirname } from "node:path";
 import type { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";

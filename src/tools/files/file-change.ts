@@ -6,7 +6,7 @@ import { shownPath } from "../shown-text.ts";
 
 const linesAround = 3;
 
-export interface ProposedFileChange {
+export interface TextFileChange {
   /** The path as people and editors know it. */
   path: string;
   /** The old text. Null if the file is new. */
@@ -40,7 +40,7 @@ export function changeView({ verb, target, before, after }: ViewedChange): ToolC
 }
 
 /** Returns the change as a diff, never a part of it. A change that is too large is described by its size. */
-export function shownChange({ path, before, after }: ProposedFileChange): ShownFileChange {
+export function shownChange({ path, before, after }: TextFileChange): ShownFileChange {
   const region = before === null ? { oldText: null, newText: after, line: 1 } : differing(before, after);
   const { oldText, newText, line } = region;
   if ((oldText?.length ?? 0) + newText.length > limits.diffCharactersMax) {
