@@ -3,17 +3,9 @@ import assert from "node:assert/strict";
 import { existsSync, readdirSync, readFileSync, rmSync, truncateSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
-import { RequestError, type NewSessionRequest } from "@agentclientprotocol/sdk";
+import type { NewSessionRequest } from "@agentclientprotocol/sdk";
+import { requestErrorOf } from "./acp/request-error.ts";
 import { program, type AcpOptions, type AcpProcess, type Program } from "./program.ts";
-
-async function refused(request: Promise<unknown>): Promise<RequestError> {
-  const error: unknown = await request.then(
-    () => assert.fail("it was not refused"),
-    (thrown: unknown) => thrown,
-  );
-  assert.ok(error instanceof RequestError, String(error));
-  return error;
-}
 
 const phone: Partial<NewSessionRequest> = { _meta: { "aptove.dev/deviceId": "phone" } };
 
@@ -132,7 +124,7 @@ test("[W2] [W1] damaged bindings, and one that leads out, cost devices a clear e
   const agent = await world.acp();
   for (const damage of ["[bindings\nphone", '[bindings]\nphone = ".."\n', "\u0000\u0001"]) {
     writeFileSync(file, damage, { mode: 0o600 });
-    const { message, data } = await refused(agent.begin(phone));
+    const { message, data } = await requestErrorOf(agent.begin(phone));
     assert.match(message, /bindings\.toml.*correct it, or move it away/);
     assert.equal((data as { code: string }).code, "bindings_damaged");
     assert.equal((await agent.begin())._meta?.["aptove.dev/workspaceId"], "default");
@@ -148,7 +140,7 @@ test("[W7] [P1] a key for an unknown provider is told to the editor with its men
   const file = join(world.dataDir, "config.toml");
   writeFileSync(file, '[providers.opnai]\napi_key = "sk-of-nobody"\n', { mode: 0o600 });
   const agent = await world.acp();
-  const { message, data } = await refused(agent.begin());
+  const { message, data } = await requestErrorOf(agent.begin());
   assert.match(message, /config\.toml: providers\.opnai is not known; did you mean "providers\.openai"\?/);
   assert.equal((data as { code: string }).code, "config_invalid");
   rmSync(file);
@@ -162,7 +154,7 @@ test("[W7] [P1] a key for an unknown provider is told to the editor with its men
 test("[W1] [P1] a workspace that is none of ours is refused by aptove acp, and nothing is made of it", async (t) => {
   const world = await program(t);
   const agent = await world.acp({ args: ["--workspace", ".."] } satisfies AcpOptions);
-  const { message, data } = await refused(agent.begin());
+  const { message, data } = await requestErrorOf(agent.begin());
   assert.match(message, /"\.\." is neither "default" nor a UUID/);
   assert.equal((data as { code: string }).code, "workspace_invalid");
   assert.equal(await agent.leave(), 0);

@@ -2,10 +2,12 @@
  * An engine for tests: memory stores and the scripted provider unless a test brings others. Waits of the
  * engine itself (retries, grace) end at once, and the clock is the test's.
  */
+import assert from "node:assert/strict";
 import type { TestContext } from "node:test";
 import { memoryBlobs } from "../src/blobs/memory/memory-blobs.ts";
 import { localOrgId, type Caller } from "../src/domain/caller.ts";
 import { builtInModes, type AgentContext, type ConversationContext } from "../src/domain/context.ts";
+import type { TurnEvent } from "../src/domain/events.ts";
 import { newId } from "../src/domain/ids.ts";
 import { limits } from "../src/domain/limits.ts";
 import type { FinishedTurn } from "../src/domain/turn.ts";
@@ -125,4 +127,10 @@ export async function all<T>(items: AsyncIterable<T>): Promise<T[]> {
   const collected: T[] = [];
   for await (const item of items) collected.push(item);
   return collected;
+}
+
+/** Resolves when the turn has sent an event of this type. Fails if the turn ends before. */
+export async function untilEvent(running: RunningTurn, type: TurnEvent["type"]): Promise<void> {
+  for await (const { event } of running.events()) if (event.type === type) return;
+  assert.fail(`the turn ended before ${type}`);
 }

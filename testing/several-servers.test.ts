@@ -9,13 +9,12 @@ import { memoryBlobs } from "../src/blobs/memory/memory-blobs.ts";
 import { AptoveError } from "../src/domain/errors.ts";
 import type { SequencedEvent } from "../src/domain/events.ts";
 import { limits } from "../src/domain/limits.ts";
-import type { RunningTurn } from "../src/engine/engine.ts";
 import { memoryEventLog } from "../src/live/memory/memory-event-log.ts";
 import type { SessionCursor } from "../src/records/record-store.ts";
 import { openPostgresRecords } from "../src/records/sql/postgres/postgres.ts";
 import type { Tool } from "../src/tools/tool.ts";
 import { startCuttingProxy, type CuttingProxy } from "./cutting-proxy.ts";
-import { alice, all, testEngine, testRunner, type TestEngine, type TestEngineOptions } from "./engine.ts";
+import { alice, all, testEngine, testRunner, type TestEngine, type TestEngineOptions, untilEvent } from "./engine.ts";
 import { startPostgres, type TestPostgres } from "./postgres.ts";
 import { temporaryFolder } from "./temporary-folder.ts";
 
@@ -65,10 +64,6 @@ async function world(context: TestContext): Promise<World> {
   };
 }
 let schemas = 0;
-
-async function reach(running: RunningTurn, type: string): Promise<void> {
-  for await (const { event } of running.events()) if (event.type === type) return;
-}
 
 async function codeOf(asked: Promise<unknown>): Promise<{ code: string; turnId: unknown } | null> {
   try {
@@ -132,7 +127,7 @@ test("[R3] [V4] a turn that runs on one server is followed, steered and interrup
   );
 
   const endless = await here.start("wait for ever", { sessionId: running.sessionId });
-  await reach(endless, "text_delta");
+  await untilEvent(endless, "text_delta");
   assert.equal(await there.engine.turns.interrupt(alice, { sessionId: running.sessionId }), endless.turnId);
   const turn = await endless.finished;
   assert.equal(turn.status === "completed" && turn.stopReason, "interrupted");
@@ -186,7 +181,7 @@ test("[R4] [V2] a server that ends lets go of streams of turns that run elsewher
   const here = await start();
   const ending = await start();
   const running = await here.start("wait for ever");
-  await reach(running, "text_delta");
+  await untilEvent(running, "text_delta");
   const had: SequencedEvent[] = [];
   const following = (async () => {
     for await (const event of await ending.engine.turns.events(alice, running.turnId, { afterSeq: 0 })) {

@@ -4,7 +4,8 @@ import { spawnSync } from "node:child_process";
 import { randomBytes } from "node:crypto";
 import { suite, test } from "node:test";
 import { constants, crc32, zstdCompressSync, zstdDecompressSync } from "node:zlib";
-import { AptoveError, type ErrorCode } from "../domain/errors.ts";
+import { hasCode } from "../../testing/refusals.ts";
+import type { ErrorCode } from "../domain/errors.ts";
 import { limits } from "../domain/limits.ts";
 import { compressed } from "./compressed.ts";
 import { memoryBlobs } from "./memory/memory-blobs.ts";
@@ -34,12 +35,7 @@ async function assertDamaged(packed: Uint8Array, what: string): Promise<void> {
 }
 
 function isError(code: ErrorCode) {
-  return (error: unknown): boolean => {
-    assert.ok(error instanceof AptoveError);
-    assert.equal(error.code, code);
-    assert.match(error.detail, /turns\/1\/state\.json/);
-    return true;
-  };
+  return hasCode(code, /turns\/1\/state\.json/);
 }
 
 /** A blob whose trailer is right about its bytes and says `length` of its content. */

@@ -3,8 +3,8 @@ import { rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 import type { TestContext } from "node:test";
+import { rejectionOf } from "../../testing/refusals.ts";
 import { temporaryFolder } from "../../testing/temporary-folder.ts";
-import { AptoveError } from "../domain/errors.ts";
 import { mergeLayers, readSharedLayers } from "../configuration/configuration.ts";
 import { dataFolderAt } from "../configuration/data-folder.ts";
 import { fileWorkspaces } from "../workspace/files/file-workspaces.ts";
@@ -112,14 +112,7 @@ test("[W7] a provider that only a workspace configures is that workspace's", asy
 
 test("[W7] [W1] a damaged or wrong workspace is that workspace's matter alone, and mends with its file", async (t) => {
   const { of, base, write, store } = await world(t);
-  const fault = async (id: string): Promise<AptoveError> => {
-    const error: unknown = await of(id).then(
-      () => null,
-      (thrown: unknown) => thrown,
-    );
-    assert.ok(error instanceof AptoveError, String(error));
-    return error;
-  };
+  const fault = (id: string) => rejectionOf(of(id));
   const cases: [string, RegExp][] = [
     ["provder = 1", /provder is not known; did you mean "provider"\?/],
     ['provider = "gemini"', /provider must be "offline" or "openai" or "anthropic" or "google" or "work"$/],

@@ -2,7 +2,8 @@
 import assert from "node:assert/strict";
 import { once } from "node:events";
 import { suite, test, type TestContext } from "node:test";
-import { AptoveError } from "../domain/errors.ts";
+import { untilConnected } from "../../testing/live-log.ts";
+import { hasCode } from "../../testing/refusals.ts";
 import { newId } from "../domain/ids.ts";
 import type { WakeUps } from "./wake-ups.ts";
 
@@ -23,8 +24,8 @@ export function wakeUpsSuite(name: string, open: OpenWakeUpsForTest): void {
         there.on(topic, () => told.dispatchEvent(new Event("there"))),
         here.on(`${topic}-2`, () => others.push("another topic")),
       ];
-      await untilHearing(here);
-      await untilHearing(there);
+      await untilConnected(here);
+      await untilConnected(there);
       // A connection that came back wakes everybody.
       others.length = 0;
       for (const sender of [here, there]) {
@@ -43,7 +44,7 @@ export function wakeUpsSuite(name: string, open: OpenWakeUpsForTest): void {
       const count = (): void => void woken.push("counted");
       here.on("keys", () => void woken.push("ended"))();
       here.on("keys", count)();
-      await untilHearing(here);
+      await untilConnected(here);
       here.on("keys", count);
       here.on("keys", resolve);
       there.send("keys");
@@ -54,14 +55,10 @@ export function wakeUpsSuite(name: string, open: OpenWakeUpsForTest): void {
     test("[R3] what is no topic is refused", async (context) => {
       const [here] = await open(context);
       for (const topic of ["", "a b", "a'b", "A", "a,b", "x".repeat(101)]) {
-        const isRefused = (error: unknown): boolean => error instanceof AptoveError && error.code === "storage_failed";
+        const isRefused = hasCode("storage_failed");
         assert.throws(() => here.send(topic), isRefused);
         assert.throws(() => here.on(topic, () => undefined), isRefused);
       }
     });
   });
-}
-
-async function untilHearing(wakeUps: WakeUps): Promise<void> {
-  while (!wakeUps.isConnected()) await new Promise((resolve) => setTimeout(resolve, 1));
 }

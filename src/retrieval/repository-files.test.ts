@@ -4,8 +4,8 @@ import { mkdirSync, mkdtempSync, realpathSync, renameSync, rmSync, symlinkSync, 
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test, type TestContext } from "node:test";
+import { hasCode } from "../../testing/refusals.ts";
 import { temporaryFolder } from "../../testing/temporary-folder.ts";
-import { AptoveError } from "../domain/errors.ts";
 import { trackedFiles, WorkingCopy } from "./repository-files.ts";
 import { sampleRepository, type SampleRepository } from "./sample-repository.ts";
 
@@ -16,12 +16,7 @@ function repositoryFor(context: TestContext, files: Record<string, string>): Sam
 }
 
 async function isRefused(folder: string, words: RegExp): Promise<void> {
-  await assert.rejects(trackedFiles(folder), (error) => {
-    assert.ok(error instanceof AptoveError);
-    assert.equal(error.code, "repository_invalid");
-    assert.match(error.detail, words);
-    return true;
-  });
+  await assert.rejects(trackedFiles(folder), hasCode("repository_invalid", words));
 }
 
 test("[Q1] a folder without git is refused with the mend; so is one that is not there, or a file", async (context) => {

@@ -4,6 +4,7 @@
 import assert from "node:assert/strict";
 import { suite, test, type TestContext } from "node:test";
 import { setImmediate as nextRound } from "node:timers/promises";
+import { hasCode } from "../../testing/refusals.ts";
 import { AptoveError } from "../domain/errors.ts";
 import { limits } from "../domain/limits.ts";
 import { asideName, currentName, keptName, notesName, type TranscriptStore } from "./transcript-store.ts";
@@ -48,10 +49,6 @@ async function textOf(store: TranscriptStore, workspaceId: string, name: string)
   return content === null ? null : new TextDecoder().decode(content);
 }
 
-function isFault(code: string): (error: unknown) => boolean {
-  return (error) => error instanceof AptoveError && error.code === code;
-}
-
 function bytesTests(open: OpenForTest): void {
   test("[W4] gives back exactly the bytes that were written and appended, under every name", async (context) => {
     const { store, workspaceIds } = await open(context);
@@ -90,7 +87,7 @@ function bytesTests(open: OpenForTest): void {
     assert.deepEqual(await store.stat(id, aside), moved);
     assert.equal(await store.stat(id, currentName), null);
     await store.write(id, currentName, { content: bytesOf("two") });
-    await assert.rejects(store.move(id, currentName, aside), isFault("storage_failed"));
+    await assert.rejects(store.move(id, currentName, aside), hasCode("storage_failed"));
     await store.remove(id, aside);
     await assert.rejects(store.move(id, aside, keptName(aside, { at: 0, because: "edited", number: 1 })));
     assert.equal(await textOf(store, id, currentName), "two");
@@ -175,13 +172,13 @@ function nameTests(open: OpenForTest): void {
     wrong.push(`sessions/${"a".repeat(300)}.md`, "session.md\n");
     for (const name of wrong) {
       const content = bytesOf("x");
-      await assert.rejects(store.stat(id, name), isFault("storage_failed"), name);
-      await assert.rejects(store.read(id, name), isFault("storage_failed"));
-      await assert.rejects(store.write(id, name, { content }), isFault("storage_failed"));
-      await assert.rejects(store.append(id, name, { stamp: "", content }), isFault("storage_failed"));
-      await assert.rejects(store.move(id, currentName, name), isFault("storage_failed"));
-      await assert.rejects(store.move(id, name, currentName), isFault("storage_failed"));
-      await assert.rejects(store.remove(id, name), isFault("storage_failed"));
+      await assert.rejects(store.stat(id, name), hasCode("storage_failed"), name);
+      await assert.rejects(store.read(id, name), hasCode("storage_failed"));
+      await assert.rejects(store.write(id, name, { content }), hasCode("storage_failed"));
+      await assert.rejects(store.append(id, name, { stamp: "", content }), hasCode("storage_failed"));
+      await assert.rejects(store.move(id, currentName, name), hasCode("storage_failed"));
+      await assert.rejects(store.move(id, name, currentName), hasCode("storage_failed"));
+      await assert.rejects(store.remove(id, name), hasCode("storage_failed"));
     }
   });
 }
@@ -191,10 +188,10 @@ function workspaceTests(open: OpenForTest): void {
     const { store } = await open(context);
     for (const id of ["", "..", "../default", "Default", "default/", "0198c2a7-1111-7000-8000-000000000001", "a\0"]) {
       const body = (): Promise<never> => assert.fail("it was locked");
-      await assert.rejects(store.locked(id, body), isFault("workspace_invalid"), id);
-      await assert.rejects(store.read(id, currentName), isFault("workspace_invalid"));
-      await assert.rejects(store.write(id, currentName, { content: bytesOf("x") }), isFault("workspace_invalid"));
-      await assert.rejects(store.removeAll(id), isFault("workspace_invalid"));
+      await assert.rejects(store.locked(id, body), hasCode("workspace_invalid"), id);
+      await assert.rejects(store.read(id, currentName), hasCode("workspace_invalid"));
+      await assert.rejects(store.write(id, currentName, { content: bytesOf("x") }), hasCode("workspace_invalid"));
+      await assert.rejects(store.removeAll(id), hasCode("workspace_invalid"));
     }
   });
 
@@ -204,10 +201,10 @@ function workspaceTests(open: OpenForTest): void {
     const content = bytesOf("x");
     await assert.rejects(
       store.locked(missingId, () => assert.fail("it was locked")),
-      isFault("workspace_unknown"),
+      hasCode("workspace_unknown"),
     );
-    await assert.rejects(store.write(missingId, currentName, { content }), isFault("workspace_unknown"));
-    await assert.rejects(store.write(missingId, asideName(sessionId), { content }), isFault("workspace_unknown"));
+    await assert.rejects(store.write(missingId, currentName, { content }), hasCode("workspace_unknown"));
+    await assert.rejects(store.write(missingId, asideName(sessionId), { content }), hasCode("workspace_unknown"));
     assert.equal(await store.append(missingId, currentName, { stamp: "", content }), null);
     assert.equal(await store.stat(missingId, currentName), null);
     assert.equal(await store.read(missingId, notesName), null);
@@ -233,7 +230,7 @@ function lockTests(open: OpenForTest): void {
       const [id, from] = [workspaceIds[index % 2] ?? "", stores[index % 3 === 0 ? 1 : 0] ?? store];
       const fails = index === 4;
       const run = from.locked(id, () => body(id, fails));
-      await (fails ? assert.rejects(run, isFault("storage_failed")) : run.then((given) => assert.equal(given, id)));
+      await (fails ? assert.rejects(run, hasCode("storage_failed")) : run.then((given) => assert.equal(given, id)));
     });
     await Promise.all(runs);
   });

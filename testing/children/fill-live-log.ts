@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { AptoveError } from "../../src/domain/errors.ts";
+import { hasCode } from "../refusals.ts";
 import { newId } from "../../src/domain/ids.ts";
 import { fileEventLog } from "../../src/live/files/file-event-log.ts";
 import { eventOfNumber } from "./append-events.ts";
@@ -32,12 +32,6 @@ async function assertUnbroken(): Promise<number> {
   return events.length;
 }
 
-function isFull(error: unknown): boolean {
-  assert.ok(error instanceof AptoveError);
-  assert.equal(error.code, "storage_full");
-  return true;
-}
-
 await writeFile(join(disk, "ballast"), Buffer.alloc(200_000));
 let acknowledged = 0;
 const fill = async (): Promise<void> => {
@@ -46,12 +40,12 @@ const fill = async (): Promise<void> => {
     acknowledged = given;
   }
 };
-await assert.rejects(fill(), isFull);
+await assert.rejects(fill(), hasCode("storage_full"));
 assert.ok(acknowledged > 0, "the disk was too small to begin with");
 const whole = await assertUnbroken();
 assert.ok(whole >= acknowledged && whole < given);
 
-await assert.rejects(append(1), isFull);
+await assert.rejects(append(1), hasCode("storage_full"));
 assert.ok((await assertUnbroken()) < given);
 
 // As soon as there is room, the events that were held up come first.

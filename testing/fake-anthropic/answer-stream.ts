@@ -1,4 +1,5 @@
 /** An answer as the stream events of the Messages API, in Anthropic's order, and typed by Anthropic's types. */
+import { wordPieces } from "../fake-server/deliver.ts";
 import type {
   ContentBlock,
   ContentBlockParam,
@@ -160,25 +161,21 @@ function begun(block: Written): Written {
 function deltasOf(block: Written, text: string): RawContentBlockDelta[] {
   switch (block.type) {
     case "text":
-      return pieces(text).map((piece) => ({ type: "text_delta", text: piece }));
+      return wordPieces(text).map((piece) => ({ type: "text_delta", text: piece }));
     case "thinking":
       return [
-        ...pieces(text).map((piece) => ({ type: "thinking_delta" as const, thinking: piece })),
+        ...wordPieces(text).map((piece) => ({ type: "thinking_delta" as const, thinking: piece })),
         { type: "signature_delta", signature: block.signature },
       ];
     case "redacted_thinking":
       return [];
     case "tool_use":
       // The real one begins with an empty piece.
-      return ["", ...pieces(text)].map((piece) => ({ type: "input_json_delta", partial_json: piece }));
+      return ["", ...wordPieces(text)].map((piece) => ({ type: "input_json_delta", partial_json: piece }));
   }
 }
 
 /** Word by word, as a model would. */
-function pieces(text: string): string[] {
-  return text.match(/\S+\s*|\s+/g) ?? [];
-}
-
 function usageOf(blocks: readonly WrittenBlock[], { input }: AnswerFrame): Usage {
   const tokens = (some: readonly WrittenBlock[]): number => some.reduce((sum, { text }) => sum + tokensOf(text), 0);
   return {

@@ -2,12 +2,8 @@
  * A small strict validator that answers as Anthropic does: the path of the first fault, and what was expected. An
  * `object` lists every field that Anthropic's type has, so tsc says when the type has grown.
  */
+import { type Check, fieldPath, isObject } from "../fake-server/check.ts";
 import { Refusal } from "./refusal.ts";
-
-/** Throws a Refusal that names `at`, the path of the value. */
-export type Check = (value: unknown, at: string) => void;
-
-export const anything: Check = () => {};
 
 export const text: Check = (value, at) => {
   if (typeof value !== "string") throw fault(at, "Input should be a valid string");
@@ -44,22 +40,10 @@ export function oneOf(...values: readonly string[]): Check {
   };
 }
 
-export function nullable(check: Check): Check {
-  return (value, at) => {
-    if (value !== null) check(value, at);
-  };
-}
-
 export function listOf(check: Check): Check {
   return (value, at) => {
     if (!Array.isArray(value)) throw fault(at, "Input should be a valid list");
     value.forEach((item, index) => check(item, `${at}.${index}`));
-  };
-}
-
-export function textOr(check: Check): Check {
-  return (value, at) => {
-    if (typeof value !== "string") check(value, at);
   };
 }
 
@@ -71,11 +55,11 @@ export function object<T>(
   return (value, at) => {
     if (!isObject(value)) throw fault(at, "Input should be a valid dictionary");
     for (const name of required) {
-      if (value[name] === undefined) throw fault(join(at, name), "Field required");
+      if (value[name] === undefined) throw fault(fieldPath(at, name), "Field required");
     }
     for (const [name, field] of Object.entries(value)) {
-      if (!Object.hasOwn(fields, name)) throw fault(join(at, name), "Extra inputs are not permitted");
-      fields[name as keyof typeof fields](field, join(at, name));
+      if (!Object.hasOwn(fields, name)) throw fault(fieldPath(at, name), "Extra inputs are not permitted");
+      fields[name as keyof typeof fields](field, fieldPath(at, name));
     }
   };
 }
@@ -96,14 +80,6 @@ export function byType(checks: Record<string, Check>): Check {
   };
 }
 
-export function isObject(value: unknown): value is Record<string, unknown> {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
-}
-
 export function fault(at: string, what: string): Refusal {
   return new Refusal(`${at}: ${what}`);
-}
-
-function join(at: string, name: string): string {
-  return at === "" ? name : `${at}.${name}`;
 }

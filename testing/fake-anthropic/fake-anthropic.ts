@@ -4,14 +4,20 @@
  * can be told to fail in every way that matters. It records every request byte for byte.
  */
 import type { IncomingHttpHeaders } from "node:http";
-import { type Delivery, namedEvent, sendEvents, sendRaw, staySilent } from "../fake-server/deliver.ts";
-import { type CameRequest, type Fake, FakeServer, type FakeServerOptions } from "../fake-server/fake-server.ts";
+import { type Delivery, namedEvent, refusedWith, sendEvents, sendRaw, staySilent } from "../fake-server/deliver.ts";
+import {
+  type CameRequest,
+  type Fake,
+  FakeServer,
+  type FakeServerOptions,
+  parseJson,
+} from "../fake-server/fake-server.ts";
 import { streamAnswer } from "./answer-stream.ts";
 import { fault } from "./check.ts";
 import { checkConversation } from "./conversation-rules.ts";
 import { Prefix } from "./prefix.ts";
 import { Refusal } from "./refusal.ts";
-import { type FakeAnswer, type FakeReply, refused } from "./replies.ts";
+import { type FakeAnswer, type FakeReply } from "./replies.ts";
 import { checkFields, type MessagesBody } from "./request-rules.ts";
 import { type SeenConversation, seenConversation } from "./signed-thinking.ts";
 import { bindingBeta, checkThinking } from "./thinking-rules.ts";
@@ -75,7 +81,7 @@ class FakeAnthropicServer extends FakeServer<FakeRequest, FakeReply> implements 
       const refusal =
         error instanceof Refusal ? error : new Refusal(`The fake's script failed: ${String(error)}`, detail);
       request.refusal = refusal;
-      return (outgoing) => sendRaw(outgoing, refused(refusal));
+      return (outgoing) => sendRaw(outgoing, refusedWith(refusal));
     }
   }
 
@@ -93,7 +99,7 @@ class FakeAnthropicServer extends FakeServer<FakeRequest, FakeReply> implements 
   }
 
   #respond(request: FakeRequest): Delivery {
-    const body = parseJson(request.raw);
+    const body = parseJson(request.raw, (why) => new Refusal(`The request body is not valid JSON: ${why}`), wellFormed);
     checkFields(body);
     checkConversation(body);
     checkThinking(body, betasOf(request.headers));
@@ -148,15 +154,9 @@ function betasOf(headers: IncomingHttpHeaders): string[] {
 }
 
 /** Half a character is no JSON here, even as an escape. */
-function parseJson(raw: Buffer): unknown {
-  try {
-    return JSON.parse(raw.toString("utf8"), (_name, value: unknown) => {
-      if (typeof value === "string" && !value.isWellFormed()) throw new Refusal("no low surrogate in string");
-      return value;
-    });
-  } catch (error) {
-    throw new Refusal(`The request body is not valid JSON: ${error instanceof Error ? error.message : String(error)}`);
-  }
+function wellFormed(_name: string, value: unknown): unknown {
+  if (typeof value === "string" && !value.isWellFormed()) throw new Refusal("no low surrogate in string");
+  return value;
 }
 
 /** What the model does when nobody says otherwise: it repeats the last text of the last message. */

@@ -27,23 +27,8 @@ import type {
   ToolUseBlockParam,
   UserMessageParam,
 } from "@anthropic-ai/sdk/resources/messages/messages";
-import {
-  anything,
-  byType,
-  type Check,
-  fault,
-  flag,
-  integer,
-  isObject,
-  listOf,
-  matching,
-  nullable,
-  object,
-  oneOf,
-  record,
-  text,
-  textOr,
-} from "./check.ts";
+import { byType, fault, flag, integer, listOf, matching, object, oneOf, record, text } from "./check.ts";
+import { anything, type Check, isObject, nullable, textOr } from "../fake-server/check.ts";
 
 /** With what the beta adds to thinking. */
 export type MessagesBody = Omit<MessageCreateParamsBase, "thinking" | "user_profile_id" | "workspace_id"> & {

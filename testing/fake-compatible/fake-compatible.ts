@@ -3,10 +3,16 @@
  * server refuses, and can answer in the manners of many. It records every request byte for byte.
  */
 import { Refusal } from "../fake-openai/refusal.ts";
-import { type Delivery, sendEvents, sendRaw, staySilent } from "../fake-server/deliver.ts";
-import { type CameRequest, type Fake, FakeServer, type FakeServerOptions } from "../fake-server/fake-server.ts";
+import { type Delivery, refusedWith, sendEvents, sendRaw, staySilent } from "../fake-server/deliver.ts";
+import {
+  type CameRequest,
+  type Fake,
+  FakeServer,
+  type FakeServerOptions,
+  parseJson,
+} from "../fake-server/fake-server.ts";
 import { answerChunks } from "./answer-chunks.ts";
-import { type FakeAnswer, type FakeReply, modelMissing, refused } from "./replies.ts";
+import { type FakeAnswer, type FakeReply, modelMissing } from "./replies.ts";
 import { type ChatBody, type ChatMessage, checkChatBody } from "./request-rules.ts";
 
 export interface FakeCompatibleOptions extends FakeServerOptions {
@@ -68,7 +74,7 @@ class FakeCompatibleServer extends FakeServer<FakeRequest, FakeReply> implements
       const refusal =
         error instanceof Refusal ? error : new Refusal(`The fake's script failed: ${String(error)}`, { status: 500 });
       request.refusal = refusal;
-      return (outgoing) => sendRaw(outgoing, refused(refusal));
+      return (outgoing) => sendRaw(outgoing, refusedWith(refusal));
     }
   }
 
@@ -78,7 +84,7 @@ class FakeCompatibleServer extends FakeServer<FakeRequest, FakeReply> implements
   }
 
   #respond(request: FakeRequest): Delivery {
-    const body = parseJson(request.raw);
+    const body = parseJson(request.raw, () => new Refusal("invalid JSON"));
     checkChatBody(body);
     if (this.#models?.includes(body.model) === false) throw modelMissing(body.model);
     request.body = body;
@@ -93,14 +99,6 @@ class FakeCompatibleServer extends FakeServer<FakeRequest, FakeReply> implements
     if (body.stream !== true) throw new Refusal("This fake only streams.", { param: "stream" });
     const chunks = answerChunks(answer, { id: this.newId("chatcmpl"), newCallId: () => this.newId("call"), body });
     return (outgoing) => sendEvents(outgoing, chunks, { ...answer, delayMs: this.eventDelayMs });
-  }
-}
-
-function parseJson(raw: Buffer): unknown {
-  try {
-    return JSON.parse(raw.toString("utf8"));
-  } catch {
-    throw new Refusal("invalid JSON");
   }
 }
 

@@ -1,6 +1,6 @@
 /** What the fake can be told to answer, in the manners of several servers. */
 import { Refusal } from "../fake-openai/refusal.ts";
-import type { FakeRaw, FakeSilence, StreamPlan } from "../fake-server/deliver.ts";
+import { type FakeRaw, type FakeSilence, refusedWith, type StreamPlan } from "../fake-server/deliver.ts";
 
 export type FakeOutput =
   | { type: "text"; text: string }
@@ -30,10 +30,6 @@ export interface FakeAnswer extends StreamPlan {
 /** A text is the short form of an answer with one text. */
 export type FakeReply = string | FakeAnswer | FakeRaw | FakeSilence;
 
-export function refused(refusal: Refusal, headers: Record<string, string> = {}): FakeRaw {
-  return { status: refusal.status, headers, body: refusal.body };
-}
-
 /** As Ollama says it. */
 export function modelMissing(model: string): Refusal {
   return new Refusal(`model "${model}" not found, try pulling it first`, { status: 404, type: "not_found_error" });
@@ -54,5 +50,5 @@ export function modelLoading(): FakeRaw {
 /** `retryAfter` in seconds. */
 export function rateLimited(retryAfter?: string): FakeRaw {
   const refusal = new Refusal("Rate limit reached.", { status: 429, type: "requests", code: "rate_limit_exceeded" });
-  return refused(refusal, retryAfter === undefined ? {} : { "retry-after": retryAfter });
+  return refusedWith(refusal, retryAfter === undefined ? {} : { "retry-after": retryAfter });
 }

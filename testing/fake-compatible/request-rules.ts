@@ -3,22 +3,8 @@
  * nothing else), choices of tools are words (LM Studio), roles alternate (the templates of Mistral and Gemma), and
  * the arguments of earlier calls are objects (vLLM and Ollama parse them).
  */
-import {
-  anything,
-  byType,
-  type Check,
-  dataUrl,
-  decimal,
-  flag,
-  integer,
-  isObject,
-  listOf,
-  nullable,
-  object,
-  oneOf,
-  record,
-  text,
-} from "../fake-openai/check.ts";
+import { byType, dataUrl, decimal, flag, integer, listOf, object, oneOf, record, text } from "../fake-openai/check.ts";
+import { anything, type Check, isObject, nullable } from "../fake-server/check.ts";
 import { webImages } from "../media-rules.ts";
 import { Refusal } from "../fake-openai/refusal.ts";
 

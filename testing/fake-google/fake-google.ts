@@ -3,10 +3,16 @@
  * It refuses what the real one refuses, in its words; signs parts and wants the signatures back where they
  * belong; and can be told to fail in every way that matters. It records every request byte for byte.
  */
-import { type Delivery, sendEvents, sendRaw, staySilent } from "../fake-server/deliver.ts";
-import { type CameRequest, type Fake, FakeServer, type FakeServerOptions } from "../fake-server/fake-server.ts";
+import { type Delivery, refusedWith, sendEvents, sendRaw, staySilent } from "../fake-server/deliver.ts";
+import {
+  type CameRequest,
+  type Fake,
+  FakeServer,
+  type FakeServerOptions,
+  parseJson,
+} from "../fake-server/fake-server.ts";
 import { answerChunks } from "./answer-chunks.ts";
-import { GoogleRefusal, refused } from "./refusal.ts";
+import { GoogleRefusal } from "./refusal.ts";
 import { apiKeyInvalid, type FakeAnswer, type FakeReply } from "./replies.ts";
 import { checkGenerateBody, type GenerateBody } from "./request-rules.ts";
 
@@ -71,7 +77,7 @@ class FakeGoogleServer extends FakeServer<FakeRequest, FakeReply> implements Fak
           ? error
           : new GoogleRefusal(`The fake's script failed: ${String(error)}`, { status: 500 });
       request.refusal = refusal;
-      return (outgoing) => sendRaw(outgoing, refused(refusal));
+      return (outgoing) => sendRaw(outgoing, refusedWith(refusal));
     }
   }
 
@@ -96,7 +102,7 @@ class FakeGoogleServer extends FakeServer<FakeRequest, FakeReply> implements Fak
   }
 
   #respond(request: FakeRequest, model: string): Delivery {
-    const body = parseJson(request.raw);
+    const body = parseJson(request.raw, () => new GoogleRefusal("Invalid JSON payload received. Unexpected token."));
     checkGenerateBody(body, model);
     request.body = body;
     const reply = this.queuedReply() ?? this.#script(body);
@@ -110,14 +116,6 @@ class FakeGoogleServer extends FakeServer<FakeRequest, FakeReply> implements Fak
     const responseId = this.newId("response");
     const chunks = answerChunks(answer, { responseId, newCallId: () => this.newId("fc"), body, model });
     return (outgoing) => sendEvents(outgoing, chunks, { ...answer, delayMs: this.eventDelayMs });
-  }
-}
-
-function parseJson(raw: Buffer): unknown {
-  try {
-    return JSON.parse(raw.toString("utf8"));
-  } catch {
-    throw new GoogleRefusal("Invalid JSON payload received. Unexpected token.");
   }
 }
 

@@ -1,6 +1,6 @@
 /** What the fake can be told to answer. */
-import type { FakeRaw, FakeSilence, StreamPlan } from "../fake-server/deliver.ts";
-import { type Detail, GoogleRefusal, refused } from "./refusal.ts";
+import { type FakeRaw, type FakeSilence, refusedWith, type StreamPlan } from "../fake-server/deliver.ts";
+import { type Detail, GoogleRefusal } from "./refusal.ts";
 
 /** `signed`: the last part carries a signature; `apart`: an empty part after it does. */
 export type FakeOutput =
@@ -41,7 +41,7 @@ function exhausted(quotaId: string, retryDelay: string): FakeRaw {
     typed("Help", { links: [] }),
     typed("RetryInfo", { retryDelay }),
   ];
-  return refused(new GoogleRefusal(message, { status: 429, details }));
+  return refusedWith(new GoogleRefusal(message, { status: 429, details }));
 }
 
 /** `retryDelay` as Google writes it, for example `7.5s`. */
@@ -60,5 +60,5 @@ export function overloaded(): GoogleRefusal {
 
 export function contextTooLong(): FakeRaw {
   const message = "The input token count (1048577) exceeds the maximum number of tokens allowed (1048576).";
-  return refused(new GoogleRefusal(message));
+  return refusedWith(new GoogleRefusal(message));
 }

@@ -15,18 +15,8 @@ import type {
   Part,
   ThinkingConfig,
 } from "@google/genai";
-import {
-  anything,
-  type Check,
-  decimal,
-  flag,
-  integer,
-  listOf,
-  object,
-  oneOf,
-  record,
-  text,
-} from "../fake-openai/check.ts";
+import { decimal, flag, integer, listOf, object, oneOf, record, text } from "../fake-openai/check.ts";
+import { anything, type Check } from "../fake-server/check.ts";
 import { Refusal } from "../fake-openai/refusal.ts";
 import { checkConversation } from "./conversation-rules.ts";
 import { GoogleRefusal } from "./refusal.ts";

@@ -1,4 +1,5 @@
 /** An answer as the stream events of the Responses API, in OpenAI's order, and typed by OpenAI's types. */
+import { wordPieces } from "../fake-server/deliver.ts";
 import type {
   Response,
   ResponseCreateParams,
@@ -169,7 +170,7 @@ function messageEvents(item: ItemOf<"message">, place: Place): FakeEvent[] {
     if (part.type === "refusal") {
       return [
         { type: "response.content_part.added", ...at, part: { ...part, refusal: "" } },
-        ...pieces(part.refusal).map((delta): FakeEvent => ({ type: "response.refusal.delta", ...at, delta })),
+        ...wordPieces(part.refusal).map((delta): FakeEvent => ({ type: "response.refusal.delta", ...at, delta })),
         { type: "response.refusal.done", ...at, refusal: part.refusal },
         { type: "response.content_part.done", ...at, part },
       ];
@@ -182,7 +183,7 @@ function messageEvents(item: ItemOf<"message">, place: Place): FakeEvent[] {
     });
     return [
       { type: "response.content_part.added", ...at, part: { ...part, text: "" } },
-      ...pieces(part.text).map(delta),
+      ...wordPieces(part.text).map(delta),
       { type: "response.output_text.done", ...at, text: part.text, logprobs: [] },
       { type: "response.content_part.done", ...at, part },
     ];
@@ -194,7 +195,11 @@ function summaryEvents(item: ItemOf<"reasoning">, place: Place): FakeEvent[] {
     const at = { ...place, summary_index };
     return [
       { type: "response.reasoning_summary_part.added", ...at, part: { ...part, text: "" } },
-      ...pieces(part.text).map((delta): FakeEvent => ({ type: "response.reasoning_summary_text.delta", ...at, delta })),
+      ...wordPieces(part.text).map((delta): FakeEvent => ({
+        type: "response.reasoning_summary_text.delta",
+        ...at,
+        delta,
+      })),
       { type: "response.reasoning_summary_text.done", ...at, text: part.text },
       { type: "response.reasoning_summary_part.done", ...at, part },
     ];
@@ -208,16 +213,12 @@ function argumentEvents(item: ItemOf<"function_call">, place: Place): FakeEvent[
     delta: piece,
   });
   return [
-    ...pieces(item.arguments).map(delta),
+    ...wordPieces(item.arguments).map(delta),
     { type: "response.function_call_arguments.done", ...place, arguments: item.arguments },
   ];
 }
 
 /** Word by word, as a model would. */
-function pieces(text: string): string[] {
-  return text.match(/\S+\s*|\s+/g) ?? [];
-}
-
 /** About four characters are one token. */
 export function tokensOf(value: unknown): number {
   return Math.ceil(JSON.stringify(value).length / 4);

@@ -4,12 +4,18 @@
  * order; and can be told to fail in every way that matters. It records every request byte for byte.
  */
 import type { ResponseCreateParams, ResponseInputItem } from "openai/resources/responses/responses";
-import { type Delivery, namedEvent, sendEvents, sendRaw, staySilent } from "../fake-server/deliver.ts";
-import { type CameRequest, type Fake, FakeServer, type FakeServerOptions } from "../fake-server/fake-server.ts";
+import { type Delivery, namedEvent, refusedWith, sendEvents, sendRaw, staySilent } from "../fake-server/deliver.ts";
+import {
+  type CameRequest,
+  type Fake,
+  FakeServer,
+  type FakeServerOptions,
+  parseJson,
+} from "../fake-server/fake-server.ts";
 import { streamAnswer, tokensOf } from "./answer-stream.ts";
 import { embed } from "./embeddings.ts";
 import { Refusal } from "./refusal.ts";
-import { type FakeAnswer, type FakeReply, refused } from "./replies.ts";
+import { type FakeAnswer, type FakeReply } from "./replies.ts";
 import { checkEmbeddingsBody, checkResponsesBody } from "./request-rules.ts";
 import { type ForgottenForm, ResponseMemory } from "./response-memory.ts";
 
@@ -82,7 +88,7 @@ class FakeOpenAIServer extends FakeServer<FakeRequest, FakeReply> implements Fak
       const refusal =
         error instanceof Refusal ? error : new Refusal(`The fake's script failed: ${String(error)}`, { status: 500 });
       request.refusal = refusal;
-      return (outgoing) => sendRaw(outgoing, refused(refusal));
+      return (outgoing) => sendRaw(outgoing, refusedWith(refusal));
     }
   }
 
@@ -98,14 +104,14 @@ class FakeOpenAIServer extends FakeServer<FakeRequest, FakeReply> implements Fak
     const route = `${method} ${request.path}`;
     if (route === "POST /v1/responses") return this.#respond(request);
     if (route !== "POST /v1/embeddings") throw new Refusal(`Invalid URL (${route})`, { status: 404 });
-    const body = parseJson(request.raw);
+    const body = parseJson(request.raw, () => new Refusal("We could not parse the JSON body of your request."));
     checkEmbeddingsBody(body);
     const answer = embed(body);
     return (outgoing) => sendRaw(outgoing, { status: 200, body: answer });
   }
 
   #respond(request: FakeRequest): Delivery {
-    const body = parseJson(request.raw);
+    const body = parseJson(request.raw, () => new Refusal("We could not parse the JSON body of your request."));
     checkResponsesBody(body);
     request.body = body;
     const assembled = this.#memory.assemble(body);
@@ -134,14 +140,6 @@ class FakeOpenAIServer extends FakeServer<FakeRequest, FakeReply> implements Fak
     if (body.stream !== true) return (outgoing) => sendRaw(outgoing, { status: 200, body: response });
     const texts = events.map((event, number) => namedEvent({ ...event, sequence_number: number }));
     return (outgoing) => sendEvents(outgoing, texts, { ...answer, delayMs: this.eventDelayMs });
-  }
-}
-
-function parseJson(raw: Buffer): unknown {
-  try {
-    return JSON.parse(raw.toString("utf8"));
-  } catch {
-    throw new Refusal("We could not parse the JSON body of your request.");
   }
 }
 

@@ -12,19 +12,8 @@ import type {
   ResponseReasoningItem,
 } from "openai/resources/responses/responses";
 import { webImages } from "../media-rules.ts";
-import {
-  anything,
-  byType,
-  type Check,
-  dataUrl,
-  isObject,
-  listOf,
-  nullable,
-  object,
-  oneOf,
-  text,
-  textOr,
-} from "./check.ts";
+import { byType, dataUrl, listOf, object, oneOf, text } from "./check.ts";
+import { anything, type Check, isObject, nullable, textOr } from "../fake-server/check.ts";
 
 const type: Check = text;
 const status = nullable(oneOf("in_progress", "completed", "incomplete"));

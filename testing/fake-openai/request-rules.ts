@@ -11,22 +11,8 @@ import type {
   ToolChoiceFunction,
 } from "openai/resources/responses/responses";
 import type { Reasoning } from "openai/resources/shared";
-import {
-  anything,
-  byType,
-  type Check,
-  decimal,
-  flag,
-  integer,
-  isObject,
-  listOf,
-  nullable,
-  object,
-  oneOf,
-  record,
-  text,
-  textOr,
-} from "./check.ts";
+import { byType, decimal, flag, integer, listOf, object, oneOf, record, text } from "./check.ts";
+import { anything, type Check, isObject, nullable, textOr } from "../fake-server/check.ts";
 import { input } from "./input-rules.ts";
 import { Refusal } from "./refusal.ts";
 

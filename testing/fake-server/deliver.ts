@@ -36,6 +36,16 @@ export function sendRaw(outgoing: ServerResponse, { status, headers = {}, body }
   outgoing.end(isText ? body : JSON.stringify(body));
 }
 
+/** Answers a request with the error of a refusal. */
+export function refusedWith(refusal: { status: number; body: unknown }, headers: Record<string, string> = {}): FakeRaw {
+  return { status: refusal.status, headers, body: refusal.body };
+}
+
+/** Cuts a text after each word, as models stream it. */
+export function wordPieces(text: string): string[] {
+  return text.match(/\S+\s*|\s+/g) ?? [];
+}
+
 /** An event whose name is its type, as its whole text. */
 export function namedEvent(event: { type: string; [field: string]: unknown }): string {
   return `event: ${event.type}\ndata: ${JSON.stringify(event)}\n\n`;

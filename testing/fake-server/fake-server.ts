@@ -107,3 +107,16 @@ export abstract class FakeServer<Request extends CameRequest, Reply> implements 
     await deliver(outgoing);
   }
 }
+
+/** Parses a body as JSON. If it is not JSON, throws the error that the fake makes of the reason. */
+export function parseJson(
+  raw: Buffer,
+  errorFor: (reason: string) => Error,
+  revive?: (name: string, value: unknown) => unknown,
+): unknown {
+  try {
+    return JSON.parse(raw.toString("utf8"), revive);
+  } catch (error) {
+    throw errorFor(error instanceof Error ? error.message : String(error));
+  }
+}

@@ -6,7 +6,7 @@ import { syncBuiltinESMExports } from "node:module";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { suite, test, type TestContext } from "node:test";
-import { fileURLToPath } from "node:url";
+import { childPath } from "../../../testing/children/path.ts";
 import { blobOfKey } from "../../../testing/children/put-blobs.ts";
 import { runOnSmallDisk } from "../../../testing/small-disk.ts";
 import { temporaryFolder } from "../../../testing/temporary-folder.ts";
@@ -32,7 +32,6 @@ blobStoreSuite(
 );
 blobStoreSuite("blobs in files, compressed", openFiles(compressed));
 
-const child = (name: string): string => fileURLToPath(new URL(`../../../testing/children/${name}`, import.meta.url));
 const bytes = Buffer.from("bytes");
 
 /** A store, its folder, and an empty folder beside it that the store has no business in. */
@@ -159,15 +158,15 @@ suite("the files of blobs", () => {
   });
 
   test("[B3] a full disk is storage_full, and harms nothing that was acknowledged", (context) =>
-    runOnSmallDisk(context, child("fill-blobs.ts"), "size=300k"));
+    runOnSmallDisk(context, childPath("fill-blobs.ts"), "size=300k"));
 
   test("[B3] a disk without room for another file is storage_full too", (context) =>
-    runOnSmallDisk(context, child("fill-blobs.ts"), "size=380k,nr_inodes=30"));
+    runOnSmallDisk(context, childPath("fill-blobs.ts"), "size=380k,nr_inodes=30"));
 });
 
 /** Runs the writing child, kills it after so many acknowledgements, and gives the keys that were acknowledged. */
 async function acksUntilKilled(folder: string, firstVersion: number, acks: number): Promise<string[]> {
-  const writer = spawn(process.execPath, [child("put-blobs.ts"), folder, String(firstVersion)], {
+  const writer = spawn(process.execPath, [childPath("put-blobs.ts"), folder, String(firstVersion)], {
     stdio: ["ignore", "pipe", "inherit"],
   });
   const acknowledged: string[] = [];

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { alice, all, testEngine, testParts, testRunner } from "../../../testing/engine.ts";
+import { alice, all, testEngine, testParts, testRunner, untilEvent } from "../../../testing/engine.ts";
 import type { BlobStore } from "../../blobs/blob-store.ts";
 import { memoryBlobs } from "../../blobs/memory/memory-blobs.ts";
 import { AptoveError } from "../../domain/errors.ts";
@@ -11,13 +11,8 @@ import { wrapMethods } from "../../records/wrap-methods.ts";
 import { noObserver, type Note } from "../../telemetry/observer.ts";
 import type { Tool } from "../../tools/tool.ts";
 import { createEngine } from "../create-engine.ts";
-import type { RunningTurn } from "../engine.ts";
 
 const never = new Promise<void>(() => {});
-
-async function reach(running: RunningTurn, type: string): Promise<void> {
-  for await (const { event } of running.events()) if (event.type === type) return;
-}
 
 /** An engine that dies in the middle of an answer: nobody closes it, and from then on it counts as dead. */
 async function crashed() {
@@ -32,7 +27,7 @@ async function crashed() {
   const first = await engine.turns.run(alice, { instruction: "one" });
   await first.finished;
   const cut = await engine.turns.run(alice, { instruction: "two", sessionId: first.sessionId });
-  await reach(cut, "text_delta");
+  await untilEvent(cut, "text_delta");
   const runOut = (): void => void (stores.ahead += limits.leaseMs);
   return { deps, engine, cut, die: () => void dead.add(deps.runner.id), runOut };
 }

@@ -4,7 +4,7 @@ import { once } from "node:events";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { test, type TestContext } from "node:test";
-import { fileURLToPath } from "node:url";
+import { childPath } from "../../../testing/children/path.ts";
 import { toolWorld, type ToolWorld } from "../../../testing/tool-world.ts";
 import { limits } from "../../domain/limits.ts";
 import type { CommandRequest } from "../session-tools.ts";
@@ -165,7 +165,7 @@ test("[P5] a command does not outlive a program that was killed", posix, async (
 
 /** Another process, in which a command runs. */
 async function programWithCommand(t: TestContext, world: ToolWorld, command: string) {
-  const file = fileURLToPath(new URL("../../../testing/children/run-command.ts", import.meta.url));
+  const file = childPath("run-command.ts");
   const child = spawn(process.execPath, [file, world.folder, command], { stdio: "ignore" });
   t.after(() => child.kill("SIGKILL"));
   await once(child, "spawn");

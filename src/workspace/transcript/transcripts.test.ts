@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { suite, test } from "node:test";
 import { asked, Conversations } from "../../../testing/conversations.ts";
+import { hasCode } from "../../../testing/refusals.ts";
 import { AptoveError } from "../../domain/errors.ts";
 import { limits } from "../../domain/limits.ts";
 import type { TranscribedTurn, TranscriptMessage } from "../../domain/transcript.ts";
@@ -214,7 +215,7 @@ suite("a turn that finished", () => {
     const turn = world.said.say(world.said.begin(), asked("one", "1"));
     for (const workspaceId of ["default", "my laptop", ".."]) await world.transcripts.turnFinished(workspaceId, turn);
     assert.deepEqual(world.reports, []);
-    const isUnknown = (error: unknown): boolean => error instanceof AptoveError && error.code === "workspace_unknown";
+    const isUnknown = hasCode("workspace_unknown");
     await assert.rejects(world.transcripts.standing(id), isUnknown);
     await assert.rejects(world.transcripts.clear(id), isUnknown);
   });
@@ -462,7 +463,7 @@ suite("what a crash left", () => {
     const { world, session } = await begun();
     const before = await world.text();
     await world.store.write(id, notesName, { content: Buffer.from('{"version":2}') });
-    const isNewer = (error: unknown): boolean => error instanceof AptoveError && error.code === "data_newer";
+    const isNewer = hasCode("data_newer");
     await assert.rejects(world.transcripts.standing(id), isNewer);
     await world.finish(world.said.say(session, asked("two", "2")));
     assert.equal(world.reports.length, 1);

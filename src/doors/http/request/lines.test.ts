@@ -3,6 +3,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
 import { all } from "../../../../testing/engine.ts";
+import { hasCode } from "../../../../testing/refusals.ts";
 import { AptoveError } from "../../../domain/errors.ts";
 import { lineStream, readLines } from "./lines.ts";
 
@@ -33,19 +34,13 @@ test("[H5] a line over its limit is refused before it is whole, and one of the l
   const endless = async function* () {
     for (;;) yield (((taken += 1), Buffer.from("abc")));
   };
-  await assert.rejects(
-    all(readLines(endless(), 10)),
-    (error) => error instanceof AptoveError && error.code === "body_too_large" && /line 1 /.test(error.detail),
-  );
+  await assert.rejects(all(readLines(endless(), 10)), hasCode("body_too_large", /line 1 /));
   assert.equal(taken, 4);
 });
 
 test("[H3] bytes that are not UTF-8 are refused by the number of their line", async () => {
   const bytes = Buffer.concat([Buffer.from("a\nb"), Uint8Array.of(0xff), Buffer.from("\nc")]);
-  await assert.rejects(
-    all(readLines(pieces(bytes, []), 10)),
-    (error) => error instanceof AptoveError && error.code === "import_invalid" && /line 2 /.test(error.detail),
-  );
+  await assert.rejects(all(readLines(pieces(bytes, []), 10)), hasCode("import_invalid", /line 2 /));
 });
 
 test("[H5] an answer of lines is read no faster than it is taken, and ends with its reader", async () => {
