@@ -1,45 +1,34 @@
 /** The fake refuses what the real endpoint refuses, and streams as it does. */
 import assert from "node:assert/strict";
 import { test, type TestContext } from "node:test";
+import { closedAfter, post, type PostedAnswer } from "../fake-server/posted.ts";
 import { type FakeAnthropic, startFakeAnthropic } from "./fake-anthropic.ts";
 import { rateLimited } from "./replies.ts";
 
 const apiKey = "sk-ant-fake-0123456789";
 
 async function started(context: TestContext): Promise<FakeAnthropic> {
-  const fake = await startFakeAnthropic({ apiKey, tag: "t" });
-  context.after(() => fake.close());
-  return fake;
-}
-
-interface Answer {
-  status: number;
-  headers: Headers;
-  text: string;
+  return closedAfter(context, await startFakeAnthropic({ apiKey, tag: "t" }));
 }
 
 const version = { "anthropic-version": "2026-10-21" };
 
-async function post(fake: FakeAnthropic, body: unknown, headers: Record<string, string> = {}): Promise<Answer> {
-  const response = await fetch(`${fake.url}/v1/messages`, {
-    method: "POST",
-    headers: { "x-api-key": apiKey, ...version, "content-type": "application/json", ...headers },
-    body: typeof body === "string" ? body : JSON.stringify(body),
-  });
-  return { status: response.status, headers: response.headers, text: await response.text() };
+async function send(fake: FakeAnthropic, body: unknown, headers: Record<string, string> = {}): Promise<PostedAnswer> {
+  const usual = { "x-api-key": apiKey, ...version, "content-type": "application/json" };
+  return await post(`${fake.url}/v1/messages`, body, { ...usual, ...headers });
 }
 
 /** The status and the words of a refusal. */
 async function refused(fake: FakeAnthropic, body: unknown, headers?: Record<string, string>): Promise<string> {
-  const { status, text } = await post(fake, body, headers);
+  const { status, text } = await send(fake, body, headers);
   assert.notEqual(status, 200, `it takes ${JSON.stringify(body)}`);
   const { type, error } = JSON.parse(text) as { type: string; error: { type: string; message: string } };
   assert.equal(type, "error");
   return `${status} ${error.type} ${error.message}`;
 }
 
-async function accepted(fake: FakeAnthropic, body: unknown, headers?: Record<string, string>): Promise<Answer> {
-  const answer = await post(fake, body, headers);
+async function accepted(fake: FakeAnthropic, body: unknown, headers?: Record<string, string>): Promise<PostedAnswer> {
+  const answer = await send(fake, body, headers);
   assert.equal(answer.status, 200, answer.text);
   return answer;
 }
@@ -276,7 +265,7 @@ test("a stream has the real one's events in its order, each named by its type", 
 test("it can be told to refuse, and keeps what it was sent", async (context) => {
   const fake = await started(context);
   fake.next(rateLimited("7"));
-  const answer = await post(fake, plain);
+  const answer = await send(fake, plain);
   assert.deepEqual([answer.status, answer.headers.get("retry-after")], [429, "7"]);
   assert.equal(fake.requests[0]?.raw.toString(), JSON.stringify(plain));
   assert.match(await refused(fake, {}), /model: Field required/);

@@ -2,34 +2,28 @@
 import assert from "node:assert/strict";
 import { test, type TestContext } from "node:test";
 import type { Content, Part } from "@google/genai";
+import { closedAfter, post, type PostedAnswer } from "../fake-server/posted.ts";
 import { type FakeGoogle, startFakeGoogle } from "./fake-google.ts";
 
 const model = "gemini-3-flash";
 
 async function started(context: TestContext): Promise<FakeGoogle> {
-  const fake = await startFakeGoogle({
-    apiKey: "key-1",
-    models: [model, "gemini-2.5-flash", "gemini-3-pro"],
-    tag: "t",
-  });
-  context.after(() => fake.close());
-  return fake;
+  return closedAfter(
+    context,
+    await startFakeGoogle({
+      apiKey: "key-1",
+      models: [model, "gemini-2.5-flash", "gemini-3-pro"],
+      tag: "t",
+    }),
+  );
 }
 
-interface Answer {
-  status: number;
-  text: string;
-}
-
-async function post(fake: FakeGoogle, body: unknown, { name = model, key = "key-1" } = {}): Promise<Answer> {
-  const url = `${fake.url}/models/${name}:streamGenerateContent?alt=sse`;
-  const headers = { "x-goog-api-key": key };
-  const response = await fetch(url, { method: "POST", headers, body: JSON.stringify(body) });
-  return { status: response.status, text: await response.text() };
+async function send(fake: FakeGoogle, body: unknown, { name = model, key = "key-1" } = {}): Promise<PostedAnswer> {
+  return await post(`${fake.url}/models/${name}:streamGenerateContent?alt=sse`, body, { "x-goog-api-key": key });
 }
 
 /** The parts of a streamed answer. */
-function partsOf({ text }: Answer): Part[] {
+function partsOf({ text }: PostedAnswer): Part[] {
   const chunks = text.split("\r\n\r\n").filter((chunk) => chunk !== "");
   return chunks.flatMap((chunk) => {
     const data = JSON.parse(chunk.replace(/^data: /, "")) as { candidates: { content: Content }[] };
@@ -60,7 +54,7 @@ const taken: object[] = [
 test("what the real endpoint takes is taken", async (context) => {
   const fake = await started(context);
   for (const body of taken) {
-    const { status, text } = await post(fake, body);
+    const { status, text } = await send(fake, body);
     assert.equal(status, 200, text);
     assert.match(text, /"finishReason":"STOP"/);
   }
@@ -141,7 +135,7 @@ const refused: [name: string, body: object, message: RegExp][] = [
 for (const [name, body, message] of refused) {
   test(`it refuses ${name}`, async (context) => {
     const fake = await started(context);
-    const { status, text } = await post(fake, body);
+    const { status, text } = await send(fake, body);
     assert.equal(status, 400, text);
     const { error } = JSON.parse(text) as { error: Record<string, unknown> };
     assert.deepEqual([error["code"], error["status"]], [400, "INVALID_ARGUMENT"]);
@@ -152,34 +146,34 @@ for (const [name, body, message] of refused) {
 test("models take thinking in their own ways, and earlier ones calls without a signature", async (context) => {
   const fake = await started(context);
   const thinking = (config: object): object => ({ contents: [hello], generationConfig: { thinkingConfig: config } });
-  assert.equal((await post(fake, thinking({ thinkingLevel: "LOW" }), { name: "gemini-2.5-flash" })).status, 400);
-  assert.equal((await post(fake, thinking({ thinkingBudget: 1_024 }), { name: "gemini-2.5-flash" })).status, 200);
-  assert.equal((await post(fake, thinking({ thinkingLevel: "MINIMAL" }), { name: "gemini-3-pro" })).status, 400);
+  assert.equal((await send(fake, thinking({ thinkingLevel: "LOW" }), { name: "gemini-2.5-flash" })).status, 400);
+  assert.equal((await send(fake, thinking({ thinkingBudget: 1_024 }), { name: "gemini-2.5-flash" })).status, 200);
+  assert.equal((await send(fake, thinking({ thinkingLevel: "MINIMAL" }), { name: "gemini-3-pro" })).status, 400);
   const unsigned = { contents: [hello, said(call("f", {})), user(response())] };
-  assert.equal((await post(fake, unsigned, { name: "gemini-2.5-flash" })).status, 200);
+  assert.equal((await send(fake, unsigned, { name: "gemini-2.5-flash" })).status, 200);
 });
 
 test("a signature fits the part and the model that it was given for, and no other", async (context) => {
   const fake = await started(context);
   fake.next({ output: [{ type: "call", name: "f", args: { a: 1 } }] });
-  const [part] = partsOf(await post(fake, { contents: [hello], tools }));
+  const [part] = partsOf(await send(fake, { contents: [hello], tools }));
   assert.ok(part?.functionCall !== undefined && part.thoughtSignature !== undefined);
   const { functionCall, thoughtSignature } = part;
   const answer: Part = { functionResponse: { id: functionCall.id ?? "", name: "f", response: { output: "4" } } };
   const replay = (sent: Part): object => ({ contents: [hello, said(sent), user(answer)] });
-  assert.equal((await post(fake, replay(part))).status, 200);
+  assert.equal((await send(fake, replay(part))).status, 200);
   const altered = { functionCall: { ...functionCall, args: { a: 2 } }, thoughtSignature };
-  assert.match((await post(fake, replay(altered))).text, /Corrupted thought signature/);
-  assert.match((await post(fake, replay(part), { name: "gemini-3-pro" })).text, /Corrupted thought signature/);
+  assert.match((await send(fake, replay(altered))).text, /Corrupted thought signature/);
+  assert.match((await send(fake, replay(part), { name: "gemini-3-pro" })).text, /Corrupted thought signature/);
 });
 
 test("only the key in the header counts, and only the models that it serves", async (context) => {
   const fake = await started(context);
   const body = { contents: [hello] };
-  const wrong = await post(fake, body, { key: "key-2" });
+  const wrong = await send(fake, body, { key: "key-2" });
   assert.deepEqual([wrong.status, /API_KEY_INVALID/.test(wrong.text)], [400, true]);
   const url = `${fake.url}/models/${model}:streamGenerateContent?alt=sse&key=key-1`;
   assert.equal((await fetch(url, { method: "POST", body: JSON.stringify(body) })).status, 403);
-  const missing = await post(fake, body, { name: "gemini-9" });
+  const missing = await send(fake, body, { name: "gemini-9" });
   assert.deepEqual([missing.status, /is not found for API version/.test(missing.text)], [404, true]);
 });

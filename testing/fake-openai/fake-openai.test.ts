@@ -2,30 +2,19 @@
 import assert from "node:assert/strict";
 import { test, type TestContext } from "node:test";
 import type { ResponseCreateParams } from "openai/resources/responses/responses";
+import { closedAfter, post, type PostedAnswer } from "../fake-server/posted.ts";
 import { type FakeOpenAI, startFakeOpenai } from "./fake-openai.ts";
 import { rateLimited } from "./replies.ts";
 
 const apiKey = "sk-fake-0123456789";
 
 async function started(context: TestContext): Promise<FakeOpenAI> {
-  const fake = await startFakeOpenai({ apiKey, tag: "t" });
-  context.after(() => fake.close());
-  return fake;
+  return closedAfter(context, await startFakeOpenai({ apiKey, tag: "t" }));
 }
 
-interface Answer {
-  status: number;
-  headers: Headers;
-  text: string;
-}
-
-async function post(fake: FakeOpenAI, body: unknown, path = "/responses"): Promise<Answer> {
-  const response = await fetch(`${fake.url}${path}`, {
-    method: "POST",
-    headers: { authorization: `Bearer ${apiKey}`, "content-type": "application/json" },
-    body: typeof body === "string" ? body : JSON.stringify(body),
-  });
-  return { status: response.status, headers: response.headers, text: await response.text() };
+async function send(fake: FakeOpenAI, body: unknown, path = "/responses"): Promise<PostedAnswer> {
+  const headers = { authorization: `Bearer ${apiKey}`, "content-type": "application/json" };
+  return await post(`${fake.url}${path}`, body, headers);
 }
 
 interface Fault {
@@ -36,21 +25,21 @@ interface Fault {
   code: string | null;
 }
 
-function faultOf({ status, text }: Answer): Fault {
+function faultOf({ status, text }: PostedAnswer): Fault {
   const { error } = JSON.parse(text) as { error: Omit<Fault, "status"> };
   assert.deepEqual(Object.keys(error), ["message", "type", "param", "code"]);
   return { status, ...error };
 }
 
 async function refused(fake: FakeOpenAI, body: unknown): Promise<Fault> {
-  const answer = await post(fake, body);
+  const answer = await send(fake, body);
   assert.notEqual(answer.status, 200, `it takes ${JSON.stringify(body)}`);
   return faultOf(answer);
 }
 
 /** Sends a body that is taken, and gives the response's id. */
 async function accepted(fake: FakeOpenAI, body: unknown): Promise<string> {
-  const answer = await post(fake, body);
+  const answer = await send(fake, body);
   assert.equal(answer.status, 200, answer.text);
   return fake.requests.at(-1)?.responseId ?? "";
 }
@@ -297,7 +286,7 @@ test("a key is needed, and the right one; its error shows only its ends", async 
 test("what is no JSON, and what is no route, is refused", async (context) => {
   const fake = await started(context);
   assert.match((await refused(fake, "{")).message, /could not parse the JSON body/);
-  assert.equal((await post(fake, {}, "/chat/completions")).status, 404);
+  assert.equal((await send(fake, {}, "/chat/completions")).status, 404);
 });
 
 interface StreamEvent {
@@ -306,7 +295,7 @@ interface StreamEvent {
 }
 
 async function streamed(fake: FakeOpenAI, more: Partial<ResponseCreateParams> = {}): Promise<StreamEvent[]> {
-  const { text, headers } = await post(fake, { model: "m", input: "hello there", stream: true, ...more });
+  const { text, headers } = await send(fake, { model: "m", input: "hello there", stream: true, ...more });
   assert.match(headers.get("content-type") ?? "", /^text\/event-stream/);
   return text
     .split("\n\n")
@@ -374,10 +363,10 @@ test("replies come in turn, then the script's; raw bytes are recorded", async (c
   fake.next(rateLimited("7"), "from the queue");
   fake.answer((assembled) => `from the script: ${assembled.length}`);
   const body = '{ "model":"m",  "input":"\\u00e9" }';
-  const limited = await post(fake, body);
+  const limited = await send(fake, body);
   assert.deepEqual([limited.status, limited.headers.get("retry-after")], [429, "7"]);
-  assert.match((await post(fake, body)).text, /from the queue/);
-  assert.match((await post(fake, body)).text, /from the script: 1/);
+  assert.match((await send(fake, body)).text, /from the queue/);
+  assert.match((await send(fake, body)).text, /from the script: 1/);
   assert.equal((await fake.request(3)).raw.toString(), body);
   assert.equal(await (await fake.request(1)).ended, "sent");
 });
@@ -387,7 +376,7 @@ test("embeddings are the same for the same text, near for near texts, in both en
   const input = ["move the head", "the head moves", "bake a cake"];
   const ask = async (format: string): Promise<unknown[]> => {
     const body = { model: "e", input, dimensions: 256, encoding_format: format };
-    const { status, text } = await post(fake, body, "/embeddings");
+    const { status, text } = await send(fake, body, "/embeddings");
     assert.equal(status, 200, text);
     const { data } = JSON.parse(text) as { data: { embedding: unknown; index: number }[] };
     assert.deepEqual(
@@ -405,6 +394,6 @@ test("embeddings are the same for the same text, near for near texts, in both en
   const decoded = Array.from({ length: 256 }, (_, index) => buffer.readFloatLE(index * 4));
   assert.deepEqual(decoded, floats[0]);
   for (const bad of [{ model: "e" }, { model: "e", input: [""] }, { model: "e", input: "a", extra: 1 }]) {
-    assert.equal((await post(fake, bad, "/embeddings")).status, 400);
+    assert.equal((await send(fake, bad, "/embeddings")).status, 400);
   }
 });

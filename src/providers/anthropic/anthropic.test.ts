@@ -4,6 +4,7 @@ import { test, type TestContext } from "node:test";
 import { type FakeAnthropic, startFakeAnthropic } from "../../../testing/fake-anthropic/fake-anthropic.ts";
 import * as reply from "../../../testing/fake-anthropic/replies.ts";
 import { serverWith } from "../../../testing/fake-server/other-servers.ts";
+import { closedAfter } from "../../../testing/fake-server/posted.ts";
 import {
   callsTo,
   eventsOf,
@@ -29,8 +30,7 @@ interface Wire {
 }
 
 async function wired(context: TestContext, options: Partial<AnthropicOptions> = {}): Promise<Wire> {
-  const fake = await startFakeAnthropic({ apiKey });
-  context.after(() => fake.close());
+  const fake = closedAfter(context, await startFakeAnthropic({ apiKey }));
   return { fake, provider: anthropicProvider({ apiKey, baseUrl: fake.url, model: "claude-opus-5-5", ...options }) };
 }
 

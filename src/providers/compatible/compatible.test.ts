@@ -4,6 +4,7 @@ import { test, type TestContext } from "node:test";
 import { type FakeCompatible, startFakeCompatible } from "../../../testing/fake-compatible/fake-compatible.ts";
 import * as reply from "../../../testing/fake-compatible/replies.ts";
 import { nobodyThere } from "../../../testing/fake-server/other-servers.ts";
+import { closedAfter } from "../../../testing/fake-server/posted.ts";
 import {
   callsTo,
   eventsOf,
@@ -29,8 +30,7 @@ interface Wire {
 }
 
 async function wired(context: TestContext, options: Partial<CompatibleOptions> = {}): Promise<Wire> {
-  const fake = await startFakeCompatible({ apiKey, models: ["qwen3:8b"] });
-  context.after(() => fake.close());
+  const fake = closedAfter(context, await startFakeCompatible({ apiKey, models: ["qwen3:8b"] }));
   return {
     fake,
     provider: compatibleProvider({ name: "local", apiKey, baseUrl: fake.url, model: "qwen3:8b", ...options }),

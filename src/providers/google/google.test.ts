@@ -4,6 +4,7 @@ import { test, type TestContext } from "node:test";
 import { type FakeGoogle, startFakeGoogle } from "../../../testing/fake-google/fake-google.ts";
 import { refusedWith } from "../../../testing/fake-server/deliver.ts";
 import * as reply from "../../../testing/fake-google/replies.ts";
+import { closedAfter } from "../../../testing/fake-server/posted.ts";
 import {
   callsTo,
   eventsOf,
@@ -30,8 +31,7 @@ interface Wire {
 }
 
 async function wired(context: TestContext, options: Partial<GoogleOptions> = {}): Promise<Wire> {
-  const fake = await startFakeGoogle({ apiKey, models: [model, "gemini-2.5-flash"] });
-  context.after(() => fake.close());
+  const fake = closedAfter(context, await startFakeGoogle({ apiKey, models: [model, "gemini-2.5-flash"] }));
   return { fake, provider: googleProvider({ apiKey, baseUrl: fake.url, model, ...options }) };
 }
 

@@ -6,6 +6,7 @@ import type { ResponseInputItem } from "openai/resources/responses/responses";
 import { type FakeOpenAI, startFakeOpenai } from "../../../testing/fake-openai/fake-openai.ts";
 import * as reply from "../../../testing/fake-openai/replies.ts";
 import { serverWith } from "../../../testing/fake-server/other-servers.ts";
+import { closedAfter } from "../../../testing/fake-server/posted.ts";
 import {
   callsTo,
   eventsOf,
@@ -31,8 +32,7 @@ interface Wire {
 }
 
 async function wired(context: TestContext, options: Partial<OpenAIOptions> = {}): Promise<Wire> {
-  const fake = await startFakeOpenai({ apiKey });
-  context.after(() => fake.close());
+  const fake = closedAfter(context, await startFakeOpenai({ apiKey }));
   return { fake, provider: openaiProvider({ apiKey, baseUrl: fake.url, model: "gpt-5.1", ...options }) };
 }
 
