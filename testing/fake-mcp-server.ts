@@ -87,7 +87,7 @@ export function send(response: ServerResponse, message: Record<string, unknown>)
   response.writeHead(200, { "content-type": "application/json" }).end(JSON.stringify({ jsonrpc: "2.0", ...message }));
 }
 
-export function said(id: number | undefined, words: string): Record<string, unknown> {
+export function textResult(id: number | undefined, words: string): Record<string, unknown> {
   return { id, result: { content: [{ type: "text", text: words }] } };
 }
 

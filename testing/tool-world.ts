@@ -17,7 +17,7 @@ export interface ToolWorld {
   /** The whole result. */
   call(name: string, args: Record<string, unknown>, context?: Partial<ToolContext>): Promise<ToolResult>;
   /** The output of a call that must go well. */
-  said(name: string, args: Record<string, unknown>): Promise<string>;
+  output(name: string, args: Record<string, unknown>): Promise<string>;
   /** The output of a call that must fail. */
   fault(name: string, args: Record<string, unknown>): Promise<string>;
   view(name: string, args: Record<string, unknown>): Promise<ToolCallView>;
@@ -42,7 +42,7 @@ export async function toolWorld(context: TestContext, options: ToolWorldOptions 
     folder,
     tools,
     call,
-    said: async (name, args) => {
+    output: async (name, args) => {
       const { output, isError } = await call(name, args);
       assert.equal(isError, false, output);
       return output;

@@ -112,7 +112,7 @@ class Worker {
   ): Promise<boolean> {
     const messages = agent.sent.length + random.below(12);
     const isFurther = (): boolean => agent.sent.length >= messages;
-    const speaks = (): boolean => agent.said(own).endsWith("the answer to");
+    const speaks = (): boolean => agent.answerText(own).endsWith("the answer to");
     return await random.weighted<() => Promise<boolean>>([
       [1, async () => false],
       [4, () => Promise.race([agent.until(isFurther), Promise.all(prompts)]).then(() => true)],

@@ -56,7 +56,7 @@ async function editThenKill(stage: Stage): Promise<string> {
   const output = [{ type: "message" as const, text: "The agent dies while it says this." }];
   stage.fake.next({ output, hold: { afterEvents: 7, until: new Promise<void>(() => {}) } });
   const asked = agent.prompt(sessionId, "tell me more").catch(() => "died");
-  await agent.until(() => agent.said(sessionId).includes("The agent"));
+  await agent.until(() => agent.answerText(sessionId).includes("The agent"));
   await agent.kill();
   claim("the agent was killed with -9 in the middle of the next answer", (await asked) === "died");
   return sessionId;

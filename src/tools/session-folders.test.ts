@@ -45,8 +45,8 @@ test("[P5] a search and a list of the folder pass over links that lead out of it
   const world = await toolWorld(t);
   await symlink(outside, join(world.folder, "link"));
   await symlink(join(outside, "file"), join(world.folder, "file-link"));
-  assert.match(await world.said("search", { pattern: "secret" }), /^\(no match/);
-  assert.doesNotMatch(await world.said("list", {}), /link\/|secret/);
+  assert.match(await world.output("search", { pattern: "secret" }), /^\(no match/);
+  assert.doesNotMatch(await world.output("list", {}), /link\/|secret/);
 });
 
 test("[P5] a link that leads nowhere, or to itself, is refused, and nothing is made where it points", async (t) => {
@@ -77,9 +77,9 @@ test("[P5] a session whose folder is a link works in it, by either name of the f
   await mkdir(join(base, "real"));
   await symlink("real", join(base, "linked"));
   const world = await toolWorld(t, { folders: [join(base, "linked")] });
-  await world.said("write", { path: "new/a.txt", content: "one\n" });
+  await world.output("write", { path: "new/a.txt", content: "one\n" });
   for (const path of ["new/a.txt", join(base, "linked/new/a.txt"), join(base, "real/new/a.txt")]) {
-    assert.equal(await world.said("read", { path }), "1\tone");
+    assert.equal(await world.output("read", { path }), "1\tone");
   }
   // People and editors know the file by the folder's given name.
   const { locations } = await world.view("read", { path: join(base, "real/new/a.txt") });
@@ -93,7 +93,7 @@ test("[P5] a folder that takes the name of the session's folder later is another
   await writeFile(join(base, "b/file"), "secret");
   await symlink("a", join(base, "linked"));
   const world = await toolWorld(t, { folders: [join(base, "linked")] });
-  await world.said("list", {});
+  await world.output("list", {});
   execFileSync("ln", ["-sfn", "b", join(base, "linked")]);
   assert.match(await world.fault("read", { path: "file" }), /not open to this session/);
 });
@@ -103,9 +103,9 @@ test("[P5] paths of another folder of the session are absolute, and relative one
   await writeFile(join(other, "there.txt"), "there");
   const here = await temporaryFolder(t);
   const world = await toolWorld(t, { folders: [here, other] });
-  assert.match(await world.said("search", { path: other, pattern: "there" }), new RegExp(`^${other}/there.txt:\n1:`));
+  assert.match(await world.output("search", { path: other, pattern: "there" }), new RegExp(`^${other}/there.txt:\n1:`));
   assert.match(await world.fault("read", { path: "there.txt" }), /there is no there.txt/);
-  assert.equal(await world.said("list", { path: other, glob: "*" }), join(other, "there.txt"));
+  assert.equal(await world.output("list", { path: other, glob: "*" }), join(other, "there.txt"));
 });
 
 test("[P5] a session without its folder says so", async (t) => {
@@ -127,21 +127,21 @@ test("[E8] a closed folder inside the session's folder stays closed, and is open
     assert.match(await wide.fault(name, args("data")), /not open to this session/);
     assert.match(await wide.fault(name, args("data/config.toml")), /not open to this session/);
   }
-  assert.equal(await wide.said("list", {}), "./ is empty");
-  assert.match(await wide.said("search", { pattern: "key" }), /no match in 0 files/);
+  assert.equal(await wide.output("list", {}), "./ is empty");
+  assert.match(await wide.output("search", { pattern: "key" }), /no match in 0 files/);
   const own = await toolWorld(t, { folders: [home, join(home, "data/workspaces/one")], closed });
-  await own.said("write", { path: join(home, "data/workspaces/one/note.md"), content: "x" });
+  await own.output("write", { path: join(home, "data/workspaces/one/note.md"), content: "x" });
   assert.match(await own.fault("read", { path: "data/config.toml" }), /not open to this session/);
   // What the folder keeps for itself stays closed also there.
   const kept = join(home, "data/workspaces/one/config.toml");
   await writeFile(kept, "key");
   for (const [name, args] of withPath) assert.match(await own.fault(name, args(kept)), /not open to this session/);
   assert.equal(
-    await own.said("list", { path: join(home, "data/workspaces/one"), glob: "*" }),
+    await own.output("list", { path: join(home, "data/workspaces/one"), glob: "*" }),
     `${join(home, "data/workspaces/one")}/note.md`,
   );
   assert.match(
-    await own.said("search", { path: join(home, "data/workspaces/one"), pattern: "key" }),
+    await own.output("search", { path: join(home, "data/workspaces/one"), pattern: "key" }),
     /no match in 1 file/,
   );
 });
@@ -163,12 +163,12 @@ test("[P5] what is not there is answered with what is near", async (t) => {
 test("[P5] a name is found however Unicode writes its letters, and one with a line feed stays on one line", async (t) => {
   const world = await toolWorld(t);
   await world.put("cafe\u0301/re\u0301sume\u0301.txt", "found\n");
-  assert.equal(await world.said("read", { path: "caf\u00e9/r\u00e9sum\u00e9.txt" }), "1\tfound");
+  assert.equal(await world.output("read", { path: "caf\u00e9/r\u00e9sum\u00e9.txt" }), "1\tfound");
   await world.put("a\nb\u001b[31m.txt", "odd\n");
-  assert.equal(await world.said("read", { path: "a\nb\u001b[31m.txt" }), "1\todd");
-  assert.ok((await world.said("list", {})).includes('"a\\nb\\u001b[31m.txt"'));
+  assert.equal(await world.output("read", { path: "a\nb\u001b[31m.txt" }), "1\todd");
+  assert.ok((await world.output("list", {})).includes('"a\\nb\\u001b[31m.txt"'));
   assert.equal((await world.view("read", { path: "a\nb\u001b[31m.txt" })).title, 'Read "a\\nb\\u001b[31m.txt"');
-  assert.match(await world.said("search", { pattern: "odd" }), /^"a\\nb\\u001b\[31m.txt":\n1:odd$/);
+  assert.match(await world.output("search", { pattern: "odd" }), /^"a\\nb\\u001b\[31m.txt":\n1:odd$/);
 });
 
 test("[P5] what is shown of a name or a command does not deceive the eye", async (t) => {
@@ -189,7 +189,7 @@ test("[P5] a path or a glob of any length is answered at once", async (t) => {
   assert.match(await world.fault("read", { path: "a".repeat(4_000) }), /there is no a/);
   assert.match(await world.fault("read", { path: "a/".repeat(2_000) }), /there is no a/);
   assert.match(await world.fault("list", { glob: "**/".repeat(100_000) }), /the glob has 300000 characters/);
-  assert.match(await world.said("list", { glob: `${"**/".repeat(300)}x` }), /no file/);
+  assert.match(await world.output("list", { glob: `${"**/".repeat(300)}x` }), /no file/);
 });
 
 test("[P5] nothing under /proc, /sys or /dev is a file, even where the session's folder is the root", async () => {

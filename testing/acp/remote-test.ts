@@ -49,7 +49,7 @@ export interface RemoteConnection {
   begin(meta?: Record<string, unknown>): Promise<{ sessionId: string; _meta?: Record<string, unknown> | null }>;
   load(sessionId: string): Promise<unknown>;
   prompt(sessionId: string, text: string): Promise<{ stopReason: string }>;
-  said(): string;
+  answerText(): string;
   close(): void;
   closed: Promise<void>;
 }
@@ -184,7 +184,7 @@ function connectTo(stream: Stream, project: string): RemoteConnection {
       agent.request("session/new", { cwd: project, mcpServers: [], ...(meta !== undefined && { _meta: meta }) }),
     load: (sessionId) => agent.request("session/load", { sessionId, cwd: project, mcpServers: [] }),
     prompt: (sessionId, text) => agent.request("session/prompt", { sessionId, prompt: [{ type: "text", text }] }),
-    said: () =>
+    answerText: () =>
       updates
         .map((update) =>
           update.sessionUpdate === "agent_message_chunk" && update.content.type === "text" ? update.content.text : "",

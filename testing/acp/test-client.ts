@@ -47,7 +47,7 @@ export interface TestClient {
   /** Resolves when it holds, looked at after every message of either side. Rejects when the connection ends before. */
   until(holds: () => boolean): Promise<void>;
   /** What the agent said in all, as text. */
-  said(sessionId: string): string;
+  answerText(sessionId: string): string;
   close(): void;
 }
 
@@ -105,7 +105,7 @@ export function testClient(project: string, options: ClientOptions = {}): TestCl
       });
       await Promise.race([come, over]);
     },
-    said: (sessionId) =>
+    answerText: (sessionId) =>
       updates(sessionId)
         .flatMap((update) =>
           update.sessionUpdate === "agent_message_chunk" && update.content.type === "text" ? [update.content.text] : [],

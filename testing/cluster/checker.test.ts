@@ -85,9 +85,9 @@ const faults: [rule: string, what: string, plant: (at: World) => void][] = [
   [
     "V2",
     "an event that a client heard twice",
-    ({ operations: [{ heard }] }) => heard.splice(1, 0, ...heard.slice(1, 2)),
+    ({ operations: [{ received: heard }] }) => heard.splice(1, 0, ...heard.slice(1, 2)),
   ],
-  ["V2", "a piece that a client never heard", ({ operations: [{ heard }] }) => void heard.splice(2, 1)],
+  ["V2", "a piece that a client never heard", ({ operations: [{ received: heard }] }) => void heard.splice(2, 1)],
   ["V4", "a message that was taken and is not recorded", ({ operations }) => void operations[0].steered.push("s1")],
   ["A2", "a report that was never delivered", ({ turns }) => (turns[1].kind = "async_subagent")],
   ["A2", "a mailbox that is not empty", ({ session }) => (session.undelivered = 1)],
@@ -108,7 +108,7 @@ for (const [rule, what, plant] of faults) {
   test(`[${rule}] the checker sees ${what}`, () => {
     const planted = world();
     // What a client heard is its own.
-    planted.operations.forEach((operation) => (operation.heard = [...operation.heard]));
+    planted.operations.forEach((operation) => (operation.received = [...operation.received]));
     plant(planted);
     const { violations } = check(planted.history, planted.final);
     assert.ok(

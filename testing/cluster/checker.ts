@@ -86,7 +86,7 @@ function recordedMessage(event: AgUiEvent): string | null {
 }
 
 /** V2: what one client heard, over all its connections, is the whole from its beginning. */
-function checkHeard({ heard, word }: TurnOperation, turns: ReadonlyMap<string, FinalTurn>, note: Note): void {
+function checkHeard({ received: heard, word }: TurnOperation, turns: ReadonlyMap<string, FinalTurn>, note: Note): void {
   const first = heard[0]?.event;
   if (first?.type !== "RUN_STARTED") return;
   const turn = turns.get(first.runId);

@@ -31,7 +31,7 @@ export interface TurnOperation {
   /** Words of messages that the running turn was said to have taken (V4). */
   steered: string[];
   /** As they came to the client, over all its connections. */
-  heard: { id: string; event: AgUiEvent }[];
+  received: { id: string; event: AgUiEvent }[];
 }
 
 /** A look at what belongs to another org. */

@@ -170,12 +170,12 @@ class Person {
     const idempotencyKey = crypto.randomUUID();
     const signal = AbortSignal.timeout(patienceMs);
     while (!signal.aborted && operation.end === null) {
-      operation.heard = [];
+      operation.received = [];
       try {
         const answer = await this.#client.execute(request, {
           idempotencyKey,
           signal,
-          onEvent: (streamed) => operation.heard.push(streamed),
+          onEvent: (streamed) => operation.received.push(streamed),
         });
         const { sessionId, turnId, kind, text, errorCode } = answer;
         Object.assign(operation, { outcome: "answered", sessionId, turnId, kind, text, errorCode, end: options.now() });
@@ -201,7 +201,7 @@ function newOperation(start: Pick<TurnOperation, "word" | "org" | "begin" | "ses
     text: "",
     errorCode: null,
   } as const;
-  return { ...start, ...open, steered: [], heard: [] };
+  return { ...start, ...open, steered: [], received: [] };
 }
 
 /** The server's own word that nothing was done. What is its fault, or comes from between, says nothing of the kind. */

@@ -15,7 +15,7 @@ export async function serverWith(context: TestContext, listener: RequestListener
 }
 
 /** An address where nobody listens. */
-export async function nobodyThere(): Promise<string> {
+export async function unusedAddress(): Promise<string> {
   const server = createServer();
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
   const { port } = server.address() as AddressInfo;

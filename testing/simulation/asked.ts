@@ -51,7 +51,7 @@ export interface Attempt {
   outcome: { turnId: string; sessionId: string; isRepeat: boolean } | { refused: AptoveError } | null;
   finished: FinishedTurn | null;
   /** What a listener got from the first event on; null: nobody listened. */
-  heard: SequencedEvent[] | null;
+  received: SequencedEvent[] | null;
   /** The process lost the turn, and told the listener to go on elsewhere (R1). */
   isLetGo: boolean;
 }

@@ -15,7 +15,7 @@ export interface Command {
 export type CommandMaker = (world: World) => Command | null;
 
 /** A process that takes requests, with its engine. */
-export function somebody(world: World): { process: Process; engine: Engine } | null {
+export function servingProcess(world: World): { process: Process; engine: Engine } | null {
   const process = world.random.pick(world.open);
   return process?.engine == null ? null : { process, engine: process.engine };
 }

@@ -2,13 +2,13 @@
 import { AptoveError, type ErrorCode } from "../../src/domain/errors.ts";
 import type { Engine } from "../../src/engine/engine.ts";
 import { alice } from "../engine.ts";
-import { follow, marksRefuse, somebody, type CommandMaker } from "./command.ts";
+import { follow, marksRefuse, servingProcess, type CommandMaker } from "./command.ts";
 import type { NaiveSession, NaiveTurn } from "./naive-model.ts";
 import { comesAgain, isRunBy, numberOf } from "./turn-commands.ts";
 import type { World } from "./world.ts";
 
 export const createSession: CommandMaker = (world) => {
-  const here = somebody(world);
+  const here = servingProcess(world);
   if (here === null) return null;
   const { model, random } = world;
   const origin = random.chance(0.5) ? random.pick([...model.turns.values()]) : undefined;
@@ -100,7 +100,7 @@ const markings: readonly (readonly [number, Marking])[] = [
 ];
 
 export const mark: CommandMaker = (world) => {
-  const here = somebody(world);
+  const here = servingProcess(world);
   const { random, model } = world;
   const marking = random.weighted(markings);
   const all = [...model.sessions.values()];
@@ -153,7 +153,7 @@ async function marked(
 }
 
 export const moveHead: CommandMaker = (world) => {
-  const here = somebody(world);
+  const here = servingProcess(world);
   const { random, model } = world;
   const session = random.pick([...model.sessions.values()].filter(({ isRemoved }) => isRemoved !== true));
   const all = [...model.turns.values()];
@@ -187,7 +187,7 @@ function someTurn({ model, random }: World): NaiveTurn | undefined {
 }
 
 export const interrupt: CommandMaker = (world) => {
-  const here = somebody(world);
+  const here = servingProcess(world);
   const { model, random } = world;
   const turn = someTurn(world);
   if (here === null || turn === undefined) return null;
@@ -205,7 +205,7 @@ export const interrupt: CommandMaker = (world) => {
 };
 
 export const steer: CommandMaker = (world) => {
-  const here = somebody(world);
+  const here = servingProcess(world);
   const { model, random } = world;
   const turn = someTurn(world);
   if (here === null || turn === undefined) return null;
@@ -236,7 +236,7 @@ const looks: readonly ((engine: Engine, turn: NaiveTurn) => Promise<unknown>)[] 
 
 /** Somebody looks while all this goes on, and disturbs nothing. */
 export const look: CommandMaker = (world) => {
-  const here = somebody(world);
+  const here = servingProcess(world);
   const turn = someTurn(world);
   const one = world.random.pick(looks);
   if (here === null || turn === undefined || one === undefined) return null;
@@ -264,7 +264,7 @@ const intrusions: readonly ((engine: Engine, turn: NaiveTurn) => Promise<unknown
 
 /** Somebody else's session is not there (H4). */
 export const intrude: CommandMaker = (world) => {
-  const here = somebody(world);
+  const here = servingProcess(world);
   const turn = world.random.pick([...world.model.turns.values()]);
   const one = world.random.pick(intrusions);
   if (here === null || turn === undefined || one === undefined) return null;

@@ -11,7 +11,7 @@ import type { MailboxMessage } from "../../src/domain/mailbox.ts";
 import type { Turn } from "../../src/domain/turn.ts";
 import type { TurnRequest } from "../../src/engine/engine.ts";
 import { alice } from "../engine.ts";
-import { follow, somebody, type Command, type CommandMaker } from "./command.ts";
+import { follow, servingProcess, type Command, type CommandMaker } from "./command.ts";
 import { mailCast } from "./mail-world.ts";
 import type { Process } from "./process.ts";
 import type { SimulationOptions } from "./simulate.ts";
@@ -51,7 +51,7 @@ function inSession(
   act: (world: World, process: Process, sessionId: string) => Promise<void> | void,
 ): CommandMaker {
   return (world): Command | null => {
-    const here = somebody(world);
+    const here = servingProcess(world);
     if (here === null) return null;
     return {
       text: `${what} in ${here.process.name}`,
@@ -69,7 +69,7 @@ function fire(world: World, process: Process, sessionId: string): void {
 }
 
 const root: CommandMaker = (world) => {
-  const here = somebody(world);
+  const here = servingProcess(world);
   if (here === null) return null;
   const { process } = here;
   return { text: `a root in ${process.name}`, run: () => run(world, process, { instruction: "begin 2" }) };

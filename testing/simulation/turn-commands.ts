@@ -6,7 +6,7 @@ import type { RunningTurn, TurnRequest } from "../../src/engine/engine.ts";
 import { alice } from "../engine.ts";
 import { deviceTool } from "./acting-tools.ts";
 import { onBehalf, onNobodysBehalf, type Asked, type Attempt } from "./asked.ts";
-import { marksRefuse, processRefuses, somebody, type Command, type CommandMaker } from "./command.ts";
+import { marksRefuse, processRefuses, servingProcess, type Command, type CommandMaker } from "./command.ts";
 import type { NaiveSession, NaiveTurn } from "./naive-model.ts";
 import { agents, conversations, models, type Process } from "./process.ts";
 import type { Random } from "./random.ts";
@@ -28,7 +28,7 @@ function submit(world: World, submission: Submission): void {
     isClosing: () => process.isClosing,
     outcome: null,
     finished: null,
-    heard: null,
+    received: null,
     isLetGo: false,
   };
   asked.attempts.push(attempt);
@@ -52,7 +52,7 @@ function submit(world: World, submission: Submission): void {
     const finished = await finishing;
     if (!running.isRepeat) attempt.finished = finished;
     const events = (await listening) ?? null;
-    if (!running.isRepeat) attempt.heard = events;
+    if (!running.isRepeat) attempt.received = events;
   });
   world.follow({ what: asked.marker, process, isStopped }, run);
 }
@@ -158,7 +158,7 @@ interface Wanted {
 
 /** The command that asks for it, now and then twice at once. */
 function asking(world: World, what: string, { request, session, of, repeats, mustRefuse }: Wanted): Command | null {
-  const here = somebody(world);
+  const here = servingProcess(world);
   if (here === null) return null;
   const { random, now } = world;
   // Whoever joins a running turn has no turn of its own that a key could stand for.
@@ -175,7 +175,7 @@ function asking(world: World, what: string, { request, session, of, repeats, mus
   });
   const { process } = here;
   const twin =
-    asked.request.idempotencyKey !== undefined && random.chance(0.4) ? (somebody(world)?.process ?? null) : null;
+    asked.request.idempotencyKey !== undefined && random.chance(0.4) ? (servingProcess(world)?.process ?? null) : null;
   const isTwin = twin === null ? "" : `, twice at once (${twin.name})`;
   return {
     text: `${asked.marker}: ${what} in ${process.name}${isTwin}${asked.request.ifBusy === undefined ? "" : `, ${asked.request.ifBusy} if busy`}`,
@@ -315,7 +315,7 @@ function wrongFeedback(right: ToolFeedback, random: Random): ToolFeedback[] {
 export const sameAgain: CommandMaker = (world) => {
   const { model, random, now } = world;
   const asked = random.pick(model.asked.filter((one) => mayComeAgain(world, one)));
-  const here = somebody(world);
+  const here = servingProcess(world);
   if (asked === undefined || here === null) return null;
   const { process } = here;
   const made = [...model.turns.values()].find((turn) => turn.asked === asked);

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { limits } from "../../src/domain/limits.ts";
 import { alice } from "../engine.ts";
-import { follow, somebody, type CommandMaker } from "./command.ts";
+import { follow, servingProcess, type CommandMaker } from "./command.ts";
 import { checkAtRest, unreachableBlobs } from "./invariants.ts";
 import { later, type Process } from "./process.ts";
 import { storedPendingTurns } from "./stored-rows.ts";
@@ -68,7 +68,7 @@ export const collectAtRest: CommandMaker = (world) => ({
 
 /** Turns that run for so long that their blobs are old; none is just being opened. */
 export const collectMeanwhile: CommandMaker = (world) => {
-  const here = somebody(world);
+  const here = servingProcess(world);
   if (here === null || world.isOpening || here.process.isAsleep || here.process.trouble !== null) return null;
   return {
     text: `collect garbage in ${here.process.name}, while turns run`,
@@ -102,7 +102,7 @@ export const crash: CommandMaker = (world) => {
 
 /** R4. */
 export const close: CommandMaker = (world) => {
-  const here = somebody(world);
+  const here = servingProcess(world);
   const graceMs = world.random.pick([0, 1_000]) ?? 0;
   if (here === null) return null;
   const { process, engine } = here;
@@ -128,7 +128,7 @@ export const close: CommandMaker = (world) => {
 
 /** A full disk, or one that fails; what it was asked for may have been done. */
 export const trouble: CommandMaker = (world) => {
-  const here = somebody(world);
+  const here = servingProcess(world);
   if (here === null) return null;
   const { random } = world;
   const { process } = here;
@@ -149,7 +149,7 @@ export const trouble: CommandMaker = (world) => {
 
 /** A laptop is closed: its calls wait, its leases run out, others take its turns for lost (R1). */
 export const fallAsleep: CommandMaker = (world) => {
-  const here = somebody(world);
+  const here = servingProcess(world);
   if (here === null || world.open.length < 2) return null;
   return {
     text: `${here.process.name} sleeps for longer than its lease`,

@@ -64,8 +64,8 @@ test("[P1] PROMPT-001 PROMPT-002 PROMPT-003 a prompt ends with a stop reason, an
   const link = { type: "resource_link" as const, uri: "https://example.org/spec", name: "spec" };
   const answer = await connection.prompt(sessionId, [{ type: "text", text: "read " }, link]);
   assert.equal(answer.stopReason, "end_turn");
-  assert.equal(connection.said(sessionId), "hello");
-  assert.equal(connection.said(other.sessionId), "");
+  assert.equal(connection.answerText(sessionId), "hello");
+  assert.equal(connection.answerText(other.sessionId), "");
 });
 
 test("[P4] CANCEL-001 CANCEL-002 a cancelled prompt resolves cancelled, and nothing follows it", async (t) => {
@@ -73,7 +73,7 @@ test("[P4] CANCEL-001 CANCEL-002 a cancelled prompt resolves cancelled, and noth
   const connection = await connected(t, slow(held.promise));
   const { sessionId } = await connection.begin();
   const prompt = connection.prompt(sessionId, "go");
-  await connection.until(() => connection.said(sessionId) === "one ");
+  await connection.until(() => connection.answerText(sessionId) === "one ");
   await connection.agent.notify("session/cancel", { sessionId });
   assert.equal((await prompt).stopReason, "cancelled");
   const told = connection.updates(sessionId).length;
@@ -81,7 +81,7 @@ test("[P4] CANCEL-001 CANCEL-002 a cancelled prompt resolves cancelled, and noth
   assert.equal((await connection.prompt(sessionId, "again")).stopReason, "end_turn");
   const [next] = connection.updates(sessionId).slice(told);
   assert.equal(next?.sessionUpdate, "agent_message_chunk");
-  assert.equal(connection.said(sessionId), "one one two");
+  assert.equal(connection.answerText(sessionId), "one one two");
 });
 
 test("[P1] CONFIG-001 CONFIG-002 CONFIG-003 every option is a choice, and setting one gives all of them back", async (t) => {
@@ -239,10 +239,10 @@ test("[P4] RESUME-001 RESUME-002 a resumed session goes on, and nothing of it is
   const second = await connect();
   const { cwd } = (await second.agent.request("session/list", {})).sessions[0] ?? assert.fail("it is not listed");
   await second.agent.request("session/resume", { sessionId, cwd });
-  assert.equal(second.said(sessionId), "");
+  assert.equal(second.answerText(sessionId), "");
   await second.prompt(sessionId, "which word?");
   assert.match(JSON.stringify(provider.exchanges.at(-1)?.context), /remember heron/);
-  assert.equal(second.said(sessionId), "answer 2");
+  assert.equal(second.answerText(sessionId), "answer 2");
 });
 
 test("[P1] LIST-001 LIST-002 sessions are listed with their folders, and a folder without one has an empty list", async (t) => {
@@ -278,7 +278,7 @@ test("[P1] CLOSE-001 CLOSE-002 closing cancels the prompt that runs, and the ses
   const connection = await connected(t, slow(held.promise));
   const { sessionId } = await connection.begin();
   const prompt = connection.prompt(sessionId, "go");
-  await connection.until(() => connection.said(sessionId) === "one ");
+  await connection.until(() => connection.answerText(sessionId) === "one ");
   const closed = connection.agent.request("session/close", { sessionId });
   assert.equal((await prompt).stopReason, "cancelled");
   assert.deepEqual(await closed, {});

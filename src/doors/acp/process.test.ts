@@ -24,7 +24,7 @@ test("[P1] [P4] after kill -9 in the middle of an answer the session is loaded a
   const output = [{ type: "message" as const, text: "and this is never answered" }];
   world.model.next({ output, hold: { afterEvents: 6, until: never.promise } });
   const dying = first.prompt(sessionId, "what is never answered?").catch(() => "died");
-  await first.until(() => first.said(sessionId).includes("and"));
+  await first.until(() => first.answerText(sessionId).includes("and"));
   await first.kill();
   assert.equal(await dying, "died");
 
@@ -51,8 +51,8 @@ test("[P4] [T12] after kill -9 in a session's first turn its instruction and wha
   const output = [{ type: "message" as const, text: "half an answer that never ends" }];
   world.model.next({ output, hold: { afterEvents: 6, until: never.promise } });
   const dying = first.prompt(sessionId, "the very first words").catch(() => "died");
-  await first.until(() => first.said(sessionId) !== "");
-  const heard = first.said(sessionId);
+  await first.until(() => first.answerText(sessionId) !== "");
+  const heard = first.answerText(sessionId);
   await first.kill();
   assert.equal(await dying, "died");
 

@@ -139,7 +139,7 @@ test("[P1] a folder that is gone by the time of the prompt is said, and the sess
   const { sessionId } = await connection.begin({ cwd });
   rmSync(cwd, { recursive: true });
   await connection.prompt(sessionId, "hi");
-  assert.equal(connection.said(sessionId), "answer 1");
+  assert.equal(connection.answerText(sessionId), "answer 1");
 });
 
 test("[P4] mode and model are remembered with the session, over connections", async (t) => {
@@ -255,7 +255,7 @@ test("[T5] [P4] a prompt waits for a turn of another door, and can be cancelled 
   held.resolve();
   assert.equal((await other.finished).status, "completed");
   assert.equal((await waiting).stopReason, "end_turn");
-  assert.match(connection.said(sessionId), /after$/);
+  assert.match(connection.answerText(sessionId), /after$/);
 });
 
 test("[P4] prompts of one session are answered one after the other, and none is lost", async (t) => {
@@ -267,7 +267,7 @@ test("[P4] prompts of one session are answered one after the other, and none is 
     answers.map(({ stopReason }) => stopReason),
     ["end_turn", "end_turn", "end_turn"],
   );
-  assert.equal(connection.said(sessionId), "answer 1answer 2answer 3");
+  assert.equal(connection.answerText(sessionId), "answer 1answer 2answer 3");
 });
 
 test("[S7] a list is cut into pages that neither repeat nor skip", async (t) => {
@@ -292,14 +292,14 @@ test("[R5] a turn goes on when its client goes away, and can be loaded", async (
   const first = await world.connect();
   const { sessionId } = await first.begin();
   const prompt = first.prompt(sessionId, "go").catch(() => "gone");
-  await first.until(() => first.said(sessionId) === "one ");
+  await first.until(() => first.answerText(sessionId) === "one ");
   const left = first.leave();
   assert.equal(await prompt, "gone");
   held.resolve();
   await left;
   const second = await world.connect();
   await second.load(sessionId);
-  assert.equal(second.said(sessionId), "one two");
+  assert.equal(second.answerText(sessionId), "one two");
 });
 
 test("[P1] a connection opens so many sessions and no more; one that is closed makes room", async (t) => {

@@ -1,7 +1,7 @@
 /** The driver keeps the contract, on the real wire against the strict fake. */
 import { startFakeAnthropic } from "../../../testing/fake-anthropic/fake-anthropic.ts";
 import type { FakeOutput } from "../../../testing/fake-anthropic/replies.ts";
-import { nobodyThere } from "../../../testing/fake-server/other-servers.ts";
+import { unusedAddress } from "../../../testing/fake-server/other-servers.ts";
 import { playScene, type SceneOutputs } from "../../../testing/provider-exchange.ts";
 import { type OpenProvider, providerSuite } from "../provider.suite.ts";
 import { anthropicProvider } from "./anthropic.ts";
@@ -14,7 +14,7 @@ const outputs: SceneOutputs<FakeOutput> = {
 };
 
 providerSuite("anthropic", async (context, scene) => {
-  if (scene === "unreachable") return providerAt(await nobodyThere());
+  if (scene === "unreachable") return providerAt(await unusedAddress());
   return providerAt(playScene(await startFakeAnthropic({ apiKey }), { scene, context }, outputs).url);
 });
 

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { test, type TestContext } from "node:test";
 import { type FakeCompatible, startFakeCompatible } from "../../../testing/fake-compatible/fake-compatible.ts";
 import * as reply from "../../../testing/fake-compatible/replies.ts";
-import { nobodyThere } from "../../../testing/fake-server/other-servers.ts";
+import { unusedAddress } from "../../../testing/fake-server/other-servers.ts";
 import { closedAfter } from "../../../testing/fake-server/posted.ts";
 import {
   callsTo,
@@ -115,7 +115,7 @@ test("[C7] a missing model, a wrong path and an unreachable server: each failure
   const wrongPath = compatibleProvider({ name: "local", apiKey, baseUrl: fake.url.replace("/v1", ""), model: "m" });
   const lost = failureIn(await eventsOf(wrongPath, callOf([userInstruction("a")])), "provider_rejected", apiKey);
   assert.match(lost.failure.message, /404 page not found; is the base URL right\?/);
-  const baseUrl = `${await nobodyThere()}/v1`;
+  const baseUrl = `${await unusedAddress()}/v1`;
   const away = compatibleProvider({ name: "local", apiKey, baseUrl, model: "m" });
   const unreached = failureIn(await eventsOf(away, callOf([userInstruction("a")])), "provider_unavailable", apiKey);
   assert.ok(unreached.failure.message.includes("ECONNREFUSED"));

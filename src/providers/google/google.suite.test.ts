@@ -1,7 +1,7 @@
 /** The driver keeps the contract, on the real wire against the strict fake. */
 import { startFakeGoogle } from "../../../testing/fake-google/fake-google.ts";
 import type { FakeOutput } from "../../../testing/fake-google/replies.ts";
-import { nobodyThere } from "../../../testing/fake-server/other-servers.ts";
+import { unusedAddress } from "../../../testing/fake-server/other-servers.ts";
 import { playScene, type SceneOutputs } from "../../../testing/provider-exchange.ts";
 import { type OpenProvider, providerSuite } from "../provider.suite.ts";
 import { googleProvider } from "./google.ts";
@@ -14,7 +14,7 @@ const outputs: SceneOutputs<FakeOutput> = {
 };
 
 providerSuite("google", async (context, scene) => {
-  if (scene === "unreachable") return providerAt(`${await nobodyThere()}/v1beta`);
+  if (scene === "unreachable") return providerAt(`${await unusedAddress()}/v1beta`);
   return providerAt(playScene(await startFakeGoogle({ apiKey }), { scene, context }, outputs).url);
 });
 

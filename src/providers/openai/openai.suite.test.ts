@@ -1,7 +1,7 @@
 /** The driver keeps the contract, on the real wire against the strict fake. */
 import { startFakeOpenai } from "../../../testing/fake-openai/fake-openai.ts";
 import type { FakeOutput } from "../../../testing/fake-openai/replies.ts";
-import { nobodyThere } from "../../../testing/fake-server/other-servers.ts";
+import { unusedAddress } from "../../../testing/fake-server/other-servers.ts";
 import { playScene, type SceneOutputs } from "../../../testing/provider-exchange.ts";
 import { type OpenProvider, providerSuite } from "../provider.suite.ts";
 import { openaiProvider } from "./openai.ts";
@@ -14,7 +14,7 @@ const outputs: SceneOutputs<FakeOutput> = {
 };
 
 providerSuite("openai", async (context, scene) => {
-  if (scene === "unreachable") return providerAt(`${await nobodyThere()}/v1`);
+  if (scene === "unreachable") return providerAt(`${await unusedAddress()}/v1`);
   return providerAt(playScene(await startFakeOpenai({ apiKey }), { scene, context }, outputs).url);
 });
 

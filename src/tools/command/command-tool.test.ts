@@ -43,7 +43,7 @@ test("[P5] a command's output comes in order, with its exit code, and while it r
   const result = await world.call("run", { command }, { showOutput: (text) => void shown.push(text) });
   assert.deepEqual(result, { output: "one\ntwo\nthree\n(exit code 3)", isError: true });
   assert.equal(shown.join(""), "one\ntwo\n\u001b[31mthree\u001b[0m\n");
-  assert.equal(await world.said("run", { command: "true" }), "(no output)");
+  assert.equal(await world.output("run", { command: "true" }), "(no output)");
   assert.match(await world.fault("run", { command: "kill -SEGV $$" }), /ended by SIGSEGV/);
   assert.match(await world.fault("run", { command: "no-such-command" }), /not found\n\(exit code 127\)/);
 });
@@ -51,8 +51,8 @@ test("[P5] a command's output comes in order, with its exit code, and while it r
 test("[P5] a command runs in the folder that is named, with nothing to read", posix, async (t) => {
   const world = await toolWorld(t, { local });
   await world.put("sub/x.txt", "");
-  assert.equal(await world.said("run", { command: "pwd; cat" }), world.folder);
-  assert.equal(await world.said("run", { command: "ls", cwd: "sub" }), "x.txt");
+  assert.equal(await world.output("run", { command: "pwd; cat" }), world.folder);
+  assert.equal(await world.output("run", { command: "ls", cwd: "sub" }), "x.txt");
   assert.match(await world.fault("run", { command: "ls", cwd: "sub/x.txt" }), /is a file; cwd must be a folder/);
   assert.match(await world.fault("run", { command: "ls", cwd: "sup" }), /there is no sup; there is sub/);
   assert.match(await world.fault("run", { command: "a\0b" }), /NUL/);
@@ -67,7 +67,7 @@ test("[P5] [E8] a command sees no key in its environment", posix, async (t) => {
     PLAIN: "there",
   };
   const world = await toolWorld(t, { local: { ...local, env, secretNames: ["MY_LLM"] } });
-  const output = await world.said("run", { command: "env; cat /proc/self/environ 2>/dev/null || true" });
+  const output = await world.output("run", { command: "env; cat /proc/self/environ 2>/dev/null || true" });
   assert.ok(output.includes("PLAIN=there"));
   assert.doesNotMatch(output, /hidden-/);
 });
@@ -115,7 +115,7 @@ test(
   posix,
   async (t) => {
     const world = await toolWorld(t, { local });
-    assert.equal(await world.said("run", { command: "sleep 1000 & echo $! > child; echo done" }), "done");
+    assert.equal(await world.output("run", { command: "sleep 1000 & echo $! > child; echo done" }), "done");
     await gone(await written(world, "child"));
   },
 );
@@ -129,7 +129,7 @@ test(
     const world = await toolWorld(t, { local });
     const command =
       "setsid sh -c 'echo $$ > child; exec sleep 1000' & until [ -s child ]; do sleep 0.01; done; echo done";
-    assert.equal(await world.said("run", { command }), "done");
+    assert.equal(await world.output("run", { command }), "done");
     await gone(await written(world, "child"));
   },
 );

@@ -28,10 +28,10 @@ async function repository(world: ToolWorld): Promise<void> {
 test("[P5] a list is what git tracks or would take, as it is on disk", async (t) => {
   const world = await toolWorld(t);
   await repository(world);
-  assert.equal(await world.said("list", {}), "./ (3 files)\nsrc/\n  a.ts\n.gitignore\nuntracked.ts");
-  assert.equal(await world.said("list", { glob: "*.ts" }), "src/a.ts\nuntracked.ts");
-  assert.equal(await world.said("list", { path: "src", glob: "*" }), "src/a.ts");
-  assert.equal(await world.said("list", { glob: "*.rs" }), "no file in ./ fits");
+  assert.equal(await world.output("list", {}), "./ (3 files)\nsrc/\n  a.ts\n.gitignore\nuntracked.ts");
+  assert.equal(await world.output("list", { glob: "*.ts" }), "src/a.ts\nuntracked.ts");
+  assert.equal(await world.output("list", { path: "src", glob: "*" }), "src/a.ts");
+  assert.equal(await world.output("list", { glob: "*.rs" }), "no file in ./ fits");
   assert.match(await world.fault("list", { path: "src/a.ts" }), /is a file; use "read"/);
   assert.match(await world.fault("list", { path: "scr" }), /there is no scr; there is src/);
 });
@@ -39,10 +39,10 @@ test("[P5] a list is what git tracks or would take, as it is on disk", async (t)
 test("[P5] a folder that git ignores is listed and searched when it is named", async (t) => {
   const world = await toolWorld(t);
   await repository(world);
-  assert.equal(await world.said("list", { path: "ignored" }), "ignored/ (1 file)\ndeep/\n  x.ts");
-  const found = await world.said("search", { path: "ignored", pattern: "export" });
+  assert.equal(await world.output("list", { path: "ignored" }), "ignored/ (1 file)\ndeep/\n  x.ts");
+  const found = await world.output("search", { path: "ignored", pattern: "export" });
   assert.equal(found, "ignored/deep/x.ts:\n1:export const x = 1;");
-  assert.match(await world.said("search", { path: "debug.log", pattern: "export" }), /^debug.log:\n1:export$/);
+  assert.match(await world.output("search", { path: "debug.log", pattern: "export" }), /^debug.log:\n1:export$/);
 });
 
 test("[P5] repositories inside a folder are listed as each of them says", async (t) => {
@@ -95,7 +95,7 @@ test("[P5] search finds lines by expression or as they are, with lines around th
   const world = await toolWorld(t);
   await world.put("a.txt", "one\ntwo (2)\r\nthree\nfour\nfive\nsix\ntwo (3)\n");
   await world.put("b/c.md", "Two (2)\n");
-  const said = (args: Record<string, unknown>) => world.said("search", args);
+  const said = (args: Record<string, unknown>) => world.output("search", args);
   assert.equal(await said({ pattern: "two \\(\\d\\)$" }), "a.txt:\n2:two (2)\n7:two (3)");
   assert.equal(await said({ pattern: "two (2)", literal: true }), "a.txt:\n2:two (2)");
   assert.equal(
@@ -119,10 +119,10 @@ test("[P5] what search gives is bounded, and files that are no text or too large
   await world.put("binary.dat", "needle\0");
   await world.put("large.txt", "needle\n");
   await truncate(join(world.folder, "large.txt"), limits.searchedFileBytesMax + 1);
-  const many = await world.said("search", { pattern: "hit" });
+  const many = await world.output("search", { pattern: "hit" });
   assert.equal(many.split("\n").length, 1 + limits.searchMatchesMax + 2);
   assert.match(many, /there are more matches than these 200: narrow/);
-  const wide = await world.said("search", { pattern: "needle" });
+  const wide = await world.output("search", { pattern: "needle" });
   assert.match(wide, /^wide.txt:\n1:…a+needleb+…\n\(files over 4 MiB left out: 1\)$/);
   assert.ok(wide.length < 400);
 });
@@ -176,8 +176,8 @@ test("[P5] listing a repository runs no program that it names, not even to fetch
   spawnSync("git", ["ls-files"], { cwd: world.folder });
   assert.ok(existsSync(ran));
   rmSync(ran);
-  assert.match(await world.said("list", {}), /a\.ts/);
-  assert.match(await world.said("search", { pattern: "a" }), /in\/a\.ts/);
+  assert.match(await world.output("list", {}), /a\.ts/);
+  assert.match(await world.output("search", { pattern: "a" }), /in\/a\.ts/);
   assert.equal(existsSync(ran), false);
 });
 
@@ -187,14 +187,14 @@ test("[P5] a repository whose files are elsewhere, or that only looks like one, 
   await world.put("mine.txt", "");
   world.git("init", "-q");
   world.git("config", "core.worktree", elsewhere.folder);
-  assert.equal(await world.said("list", {}), "./ (1 file)\nmine.txt");
+  assert.equal(await world.output("list", {}), "./ (1 file)\nmine.txt");
   const bare = await toolWorld(t);
   await bare.put("inner/HEAD", "ref: refs/heads/main\n");
   await bare.put("inner/config", `[core]\nbare = false\nworktree = ${elsewhere.folder}\n`);
   await bare.put("inner/objects/x", "");
   await bare.put("inner/refs/x", "");
-  assert.match(await bare.said("list", { path: "inner" }), /config/);
-  assert.doesNotMatch(await bare.said("list", { path: "inner" }), /secret/);
+  assert.match(await bare.output("list", { path: "inner" }), /config/);
+  assert.doesNotMatch(await bare.output("list", { path: "inner" }), /secret/);
 });
 
 test("[P5] [E8] a search tells nothing of what is closed, also where git's index leads there by a link", async (t) => {
@@ -207,7 +207,7 @@ test("[P5] [E8] a search tells nothing of what is closed, also where git's index
   world.git("commit", "-qm", "first");
   execFileSync("rm", ["-r", join(world.folder, "a")]);
   await symlink("data", join(world.folder, "a"));
-  assert.equal(await closed.said("search", { pattern: "hidden" }), "(no match in 1 file)");
+  assert.equal(await closed.output("search", { pattern: "hidden" }), "(no match in 1 file)");
 });
 
 test("[P5] folders deeper than a path can say are passed over", { skip: process.platform === "win32" }, async (t) => {

@@ -10,16 +10,16 @@ test("[P5] read gives lines with their numbers, in parts, and says how to go on"
   const world = await toolWorld(t);
   await world.put("a.txt", "one\r\ntwo\nthree");
   assert.equal(
-    await world.said("read", { path: "a.txt" }),
+    await world.output("read", { path: "a.txt" }),
     "1\tone\n2\ttwo\n3\tthree\n(the last line has no line feed)",
   );
-  const part = await world.said("read", { path: "a.txt", offset: 2, limit: 1 });
+  const part = await world.output("read", { path: "a.txt", offset: 2, limit: 1 });
   assert.equal(part, "2\ttwo\n(lines 2 to 2 of 3; go on with offset 3)");
   assert.match(await world.fault("read", { path: "a.txt", offset: 4 }), /a.txt has 3 lines; there is no line 4/);
   await world.put("empty", "");
-  assert.equal(await world.said("read", { path: "empty" }), "(the file is empty)");
+  assert.equal(await world.output("read", { path: "empty" }), "(the file is empty)");
   await world.put("marked", "\ufeffone\n");
-  assert.equal(await world.said("read", { path: "marked" }), "1\tone");
+  assert.equal(await world.output("read", { path: "marked" }), "1\tone");
 });
 
 test("[P5] what read gives is bounded in lines and letters, and every line can be had", async (t) => {
@@ -30,7 +30,7 @@ test("[P5] what read gives is bounded in lines and letters, and every line can b
   );
   let [offset, lines] = [1, 0];
   for (let next: string | undefined = "1"; next !== undefined;) {
-    const output = await world.said("read", { path: "long.txt", offset });
+    const output = await world.output("read", { path: "long.txt", offset });
     assert.ok(output.length <= limits.readCharactersMax + 100);
     const shown = output.split("\n").filter((line) => /^\d+\t/.test(line));
     assert.ok(shown[0]?.startsWith(`${offset}\tline ${offset} `));
@@ -40,7 +40,7 @@ test("[P5] what read gives is bounded in lines and letters, and every line can b
   }
   assert.equal(lines, 30_000);
   await world.put("wide.txt", `${"😀".repeat(5_000)}\n`);
-  const wide = await world.said("read", { path: "wide.txt" });
+  const wide = await world.output("read", { path: "wide.txt" });
   assert.ok(wide.length < 2_100 && wide.isWellFormed() && wide.includes("[… 8000 characters more]"));
 });
 
@@ -63,14 +63,14 @@ test("[P5] what is no text file is refused at once, and nothing is waited for", 
     const args = name === "write" ? { content: "x" } : { find: "a", replace: "b" };
     for (const path of ["image.png", "large.log", "pipe", "folder"]) await world.fault(name, { path, ...args });
   }
-  assert.match(await world.said("search", { pattern: "." }), /no match in \d files?/);
-  assert.doesNotMatch(await world.said("list", {}), /pipe/);
+  assert.match(await world.output("search", { pattern: "." }), /no match in \d files?/);
+  assert.doesNotMatch(await world.output("list", {}), /pipe/);
 });
 
 test("[P5] text that is not UTF-8 is shown, and said to be so", async (t) => {
   const world = await toolWorld(t);
   await world.put("latin1.txt", Buffer.from("caf\u00e9\n", "latin1"));
-  assert.match(await world.said("read", { path: "latin1.txt" }), /^1\tcaf\ufffd\n\(some bytes are no UTF-8/);
+  assert.match(await world.output("read", { path: "latin1.txt" }), /^1\tcaf\ufffd\n\(some bytes are no UTF-8/);
   const edit = await world.fault("edit", { path: "latin1.txt", find: "caf", replace: "tea" });
   assert.match(edit, /not UTF-8, so it cannot be edited/);
 });
@@ -98,8 +98,8 @@ test("[P4] where the client offers its files, an editor's unsaved text is what i
   const world = await toolWorld(t, { files: { readText } });
   await world.put("a.txt", "saved\n");
   execFileSync("mkfifo", [join(world.folder, "pipe")]);
-  assert.equal(await world.said("read", { path: "a.txt" }), "1\tunsaved");
-  assert.equal(await world.said("read", { path: "new.txt" }), "1\tunsaved");
+  assert.equal(await world.output("read", { path: "a.txt" }), "1\tunsaved");
+  assert.equal(await world.output("read", { path: "new.txt" }), "1\tunsaved");
   assert.match(await world.fault("read", { path: "none.txt" }), /there is no none.txt/);
   await world.fault("read", { path: "pipe" });
   await world.fault("read", { path: "/etc/passwd" });

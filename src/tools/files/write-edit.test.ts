@@ -22,22 +22,22 @@ test("[P5] write replaces no file that the model has not read as it is", async (
   const world = await toolWorld(t);
   await world.put("a.txt", "old\n");
   assert.match(await world.fault("write", { path: "a.txt", content: "new\n" }), /was not read in this session/);
-  await world.said("read", { path: "a.txt" });
+  await world.output("read", { path: "a.txt" });
   await world.put("a.txt", "of a person\n");
   assert.match(
     await world.fault("write", { path: "a.txt", content: "new\n" }),
     /changed since it was read; read it again/,
   );
-  await world.said("read", { path: "a.txt" });
-  assert.equal(await world.said("write", { path: "a.txt", content: "new\n" }), "wrote a.txt (1 line)");
-  assert.equal(await world.said("write", { path: "a.txt", content: "newer\n" }), "wrote a.txt (1 line)");
-  assert.equal(await world.said("write", { path: "a.txt", content: "newer\n" }), "a.txt has this content already");
+  await world.output("read", { path: "a.txt" });
+  assert.equal(await world.output("write", { path: "a.txt", content: "new\n" }), "wrote a.txt (1 line)");
+  assert.equal(await world.output("write", { path: "a.txt", content: "newer\n" }), "wrote a.txt (1 line)");
+  assert.equal(await world.output("write", { path: "a.txt", content: "newer\n" }), "a.txt has this content already");
 });
 
 test("[P5] edit replaces a part of a file, also of one that changed elsewhere since it was read", async (t) => {
   const world = await toolWorld(t);
   await world.put("a.txt", "one\ntwo\n");
-  await world.said("read", { path: "a.txt" });
+  await world.output("read", { path: "a.txt" });
   await world.put("a.txt", "one\ntwo\nthree\n");
   const result = await world.call("edit", { path: "a.txt", find: "two", replace: "2" });
   assert.equal(result.output, "edited a.txt: 1 place, at line 2");
@@ -58,9 +58,9 @@ test("[P5] a file keeps its line endings, byte order mark and mode", async (t) =
   const world = await toolWorld(t);
   await world.put("a.sh", "\ufeffone\r\ntwo\r\n");
   await chmod(join(world.folder, "a.sh"), 0o755);
-  await world.said("edit", { path: "a.sh", find: "one\ntwo", replace: "1\n2" });
+  await world.output("edit", { path: "a.sh", find: "one\ntwo", replace: "1\n2" });
   assert.equal(await world.get("a.sh"), "\ufeff1\r\n2\r\n");
-  await world.said("write", { path: "a.sh", content: "x\ny\n" });
+  await world.output("write", { path: "a.sh", content: "x\ny\n" });
   assert.equal(await world.get("a.sh"), "\ufeffx\r\ny\r\n");
   assert.equal((await stat(join(world.folder, "a.sh"))).mode & 0o777, 0o755);
 });
@@ -69,7 +69,7 @@ test("[P5] a link to a file inside stays a link, and its file is changed", async
   const world = await toolWorld(t);
   await world.put("real/a.txt", "one\n");
   await symlink("real/a.txt", join(world.folder, "link.txt"));
-  await world.said("edit", { path: "link.txt", find: "one", replace: "two" });
+  await world.output("edit", { path: "link.txt", find: "one", replace: "two" });
   assert.equal(await world.get("real/a.txt"), "two\n");
   assert.ok((await lstat(join(world.folder, "link.txt"))).isSymbolicLink());
 });
@@ -148,10 +148,10 @@ test("[P4] where the client offers its files, an edit is made on its text and by
   const world = await toolWorld(t, { files });
   await world.put("a.txt", "saved\n");
   buffers.set(join(world.folder, "a.txt"), "unsaved\n");
-  await world.said("edit", { path: "a.txt", find: "unsaved", replace: "changed" });
+  await world.output("edit", { path: "a.txt", find: "unsaved", replace: "changed" });
   assert.equal(await world.get("a.txt"), "changed\n");
-  await world.said("write", { path: "a.txt", content: "whole\n" });
-  await world.said("write", { path: "new/b.txt", content: "made\n" });
+  await world.output("write", { path: "a.txt", content: "whole\n" });
+  await world.output("write", { path: "new/b.txt", content: "made\n" });
   assert.equal(buffers.get(join(world.folder, "new/b.txt")), "made\n");
   buffers.set(join(world.folder, "a.txt"), "typed meanwhile\n");
   assert.match(await world.fault("write", { path: "a.txt", content: "x" }), /changed since it was read/);
@@ -160,6 +160,6 @@ test("[P4] where the client offers its files, an edit is made on its text and by
 test("[P4] where the client only reads, its text is what is edited, and the disk is written", async (t) => {
   const world = await toolWorld(t, { files: { readText: () => Promise.resolve("unsaved\n") } });
   await world.put("a.txt", "saved\n");
-  await world.said("edit", { path: "a.txt", find: "unsaved", replace: "changed" });
+  await world.output("edit", { path: "a.txt", find: "unsaved", replace: "changed" });
   assert.equal(await world.get("a.txt"), "changed\n");
 });

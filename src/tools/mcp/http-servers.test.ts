@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { test } from "node:test";
-import { fakeMcp, said, send, sendEvent } from "../../../testing/fake-mcp-server.ts";
+import { fakeMcp, textResult, send, sendEvent } from "../../../testing/fake-mcp-server.ts";
 import { mcpWorld, until } from "../../../testing/mcp-world.ts";
 import type { McpServer } from "../session-tools.ts";
 
@@ -12,7 +12,7 @@ function at(url: string, more: { headers?: Record<string, string>; timeMs?: numb
 }
 
 test("[P5] a server is asked for the newest protocol first, gets its headers with every request, and a goodbye", async (context) => {
-  const fake = await fakeMcp(context, { call: ({ id }, response) => send(response, said(id, "hello")) });
+  const fake = await fakeMcp(context, { call: ({ id }, response) => send(response, textResult(id, "hello")) });
   const world = mcpWorld(context, [at(fake.url, { headers: { Authorization: "Bearer abcdef" } })]);
   assert.deepEqual(await world.call("web__ask"), { output: "hello", isError: false });
   await fake.standing;
@@ -28,7 +28,7 @@ test("[P5] answers in a stream are taken, in any order", async (context) => {
   const fake = await fakeMcp(context, {
     call: ({ id, params }, response) => {
       waiting.push(() => {
-        sendEvent(response, said(id, JSON.stringify(params?.["arguments"])));
+        sendEvent(response, textResult(id, JSON.stringify(params?.["arguments"])));
         response.end();
       });
       if (waiting.length === 3) for (const answer of waiting.toReversed()) answer();
@@ -67,7 +67,7 @@ const failures: [name: string, answer: Answer, words: RegExp][] = [
   ],
   [
     "gives a wrong id",
-    ({ id }, response) => (sendEvent(response, said(Number(id) + 1_000, "x")), response.end()),
+    ({ id }, response) => (sendEvent(response, textResult(Number(id) + 1_000, "x")), response.end()),
     /the stream of the answer ended without it/,
   ],
   [
@@ -98,12 +98,12 @@ const failures: [name: string, answer: Answer, words: RegExp][] = [
   ],
   [
     "sends too much",
-    ({ id }, response) => send(response, said(id, "x".repeat(20_000_000))),
+    ({ id }, response) => send(response, textResult(id, "x".repeat(20_000_000))),
     /sent a message of more than 16777216 bytes$/,
   ],
   [
     "streams too much",
-    ({ id }, response) => sendEvent(response, said(id, "x".repeat(20_000_000))),
+    ({ id }, response) => sendEvent(response, textResult(id, "x".repeat(20_000_000))),
     /sent a message of more than 16777216 bytes$/,
   ],
 ];
@@ -125,7 +125,7 @@ test("[P5] a server that forgot its session is connected to anew, once", async (
   const fake = await fakeMcp(context, {
     call: ({ id }, response) => {
       lost += 1;
-      if (lost === 2) send(response, said(id, "hello again"));
+      if (lost === 2) send(response, textResult(id, "hello again"));
       else response.writeHead(404).end("Session not found");
     },
   });
@@ -139,7 +139,7 @@ test("[P5] a server that forgot its session is connected to anew, once", async (
 test("[P5] a changed list of tools is there the next time, and what says so without end is read at a bounded pace", async (context) => {
   const tools = ["one"];
   const fake = await fakeMcp(context, {
-    call: ({ id }, response) => send(response, said(id, "hello")),
+    call: ({ id }, response) => send(response, textResult(id, "hello")),
     tools: () => tools.map((name) => ({ name, inputSchema: { type: "object" } })),
   });
   const world = mcpWorld(context, [at(fake.url)]);
@@ -180,7 +180,7 @@ test("[P5] a server that is not there, or wants a key, is a warning, and comes w
       if (!isOpen) response.writeHead(401).end("who are you, abcdef-123456?");
       return !isOpen;
     },
-    call: ({ id }, response) => send(response, said(id, "hello")),
+    call: ({ id }, response) => send(response, textResult(id, "hello")),
   });
   let now = 0;
   const locked = { ...at(fake.url, { headers: { "X-Key": "abcdef-123456" } }), name: "locked" };

@@ -88,7 +88,7 @@ test("[P1] a prompt is cancelled by its request's id too, and resolves cancelled
     { sessionId, prompt: [{ type: "text", text: "go" }] },
     { cancellationSignal: cancelling.signal },
   );
-  await connection.until(() => connection.said(sessionId) === "one ");
+  await connection.until(() => connection.answerText(sessionId) === "one ");
   cancelling.abort();
   assert.equal((await prompt).stopReason, "cancelled");
 });
@@ -119,7 +119,7 @@ test("[P4] [T11] a cancelled prompt whose turn's end cannot be stored resolves c
   const connection = await connect();
   const { sessionId } = await connection.begin();
   const prompt = connection.prompt(sessionId, "go");
-  await connection.until(() => connection.said(sessionId) === "x");
+  await connection.until(() => connection.answerText(sessionId) === "x");
   await connection.agent.notify("session/cancel", { sessionId });
   assert.equal((await prompt).stopReason, "cancelled");
   assert.ok(reports.some((said) => /could not be told.*could not be stored/.test(said)));
@@ -167,7 +167,7 @@ test("[P1] /rerun answers the last prompt again, beside its old answer", async (
   const connection = await world.connect();
   const { sessionId } = await connection.begin();
   await connection.prompt(sessionId, "/rerun");
-  assert.match(connection.said(sessionId), /no prompt in this session/);
+  assert.match(connection.answerText(sessionId), /no prompt in this session/);
   const first = await connection.prompt(sessionId, "where?");
   const again = await connection.prompt(sessionId, "/rerun");
   assert.notDeepEqual(again._meta, first._meta);
@@ -185,7 +185,7 @@ test("[P1] [T6] /undo goes on from before the last prompt", async (t) => {
   const { sessionId } = await connection.begin();
   await connection.prompt(sessionId, "one");
   await connection.prompt(sessionId, "/undo");
-  assert.match(connection.said(sessionId), /nothing before the last prompt/);
+  assert.match(connection.answerText(sessionId), /nothing before the last prompt/);
   await connection.prompt(sessionId, "two");
   await connection.prompt(sessionId, "/undo");
   await connection.prompt(sessionId, "three");
@@ -331,7 +331,7 @@ test("[R5] a client that reads nothing holds up its own updates, and not the tur
   // The first turn has the session's id (S4).
   const events = await Array.fromAsync(await engine.turns.events(caller, sessionId, { afterSeq: 0 }));
   assert.equal(events.at(-1)?.event.type, "run_finished");
-  assert.equal(connection.said(sessionId), "");
+  assert.equal(connection.answerText(sessionId), "");
   await connection.leave();
   assert.equal(await prompt, "gone");
 });
@@ -359,12 +359,12 @@ test("[A1] [A2] [P1] a subagent works on after the prompt, its end is told, and 
   const titles = only(connection.updates(sessionId), "tool_call_update").flatMap(({ title }) => title ?? []);
   assert.ok(titles.includes('Begin the subagent "worker"'));
   await connection.prompt(sessionId, "/fire");
-  assert.match(connection.said(sessionId), /No subagent has ended/);
+  assert.match(connection.answerText(sessionId), /No subagent has ended/);
   assert.deepEqual(notices(), []);
   held.resolve();
   await connection.until(() => notices().length > 0);
   assert.match(notices()[0] ?? "", /^The subagent "worker" has ended: .*\/fire hands it over/);
   await connection.prompt(sessionId, "/fire");
-  assert.match(connection.said(sessionId), /I see$/);
+  assert.match(connection.answerText(sessionId), /I see$/);
   assert.deepEqual(world.reports, []);
 });

@@ -24,7 +24,7 @@ for (const transport of transports) {
     const phone = await remote.device(remote.admin, { deviceId: "pixel-7" });
     const connection = await remote[transport]({ as: phone });
     await ask(connection, "write it");
-    assert.equal(connection.said(), "it is written");
+    assert.equal(connection.answerText(), "it is written");
     assert.equal(connection.asked.length, 1);
     const [session] = (await remote.client(phone).sessions.list()).sessions;
     assert.equal(session?.userId, remote.admin.caller.userId);
@@ -49,7 +49,7 @@ test("[P3] [R5] one session: begun on a WebSocket, gone on with over HTTP, loade
   );
   assert.equal(texts.join("|").replaceAll(" |", " "), "first|answer 1|second|answer 2");
   await http.prompt(sessionId, "third");
-  assert.match(http.said(), /answer 3$/);
+  assert.match(http.answerText(), /answer 3$/);
 });
 
 test("[P3] [W2] [W3] a phone that shares the editor's workspace goes on with its conversation; another phone begins its own", async (t) => {
