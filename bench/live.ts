@@ -70,16 +70,16 @@ async function rowsOf(name: string, dataDir: string, overrides: Record<string, u
 async function listen(runner: Server, other: Server): Promise<number[]> {
   const { turnId } = await runner.client.start({ instruction: "go" });
   const ways: number[] = [];
-  let heard = 0;
+  let received = 0;
   let sinceUs: number | null = null;
   for await (const { event } of other.client.events(turnId)) {
     if (event.type !== "TEXT_MESSAGE_CONTENT") continue;
     const nowUs = (performance.timeOrigin + performance.now()) * 1_000;
-    heard += 1;
+    received += 1;
     sinceUs ??= nowUs;
     const leftUs = Number(event.delta);
     if (leftUs > sinceUs) ways.push((nowUs - leftUs) / 1_000);
   }
-  if (heard !== tokens) throw new Error(`${heard} of ${tokens} tokens were heard`);
+  if (received !== tokens) throw new Error(`${received} of ${tokens} tokens were received`);
   return ways;
 }

@@ -158,13 +158,13 @@ test("a clone that only others may write works also with the lock of a killed in
   assert.ok(existsSync(lock));
 });
 
-/** Resolves when it has said so; what it says later is read too. */
+/** Resolves when it has output so; what it says later is read too. */
 async function hasSaid({ stderr }: ChildProcess, words: string): Promise<void> {
-  let said = "";
+  let output = "";
   await new Promise<void>((resolve) => {
     stderr?.on("data", (chunk) => {
-      said += String(chunk);
-      if (said.includes(words)) resolve();
+      output += String(chunk);
+      if (output.includes(words)) resolve();
     });
   });
 }
@@ -278,8 +278,8 @@ test("a command that comes while packages are installed waits for them, and does
   const child = spawn(join(folder, "bin", "aptove"), {
     env: { PATH: `${dirname(process.execPath)}:${process.env["PATH"]}` },
   });
-  const said = once(child.stderr, "data") as Promise<[Buffer]>;
-  assert.match(String((await said)[0]), /process \d+ is installing already; waiting for it/);
+  const output = once(child.stderr, "data") as Promise<[Buffer]>;
+  assert.match(String((await output)[0]), /process \d+ is installing already; waiting for it/);
   cpSync(join(folder, "package-lock.json"), join(folder, "node_modules", ".package-lock.json"));
   rmSync(join(folder, ".cache", "install.lock"));
   const [line] = (await once(child.stdout, "data")) as [Buffer];

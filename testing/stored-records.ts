@@ -47,7 +47,7 @@ export function storedRecords(version: number, engine: "sqlite" | "postgres"): s
   return read(version, `tables.${engine}.sql`) + read(version, "rows.sql");
 }
 
-/** Reads everything back, and goes on with a session. */
+/** Reads everything back, and continues a session. */
 export async function readsStoredRecords(store: RecordStore, version: number): Promise<void> {
   // Versions before 4 knew no devices.
   const unpaired = { devices: [], pairingCodes: [] };
@@ -89,7 +89,7 @@ async function readsPeople(store: RecordStore, expected: Expected): Promise<void
     assert.deepEqual(await store.turns.findIdempotent(request.userId, request.key), request);
   }
   for (const device of expected.devices) {
-    assert.deepEqual(await store.devices.register({ ...device, userId: "somebody else", at: 0 }), device);
+    assert.deepEqual(await store.devices.register({ ...device, userId: "another user", at: 0 }), device);
   }
   for (const code of expected.pairingCodes) assert.deepEqual(await store.devices.getCode(code.id), code);
 }

@@ -29,11 +29,11 @@ await assert.rejects(fill(), hasCode("storage_full"));
 assert.ok(acknowledged.size > 3, "the disk was too small to begin with");
 await assertAllIntact();
 
-// One in a folder that is there already fails alike.
+// A blob in a folder that already exists fails in the same way.
 await assert.rejects(store.put("kept/other", randomBytes(400_000)), hasCode("storage_full"));
 await assertAllIntact();
 
-// As soon as there is room the store takes blobs again.
+// As soon as there is room, the store accepts blobs again.
 for (const key of [...acknowledged.keys()].slice(1, 4)) {
   await store.delete(key);
   acknowledged.delete(key);

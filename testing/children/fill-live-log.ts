@@ -11,7 +11,7 @@ const disk = process.argv[2] ?? "";
 const folder = join(disk, "live");
 const [log, other] = [fileEventLog({ folder }), fileEventLog({ folder })];
 const turnId = newId();
-/** Events that were given to append, whether it took them or failed. */
+/** The number of events that were passed to append, whether it succeeded or failed. */
 let given = 0;
 
 function append(count: number): Promise<void> {
@@ -20,7 +20,7 @@ function append(count: number): Promise<void> {
   return log.append(turnId, batch);
 }
 
-/** Asserts that the log and another process's see the same unbroken beginning; gives its length. */
+/** Asserts that this log and another process's log read the same unbroken beginning. Returns its length. */
 async function assertUnbroken(): Promise<number> {
   const events = await log.read(turnId, 0);
   assert.ok(events !== null);
@@ -48,7 +48,7 @@ assert.ok(whole >= acknowledged && whole < given);
 await assert.rejects(append(1), hasCode("storage_full"));
 assert.ok((await assertUnbroken()) < given);
 
-// As soon as there is room, the events that were held up come first.
+// As soon as there is room, the events that waited are written first.
 await rm(join(disk, "ballast"));
 await append(1);
 assert.equal(await assertUnbroken(), given);

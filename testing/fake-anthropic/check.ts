@@ -1,6 +1,6 @@
 /**
- * A small strict validator that answers as Anthropic does: the path of the first fault, and what was expected. An
- * `object` lists every field that Anthropic's type has, so tsc says when the type has grown.
+ * A small strict validator with Anthropic's error messages: the path of the first fault, and the expected value. An
+ * `object` lists every field that Anthropic's type has, so tsc fails when the type has grown.
  */
 import { type Check, fieldPath, isObject } from "../fake-server/check.ts";
 import { Refusal } from "./refusal.ts";
@@ -47,7 +47,7 @@ export function listOf(check: Check): Check {
   };
 }
 
-/** An object with these fields and no others. What is missing is said before what is too much. */
+/** Checks an object with these fields and no others. Missing fields are reported before unknown ones. */
 export function object<T>(
   fields: { [Field in keyof Required<T>]: Check },
   required: readonly (keyof T & string)[],
@@ -64,7 +64,7 @@ export function object<T>(
   };
 }
 
-/** Chooses by `type`; its name becomes part of the path, and another type is refused with the list of those there are. */
+/** Chooses the check by `type`, whose value becomes part of the path. The error for an unknown type lists the known ones. */
 export function byType(checks: Record<string, Check>): Check {
   return (value, at) => {
     if (!isObject(value)) throw fault(at, "Input should be a valid dictionary");

@@ -1,4 +1,4 @@
-/** What the fake can be told to answer. */
+/** The answers that a test can script. */
 import type { RefusalStopDetails, StopReason } from "@anthropic-ai/sdk/resources/messages/messages";
 import { type FakeRaw, type FakeSilence, refusedWith, type StreamPlan } from "../fake-server/deliver.ts";
 import { Refusal, type RefusalType } from "./refusal.ts";
@@ -7,7 +7,7 @@ export type FakeOutput =
   | { type: "text"; text: string }
   | { type: "thinking"; text: string }
   | { type: "redacted_thinking" }
-  /** `input` is JSON text as the model writes it, whole or not; empty for a call without arguments. */
+  /** `input` is the JSON text that the model writes, complete or not. It is empty for a call without arguments. */
   | { type: "tool_use"; name: string; input: string; id?: string };
 
 /** `error`: an error event in the middle of the stream, which then ends. */
@@ -17,14 +17,14 @@ export type FakeEnding =
 
 export interface FakeAnswer extends StreamPlan {
   output: FakeOutput[];
-  /** What fits the output, if absent. */
+  /** The end of the answer. By default it fits the output. */
   ending?: FakeEnding;
 }
 
 /** A text is the short form of an answer with one block. */
 export type FakeReply = string | FakeAnswer | FakeRaw | FakeSilence;
 
-/** `retryAfter` in seconds or as an HTTP date. */
+/** `retryAfter`: seconds, or an HTTP date. */
 export function rateLimited(retryAfter?: string, errorCode?: string): FakeRaw {
   const message = "This request would exceed your organization's rate limit of 50 requests per minute.";
   const code = errorCode === undefined ? {} : { errorCode };
@@ -40,7 +40,7 @@ export function serverFault(status = 500): FakeRaw {
   return refusedWith(new Refusal("Internal server error", { status, type: "api_error" }));
 }
 
-/** The three ways in which money runs out: none left, a limit of one's own, a bill that was not paid. */
+/** The three ways in which money runs out: no credit is left, the customer's own limit is reached, or a bill was not paid. */
 export function outOfMoney(how: "credit" | "limit" | "billing"): FakeRaw {
   switch (how) {
     case "credit": {

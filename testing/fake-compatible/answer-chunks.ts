@@ -1,4 +1,4 @@
-/** An answer as the chunks of a streamed chat completion. */
+/** Turns an answer into the chunks of a streamed chat completion. */
 import { wordPieces } from "../fake-server/deliver.ts";
 import type { ChatBody } from "./request-rules.ts";
 import type { FakeAnswer, FakeOutput } from "./replies.ts";
@@ -20,14 +20,14 @@ export interface Delta {
 
 export interface ChunkFrame {
   id: string;
-  /** Makes the ids of calls: unique, and the same in every run. */
+  /** Makes call ids that are unique and the same in every run. */
   newCallId: () => string;
   body: ChatBody;
 }
 
 type Call = Extract<FakeOutput, { type: "call" }>;
 
-/** Each as the whole text of one server-sent event. */
+/** Returns the chunks, each as the whole text of one server-sent event. */
 export function answerChunks(answer: FakeAnswer, frame: ChunkFrame): string[] {
   const { id, body } = frame;
   const shared = { id, object: "chat.completion.chunk", created: 1_767_225_600, model: body.model };

@@ -14,7 +14,7 @@ async function send(fake: FakeCompatible, body: unknown, path = "/chat/completio
 
 const system = { role: "system", content: "be brief" };
 const user = { role: "user", content: "hello" };
-const said = { role: "assistant", content: "hi" };
+const answered = { role: "assistant", content: "hi" };
 const calls = (...ids: string[]) => ({
   role: "assistant",
   content: null,
@@ -26,13 +26,13 @@ const body = (fields: object) => ({ model: "m", stream: true, messages: [user], 
 
 const taken: object[] = [
   {},
-  { messages: [system, user, said, user] },
+  { messages: [system, user, answered, user] },
   { messages: [user, calls("a", "b"), result("b"), result("a")] },
-  { messages: [user, { ...calls("a"), content: "so", reasoning: "hm" }, result("a"), said, user], tools: [tool] },
+  { messages: [user, { ...calls("a"), content: "so", reasoning: "hm" }, result("a"), answered, user], tools: [tool] },
   { tools: [tool], tool_choice: "required" },
 ];
 
-test("what every server takes is taken", async (context) => {
+test("the fake accepts what every server accepts", async (context) => {
   const fake = await started(context);
   for (const fields of taken) {
     const { status, text } = await send(fake, body(fields));
@@ -62,7 +62,7 @@ const refused: [name: string, fields: object, message: RegExp][] = [
   ["an unknown effort", { reasoning_effort: "minimal" }, /Invalid value: 'minimal'/],
   ["two of a role", { messages: [user, user] }, /must alternate/],
   ["a late system message", { messages: [user, system, user] }, /must be at the beginning/],
-  ["an answer at the end", { messages: [user, said] }, /last message/],
+  ["an answer at the end", { messages: [user, answered] }, /last message/],
   ["an empty answer", { messages: [user, { role: "assistant", content: null }, user] }, /Expected 'content'/],
   ["a result without its call", { messages: [user, result("a")] }, /No tool call with id 'a'/],
   ["a result twice", { messages: [user, calls("a"), result("a"), result("a")] }, /No tool call with id 'a'/],
@@ -95,7 +95,7 @@ test("a model that it does not serve, and a path that it does not have, are 404"
   assert.deepEqual({ status, text }, { status: 404, text: "404 page not found" });
 });
 
-test("usage comes only where it is asked for", async (context) => {
+test("usage is sent only on request", async (context) => {
   const fake = await started(context);
   const without = await send(fake, body({}));
   const withUsage = await send(fake, body({ stream_options: { include_usage: true } }));

@@ -9,7 +9,7 @@ const names = {
   503: "UNAVAILABLE",
 } as const;
 
-/** `@type` and what belongs to it. */
+/** One entry of `details`: `@type` and the fields of that type. */
 export type Detail = { "@type": string } & Record<string, unknown>;
 
 export class GoogleRefusal extends Error {

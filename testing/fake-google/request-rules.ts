@@ -1,5 +1,5 @@
 /**
- * What `streamGenerateContent` takes. The fields are those of Google's own types: tsc fails here when a type gains
+ * What `streamGenerateContent` accepts. The fields are those of Google's own types: tsc fails here when a type gains
  * or loses one.
  */
 import { mediaTaken } from "../../src/domain/models.ts";
@@ -159,7 +159,7 @@ const generateBody = object<GenerateBody>(
   ["contents"],
 );
 
-/** Throws a GoogleRefusal unless it is a body that the real endpoint takes for this model. */
+/** Throws a GoogleRefusal unless the real endpoint accepts the body for this model. */
 export function checkGenerateBody(value: unknown, model: string): asserts value is GenerateBody {
   try {
     generateBody(value, "");

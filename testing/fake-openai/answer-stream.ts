@@ -1,4 +1,4 @@
-/** An answer as the stream events of the Responses API, in OpenAI's order, and typed by OpenAI's types. */
+/** Turns an answer into the stream events of the Responses API, in OpenAI's order and with OpenAI's types. */
 import { wordPieces } from "../fake-server/deliver.ts";
 import type {
   Response,
@@ -10,19 +10,19 @@ import type {
 import type { FakeAnswer, FakeEnding, FakeOutput } from "./replies.ts";
 import { encryptedFor } from "./response-memory.ts";
 
-/** `output_text` is put there by OpenAI's client library; the wire has none. */
+/** A response on the wire. OpenAI's client library adds `output_text`. */
 export type WireResponse = Omit<Response, "output_text">;
 type ResponseEventType = "response.created" | "response.in_progress" | EndingType;
 type EndingType = "response.completed" | "response.incomplete" | "response.failed";
 type ItemEvent = Exclude<ResponseStreamEvent, { response: Response }>;
 
-/** Without its `sequence_number`, which is given when it is sent. */
+/** An event that gets its `sequence_number` when it is sent. */
 export type FakeEvent = Unnumbered<ItemEvent> | { type: ResponseEventType; response: WireResponse };
 type Unnumbered<Event> = Event extends unknown ? Omit<Event, "sequence_number"> : never;
 
 export interface AnswerFrame {
   id: string;
-  /** Makes the ids of items and calls: unique, and the same in every run. */
+  /** Makes ids of items and calls that are unique and the same in every run. */
   newId: (prefix: string) => string;
   body: ResponseCreateParams;
   inputTokens: number;
@@ -31,7 +31,7 @@ export interface AnswerFrame {
 
 export interface StreamedAnswer {
   events: FakeEvent[];
-  /** What a later request may continue. */
+  /** The response that a later request may continue. */
   response: WireResponse;
 }
 
@@ -66,7 +66,7 @@ function lastEvent(ending: FakeEnding, response: WireResponse): FakeEvent {
 
 function responseError(ending: FakeEnding): WireResponse["error"] {
   if (ending.status !== "failed") return null;
-  // A test may try codes that this version of the types does not know.
+  // A test may use codes that this version of the types lacks.
   return { code: ending.code as NonNullable<Response["error"]>["code"], message: ending.message };
 }
 
@@ -124,7 +124,7 @@ function outputItem(part: FakeOutput, { newId, body }: AnswerFrame): ResponseOut
   }
 }
 
-/** An answer that is cut by its length ends in the middle of its last item. */
+/** Marks the last item as incomplete: an answer that is cut by its length ends in the middle of it. */
 function itemEvents(item: ResponseOutputItem, index: number, ending: FakeEnding): FakeEvent[] {
   const place = { item_id: "id" in item && typeof item.id === "string" ? item.id : "", output_index: index };
   const isCut = ending.status === "incomplete";
@@ -137,7 +137,7 @@ function itemEvents(item: ResponseOutputItem, index: number, ending: FakeEnding)
     case "message":
       return [added(index, { ...item, status: "in_progress", content: [] }), ...messageEvents(item, place), done];
     case "reasoning":
-      // The ciphertext of an item that was only added is not the final one.
+      // The ciphertext of an item that was only added differs from the final one.
       return [
         added(index, { ...item, summary: [], encrypted_content: "partial" }),
         ...summaryEvents(item, place),
@@ -219,7 +219,7 @@ function argumentEvents(item: ItemOf<"function_call">, place: Place): FakeEvent[
 }
 
 /** Word by word, as a model would. */
-/** About four characters are one token. */
+/** Estimates the number of tokens: about four characters are one token. */
 export function tokensOf(value: unknown): number {
   return Math.ceil(JSON.stringify(value).length / 4);
 }

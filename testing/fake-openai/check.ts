@@ -1,6 +1,6 @@
 /**
- * A small strict validator that answers as OpenAI does: the first fault, with the path of the parameter and
- * the code. An `object` lists every field that OpenAI's type has, so tsc says when the type has grown.
+ * A small strict validator with OpenAI's error messages: the first fault, with the path of the parameter and
+ * the code. An `object` lists every field that OpenAI's type has, so tsc fails when the type has grown.
  */
 import { type Check, fieldPath, isObject } from "../fake-server/check.ts";
 import { dataUrlFault } from "../media-rules.ts";
@@ -55,7 +55,7 @@ export function listOf(check: Check): Check {
   };
 }
 
-/** An object with these fields and no others. What is missing is said before what is too much. */
+/** Checks an object with these fields and no others. Missing fields are reported before unknown ones. */
 export function object<T>(
   fields: { [Field in keyof Required<T>]: Check },
   required: readonly (keyof T & string)[],
@@ -77,7 +77,7 @@ export function object<T>(
   };
 }
 
-/** Chooses by `type`; another type is refused with the list of those there are. */
+/** Chooses the check by `type`. The error for an unknown type lists the known ones. */
 export function byType(checks: Record<string, Check>): Check {
   return (value, at) => {
     if (!isObject(value)) throw wrongType(value, at, "an object");
@@ -123,7 +123,7 @@ function nameOf(value: unknown): string {
   }
 }
 
-/** A `data:` address with content of one of these types. */
+/** Checks a `data:` address with content of one of these types. */
 export function dataUrl(taken: readonly string[]): Check {
   return (value, at) => {
     const wrong = dataUrlFault(value, taken);

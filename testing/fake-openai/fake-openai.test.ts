@@ -37,7 +37,7 @@ async function refused(fake: FakeOpenAI, body: unknown): Promise<Fault> {
   return faultOf(answer);
 }
 
-/** Sends a body that is taken, and gives the response's id. */
+/** Sends a body that must be accepted. Returns the id of the response. */
 async function accepted(fake: FakeOpenAI, body: unknown): Promise<string> {
   const answer = await send(fake, body);
   assert.equal(answer.status, 200, answer.text);
@@ -49,7 +49,7 @@ const user = (text: string) => ({ role: "user", content: [{ type: "input_text", 
 const call = (callId: string) =>
   ({ type: "function_call", call_id: callId, name: "ddr_document", arguments: "{}" }) as const;
 
-/** The envelope as the origin system's document writes it. */
+/** The envelope as in the document of the origin system. */
 const documentBody = {
   model: "gpt-5.1",
   input: [
@@ -60,7 +60,7 @@ const documentBody = {
   tool_choice: { type: "tool", name: "ddr_document" },
 };
 
-test("[E1] [E4] the envelope of the origin document is refused in its three places", async (context) => {
+test("[E1] [E4] the envelope of the origin document is refused for its three faults", async (context) => {
   const fake = await started(context);
   const parts = await refused(fake, { ...documentBody, tool_choice: "auto" });
   assert.deepEqual([parts.status, parts.param, parts.code], [400, "input[0].content[0].type", "invalid_value"]);
@@ -78,7 +78,7 @@ test("[E1] [E4] the envelope of the origin document is refused in its three plac
   assert.deepEqual([missing.param, missing.code], ["tool_choice", null]);
 });
 
-test("[E1] the corrected envelope is taken, and its continuation sees all of it", async (context) => {
+test("[E1] the corrected envelope is accepted, and its continuation sees all of it", async (context) => {
   const fake = await started(context);
   const system = { role: "system", content: [{ type: "input_text", text: "boot prompt" }] };
   const tools = [tool];
@@ -215,7 +215,7 @@ test("[T8] a call needs its output and an output its call, over the whole chain"
   await accepted(fake, { ...chained, input: [output, user("b")] });
 });
 
-test("[C3] it forgets on demand, in each of the three forms, and never knew what was not stored", async (context) => {
+test("[C3] it forgets on demand, with each of the three errors, and does not remember what was not stored", async (context) => {
   const fake = await started(context);
   const first = { model: "m", input: "one" };
   const unstored = await accepted(fake, { ...first, store: false });
@@ -245,10 +245,10 @@ test("item references and reasoning without ciphertext live as long as their res
     ],
   });
   await accepted(fake, { model: "m", input: "one" });
-  const said = { role: "assistant", content: "a" };
+  const answered = { role: "assistant", content: "a" };
   const reference = { model: "m", input: [{ type: "item_reference", id: "rs_t000002" }, user("b")] };
   await accepted(fake, reference);
-  const bare = { model: "m", input: [{ type: "reasoning", id: "rs_t000002", summary: [] }, said, user("b")] };
+  const bare = { model: "m", input: [{ type: "reasoning", id: "rs_t000002", summary: [] }, answered, user("b")] };
   await accepted(fake, bare);
   fake.forget("all");
   for (const body of [reference, bare]) {
@@ -258,7 +258,7 @@ test("item references and reasoning without ciphertext live as long as their res
   }
 });
 
-test("reasoning with nothing behind it is refused, as by the real one", async (context) => {
+test("reasoning with nothing after it is refused, as by the real endpoint", async (context) => {
   const fake = await started(context);
   fake.next({
     output: [
@@ -271,7 +271,7 @@ test("reasoning with nothing behind it is refused, as by the real one", async (c
   assert.match((await refused(fake, dangling)).message, /provided without its required following item/);
 });
 
-test("a key is needed, and the right one; its error shows only its ends", async (context) => {
+test("the right key is required, and the error shows only the ends of a wrong key", async (context) => {
   const fake = await started(context);
   const ask = async (headers: Record<string, string>): Promise<Fault> => {
     const response = await fetch(`${fake.url}/responses`, { method: "POST", body: "{}", headers });
@@ -283,7 +283,7 @@ test("a key is needed, and the right one; its error shows only its ends", async 
   assert.equal(wrong.message, "Incorrect API key provided: sk-wr***9876.");
 });
 
-test("what is no JSON, and what is no route, is refused", async (context) => {
+test("invalid JSON and unknown routes are refused", async (context) => {
   const fake = await started(context);
   assert.match((await refused(fake, "{")).message, /could not parse the JSON body/);
   assert.equal((await send(fake, {}, "/chat/completions")).status, 404);
@@ -308,7 +308,7 @@ async function streamed(fake: FakeOpenAI, more: Partial<ResponseCreateParams> = 
     });
 }
 
-test("a stream has the real one's events, in its order, numbered from 0", async (context) => {
+test("a stream has the real endpoint's events in its order, numbered from 0", async (context) => {
   const fake = await started(context);
   fake.next({
     output: [
@@ -338,7 +338,7 @@ test("a stream has the real one's events, in its order, numbered from 0", async 
   );
 });
 
-test("a stream can be cut after any number of events, and ends as incomplete or failed when told to", async (context) => {
+test("a stream can be cut after any number of events, and ends as incomplete or failed on demand", async (context) => {
   const fake = await started(context);
   const output = [{ type: "message" as const, text: "one two" }];
   fake.next({ output, cut: { afterEvents: 4, how: "end" } });
@@ -371,7 +371,7 @@ test("replies come in turn, then the script's; raw bytes are recorded", async (c
   assert.equal(await (await fake.request(1)).ended, "sent");
 });
 
-test("embeddings are the same for the same text, near for near texts, in both encodings", async (context) => {
+test("embeddings are equal for equal texts and near for similar ones, in both encodings", async (context) => {
   const fake = await started(context);
   const input = ["move the head", "the head moves", "bake a cake"];
   const ask = async (format: string): Promise<unknown[]> => {

@@ -1,7 +1,7 @@
 /**
- * A strict fake of OpenAI on the real wire: `POST /v1/responses` and `POST /v1/embeddings`. It refuses what the
- * real one refuses, in its words and codes; keeps chains and forgets them on demand; streams in the right
- * order; and can be told to fail in every way that matters. It records every request byte for byte.
+ * A strict fake of OpenAI on the real wire: `POST /v1/responses` and `POST /v1/embeddings`. It refuses what
+ * the real endpoint refuses, with its messages and codes; keeps chains and forgets them on demand; streams in the right
+ * order; and can fail in every way that matters. It records every request byte for byte.
  */
 import type { ResponseCreateParams, ResponseInputItem } from "openai/resources/responses/responses";
 import { type Delivery, namedEvent, refusedWith, sendEvents, sendRaw, staySilent } from "../fake-server/deliver.ts";
@@ -20,25 +20,25 @@ import { checkEmbeddingsBody, checkResponsesBody } from "./request-rules.ts";
 import { type ForgottenForm, ResponseMemory } from "./response-memory.ts";
 
 export interface FakeOpenAIOptions extends FakeServerOptions {
-  /** The only key that is taken; any, if absent. */
+  /** The only valid key; any key by default. */
   apiKey?: string;
 }
 
 export interface FakeRequest extends CameRequest {
-  /** The body, where it is one that the real endpoint takes. */
+  /** The body, if the real endpoint would accept it. */
   body: ResponseCreateParams | null;
-  /** All that the model would see: what the chain remembers, then the request's own input. */
+  /** All that the model would see: the items of the chain, then the request's own input. */
   assembled: ResponseInputItem[] | null;
-  /** The id of the response that it got, if it got one. */
+  /** The id of the response, if there was one. */
   responseId: string | null;
-  /** Why it was refused, if it was. */
+  /** The reason of the refusal, if the request was refused. */
   refusal: Refusal | null;
 }
 
 export type AnswerScript = (assembled: ResponseInputItem[], body: ResponseCreateParams) => FakeReply;
 
 export interface FakeOpenAI extends Fake<FakeRequest, FakeReply> {
-  /** From now on this script makes the answers; without one they echo. */
+  /** Sets the script that makes the answers from now on. The default is an echo. */
   answer(script: AnswerScript): void;
   forget(ids: readonly string[] | "all"): void;
   forgottenForm: ForgottenForm;
@@ -84,7 +84,7 @@ class FakeOpenAIServer extends FakeServer<FakeRequest, FakeReply> implements Fak
       this.#authenticate(request);
       return this.#route(request, method);
     } catch (error) {
-      // A script that fails is a fault of the test; it comes out as the server's.
+      // A script that throws is a fault of the test. The client sees it as a server fault.
       const refusal =
         error instanceof Refusal ? error : new Refusal(`The fake's script failed: ${String(error)}`, { status: 500 });
       request.refusal = refusal;
@@ -143,7 +143,7 @@ class FakeOpenAIServer extends FakeServer<FakeRequest, FakeReply> implements Fak
   }
 }
 
-/** What the model does when nobody says otherwise: it repeats the first part of the last message. */
+/** The default script: it repeats the first part of the user's last message. */
 const echo: AnswerScript = (assembled) => {
   const last = assembled.findLast((item) => "role" in item && item.role === "user");
   const content = last !== undefined && "content" in last ? last.content : "";

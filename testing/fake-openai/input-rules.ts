@@ -1,4 +1,4 @@
-/** Which input items the Responses API takes, as far as a client without hosted tools can send them. */
+/** Rules for the input items of the Responses API, as far as a client without hosted tools can send them. */
 import type {
   EasyInputMessage,
   ResponseFunctionToolCall,
@@ -67,7 +67,7 @@ const assistantMessage = object<EasyInputMessage & ResponseOutputMessage>(
   ["role", "content"],
 );
 
-/** What an assistant said is output, what anybody else says is input. */
+/** Checks the parts: a message of the assistant is output, every other message is input. */
 const message: Check = (value, at) => {
   const check = isObject(value) && value["role"] === "assistant" ? assistantMessage : inputMessage;
   check(value, at);

@@ -1,4 +1,4 @@
-/** What the fake can be told to answer. */
+/** The answers that a test can script. */
 import { type FakeRaw, type FakeSilence, refusedWith, type StreamPlan } from "../fake-server/deliver.ts";
 import { Refusal } from "./refusal.ts";
 
@@ -17,14 +17,14 @@ export type FakeEnding =
 
 export interface FakeAnswer extends StreamPlan {
   output: FakeOutput[];
-  /** Completed, if absent. */
+  /** The end of the answer; completed by default. */
   ending?: FakeEnding;
 }
 
 /** A text is the short form of an answer with one message. */
 export type FakeReply = string | FakeAnswer | FakeRaw | FakeSilence;
 
-/** `retryAfter` in seconds or as an HTTP date. */
+/** `retryAfter`: seconds, or an HTTP date. */
 export function rateLimited(retryAfter?: string): FakeRaw {
   const message = "Rate limit reached for requests. Please try again later.";
   const refusal = new Refusal(message, { status: 429, type: "requests", code: "rate_limit_exceeded" });

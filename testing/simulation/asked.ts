@@ -21,7 +21,7 @@ export interface Living {
 /** A request for a turn. Two that are the same by their idempotency key are one (T13). */
 export interface Asked {
   number: number;
-  /** In every turn's row, so that a turn is found whose maker never heard of it. */
+  /** In every turn's row, so that a turn is found whose maker never received of it. */
   marker: string;
   request: TurnRequest;
   /** Of a rerun: those of the turn that it repeats, where it repeats them. */

@@ -62,13 +62,13 @@ async function listen(
   running: RunningTurn,
   { attempt, process }: { attempt: Attempt; process: Process },
 ): Promise<SequencedEvent[] | null> {
-  const heard: SequencedEvent[] = [];
+  const received: SequencedEvent[] = [];
   try {
-    for await (const event of running.events()) heard.push(event);
-    return heard;
+    for await (const event of running.events()) received.push(event);
+    return received;
   } catch (error) {
     attempt.isLetGo = error instanceof AptoveError && error.code === "runner_lost";
-    if (attempt.isLetGo) return heard;
+    if (attempt.isLetGo) return received;
     if (process.hadTrouble) return null;
     throw error;
   }
