@@ -1,4 +1,4 @@
-/** How quickly tokens come through, over HTTP from another process: alone, and with 64 sessions at once. */
+/** The delay of tokens over HTTP from another process: in one session, and in 64 sessions at once. */
 import { spawn, type ChildProcess } from "node:child_process";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -38,13 +38,13 @@ async function startServer(tokens: number, tokenMs: number): Promise<Server> {
   };
 }
 
-/** Microseconds since the epoch; the same clock in both processes. */
+/** Returns the time in microseconds since the epoch. Both processes use the same clock. */
 function nowUs(): number {
   return (performance.timeOrigin + performance.now()) * 1000;
 }
 
 interface ReceivedTokens {
-  /** Milliseconds from asking to the first token, and from there how long each token was on its way. */
+  /** Milliseconds from the request to the first token, and then the delay of each token. */
   firstMs: number;
   tokenMs: number[];
 }
@@ -66,7 +66,7 @@ async function listen(client: AptoveClient, instruction: string): Promise<Receiv
   return received;
 }
 
-/** The provider answers at once, so the whole time to the first token is ours. */
+/** Measures the time to the first token. The provider answers at once, so all of it is aptove's. */
 async function firstToken(): Promise<BenchRow[]> {
   const server = await startServer(1, 0);
   try {

@@ -82,7 +82,7 @@ async function readsPeople(store: RecordStore, expected: Expected): Promise<void
   for (const key of expected.keys) {
     const [holder] = await store.keys.find([key.hash]);
     assert.deepEqual(holder?.key, key);
-    // An org that was only an id has a row by now: without one nobody could come in.
+    // An org that was only an id has a row now: without a row no user could sign in.
     assert.equal(holder.org?.id, holder.user.orgId);
   }
   for (const request of expected.idempotent) {
